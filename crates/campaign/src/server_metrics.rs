@@ -1,17 +1,18 @@
 //! The servers' own metrics of a run: collected beside it, summed up when it is over.
 
+use crate::observers::{self, Announced, errors, profiling_range, started};
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
-use aiperf_observe::collection::Boundary;
+use aiperf_observe::collection::{Boundary, CollectedEndpoint};
 use aiperf_observe::{
-    Announce, Cluster, CollectError, Collected, Collector, Observed, ObservedPhase, ServerMetrics, Setup, TimeRange,
-    Windowing, summarise, timeslices,
+    Cluster, CollectError, Collected, Collector, Observed, ObservedEndpoint, ObservedPhase, Pods, ServerMetrics,
+    ServerPages, Setup, TimeRange, WatchedPage, Windowing, summarise, timeslices,
 };
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Plan, ServerMetricsPlan};
+use aiperf_plan::{MetricsEndpoint, Plan, ServerMetricsPlan};
 use aiperf_report::{Artifacts, ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, PhaseKind, RunEvent};
+use aiperf_types::{LogLevel, PhaseKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,25 +21,9 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Collection beside a run.
 pub(crate) struct ServerWatch {
-    collector: Collector,
+    collector: Collector<ServerPages>,
     plan: ServerMetricsPlan,
     stop: Stop,
-}
-
-/// Passes on what collection tells, without secrets.
-struct Announced {
-    events: Events,
-    redactor: Arc<Redactor>,
-}
-
-impl Announce for Announced {
-    fn say(&self, level: LogLevel, text: String) {
-        self.events.say(level, self.redactor.hide(&text).as_ref());
-    }
-
-    fn emit(&self, event: RunEvent) {
-        self.events.emit(event);
-    }
 }
 
 impl ServerWatch {
@@ -50,26 +35,22 @@ impl ServerWatch {
         stop: &Stop,
     ) -> Result<Option<Self>, TlsError> {
         let Some(watched) = plan.server_metrics.clone() else { return Ok(None) };
-        let announce = Arc::new(Announced { events: events.clone(), redactor: redactor.clone() });
         let encode: aiperf_observe::EncodeLine = server_metrics_jsonl::scrape_line;
+        let cluster = Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT));
+        let page = |endpoint: &MetricsEndpoint| WatchedPage { endpoint: endpoint.clone(), is_guess: false };
         let setup = Setup {
+            kind: ServerPages { encode: watched.formats.jsonl.then_some(encode), redactor: redactor.clone() },
+            pages: watched.endpoints.iter().map(page).collect(),
+            pods: Some(Pods { plan: watched.discovery.clone(), cluster }),
+            cadence: watched.cadence,
             anchor: events.anchor(),
             fetcher: travel::fetcher(plan)?,
             origin: travel::origin,
-            announce,
-            redactor: redactor.clone(),
-            cluster: Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT)),
-            encode: watched.formats.jsonl.then_some(encode),
-            plan: watched.clone(),
+            announce: Announced::to(events, redactor),
+            writes_lines: watched.formats.jsonl,
         };
-        match Collector::start(setup) {
-            Ok(collector) => Ok(Some(Self { collector, plan: watched, stop: stop.clone() })),
-            // The run itself can do without.
-            Err(error) => {
-                events.say(LogLevel::Warning, format!("server metrics are not collected: {error}"));
-                Ok(None)
-            }
-        }
+        let collector = started(Collector::start(setup), "server metrics are not collected", events);
+        Ok(collector.map(|collector| Self { collector, plan: watched, stop: stop.clone() }))
     }
 
     /// Waits until it is known who answers, and their first pages are there.
@@ -100,25 +81,24 @@ impl ServerWatch {
         artifacts: &Artifacts,
     ) -> Result<(ServerMetricsResult, Option<ExportFailure>), CollectError> {
         let collected = self.collector.finish(|| run.was_cancelled || self.stop.is_stopped())?;
-        let Collected { store, configured, successful, endpoints, mut errors, file_failure } = collected;
-        for error in &mut errors {
-            error.message = redactor.hide(&error.message).into_owned();
-        }
-        let path = || artifacts.scrape_file().path().to_owned();
-        // What could not take a line is no file of scrapes.
-        if file_failure.is_some() && std::fs::metadata(path()).is_ok_and(|file| file.len() == 0) {
-            let _ = std::fs::remove_file(path());
-        }
-        let failure = file_failure.map(|error| ExportFailure::of(server_metrics_jsonl::NAME, path(), error));
+        let Collected { store, endpoints, file_failure } = collected;
+        let errors = errors(&endpoints, redactor);
+        let shown = |endpoint: &CollectedEndpoint| -> Arc<str> { endpoint.url.shown().into() };
+        let seen = |endpoint: &CollectedEndpoint| ObservedEndpoint {
+            url: shown(endpoint),
+            display_name: endpoint.url.display_name().into(),
+            errors: endpoint.errors.iter().map(|error| error.count).sum(),
+        };
+        let failure = observers::file_failure(&artifacts.scrape_file(), server_metrics_jsonl::NAME, file_failure);
         let ranges = |kind: PhaseKind| {
             let of_kind = run.phases.iter().filter(move |phase| phase.id.kind == kind);
             of_kind.map(|phase| TimeRange { start: phase.start, end: phase.end })
         };
         let whole = |a: TimeRange, b: TimeRange| TimeRange { start: a.start.min(b.start), end: a.end.max(b.end) };
         let observed = Observed {
-            configured,
-            successful,
-            endpoints,
+            configured: endpoints.iter().map(shown).collect(),
+            successful: endpoints.iter().filter(|endpoint| endpoint.was_reached).map(shown).collect(),
+            endpoints: endpoints.iter().map(seen).collect(),
             profiling: profiling_range(run),
             warmup: ranges(PhaseKind::Warmup).reduce(whole),
             phases: run
@@ -159,13 +139,6 @@ fn tell_of(metrics: &ServerMetrics, events: &Events) {
     if metrics.slices_left_out {
         events.say(LogLevel::Warning, format!("server metrics: {}", timeslices::TooManySlices));
     }
-}
-
-/// From the start of the first profiling phase to the end of the last; nothing where none began.
-fn profiling_range(run: &RunResult) -> TimeRange {
-    let began = run.phases.iter().any(|phase| phase.id.kind == PhaseKind::Profiling);
-    let start = if began { run.start } else { run.end };
-    TimeRange { start, end: run.end }
 }
 
 fn hostname() -> String {

@@ -37,7 +37,9 @@ pub mod timeslices;
 pub mod units;
 pub mod windows;
 
-pub use collection::{Announce, Boundary, CollectError, Collected, Collector, EncodeLine, Setup};
+pub use collection::{
+    Announce, Boundary, CollectError, Collected, Collector, EncodeLine, Pods, ServerPages, Setup, WatchedPage,
+};
 pub use deltas::{DeltaColumns, Deltas, deltas};
 pub use discovery::{Cluster, Discovered, discover};
 pub use labels::label_text;

@@ -65,7 +65,9 @@ pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
 pub use runtime::{DashboardPlan, LogLevel, RuntimePlan, Timestamps, UiKind};
-pub use server_metrics::{DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan};
+pub use server_metrics::{
+    Cadence, DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan,
+};
 pub use timing::TimingPlan;
 pub use url::{BaseUrl, Credentials, UrlError};
 

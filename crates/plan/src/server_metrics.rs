@@ -12,9 +12,15 @@ pub struct ServerMetricsPlan {
     pub endpoints: Vec<MetricsEndpoint>,
     pub formats: ServerMetricsFormats,
     pub discovery: PodDiscovery,
+    pub cadence: Cadence,
+}
+
+/// When pages are fetched, and how long anybody waits for one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cadence {
     /// Between scrapes.
     pub interval: Nanos,
-    /// From the last request to the final scrape.
+    /// From the last request to the final scrape; zero: the one at the end of its phase is the last.
     pub flush: Nanos,
     /// What a reachability check may take, and the connecting of any scrape.
     pub reachability_timeout: Nanos,
@@ -26,6 +32,8 @@ pub struct ServerMetricsPlan {
     pub publish_interval: Nanos,
     /// What a cancelled run waits for what is still being read.
     pub cancel_wait: Nanos,
+    /// What a run waits at most before it starts until it is known who answers.
+    pub settle_limit: Nanos,
 }
 
 /// A page to be fetched.

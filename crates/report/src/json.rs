@@ -41,6 +41,25 @@ pub(crate) fn push_int(out: &mut Vec<u8>, value: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
+/// Appends the name of a member that follows another.
+pub(crate) fn push_key(out: &mut Vec<u8>, key: &str) {
+    out.push(b',');
+    push_str(out, key);
+    out.push(b':');
+}
+
+/// Appends such a member that is a number.
+pub(crate) fn push_number(out: &mut Vec<u8>, key: &str, value: u64) {
+    push_key(out, key);
+    push_int(out, value);
+}
+
+/// Appends such a member that is a text.
+pub(crate) fn push_text(out: &mut Vec<u8>, key: &str, text: &str) {
+    push_key(out, key);
+    push_str(out, text);
+}
+
 /// Appends a string with its quotes.
 #[inline]
 pub(crate) fn push_str(out: &mut Vec<u8>, text: &str) {

@@ -1,7 +1,7 @@
 //! Every page that a server gave, as one compact JSON line: written while the run is on.
 
 use crate::files::LinesFile;
-use crate::json::{push_f64, push_int, push_str};
+use crate::json::{push_f64, push_key, push_number, push_str, push_text};
 use crate::server_metrics::UniqueNames;
 use aiperf_observe::scrape::Labels;
 use aiperf_observe::{Family, HistogramSample, Samples, ScalarSample, Scrape};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub const NAME: &str = "server_metrics_jsonl";
 pub(crate) const LABEL: &str = "Server Metrics JSONL Export";
 
-/// The file of scrapes. It is there from its first line on: a run without any leaves none.
+/// A file that takes lines while a run is on. It is there from its first line on: a run without any leaves none.
 #[derive(Debug)]
 pub struct ScrapeFile {
     path: PathBuf,
@@ -142,20 +142,4 @@ fn push_comma(out: &mut Vec<u8>, at: usize) {
     if at > 0 {
         out.push(b',');
     }
-}
-
-fn push_key(out: &mut Vec<u8>, key: &str) {
-    out.push(b',');
-    push_str(out, key);
-    out.push(b':');
-}
-
-fn push_number(out: &mut Vec<u8>, key: &str, value: u64) {
-    push_key(out, key);
-    push_int(out, value);
-}
-
-fn push_text(out: &mut Vec<u8>, key: &str, text: &str) {
-    push_key(out, key);
-    push_str(out, text);
 }

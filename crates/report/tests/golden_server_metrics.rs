@@ -93,8 +93,8 @@ fn golden_statistics_are_written_as_csv() {
     );
 }
 
-/// Series that the reference keeps of metrics which a page does not declare: of several label sets the last alone, where
-/// section 15.4 asks for all.
+/// Series that the reference keeps of metrics which a page does not declare: of several label sets the last alone,
+/// where all are kept here.
 fn is_kept_by_reference(golden: &Value, name: &str, labels: &[(&str, &str)]) -> bool {
     let metric = &golden["expected"]["json"]["metrics"][name];
     if metric["type"] != "unknown" || metric["description"] != "" {
@@ -231,7 +231,8 @@ impl ReadBack {
         self.columns.iter().position(|(known, _)| known == name).unwrap()
     }
 
-    /// Without labels that are named like other columns: the reference drops them, and section 15.15 keeps them.
+    /// Without labels that are named like other columns: the reference drops them, and here they are kept, for they tell
+    /// series apart.
     fn without_renamed_labels(mut self) -> Self {
         let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         let is_renamed =

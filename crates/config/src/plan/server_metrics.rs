@@ -4,7 +4,8 @@ use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::sections::observe::{DiscoveryMode as Mode, ServerMetricsFormat as Format};
 use aiperf_plan::{
-    DiscoveryMode, EndpointPlan, MetricsEndpoint, MetricsUrl, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan,
+    Cadence, DiscoveryMode, EndpointPlan, MetricsEndpoint, MetricsUrl, PodDiscovery, ServerMetricsFormats,
+    ServerMetricsPlan,
 };
 use aiperf_types::Nanos;
 
@@ -67,12 +68,16 @@ pub(super) fn plan(
             namespace: discovery.namespace.clone(),
             timeout: Nanos::from_secs_f64(discovery.timeout_seconds()),
         },
-        interval: Nanos::from_secs_f64(scrapes.interval),
-        flush: Nanos::from_secs_f64(scrapes.flush),
-        reachability_timeout: Nanos::from_secs_f64(scrapes.reachability_timeout),
-        scrape_timeout: Nanos::from_secs_f64(scrapes.scrape_timeout),
-        read_timeout: Nanos::from_secs_f64(scrapes.read_timeout),
-        publish_interval: Nanos::from_secs_f64(scrapes.publish_interval),
-        cancel_wait: Nanos::from_secs_f64(scrapes.cancel_wait),
+        cadence: Cadence {
+            interval: Nanos::from_secs_f64(scrapes.interval),
+            flush: Nanos::from_secs_f64(scrapes.flush),
+            reachability_timeout: Nanos::from_secs_f64(scrapes.reachability_timeout),
+            scrape_timeout: Nanos::from_secs_f64(scrapes.scrape_timeout),
+            read_timeout: Nanos::from_secs_f64(scrapes.read_timeout),
+            publish_interval: Nanos::from_secs_f64(scrapes.publish_interval),
+            cancel_wait: Nanos::from_secs_f64(scrapes.cancel_wait),
+            // The slowest of them is given up by its own timeout.
+            settle_limit: Nanos(Nanos::from_secs_f64(scrapes.reachability_timeout).0.saturating_mul(3)),
+        },
     })
 }

@@ -2,7 +2,7 @@
 
 use super::endpoint::{Fetch, Outcome, Purpose};
 use crate::results::ScrapeError;
-use aiperf_plan::{BaseUrl, ServerMetricsPlan};
+use aiperf_plan::{BaseUrl, Cadence};
 use aiperf_transport::{Call, FetchError, Fetched, Origin};
 use aiperf_types::{Failure, Nanos};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub(super) fn duration(length: Nanos) -> Duration {
 }
 
 /// The call of a fetch; `origin` says where a URL leads.
-pub(super) fn call(fetch: &Fetch, plan: &ServerMetricsPlan, origin: OriginOf) -> Call {
+pub(super) fn call(fetch: &Fetch, cadence: &Cadence, origin: OriginOf) -> Call {
     let server = fetch.url.server();
     let mut headers =
         vec![("Accept".to_owned(), "*/*".to_owned()), ("Accept-Encoding".to_owned(), "gzip, deflate".to_owned())];
     headers.extend(server.credentials().map(|credentials| ("Authorization".to_owned(), credentials.basic())));
     let timeout = match fetch.purpose {
-        Purpose::Probe => plan.reachability_timeout,
-        Purpose::Boundary | Purpose::Fallback => plan.scrape_timeout,
+        Purpose::Probe => cadence.reachability_timeout,
+        Purpose::Boundary | Purpose::Fallback => cadence.scrape_timeout,
         // Silence ends it, not its length.
         Purpose::Tick => Nanos(u64::MAX / 4),
     };
@@ -80,7 +80,7 @@ pub(super) fn kind_of(result: &Result<Fetched, FetchError>) -> &'static str {
 }
 
 /// Counts an error with those like it.
-pub(super) fn note_error(errors: &mut Vec<ScrapeError>, url: &Arc<str>, kind: &str, message: &str) {
+pub(crate) fn note_error(errors: &mut Vec<ScrapeError>, url: &Arc<str>, kind: &str, message: &str) {
     let known = errors.iter().position(|error| error.kind == kind && error.message == message);
     // A server may say something else each time.
     let place = known.or_else(|| errors.len().checked_sub(1).filter(|last| *last + 1 >= MOST_ERRORS));

@@ -2,14 +2,11 @@
 
 use super::calls::OriginOf;
 use super::keeper::{Keeper, Kept, Message, Verdict};
-use super::reading::{EncodeLine, Reading};
-use super::scraper::{self, Command, Scraped};
+use super::kind::PageKind;
+use super::scraper::{self, Command, Delivery, Scraped};
 use crate::discovery::Cluster;
 use crate::results::ScrapeError;
-use crate::store::Store;
-use crate::summarise::ObservedEndpoint;
-use aiperf_plan::ServerMetricsPlan;
-use aiperf_plan::redact::Redactor;
+use aiperf_plan::{Cadence, MetricsEndpoint, MetricsUrl, PodDiscovery};
 use aiperf_transport::Fetcher;
 use aiperf_types::{LogLevel, RunEvent, WallAnchor};
 use std::io::{self, Write};
@@ -32,37 +29,52 @@ pub trait Announce: Send + Sync {
     fn emit(&self, event: RunEvent);
 }
 
+/// A page to be watched.
+#[derive(Clone, Debug)]
+pub struct WatchedPage {
+    pub endpoint: MetricsEndpoint,
+    /// Nobody named it: where nothing answers, nothing is said, and it is left alone.
+    pub is_guess: bool,
+}
+
+/// Pods that have pages too.
+pub struct Pods {
+    pub plan: PodDiscovery,
+    /// The cluster that the program runs in.
+    pub cluster: Option<Cluster>,
+}
+
 /// What collection needs.
-pub struct Setup {
-    pub plan: ServerMetricsPlan,
+pub struct Setup<K> {
+    pub kind: K,
+    pub pages: Vec<WatchedPage>,
+    /// `None`: none are looked for.
+    pub pods: Option<Pods>,
+    pub cadence: Cadence,
     /// The run's own.
     pub anchor: WallAnchor,
     pub fetcher: Fetcher,
     pub origin: OriginOf,
     pub announce: Arc<dyn Announce>,
-    /// What nobody may read, whoever says it.
-    pub redactor: Arc<Redactor>,
-    /// The cluster that the program runs in.
-    pub cluster: Option<Cluster>,
-    /// Makes the lines that [`Collector::write_to`] writes; `None`: none are written.
-    pub encode: Option<EncodeLine>,
+    /// What pages say is written to where [`Collector::write_to`] says.
+    pub writes_lines: bool,
 }
 
 /// Collection while it is on.
-pub struct Collector {
-    channels: Channels,
+pub struct Collector<K: PageKind> {
+    channels: Channels<K::Content>,
     scraping: JoinHandle<io::Result<Scraped>>,
-    keeping: JoinHandle<Kept>,
-    plan: ServerMetricsPlan,
+    keeping: JoinHandle<Kept<K::Store>>,
+    cadence: Cadence,
 }
 
 /// What the threads hear. When this goes, they end.
-struct Channels {
+struct Channels<C> {
     commands: UnboundedSender<Command>,
-    messages: Sender<Message>,
+    messages: Sender<Message<C>>,
 }
 
-impl Drop for Channels {
+impl<C> Drop for Channels<C> {
     fn drop(&mut self) {
         // They hold ends of each other's channels, so that nobody would notice that this one is gone.
         let _ = self.commands.send(Command::Stop);
@@ -83,41 +95,67 @@ pub enum CollectError {
 
 /// All that was collected.
 #[derive(Debug)]
-pub struct Collected {
-    pub store: Store,
-    /// URLs as they may be shown, in the order in which they were found.
-    pub configured: Vec<Arc<str>>,
-    /// Those of them that answered.
-    pub successful: Vec<Arc<str>>,
-    pub endpoints: Vec<ObservedEndpoint>,
-    pub errors: Vec<ScrapeError>,
+pub struct Collected<S> {
+    pub store: S,
+    /// In the order in which they were found.
+    pub endpoints: Vec<CollectedEndpoint>,
     /// Why the file of scrapes is not whole.
     pub file_failure: Option<io::Error>,
 }
 
-impl Collector {
+/// What is known of an endpoint when all is over.
+#[derive(Debug)]
+pub struct CollectedEndpoint {
+    pub url: MetricsUrl,
+    pub is_guess: bool,
+    /// It answered.
+    pub was_reached: bool,
+    pub errors: Vec<ScrapeError>,
+}
+
+impl<K: PageKind> Collector<K> {
     /// Starts to look who answers.
-    pub fn start(setup: Setup) -> io::Result<Self> {
+    pub fn start(setup: Setup<K>) -> io::Result<Self> {
         let (commands, obeyed) = unbounded_channel();
         let (messages, inbox) = mpsc::channel();
-        let plan = setup.plan.clone();
+        let Setup { kind, pages, pods, cadence, anchor, fetcher, origin, announce, writes_lines } = setup;
         let to_scraper = commands.clone();
         let keeper = Keeper {
+            kind: Arc::new(kind),
             inbox,
             results: messages.clone(),
             verdicts: Box::new(move |verdict: Verdict| {
                 let _ = to_scraper.send(Command::Verdict(verdict));
             }),
-            announce: setup.announce.clone(),
-            reading: Reading { encode: setup.encode, redactor: setup.redactor.clone() },
-            publish_every: plan.publish_interval,
+            announce: announce.clone(),
+            writes_lines,
+            publish_every: cadence.publish_interval,
         };
         let to_keeper = messages.clone();
+        let deliver = move |delivery| {
+            let _ = to_keeper.send(match delivery {
+                Delivery::Page(page) => Message::Page(page),
+                Delivery::Profiling(start) => Message::Profiling(start),
+            });
+        };
+        let fetching = scraper::Fetching {
+            words: K::WORDS,
+            looks_elsewhere: K::LOOKS_ELSEWHERE,
+            pages,
+            pods,
+            cadence,
+            anchor,
+            fetcher,
+            origin,
+            announce,
+            deliver: Box::new(deliver),
+        };
         let channels = Channels { commands, messages };
         let spawn = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let keeping = spawn("aiperf-series").spawn(move || keeper.run())?;
-        let scraping = spawn("aiperf-scrape").spawn(move || scraper::run(setup, to_keeper, obeyed))?;
-        Ok(Self { channels, scraping, keeping, plan })
+        let [fetcher, keeping, _] = K::WORDS.threads;
+        let keeping = spawn(keeping).spawn(move || keeper.run())?;
+        let scraping = spawn(fetcher).spawn(move || scraper::run(fetching, obeyed))?;
+        Ok(Self { channels, scraping, keeping, cadence })
     }
 
     /// Has every scrape written as a line, those before included.
@@ -126,27 +164,43 @@ impl Collector {
     }
 
     /// What takes the run's events.
-    pub fn listener(&self) -> impl Fn(&RunEvent) + Send + Sync + use<> {
+    pub fn listener(&self) -> impl Fn(&RunEvent) + Send + Sync + use<K> {
         let commands = self.channels.commands.clone();
         move |event| forward(&commands, event)
     }
 
+    /// The same for whoever wants no page of a run that was stopped: the first end of a phase after that ends it.
+    pub fn listener_until<F>(&self, is_stopped: F) -> impl Fn(&RunEvent) + Send + Sync + use<K, F>
+    where
+        F: Fn() -> bool + Send + Sync,
+    {
+        let commands = self.channels.commands.clone();
+        move |event| match event {
+            RunEvent::RequestsDone(_) if is_stopped() => {
+                let _ = commands.send(Command::Stop);
+            }
+            event => forward(&commands, event),
+        }
+    }
+
     /// Waits until it is known who answers, and their first pages are there.
     pub fn wait_until_settled(&self, is_stopped: impl Fn() -> bool) {
-        // The slowest of them is given up by its own timeout.
-        let longest = Duration::from_nanos(self.plan.reachability_timeout.0 * 3);
+        let longest = Duration::from_nanos(self.cadence.settle_limit.0);
         wait(&self.channels.commands, Command::WhenSettled, longest, is_stopped);
     }
 
     /// For whoever must wait for the pages at a boundary before the next phase.
     pub fn boundary(&self) -> Boundary {
-        Boundary { commands: self.channels.commands.clone(), longest: Duration::from_nanos(self.plan.scrape_timeout.0) }
+        Boundary {
+            commands: self.channels.commands.clone(),
+            longest: Duration::from_nanos(self.cadence.scrape_timeout.0),
+        }
     }
 
     /// Waits for the last pages and gives everything. Once somebody wants to stop it waits for none, and only so long
     /// for what is being read.
-    pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Collected, CollectError> {
-        let Self { channels, scraping, keeping, plan } = self;
+    pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Collected<K::Store>, CollectError> {
+        let Self { channels, scraping, keeping, cadence } = self;
         let _ = channels.commands.send(Command::Finish);
         while !scraping.is_finished() {
             if is_stopped() {
@@ -156,7 +210,7 @@ impl Collector {
         }
         let scraped = scraping.join().map_err(|_| CollectError::Panicked)??;
         let _ = channels.messages.send(Message::Finish);
-        let longest = Duration::from_nanos(plan.cancel_wait.0);
+        let longest = Duration::from_nanos(cadence.cancel_wait.0);
         let mut until = None;
         while !keeping.is_finished() {
             if is_stopped() && Instant::now() >= *until.get_or_insert(Instant::now() + longest) {
@@ -165,20 +219,7 @@ impl Collector {
             std::thread::sleep(LOOK_WHETHER_FINISHED);
         }
         let Kept { store, file_failure } = keeping.join().map_err(|_| CollectError::Panicked)?;
-        let shown = |fetches: &scraper::Fetches| -> Arc<str> { fetches.url.shown().into() };
-        let endpoints = scraped.endpoints.iter().map(|fetches| ObservedEndpoint {
-            url: shown(fetches),
-            display_name: fetches.url.display_name().into(),
-            errors: fetches.errors.iter().map(|error| error.count).sum(),
-        });
-        Ok(Collected {
-            store,
-            configured: scraped.endpoints.iter().map(shown).collect(),
-            successful: scraped.endpoints.iter().filter(|fetches| fetches.was_reached).map(shown).collect(),
-            endpoints: endpoints.collect(),
-            errors: scraped.endpoints.iter().flat_map(|fetches| fetches.errors.clone()).collect(),
-            file_failure,
-        })
+        Ok(Collected { store, endpoints: scraped.endpoints, file_failure })
     }
 }
 

@@ -124,6 +124,12 @@ impl Endpoint {
         }
     }
 
+    /// Its page is where it is said to be, or nowhere.
+    pub(crate) fn only_there(mut self) -> Self {
+        (self.root, self.prometheus) = (None, None);
+        self
+    }
+
     /// Where its page is, as far as known.
     pub(crate) fn url(&self) -> &MetricsUrl {
         &self.url
@@ -136,6 +142,11 @@ impl Endpoint {
     /// Somebody answered there, now or earlier.
     pub(crate) fn was_reached(&self) -> bool {
         self.was_reached
+    }
+
+    /// A page of it was read.
+    pub(crate) fn has_been_read(&self) -> bool {
+        self.has_been_read
     }
 
     /// Whether it is known what it is: its first page was read, or there is none.
@@ -351,7 +362,7 @@ impl Endpoint {
 
 /// The first instant after `now` that lies a whole number of intervals after `from`: ticks that were missed are left
 /// out, and the rest keep their places.
-fn after(from: MonoNs, interval: Nanos, now: MonoNs) -> MonoNs {
+pub(crate) fn after(from: MonoNs, interval: Nanos, now: MonoNs) -> MonoNs {
     let missed = now.since(from).0 / interval.0.max(1);
     MonoNs(from.0.saturating_add((missed + 1).saturating_mul(interval.0.max(1))))
 }

@@ -1,14 +1,14 @@
 //! The thread that keeps what was read: in the order in which pages came, with the live snapshot and the file of lines.
 
 use super::collector::Announce;
-use super::reading::{FetchedPage, ReadPage, Reading, read};
-use crate::exposition::{Reader, WarningCause};
-use crate::snapshot::snapshot;
-use crate::store::Store;
+use super::kind::{FetchedPage, PageKind, ReadPage};
+use super::lines::Lines;
+use crate::exposition::WarningCause;
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::sys;
-use aiperf_types::{LogLevel, MonoNs, Nanos, RunEvent, WallNs};
+use aiperf_types::{LogLevel, MonoNs, Nanos, WallNs};
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,15 +19,21 @@ use std::time::Duration;
 const RELIEF_AFTER: Nanos = Nanos::from_millis(500);
 
 /// What the keeper is told.
-pub(super) enum Message {
+pub(super) enum Message<C> {
     Page(FetchedPage),
-    Read(u64, Box<ReadPage>),
+    Read(u64, Box<Read<C>>),
     /// A profiling phase began, or none is on any more.
     Profiling(Option<WallNs>),
     /// Lines are written there from now on, those that waited included.
     WriteTo(Box<dyn Write + Send>),
     /// No page follows.
     Finish,
+}
+
+/// A page that was read, with a number that is equal for equal texts.
+pub(super) struct Read<C> {
+    page: ReadPage<C>,
+    fingerprint: u64,
 }
 
 /// What the keeper tells of a page: it could be read, or why not.
@@ -38,18 +44,9 @@ pub(super) struct Verdict {
     pub(super) result: Result<(), String>,
 }
 
-/// The file that takes scrapes as lines.
-enum Lines {
-    /// Nobody wants them, or they can be written no more.
-    None,
-    /// It is not there yet.
-    Waiting(Vec<u8>),
-    Open(Box<dyn Write + Send>),
-}
-
 /// What is kept when all is over.
-pub(super) struct Kept {
-    pub(super) store: Store,
+pub(super) struct Kept<S> {
+    pub(super) store: S,
     /// Why the file of lines is not whole.
     pub(super) file_failure: Option<io::Error>,
 }
@@ -61,40 +58,43 @@ struct Job {
     is_done: AtomicBool,
 }
 
-struct Waiting {
+struct Waiting<C> {
     number: u64,
     since: MonoNs,
     job: Arc<Job>,
-    read: Option<Box<ReadPage>>,
+    read: Option<Box<Read<C>>>,
 }
 
-pub(super) struct Keeper {
-    pub(super) inbox: Receiver<Message>,
+pub(super) struct Keeper<K: PageKind> {
+    pub(super) kind: Arc<K>,
+    pub(super) inbox: Receiver<Message<K::Content>>,
     /// Where the reading thread puts what it read: the inbox.
-    pub(super) results: Sender<Message>,
+    pub(super) results: Sender<Message<K::Content>>,
     pub(super) verdicts: Box<dyn Fn(Verdict) + Send>,
     pub(super) announce: Arc<dyn Announce>,
-    pub(super) reading: Reading,
+    /// What pages say is written down, once there is where.
+    pub(super) writes_lines: bool,
     pub(super) publish_every: Nanos,
 }
 
-impl Keeper {
+impl<K: PageKind> Keeper<K> {
     /// Keeps until nothing follows.
-    pub(super) fn run(self) -> Kept {
+    pub(super) fn run(self) -> Kept<K::Store> {
         let (jobs, to_read) = channel::<(u64, Arc<Job>)>();
-        let reading = self.reading.clone();
+        let kind = self.kind.clone();
         let results = self.results.clone();
-        let work = move || read_pages(&to_read, &results, &reading);
+        let work = move || read_pages(&to_read, &results, &*kind);
         // Without that thread everything is read here.
-        let thread = std::thread::Builder::new().name("aiperf-pages".to_owned()).spawn(work).ok();
+        let [.., name] = K::WORDS.threads;
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work).ok();
         let jobs = thread.is_some().then_some(jobs);
         drop(self.results);
-        let mut keeping = Keeping {
-            kept: Kept { store: Store::new(), file_failure: None },
+        let mut keeping = Keeping::<K> {
+            kept: Kept { store: K::Store::default(), file_failure: None },
             waiting: VecDeque::new(),
-            reader: Reader::default(),
-            lines: if self.reading.encode.is_some() { Lines::Waiting(Vec::new()) } else { Lines::None },
-            reading: self.reading,
+            reader: K::Reader::default(),
+            lines: if self.writes_lines { Lines::waiting() } else { Lines::None },
+            kind: self.kind,
             said: BTreeSet::new(),
             last_page: HashMap::new(),
             profiling: None,
@@ -116,7 +116,7 @@ impl Keeper {
                 Ok(Message::Page(page)) => {
                     let is_urgent = page.is_urgent || jobs.is_none();
                     let job = Arc::new(Job { page, is_done: AtomicBool::new(is_urgent) });
-                    let read = is_urgent.then(|| Box::new(read(&mut keeping.reader, &job.page, &keeping.reading)));
+                    let read = is_urgent.then(|| Box::new(read(&*keeping.kind, &mut keeping.reader, &job.page)));
                     if let Some(jobs) = jobs.as_ref().filter(|_| !is_urgent) {
                         let _ = jobs.send((next, job.clone()));
                     }
@@ -143,28 +143,34 @@ impl Keeper {
     }
 }
 
+fn read<K: PageKind>(kind: &K, reader: &mut K::Reader, page: &FetchedPage) -> Read<K::Content> {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(page.text.as_bytes());
+    Read { page: kind.read(reader, page), fingerprint: hasher.finish() }
+}
+
 /// What the reading thread does, at the lowest priority there is.
-fn read_pages(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Message>, reading: &Reading) {
+fn read_pages<K: PageKind>(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Message<K::Content>>, kind: &K) {
     // At normal priority it reads as well.
     let _ = sys::set_idle_priority();
-    let mut reader = Reader::default();
+    let mut reader = K::Reader::default();
     while let Ok((number, job)) = jobs.recv() {
         if job.is_done.load(Relaxed) {
             continue;
         }
-        let read = Box::new(read(&mut reader, &job.page, reading));
+        let read = Box::new(read(kind, &mut reader, &job.page));
         if results.send(Message::Read(number, read)).is_err() {
             return;
         }
     }
 }
 
-struct Keeping {
-    kept: Kept,
+struct Keeping<K: PageKind> {
+    kept: Kept<K::Store>,
     /// In the order in which they came.
-    waiting: VecDeque<Waiting>,
-    reader: Reader,
-    reading: Reading,
+    waiting: VecDeque<Waiting<K::Content>>,
+    reader: K::Reader,
+    kind: Arc<K>,
     /// What was said of an endpoint, and is not said again.
     said: BTreeSet<(usize, WarningCause)>,
     /// Length and fingerprint of the page before, by endpoint and URL.
@@ -178,9 +184,9 @@ struct Keeping {
     lines: Lines,
 }
 
-impl Keeping {
+impl<K: PageKind> Keeping<K> {
     /// The reading thread is done with a page, unless it was too late.
-    fn put(&mut self, number: u64, read: Box<ReadPage>) {
+    fn put(&mut self, number: u64, read: Box<Read<K::Content>>) {
         if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.number == number) {
             waiting.read.get_or_insert(read);
         }
@@ -190,7 +196,7 @@ impl Keeping {
     fn relieve(&mut self) {
         if let Some(waiting) = self.waiting.front_mut().filter(|waiting| waiting.read.is_none()) {
             waiting.job.is_done.store(true, Relaxed);
-            waiting.read = Some(Box::new(read(&mut self.reader, &waiting.job.page, &self.reading)));
+            waiting.read = Some(Box::new(read(&*self.kind, &mut self.reader, &waiting.job.page)));
         }
     }
 
@@ -202,26 +208,23 @@ impl Keeping {
         }
     }
 
-    fn keep(&mut self, page: &FetchedPage, read: ReadPage) {
-        let ReadPage { scrape, warnings, line, fingerprint } = read;
+    fn keep(&mut self, page: &FetchedPage, read: Read<K::Content>) {
+        let Read { page: ReadPage { content, warnings, line }, fingerprint } = read;
+        let subject = K::WORDS.subject;
         for warning in warnings {
             if self.said.insert((page.endpoint, warning.cause)) {
-                let text = format!("server metrics of {}: {}", page.url, warning.text);
+                let text = format!("{subject} of {}: {}", page.url, warning.text);
                 self.announce.say(warning.level, text);
             }
         }
         let identity = (page.text.len(), fingerprint);
         let before = self.last_page.insert((page.endpoint, page.url.clone()), identity);
-        let verdict = match scrape {
+        let verdict = match content {
             Err(reason) => Err(reason),
             Ok(None) => Ok(()),
-            Ok(Some(mut scrape)) => {
-                scrape.is_duplicate = before == Some(identity);
-                let is_left_out = page.is_between_boundaries && self.kept.store.is_full();
-                let warnings = if is_left_out { Vec::new() } else { self.kept.store.add(scrape) };
-                for warning in warnings {
-                    let text = format!("server metrics of {}: {warning}", page.url);
-                    self.announce.say(LogLevel::Warning, text);
+            Ok(Some(content)) => {
+                for warning in K::keep(&mut self.kept.store, page, content, before == Some(identity)) {
+                    self.announce.say(LogLevel::Warning, format!("{subject} of {}: {warning}", page.url));
                 }
                 self.write(&line);
                 Ok(())
@@ -232,33 +235,26 @@ impl Keeping {
     }
 
     fn write_to(&mut self, file: Box<dyn Write + Send>) {
-        if let Lines::Waiting(lines) = std::mem::replace(&mut self.lines, Lines::Open(file)) {
-            self.write(&lines);
-        }
+        let opened = self.lines.open(file);
+        self.keep_failure(opened);
     }
 
     fn write(&mut self, line: &[u8]) {
-        match &mut self.lines {
-            _ if line.is_empty() => {}
-            Lines::None => {}
-            Lines::Waiting(lines) => lines.extend_from_slice(line),
-            // A few lines a second: each is on disk before the next comes.
-            Lines::Open(file) => {
-                if let Err(error) = file.write_all(line).and_then(|()| file.flush()) {
-                    self.kept.file_failure = Some(error);
-                    self.lines = Lines::None;
-                }
-            }
+        let written = self.lines.write(line);
+        self.keep_failure(written);
+    }
+
+    fn keep_failure(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.kept.file_failure = Some(error);
         }
     }
 
     fn publish(&mut self) {
-        let Some(start) = self.profiling else { return };
         let now = mono_now();
         if self.published.taken().is_none_or(|published| now.since(published) >= self.publish_every) {
             self.published = now;
-            let snapshot = snapshot(&self.kept.store, start);
-            self.announce.emit(RunEvent::ServerMetrics(Arc::new(snapshot)));
+            K::live(&mut self.kept.store, self.profiling).into_iter().for_each(|event| self.announce.emit(event));
         }
     }
 }

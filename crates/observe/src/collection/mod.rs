@@ -5,22 +5,27 @@
 //! and reads itself what has waited too long for a core.
 //!
 //! # Layout
+//! - [`kind`]: what a kind of pages must give; `server_pages`: those of servers
 //! - `endpoint`: when an endpoint is fetched, and what follows from what came of it
 //! - `running`: which phases are on, and whose a page is
 //! - `calls`: the calls for pages, and what comes of them
 //! - `scraper`: the thread that fetches
-//! - `reading`: a page from its text to a scrape
-//! - `keeper`: the thread that keeps
+//! - `keeper`: the thread that keeps; `lines`: the file it writes
 //! - `collector`: all of it, as a run holds it
 
-mod calls;
+pub(crate) mod calls;
 mod collector;
-mod endpoint;
+pub(crate) mod endpoint;
 mod keeper;
-mod reading;
+pub mod kind;
+pub(crate) mod lines;
 mod running;
 mod scraper;
+mod server_pages;
 
 pub use calls::OriginOf;
-pub use collector::{Announce, Boundary, CollectError, Collected, Collector, Setup};
-pub use reading::EncodeLine;
+pub use collector::{
+    Announce, Boundary, CollectError, Collected, CollectedEndpoint, Collector, Pods, Setup, WatchedPage,
+};
+pub use kind::{FetchedPage, PageKind, ReadPage, Words};
+pub use server_pages::{EncodeLine, ServerPages};

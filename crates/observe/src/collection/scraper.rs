@@ -1,18 +1,18 @@
 //! The thread that fetches: one runtime, one session an endpoint, nothing that takes time.
 
 use super::calls::{OriginOf, PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
-use super::collector::{Announce, Setup};
+use super::collector::{Announce, CollectedEndpoint, Pods, WatchedPage};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
-use super::keeper::{Message, Verdict};
-use super::reading::FetchedPage;
+use super::keeper::Verdict;
+use super::kind::{FetchedPage, Words};
 use super::running::Running;
-use crate::discovery::{Cluster, Discovered, discover};
+use crate::discovery::{Discovered, discover};
 use crate::results::ScrapeError;
 use crate::scrape::ScrapeTimes;
-use aiperf_plan::{MetricsEndpoint, MetricsUrl, ServerMetricsPlan};
+use aiperf_plan::{Cadence, MetricsEndpoint};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{DeadlineTimer, FetchError, FetchSession, Fetched, Fetcher, SessionSettings, StampMode};
-use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, RunEvent, Source, WallAnchor};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, RunEvent, Source, WallAnchor, WallNs};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -25,8 +25,6 @@ const KEEPALIVE: Nanos = Nanos::from_millis(4_000);
 const LONGEST_HOLD: Nanos = Nanos::from_millis(1_000);
 /// A wait that people are told of.
 const WORTH_A_WORD: Nanos = Nanos::from_millis(300);
-/// What a name and a page are called in events.
-const SOURCE: &str = "server metrics";
 
 /// What the fetching thread is told.
 pub(super) enum Command {
@@ -43,20 +41,35 @@ pub(super) enum Command {
     Stop,
 }
 
-/// What is known of an endpoint when all is over.
-pub(super) struct Fetches {
-    pub(super) url: MetricsUrl,
-    pub(super) was_reached: bool,
-    pub(super) errors: Vec<ScrapeError>,
+/// What whoever keeps is told.
+pub(super) enum Delivery {
+    Page(FetchedPage),
+    /// A profiling phase began, or none is on any more.
+    Profiling(Option<WallNs>),
 }
 
 /// What came of fetching.
 pub(super) struct Scraped {
-    pub(super) endpoints: Vec<Fetches>,
+    pub(super) endpoints: Vec<CollectedEndpoint>,
+}
+
+/// What fetching needs.
+pub(super) struct Fetching {
+    pub(super) words: &'static Words,
+    pub(super) looks_elsewhere: bool,
+    pub(super) pages: Vec<WatchedPage>,
+    pub(super) pods: Option<Pods>,
+    pub(super) cadence: Cadence,
+    pub(super) anchor: WallAnchor,
+    pub(super) fetcher: Fetcher,
+    pub(super) origin: OriginOf,
+    pub(super) announce: Arc<dyn Announce>,
+    pub(super) deliver: Box<dyn Fn(Delivery) + Send>,
 }
 
 struct Watched {
     endpoint: Endpoint,
+    is_guess: bool,
     session: Rc<FetchSession>,
     errors: Vec<ScrapeError>,
     fetches: u64,
@@ -69,13 +82,12 @@ struct Watched {
     unreachable: Option<String>,
     /// A page after the last request did not come in its time: another would not either.
     is_given_up: bool,
+    /// A page that did not come in its time was told of.
+    is_told_late: bool,
 }
 
-pub(super) struct Scraper {
-    plan: ServerMetricsPlan,
-    anchor: WallAnchor,
-    announce: Arc<dyn Announce>,
-    keeper: Sender<Message>,
+struct Scraper {
+    fetching: Fetching,
     watched: Vec<Watched>,
     running: Running,
     is_told: bool,
@@ -89,24 +101,15 @@ pub(super) struct Scraper {
     up_to_date: Vec<Sender<()>>,
     /// Pods are still looked for.
     is_discovering: bool,
-    fetcher: Fetcher,
-    origin: OriginOf,
-    cluster: Option<Cluster>,
 }
 
 /// Runs until it is told to finish.
-pub(super) fn run(
-    setup: Setup,
-    keeper: Sender<Message>,
-    mut commands: UnboundedReceiver<Command>,
-) -> std::io::Result<Scraped> {
+pub(super) fn run(mut fetching: Fetching, mut commands: UnboundedReceiver<Command>) -> std::io::Result<Scraped> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let pages = std::mem::take(&mut fetching.pages);
     let mut scraper = Scraper {
+        fetching,
         watched: Vec::new(),
-        plan: setup.plan,
-        anchor: setup.anchor,
-        announce: setup.announce,
-        keeper,
         running: Running::default(),
         is_told: false,
         was_profiled: false,
@@ -116,13 +119,8 @@ pub(super) fn run(
         settled: Vec::new(),
         up_to_date: Vec::new(),
         is_discovering: false,
-        fetcher: setup.fetcher,
-        origin: setup.origin,
-        cluster: setup.cluster,
     };
-    for endpoint in scraper.plan.endpoints.clone() {
-        scraper.watch(&endpoint);
-    }
+    pages.iter().for_each(|page| scraper.watch(page));
     let scraped = runtime.block_on(LocalSet::new().run_until(scraper.scrape(&mut commands)));
     // A name that is being looked up is not waited for.
     runtime.shutdown_background();
@@ -143,20 +141,23 @@ struct FetchDone {
 }
 
 impl Scraper {
-    fn watch(&mut self, endpoint: &MetricsEndpoint) {
+    fn watch(&mut self, WatchedPage { endpoint, is_guess }: &WatchedPage) {
         if self.watched.iter().any(|watched| watched.endpoint.url() == &endpoint.url) {
             return;
         }
+        let Fetching { cadence, fetcher, looks_elsewhere, .. } = &self.fetching;
         let settings = SessionSettings {
             stamps: StampMode::Kernel,
             keepalive: KEEPALIVE,
             size_limit: PAGE_LIMIT,
-            connect_timeout: Some(duration(self.plan.reachability_timeout)),
-            silence: Some(duration(self.plan.read_timeout)),
+            connect_timeout: Some(duration(cadence.reachability_timeout)),
+            silence: Some(duration(cadence.read_timeout)),
         };
+        let endpoint = Endpoint::new(endpoint, cadence.interval);
         self.watched.push(Watched {
-            endpoint: Endpoint::new(endpoint, self.plan.interval),
-            session: Rc::new(self.fetcher.session(settings)),
+            endpoint: if *looks_elsewhere { endpoint } else { endpoint.only_there() },
+            is_guess: *is_guess,
+            session: Rc::new(fetcher.session(settings)),
             errors: Vec::new(),
             fetches: 0,
             task: None,
@@ -164,14 +165,15 @@ impl Scraper {
             held_up: None,
             unreachable: None,
             is_given_up: false,
+            is_told_late: false,
         });
     }
 
     /// Looks for pods beside everything else.
     fn discover(&mut self, done: &UnboundedSender<Done>) {
+        let Some(Pods { plan, cluster }) = self.fetching.pods.take() else { return };
         self.is_discovering = true;
-        let (plan, cluster) = (self.plan.discovery.clone(), self.cluster.take());
-        let (fetcher, done) = (self.fetcher.clone(), done.clone());
+        let (fetcher, done) = (self.fetching.fetcher.clone(), done.clone());
         tokio::task::spawn_local(async move {
             let _ = done.send(Done::Discovered(discover(&plan, cluster.as_ref(), &fetcher).await));
         });
@@ -179,9 +181,9 @@ impl Scraper {
 
     fn discovered(&mut self, Discovered { urls, notices }: Discovered) {
         self.is_discovering = false;
-        notices.into_iter().for_each(|(level, text)| self.announce.say(level, text));
+        notices.into_iter().for_each(|(level, text)| self.fetching.announce.say(level, text));
         for url in urls {
-            self.watch(&MetricsEndpoint { url, fallback: None });
+            self.watch(&WatchedPage { endpoint: MetricsEndpoint { url, fallback: None }, is_guess: false });
         }
     }
 
@@ -192,6 +194,10 @@ impl Scraper {
         while !self.is_over() {
             let now = mono_now();
             self.start_due(now, &done);
+            // The last page may be here before anybody knows that it was the last.
+            if self.is_over() {
+                break;
+            }
             self.answer();
             timer.set(self.next_deadline())?;
             let fired = std::future::poll_fn(|cx| timer.poll_fired(cx));
@@ -230,8 +236,10 @@ impl Scraper {
                 self.is_finishing = true;
                 self.tell_of_wait();
                 if self.was_profiled && self.final_at.is_none() {
-                    let text = "server metrics: no final scrape, as another phase followed the last profiling phase";
-                    self.announce.say(LogLevel::Info, text.to_owned());
+                    let subject = self.fetching.words.subject;
+                    let text =
+                        format!("{subject}: no final scrape, as another phase followed the last profiling phase");
+                    self.fetching.announce.say(LogLevel::Info, text);
                 }
             }
             // Ends the loop.
@@ -243,20 +251,17 @@ impl Scraper {
     fn tell_of_wait(&self) {
         let is_slow =
             |watched: &&Watched| !watched.endpoint.is_up_to_date() && mono_now().since(watched.started) > WORTH_A_WORD;
+        let Words { wait_limit, flush, .. } = self.fetching.words;
         for watched in self.watched.iter().filter(is_slow) {
-            let (url, limit) = (watched.endpoint.url().shown(), self.plan.scrape_timeout.as_secs_f64());
-            let text =
-                format!("Waiting up to {limit:.1}s for the page of {url} (AIPERF_SERVER_METRICS_SCRAPE_TIMEOUT)");
-            self.announce.say(LogLevel::Info, text);
+            let (url, limit) = (watched.endpoint.url().shown(), self.fetching.cadence.scrape_timeout.as_secs_f64());
+            let text = format!("Waiting up to {limit:.1}s for the page of {url} ({wait_limit})");
+            self.fetching.announce.say(LogLevel::Info, text);
         }
         let left = self.final_at.unwrap_or_default().since(mono_now());
         if left > WORTH_A_WORD && self.watched.iter().any(|watched| watched.endpoint.is_alive()) {
-            let text = format!(
-                "Waiting {:.1}s for the servers to count the last requests \
-                 (AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD)",
-                left.as_secs_f64()
-            );
-            self.announce.say(LogLevel::Info, text);
+            let seconds = left.as_secs_f64();
+            let text = format!("Waiting {seconds:.1}s for the servers to count the last requests ({flush})");
+            self.fetching.announce.say(LogLevel::Info, text);
         }
     }
 
@@ -268,7 +273,7 @@ impl Scraper {
                 self.final_at = None;
                 self.watched.iter_mut().for_each(|watched| watched.endpoint.forget_boundaries());
                 if started.phase.kind == PhaseKind::Profiling {
-                    let _ = self.keeper.send(Message::Profiling(Some(self.anchor.wall(started.at))));
+                    (self.fetching.deliver)(Delivery::Profiling(Some(self.fetching.anchor.wall(started.at))));
                 }
                 self.want_boundary(&started.phase);
             }
@@ -277,11 +282,11 @@ impl Scraper {
                 // A page of its own also while another phase is on: its totals reach until now.
                 self.want_boundary(&done.phase);
                 if !self.running.is_profiling() {
-                    let _ = self.keeper.send(Message::Profiling(None));
+                    (self.fetching.deliver)(Delivery::Profiling(None));
                 }
                 self.was_profiled |= done.phase.kind == PhaseKind::Profiling;
                 if self.running.is_measured() {
-                    self.final_at = Some(done.at.plus(self.plan.flush));
+                    self.final_at = Some(done.at.plus(self.fetching.cadence.flush));
                 }
             }
             _ => {}
@@ -298,7 +303,9 @@ impl Scraper {
         self.retire_twins();
         let is_due = self.final_at.is_some_and(|at| now >= at);
         let phase = self.running.current();
-        if self.is_finishing && is_due && !std::mem::replace(&mut self.is_final, true) {
+        // Where nothing is waited for, the page at the end of the phase is the last.
+        let is_last_to_come = self.is_finishing && is_due && !std::mem::replace(&mut self.is_final, true);
+        if is_last_to_come && self.fetching.cadence.flush > Nanos::ZERO {
             for watched in self.watched.iter_mut().filter(|watched| !watched.is_given_up) {
                 watched.endpoint.want_boundary(phase.cloned());
             }
@@ -312,7 +319,7 @@ impl Scraper {
             let Some(fetch) = watched.endpoint.poll(now, phase) else { continue };
             watched.fetches += 1;
             let (session, done) = (watched.session.clone(), done.clone());
-            let call = call(&fetch, &self.plan, self.origin);
+            let call = call(&fetch, &self.fetching.cadence, self.fetching.origin);
             let task = tokio::task::spawn_local(async move {
                 let result = session.fetch(&call).await;
                 let _ = done.send(Done::Fetched(Box::new(FetchDone { endpoint: number, fetch, result })));
@@ -345,13 +352,16 @@ impl Scraper {
             note_error(&mut watched.errors, &shown, kind_of(&result), reason);
             let is_late = matches!(result, Err(FetchError::TimedOut(_) | FetchError::Silent(_)));
             watched.is_given_up |= is_late && self.final_at.is_some();
+            let Words { subject, last_failed, .. } = self.fetching.words;
             let text = if self.is_final || watched.is_given_up {
-                format!("the last scrape failed ({reason}): final counters and histograms may be undercounted")
+                format!("the last scrape failed ({reason}): {last_failed}")
             } else {
                 format!("a scrape {reason}")
             };
-            if self.is_final || is_late {
-                self.announce.say(LogLevel::Warning, format!("server metrics of {shown}: {text}"));
+            // How many were late is said at the end.
+            let is_news = is_late && !std::mem::replace(&mut watched.is_told_late, true);
+            if self.is_final || watched.is_given_up || is_news {
+                self.fetching.announce.say(LogLevel::Warning, format!("{subject} of {shown}: {text}"));
             }
         }
         let page = match (&outcome, result) {
@@ -361,19 +371,19 @@ impl Scraper {
         let notices = self.watched[number].endpoint.note(now, outcome);
         self.tell(number, notices);
         if let Some(page) = page {
-            let _ = self.keeper.send(Message::Page(page));
+            (self.fetching.deliver)(Delivery::Page(page));
         }
     }
 
     fn page(&self, endpoint: usize, url: Arc<str>, fetch: &Fetch, fetched: Fetched) -> FetchedPage {
         let times = fetched.times;
-        let sent = self.anchor.wall(times.start);
-        let first_byte = times.first_byte.taken().map(|at| self.anchor.wall(at));
+        let sent = self.fetching.anchor.wall(times.start);
+        let first_byte = times.first_byte.taken().map(|at| self.fetching.anchor.wall(at));
         let times = ScrapeTimes {
             sent,
             first_byte,
             latency: times.end.since(times.start),
-            at: first_byte.unwrap_or(self.anchor.wall(times.end)),
+            at: first_byte.unwrap_or(self.fetching.anchor.wall(times.end)),
         };
         let is_urgent = matches!(fetch.purpose, Purpose::Probe | Purpose::Fallback);
         FetchedPage {
@@ -389,32 +399,45 @@ impl Scraper {
 
     fn tell(&mut self, number: usize, notices: Vec<Notice>) {
         let address: Arc<str> = self.watched[number].endpoint.url().shown().into();
+        let Words { subject, off, .. } = self.fetching.words;
         for notice in notices {
             let at = mono_now();
-            let source =
-                |detail: Option<&str>| Source { kind: SOURCE, address: address.clone(), detail: detail.map(Arc::from) };
+            let source = |detail: Option<&str>| Source {
+                kind: subject,
+                address: address.clone(),
+                detail: detail.map(Arc::from),
+            };
+            let watched = &mut self.watched[number];
             match notice {
+                // Nobody said that there is anything.
+                Notice::Unreachable(reason) | Notice::Disabled(reason)
+                    if watched.is_guess && !watched.endpoint.has_been_read() =>
+                {
+                    watched.endpoint.retire();
+                    let text = format!("{subject}: nothing at {address} ({reason})");
+                    self.fetching.announce.say(LogLevel::Debug, text);
+                }
                 Notice::Found => {
                     if self.is_told {
-                        self.announce.say(LogLevel::Info, format!("server metrics: {address} answers now"));
+                        self.fetching.announce.say(LogLevel::Info, format!("{subject}: {address} answers now"));
                     }
-                    self.announce.emit(RunEvent::SourceFound { at, source: source(None) });
+                    self.fetching.announce.emit(RunEvent::SourceFound { at, source: source(None) });
                 }
                 // Those of the beginning are told of together.
                 Notice::Unreachable(reason) if self.is_told => {
-                    self.announce.emit(RunEvent::SourceLost { at, source: source(Some(&reason)) });
+                    self.fetching.announce.emit(RunEvent::SourceLost { at, source: source(Some(&reason)) });
                 }
-                Notice::Unreachable(reason) => self.watched[number].unreachable = Some(reason),
+                Notice::Unreachable(reason) => watched.unreachable = Some(reason),
                 Notice::Moved { from, to } => {
-                    self.announce.say(LogLevel::Info, format!("server metrics: {from} is no Prometheus page, {to} is"))
+                    let text = format!("{subject}: {from} is no Prometheus page, {to} is");
+                    self.fetching.announce.say(LogLevel::Info, text);
                 }
                 Notice::Disabled(reason) => {
                     let text = format!(
-                        "Disabling server metrics collection for {address}: {reason}. To suppress this warning, pass \
-                         --no-server-metrics."
+                        "Disabling {subject} collection for {address}: {reason}. To suppress this warning, pass {off}."
                     );
-                    note_error(&mut self.watched[number].errors, &address, "IncompatibleMetricsEndpointError", &reason);
-                    self.announce.say(LogLevel::Warning, text);
+                    note_error(&mut watched.errors, &address, "IncompatibleMetricsEndpointError", &reason);
+                    self.fetching.announce.say(LogLevel::Warning, text);
                 }
             }
         }
@@ -451,24 +474,17 @@ impl Scraper {
             // Each of them was disabled, with a word of its own.
             return;
         }
+        let Words { title, sources, nobody, .. } = self.fetching.words;
         if found.is_empty() {
-            self.announce.say(
-                LogLevel::Info,
-                format!(
-                    "Server metrics are off: no Prometheus endpoint answers ({}). See what is there: curl -i \
-                     BASE/metrics; where it is elsewhere, say so: --server-metrics http://HOST:8002/metrics (Triton's \
-                     port); to look for none: --no-server-metrics",
-                    missing.join("; ")
-                ),
-            );
+            self.fetching.announce.say(LogLevel::Info, nobody(&missing.join("; ")));
             return;
         }
         let all = found.len() + missing.len();
-        let text = format!("Server metrics: enabled - {}/{all} endpoint(s) reachable", found.len());
-        self.announce.say(LogLevel::Info, text);
+        let text = format!("{title}: enabled - {}/{all} {sources} reachable", found.len());
+        self.fetching.announce.say(LogLevel::Info, text);
         if !missing.is_empty() {
-            let text = format!("Server metrics: unreachable, and tried again now and then: {}", missing.join("; "));
-            self.announce.say(LogLevel::Warning, text);
+            let text = format!("{title}: unreachable, and tried again now and then: {}", missing.join("; "));
+            self.fetching.announce.say(LogLevel::Warning, text);
         }
     }
 
@@ -488,23 +504,20 @@ impl Scraper {
     }
 
     fn scraped(self) -> Scraped {
-        let endpoints: Vec<Fetches> = self
-            .watched
-            .into_iter()
-            .filter(|watched| !watched.endpoint.is_redundant())
-            .map(|watched| {
-                let failed: u64 = watched.errors.iter().map(|error| error.count).sum();
-                let url = watched.endpoint.url().clone();
-                if let Some(last) = watched.errors.last().filter(|_| !watched.endpoint.is_off()) {
-                    let (shown, fetches) = (url.shown(), watched.fetches);
-                    let text =
-                        format!("server metrics of {shown}: {failed} of {fetches} scrapes failed ({})", last.message);
-                    self.announce.say(LogLevel::Warning, text);
-                }
-                Fetches { url, was_reached: watched.endpoint.was_reached(), errors: watched.errors }
-            })
-            .collect();
-        Scraped { endpoints }
+        let (subject, announce) = (self.fetching.words.subject, &self.fetching.announce);
+        let collected = |watched: Watched| {
+            let failed: u64 = watched.errors.iter().map(|error| error.count).sum();
+            let url = watched.endpoint.url().clone();
+            if let Some(last) = watched.errors.last().filter(|_| !watched.endpoint.is_off()) {
+                let (shown, fetches) = (url.shown(), watched.fetches);
+                let text = format!("{subject} of {shown}: {failed} of {fetches} scrapes failed ({})", last.message);
+                announce.say(LogLevel::Warning, text);
+            }
+            let was_reached = watched.endpoint.was_reached();
+            CollectedEndpoint { url, is_guess: watched.is_guess, was_reached, errors: watched.errors }
+        };
+        let watched = self.watched.into_iter().filter(|watched| !watched.endpoint.is_redundant());
+        Scraped { endpoints: watched.map(collected).collect() }
     }
 }
 

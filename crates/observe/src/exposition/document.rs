@@ -5,7 +5,8 @@
 //! family that has; else to one of its own name that nobody declared.
 
 use super::line::{Declaration, DeclaredKind, Flaw, Label, Part, SUFFIXES};
-use super::{line, shown};
+use super::{PageWarning, WarningCause, line, shown};
+use aiperf_types::LogLevel;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -27,6 +28,12 @@ impl<'a> Document<'a> {
     /// In the order of the line.
     pub fn labels(&self, sample: &Sample) -> &[Label<'a>] {
         &self.labels[sample.labels.clone()]
+    }
+
+    /// The lines that could not be read, in one warning.
+    pub(crate) fn bad_line_warning(&self) -> Option<PageWarning> {
+        let text = format!("{}; such lines are left out", self.bad_lines.as_ref()?.describe());
+        Some(PageWarning { cause: WarningCause::BadLine, level: LogLevel::Warning, text })
     }
 }
 

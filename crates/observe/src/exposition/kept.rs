@@ -20,9 +20,7 @@ pub(super) fn keep(mut document: Document<'_>, strings: &mut Strings) -> Page {
     }
     let names = Names::of(&families);
     let mut keeping = Keeping { labels: &document.labels, strings, page: Page::default() };
-    if let Some(bad) = &document.bad_lines {
-        keeping.warn(WarningCause::BadLine, LogLevel::Warning, format!("{}; such lines are left out", bad.describe()));
-    }
+    keeping.page.warnings.extend(document.bad_line_warning());
     for family in &families {
         keeping.keep(family, names.of_family(family));
     }

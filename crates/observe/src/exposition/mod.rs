@@ -74,15 +74,20 @@ pub struct Reader {
 
 impl Reader {
     pub fn read(&mut self, text: &str) -> Result<Page, Incompatible> {
-        let document = document::parse(text);
-        if document.sample_count == 0
-            && let Some(bad) = &document.bad_lines
-        {
-            let reason = format!("{}; the page begins: {}", bad.describe(), shown(text, BEGINNING_SHOWN));
-            return Err(Incompatible { reason });
-        }
+        let document = readable(document::parse(text), text)?;
         self.strings.forget_if_many();
         Ok(kept::keep(document, &mut self.strings))
+    }
+}
+
+/// A page, unless it has lines and not one sample.
+pub(crate) fn readable<'a>(document: Document<'a>, text: &str) -> Result<Document<'a>, Incompatible> {
+    match &document.bad_lines {
+        Some(bad) if document.sample_count == 0 => {
+            let reason = format!("{}; the page begins: {}", bad.describe(), shown(text, BEGINNING_SHOWN));
+            Err(Incompatible { reason })
+        }
+        _ => Ok(document),
     }
 }
 

@@ -1,0 +1,69 @@
+//! What everybody does who looks on while a run is on: tells of it without secrets, is done without where it cannot start,
+//! and leaves no empty file.
+
+use aiperf_engine::Events;
+use aiperf_observe::collection::CollectedEndpoint;
+use aiperf_observe::{Announce, ScrapeError, TimeRange};
+use aiperf_plan::redact::Redactor;
+use aiperf_report::server_metrics_jsonl::ScrapeFile;
+use aiperf_report::{ExportFailure, RunResult};
+use aiperf_types::{LogLevel, PhaseKind, RunEvent};
+use std::fmt::Display;
+use std::io;
+use std::sync::Arc;
+
+/// Passes on what observers tell, without secrets.
+pub(crate) struct Announced {
+    events: Events,
+    redactor: Arc<Redactor>,
+}
+
+impl Announced {
+    pub(crate) fn to(events: &Events, redactor: &Arc<Redactor>) -> Arc<Self> {
+        Arc::new(Self { events: events.clone(), redactor: redactor.clone() })
+    }
+}
+
+impl Announce for Announced {
+    fn say(&self, level: LogLevel, text: String) {
+        self.events.say(level, self.redactor.hide(&text).as_ref());
+    }
+
+    fn emit(&self, event: RunEvent) {
+        self.events.emit(event);
+    }
+}
+
+/// Who was started. The run itself can do without: where nobody was, it is told.
+pub(crate) fn started<T, E: Display>(start: Result<T, E>, missing: &str, events: &Events) -> Option<T> {
+    start.map_err(|error| events.say(LogLevel::Warning, format!("{missing}: {error}"))).ok()
+}
+
+/// Why a file of lines is not whole. One that could not take a line is no such file.
+pub(crate) fn file_failure(
+    file: &ScrapeFile,
+    exporter: &'static str,
+    error: Option<io::Error>,
+) -> Option<ExportFailure> {
+    let error = error?;
+    if std::fs::metadata(file.path()).is_ok_and(|file| file.len() == 0) {
+        let _ = std::fs::remove_file(file.path());
+    }
+    Some(ExportFailure::of(exporter, file.path().to_owned(), error))
+}
+
+/// What went wrong at endpoints, without secrets.
+pub(crate) fn errors(endpoints: &[CollectedEndpoint], redactor: &Redactor) -> Vec<ScrapeError> {
+    let mut errors: Vec<ScrapeError> = endpoints.iter().flat_map(|endpoint| endpoint.errors.clone()).collect();
+    for error in &mut errors {
+        error.message = redactor.hide(&error.message).into_owned();
+    }
+    errors
+}
+
+/// From the start of the first profiling phase to the end of the last; nothing where none began.
+pub(crate) fn profiling_range(run: &RunResult) -> TimeRange {
+    let began = run.phases.iter().any(|phase| phase.id.kind == PhaseKind::Profiling);
+    let start = if began { run.start } else { run.end };
+    TimeRange { start, end: run.end }
+}

@@ -1,0 +1,40 @@
+//! The file that takes what was observed, line by line.
+
+use std::io::{self, Write};
+
+pub(crate) enum Lines {
+    /// Nobody wants them, or they can be written no more.
+    None,
+    /// The file is not there yet.
+    Waiting(Vec<u8>),
+    Open(Box<dyn Write + Send>),
+}
+
+impl Lines {
+    /// Those of a file that comes later.
+    pub(crate) fn waiting() -> Self {
+        Self::Waiting(Vec::new())
+    }
+
+    /// Lines go there from now on, those that waited first.
+    pub(crate) fn open(&mut self, file: Box<dyn Write + Send>) -> io::Result<()> {
+        match std::mem::replace(self, Self::Open(file)) {
+            Self::Waiting(lines) => self.write(&lines),
+            Self::None | Self::Open(_) => Ok(()),
+        }
+    }
+
+    /// Writes lines; after a failure there are none any more.
+    pub(crate) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
+        match self {
+            _ if lines.is_empty() => Ok(()),
+            Self::None => Ok(()),
+            Self::Waiting(waiting) => {
+                waiting.extend_from_slice(lines);
+                Ok(())
+            }
+            // A few lines a second: each is on disk before the next comes.
+            Self::Open(file) => file.write_all(lines).and_then(|()| file.flush()).inspect_err(|_| *self = Self::None),
+        }
+    }
+}
