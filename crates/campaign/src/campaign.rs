@@ -5,6 +5,7 @@ use crate::certificates::{self, CertificatesError};
 use crate::control::{self, ControlError};
 use crate::hooks::Hooks;
 use crate::memory::{self, MemoryError};
+use crate::network_latency::{NetworkResult, NetworkWatch};
 use crate::objectives::{self, ObjectivesError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
@@ -96,6 +97,12 @@ pub struct Prepared {
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     server_metrics: Option<ServerWatch>,
+}
+
+/// Who looks on while a run is on.
+struct Observers {
+    server_metrics: Option<ServerWatch>,
+    network: Option<NetworkWatch>,
 }
 
 /// A run that is over and written down.
@@ -203,10 +210,15 @@ impl Campaign {
         }
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let hooks = self.hooks(&plan, server_metrics.as_ref())?;
-        let events = match &server_metrics {
-            Some(watch) => watch.begin(&self.events, &artifacts),
-            None => self.events.clone(),
-        };
+        let mut events = self.events.clone();
+        if let Some(watch) = &server_metrics {
+            events = watch.begin(&events, &artifacts);
+        }
+        let network = NetworkWatch::start(&plan, &self.events, &self.redactor, &artifacts);
+        if let Some(watch) = &network {
+            events = watch.follow(events);
+        }
+        let observers = Observers { server_metrics, network };
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
@@ -221,7 +233,7 @@ impl Campaign {
         });
         let finished = outcome.map(|mut outcome| {
             let hooks = outcome.hooks.take();
-            let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, server_metrics);
+            let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, observers);
             // Written first: a hook may hang.
             hooks.into_iter().for_each(HookThread::finish);
             finished
@@ -258,15 +270,20 @@ impl Campaign {
         metrics: &Metrics,
         mut outcome: Outcome,
         incomplete: Vec<IncompleteFile>,
-        server_metrics: Option<ServerWatch>,
+        Observers { server_metrics, network }: Observers,
     ) -> Finished {
-        let failures: Vec<ExportFailure> = outcome
+        let mut failures: Vec<ExportFailure> = outcome
             .sink_failures
             .drain(..)
             .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
             .collect();
         let too_many_failed = outcome.too_many_failed.is_some();
-        let Summarised { mut result, no_slices } = summarise(plan, &self.version, metrics, outcome, &self.redactor);
+        let network = network.map(|watch| watch.finish(outcome.was_stopped, &self.stop, &self.events, artifacts));
+        let NetworkResult { rtt_ns, failure, degraded } = network.unwrap_or_default();
+        failures.extend(failure);
+        let Summarised { mut result, no_slices } =
+            summarise(plan, &self.version, metrics, outcome, rtt_ns, &self.redactor);
+        result.degraded.extend(degraded);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
         }

@@ -13,7 +13,8 @@
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
-//! - `server_metrics`: the servers' own metrics of a run; `observers`: what all who look on do alike
+//! - `server_metrics`: the servers' own metrics of a run; `network_latency`: the round trip to the
+//!   servers; `observers`: what these do alike
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`mod@confidence`]: several runs of one benchmark, how far they agree
@@ -28,6 +29,7 @@ pub mod hub;
 pub mod measurement;
 mod media_fetcher;
 pub mod memory;
+mod network_latency;
 pub mod objectives;
 mod observers;
 mod preparation;

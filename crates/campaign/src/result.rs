@@ -17,12 +17,13 @@ pub(crate) struct Summarised {
     pub(crate) no_slices: Option<TooManySlices>,
 }
 
-/// Summarises a finished run.
+/// Summarises a finished run. Latencies are also given without the network's round trip, where it is known.
 pub(crate) fn summarise(
     plan: &Plan,
     version: &str,
     metrics: &Metrics,
     outcome: Outcome,
+    network_rtt_ns: Option<f64>,
     redactor: &Redactor,
 ) -> Summarised {
     let Outcome { phases, mut overlapping, quality, conduct, was_stopped, too_many_failed, lost, .. } = outcome;
@@ -31,17 +32,17 @@ pub(crate) fn summarise(
         .unwrap_or_default();
     let profiled = phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
     let sending = profiled.filter_map(|phase| sending(phase, plan)).collect();
-    let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics)).collect();
+    let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics, network_rtt_ns)).collect();
     let (warmups, profiling): (Vec<_>, Vec<_>) =
         phases.into_iter().partition(|phase| phase.id.kind == PhaseKind::Warmup);
     let mut together = |kind: PhaseKind, phases: Vec<PhaseOutcome>| {
         let joint = overlapping.extract_if(.., |(of, _)| *of == kind).map(|(_, sweep)| sweep).next();
-        Together::of(kind, phases, joint, &listed, metrics)
+        Together::of(kind, phases, joint, &listed, metrics, network_rtt_ns)
     };
     let (warmup, profiling) = (together(PhaseKind::Warmup, warmups), together(PhaseKind::Profiling, profiling));
     let Together { summary, records: merged } = profiling;
     let sliced = merged.as_ref().zip(plan.metrics.slice);
-    let (slices, no_slices) = match sliced.map(|(records, length)| slices(records, metrics, length)) {
+    let (slices, no_slices) = match sliced.map(|(records, length)| slices(records, metrics, length, network_rtt_ns)) {
         None => (Vec::new(), None),
         Some(Ok(slices)) => (slices, None),
         Some(Err(error)) => (Vec::new(), Some(error)),
@@ -111,6 +112,7 @@ impl Together {
         joint: Option<SweepLine>,
         listed: &[PhaseResult],
         metrics: &Metrics,
+        network_rtt_ns: Option<f64>,
     ) -> Self {
         let window = window(&phases, kind);
         let records = phases.into_iter().map(|phase| phase.records).reduce(Accumulator::merge);
@@ -124,7 +126,7 @@ impl Together {
         let summary = match (only, &records, window) {
             (Some(phase), ..) => phase.metrics.clone(),
             (None, Some(records), Some((start, end))) => {
-                records.summarise(metrics, Context::from(Window { start, end }))
+                records.summarise(metrics, Context { window: Some(Window { start, end }), network_rtt_ns })
             }
             _ => Summary::default(),
         };
@@ -155,9 +157,9 @@ fn sending(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseSending> {
     })
 }
 
-fn phase_result(phase: &PhaseOutcome, metrics: &Metrics) -> PhaseResult {
+fn phase_result(phase: &PhaseOutcome, metrics: &Metrics, network_rtt_ns: Option<f64>) -> PhaseResult {
     let window = Window { start: phase.start, end: phase.end };
-    let summary = phase.records.summarise(metrics, Context::from(window));
+    let summary = phase.records.summarise(metrics, Context { window: Some(window), network_rtt_ns });
     PhaseResult {
         id: (*phase.id).clone(),
         start: phase.start,
@@ -213,10 +215,10 @@ mod tests {
     }
 
     fn together(metrics: &Metrics, kind: PhaseKind, mut phases: Vec<PhaseOutcome>, is_joint: bool) -> Summary {
-        let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics)).collect();
+        let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics, None)).collect();
         let mut joint = SweepLine::new(None);
         phases.iter_mut().for_each(|phase| phase.records.hand_over_jointly(&mut joint));
-        Together::of(kind, phases, is_joint.then_some(joint), &listed, metrics).summary
+        Together::of(kind, phases, is_joint.then_some(joint), &listed, metrics, None).summary
     }
 
     fn concurrency(summary: &Summary) -> [Option<f64>; 2] {

@@ -20,12 +20,17 @@ pub(crate) struct TooManySlices {
 }
 
 /// What the requests that started in each slice came to.
-pub(crate) fn slices(records: &Accumulator, metrics: &Metrics, length: Nanos) -> Result<Vec<Slice>, TooManySlices> {
+pub(crate) fn slices(
+    records: &Accumulator,
+    metrics: &Metrics,
+    length: Nanos,
+    network_rtt_ns: Option<f64>,
+) -> Result<Vec<Slice>, TooManySlices> {
     let slices = at_most(records.attempted_span(), records.records(), length);
     if slices > MOST {
         return Err(TooManySlices { slices });
     }
-    Ok(records.slices(metrics, length, Context::default()))
+    Ok(records.slices(metrics, length, Context { window: None, network_rtt_ns }))
 }
 
 /// No more slices than fit into the run, and no more than there are requests: those without any are left out.

@@ -71,7 +71,6 @@ const INSTEAD: &[Instead] = &[
         flag: "the files of the run, as CSV and JSON: --artifact-dir DIR",
         key: "the files of the run, as CSV and JSON: artifacts: {dir: DIR}",
     },
-    same("the network is not probed", "ping, beside the run"),
     Instead {
         reason: "GPU telemetry is not collected",
         flag: "--no-gpu-telemetry, and nvidia-smi beside the run",

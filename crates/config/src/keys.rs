@@ -86,7 +86,7 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.gpu_telemetry", NotYet("GPU telemetry is not collected")),
     ("benchmark.gpu_telemetry.enabled", Acts),
     ("benchmark.server_metrics", Acts),
-    ("benchmark.network_latency", NotYet("the network is not probed")),
+    ("benchmark.network_latency", Acts),
     ("benchmark.otel", NotYet("metrics are not sent by OTLP")),
     ("benchmark.mlflow", NotYet("results are not sent to MLflow")),
     ("benchmark.wandb", NotYet("results are not sent to Weights & Biases")),

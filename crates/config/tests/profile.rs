@@ -287,6 +287,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
             &["--streaming", "--warmup-request-count", "2", "--concurrency", "4", "--prefill-concurrency", "2"],
         ),
         ("--warmup-request-rate-ramp-duration", &["--warmup-request-count", "2", "--request-rate", "5"]),
+        ("--network-latency-ping-interval", &["--network-latency-automatic"]),
         ("--audio-length-stddev", &["--audio-length-mean", "3"]),
         ("--audio-num-channels", &["--audio-batch-size", "1"]),
         ("--image-width-stddev", &["--image-width-mean", "30"]),

@@ -15,6 +15,15 @@ pub fn origin(url: &BaseUrl) -> Origin {
     }
 }
 
+/// Which of a server's addresses are used.
+pub fn addresses(plan: &Plan) -> AddressChoice {
+    match plan.endpoint.http.ip_version {
+        IpVersion::V4 => AddressChoice::V4,
+        IpVersion::V6 => AddressChoice::V6,
+        IpVersion::Auto => AddressChoice::Both,
+    }
+}
+
 /// How connections are made. TLS is set up at once where a URL needs it, so that nothing is sent when it cannot be.
 pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
     let (endpoint, http) = (&plan.endpoint, &plan.endpoint.http);
@@ -41,11 +50,7 @@ pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
             user_timeout_ms: http.user_timeout_ms,
         },
         resolution: Resolution {
-            addresses: match http.ip_version {
-                IpVersion::V4 => AddressChoice::V4,
-                IpVersion::V6 => AddressChoice::V6,
-                IpVersion::Auto => AddressChoice::Both,
-            },
+            addresses: addresses(plan),
             // Who never uses a connection again never uses an address again either.
             believed: match http.dns_cache_seconds.filter(|_| endpoint.reuse != ReuseStrategy::Never) {
                 Some(0) => Some(Nanos::MAX),

@@ -1,6 +1,7 @@
-//! Watches the servers while a run is on: their Prometheus pages are fetched, read, kept, and come to statistics.
+//! Watches servers while a run is on: their Prometheus pages are fetched, read, kept, and come to statistics; the
+//! round trip to the servers is measured.
 //!
-//! Everything but the shell that fetches takes texts and instants and gives values: no clock, no socket, no file.
+//! Everything but the shells that fetch and probe takes texts and instants and gives values: no clock, no socket, no file.
 //!
 //! # Layout
 //! - [`scrape`]: what one page said, and when
@@ -19,6 +20,7 @@
 //! - [`deltas`](mod@deltas): samples as rows of a table
 //! - [`discovery`]: pages that pods of a Kubernetes cluster have
 //! - [`collection`]: the shell: pages fetched while a run is on
+//! - [`network`]: the round trip to the servers, measured while a run is on
 
 pub mod collection;
 pub mod deltas;
@@ -26,6 +28,7 @@ pub mod discovery;
 pub mod estimator;
 pub mod exposition;
 pub mod labels;
+pub mod network;
 pub mod numbers;
 pub mod results;
 pub mod scrape;
@@ -43,6 +46,7 @@ pub use collection::{
 pub use deltas::{DeltaColumns, Deltas, deltas};
 pub use discovery::{Cluster, Discovered, discover};
 pub use labels::label_text;
+pub use network::{NetworkSummary, ProbeSample, ProbeSetup, Probed, Prober};
 pub use results::{
     Bucket, CounterStats, EndpointInfo, GaugeStats, HistogramStats, Metric, PhaseMetrics, ScrapeError, Series,
     SeriesStats, ServerMetrics, SliceStats, TimeRange, Timeslice,

@@ -129,6 +129,7 @@ pub struct FileNames {
     pub server_metrics_csv: String,
     pub server_metrics_jsonl: String,
     pub server_metrics_parquet: String,
+    pub network_latency_jsonl: String,
 }
 
 /// Endings that are taken off a given prefix, tried in this order, once.
@@ -169,7 +170,7 @@ impl FileNames {
         &[Self::INPUTS, Self::OUTPUTS, Self::LOG, Self::PHASE_MANIFEST, Self::PHASES, Self::READY_MARKER];
 
     /// What a prefix changes.
-    pub fn prefixed(&self) -> [&str; 12] {
+    pub fn prefixed(&self) -> [&str; 13] {
         let Self {
             summary_json,
             summary_csv,
@@ -183,6 +184,7 @@ impl FileNames {
             server_metrics_csv,
             server_metrics_jsonl,
             server_metrics_parquet,
+            network_latency_jsonl,
         } = self;
         [
             summary_json,
@@ -197,6 +199,7 @@ impl FileNames {
             server_metrics_csv,
             server_metrics_jsonl,
             server_metrics_parquet,
+            network_latency_jsonl,
         ]
     }
 
@@ -222,6 +225,7 @@ impl FileNames {
                 server_metrics_csv: "server_metrics_export.csv".into(),
                 server_metrics_jsonl: "server_metrics_export.jsonl".into(),
                 server_metrics_parquet: "server_metrics_export.parquet".into(),
+                network_latency_jsonl: "profile_export_network_latency.jsonl".into(),
             };
         }
         Self {
@@ -237,6 +241,7 @@ impl FileNames {
             server_metrics_csv: format!("{base}_server_metrics.csv"),
             server_metrics_jsonl: format!("{base}_server_metrics.jsonl"),
             server_metrics_parquet: format!("{base}_server_metrics.parquet"),
+            network_latency_jsonl: format!("{base}_network_latency.jsonl"),
         }
     }
 }

@@ -13,6 +13,7 @@
 //!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork; `phase_words`: phases in words
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
 //! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: where from
+//! - [`network_latency`]: the round-trip time of the network, known or measured
 //! - [`artifacts`]: what is written where
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
@@ -33,6 +34,7 @@ pub mod metrics;
 pub mod metrics_url;
 pub mod models;
 pub mod nearest;
+pub mod network_latency;
 pub mod phase;
 mod phase_words;
 pub mod proxy;
@@ -61,6 +63,7 @@ pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;
 pub use models::{ModelPicker, ModelSelection};
+pub use network_latency::{NetworkLatencyPlan, ProbePlan, ProbeTarget};
 pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
@@ -100,6 +103,8 @@ pub struct Plan {
     pub metrics: MetricsPlan,
     /// What is collected of the servers' own metrics; `None`: nothing.
     pub server_metrics: Option<ServerMetricsPlan>,
+    /// The round trip that is taken off latencies; `None`: none is.
+    pub network_latency: Option<NetworkLatencyPlan>,
     pub artifacts: ArtifactPlan,
     pub runtime: RuntimePlan,
     /// The resolved configuration as exported under `input_config`, secrets redacted.

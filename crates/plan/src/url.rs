@@ -221,6 +221,13 @@ impl BaseUrl {
         &self.text
     }
 
+    /// The URL as it may be shown: no credentials, no secret parameters.
+    pub fn shown(&self) -> String {
+        let user = if self.credentials.is_some() { format!("{REDACTED}@") } else { String::new() };
+        let (scheme, rest) = self.text.split_once("://").unwrap_or(("http", &self.text));
+        redact::url(&format!("{scheme}://{user}{rest}"))
+    }
+
     /// The URL that paths of requests are joined to: itself, and for a socket `http://localhost`.
     pub fn request_base(&self) -> &str {
         if self.is_unix() { "http://localhost" } else { &self.text }

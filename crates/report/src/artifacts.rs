@@ -239,6 +239,11 @@ impl Artifacts {
         ScrapeFile::new(self.path(&self.plan.names.server_metrics_jsonl))
     }
 
+    /// The file that takes probes of the network while the run is on.
+    pub fn network_latency_file(&self) -> ScrapeFile {
+        ScrapeFile::new(self.path(&self.plan.names.network_latency_jsonl))
+    }
+
     /// Writes `inputs.json` beside its place: for each session its id and the body of each turn.
     pub fn stage_inputs<S, B, T>(&self, sessions: S) -> Result<StagedInputs, ReportError>
     where

@@ -3,8 +3,9 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, outputs_json, phases, raw_jsonl, records_jsonl, records_parquet, server_metrics_csv, server_metrics_json,
-    server_metrics_jsonl, server_metrics_parquet, summary_csv, summary_json, timeslices_csv, timeslices_json,
+    console, network_latency_jsonl, outputs_json, phases, raw_jsonl, records_jsonl, records_parquet,
+    server_metrics_csv, server_metrics_json, server_metrics_jsonl, server_metrics_parquet, summary_csv, summary_json,
+    timeslices_csv, timeslices_json,
 };
 use aiperf_plan::FileNames;
 
@@ -22,6 +23,7 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Export(&server_metrics_json::EXPORTER),
     FileKind::Export(&server_metrics_parquet::EXPORTER),
     FileKind::Scrapes { label: server_metrics_jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
+    FileKind::Scrapes { label: network_latency_jsonl::LABEL, file: |names| &names.network_latency_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),
     FileKind::Export(&timeslices_json::EXPORTER),
     FileKind::Records(&outputs_json::SINK),
@@ -37,7 +39,7 @@ pub(crate) enum FileKind {
     Prepared { label: &'static str, file: &'static str },
     /// While the run is on, record by record.
     Records(&'static RecordFile),
-    /// While the run is on, scrape by scrape.
+    /// While the run is on, by whoever watches the servers: scrape by scrape, probe by probe.
     Scrapes { label: &'static str, file: fn(&FileNames) -> &str },
     /// When the run is over.
     Export(&'static Exporter),

@@ -17,6 +17,7 @@
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
 //!   statistics; [`server_metrics_parquet`]: every sample; [`server_metrics_jsonl`]: every page, written
 //!   while the run is on; `server_metrics_phases`: each phase
+//! - [`network_latency_jsonl`]: every probe of the network, written while the run is on
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
@@ -32,6 +33,7 @@ mod json;
 mod kinds;
 pub mod log_lines;
 pub mod marker;
+pub mod network_latency_jsonl;
 mod number;
 pub mod outputs_json;
 mod parquet_pages;

@@ -8,6 +8,7 @@
 //! - [`slices`]: results cut into slices of time
 //! - [`live`]: statistics while it is on
 //! - [`server_metrics`]: what is collected of the servers' own metrics
+//! - [`network`]: the network's round trip, and latencies without it
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`secrets`]: what nobody may read, even when a server says it back
@@ -28,6 +29,7 @@ mod faults;
 mod goodput;
 mod input;
 mod live;
+mod network;
 mod raw;
 mod results;
 mod secrets;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Long enough between tokens for the first and the last of an answer never to be read at once.
 fn unhurried() -> SimConfig {
-    SimConfig { itl: Latency::constant(Duration::from_millis(25)), ..quick() }
+    SimConfig { itl: Latency::constant(Duration::from_millis(75)), ..quick() }
 }
 
 fn with_failures(rate: &str) -> SimConfig {

@@ -11,7 +11,7 @@ use crate::flags::{
 };
 use crate::given::GivenFlags;
 use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry, ServerMetrics, StreamDomain};
-use crate::tree::Node;
+use crate::tree::{Datum, Node};
 use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Value, json};
 
@@ -153,32 +153,45 @@ fn with_path(text: &str, ending: &str) -> Result<String, UrlError> {
     Ok(format!("{}{kept}{ending}{}", &full[..path], &full[query..]))
 }
 
-/// Network latency, when a flag is about it.
+/// Network latency, when a flag is about it. Measuring and knowing exclude each other: what a flag asks for replaces what
+/// a file says of the other.
 pub(super) fn network(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (automatic, mean) = (flags.on(NETWORK_LATENCY_AUTOMATIC), flags.get(NETWORK_LATENCY_MEAN));
     let interval = flags.get(NETWORK_LATENCY_PING_INTERVAL);
     if automatic && mean.is_some() {
         problems.push(both(NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN));
     }
-    if interval.is_some() && !automatic {
-        let why = match mean {
-            Some(_) => "with --network-latency-mean nothing is pinged",
-            None => "without it (or --network-latency-mean) the network is not looked at",
+    let of_file = benchmark.get("network_latency");
+    let file_measures = of_file.is_some_and(|section| {
+        let is_on = section.set("enabled").is_some_and(|enabled| matches!(enabled.datum, Datum::Bool(true)));
+        is_on && section.set("mean_ms").is_none()
+    });
+    if interval.is_some() && (mean.is_some() || !automatic && !file_measures) {
+        let (why, way_out) = match mean {
+            Some(_) => (
+                "with --network-latency-mean nothing is pinged",
+                "leave it out, or --network-latency-automatic in place of --network-latency-mean",
+            ),
+            None => (
+                "without it (or --network-latency-mean) the network is not looked at",
+                "add --network-latency-automatic",
+            ),
         };
         problems.push(
             Problem::new("--network-latency-ping-interval needs --network-latency-automatic")
                 .because(why)
-                .hint("add --network-latency-automatic"),
+                .hint(way_out),
         );
     }
-    if !automatic && mean.is_none() {
+    if !automatic && mean.is_none() && interval.is_none() {
         return;
     }
     let node = benchmark.child("network_latency");
-    node.put(
-        "enabled",
-        Node::flag(&json!(true), if automatic { NETWORK_LATENCY_AUTOMATIC.name } else { NETWORK_LATENCY_MEAN.name }),
-    );
+    if automatic || mean.is_some() {
+        let flag = if automatic { NETWORK_LATENCY_AUTOMATIC.name } else { NETWORK_LATENCY_MEAN.name };
+        node.put("enabled", Node::flag(&json!(true), flag));
+        node.take(if automatic { "mean_ms" } else { "ping_interval" });
+    }
     if let Some(mean) = mean {
         node.put("mean_ms", mean.node());
     }

@@ -70,6 +70,7 @@ pub(crate) struct Environment {
     /// Bytes of request bodies that are encoded before the clock starts.
     pub prepared_bytes: Option<u64>,
     pub scrapes: Scrapes,
+    pub probes: Probes,
     /// How long fetching a tokenizer may take.
     pub tokenizer_timeout: Option<Nanos>,
     /// The namespace of the pod that a run is in, as users' files may name it.
@@ -151,6 +152,21 @@ impl Default for Scrapes {
             publish_interval: 1.0,
             cancel_wait: 5.0,
         }
+    }
+}
+
+/// How the round trip of the network is measured; times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Probes {
+    pub interval: f64,
+    pub min_samples: u32,
+    pub timeout: f64,
+    pub top_up_timeout: f64,
+}
+
+impl Default for Probes {
+    fn default() -> Self {
+        Self { interval: 1.0, min_samples: 5, timeout: 5.0, top_up_timeout: 3.0 }
     }
 }
 
@@ -375,6 +391,10 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS" => out.scrapes.publish_interval = float(),
         "AIPERF_SERVER_METRICS_CANCEL_RESULT_WAIT_SEC" => out.scrapes.cancel_wait = float(),
         "AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT" => out.scrapes.read_timeout = float(),
+        "AIPERF_NETWORK_LATENCY_DEFAULT_PROBE_INTERVAL" => out.probes.interval = float(),
+        "AIPERF_NETWORK_LATENCY_MIN_SAMPLES" => out.probes.min_samples = number,
+        "AIPERF_NETWORK_LATENCY_CONNECT_TIMEOUT" => out.probes.timeout = float(),
+        "AIPERF_NETWORK_LATENCY_COMPLETE_TOPUP_TIMEOUT" => out.probes.top_up_timeout = float(),
         "AIPERF_TIMING_MAX_CATCHUP_SECONDS" => out.timing.max_catchup = Some(Nanos::from_secs_f64(float())),
         "AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT" => out.timing.cancel_drain = Nanos::from_secs_f64(float()),
         "AIPERF_TIMING_RATE_RAMP_UPDATE_INTERVAL" => out.timing.rate_ramp_step = Nanos::from_secs_f64(float()),
@@ -437,7 +457,8 @@ mod tests {
             let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
             let written = (read.showing, read.flush_every, read.prepared_bytes, timeouts);
             let told = (read.thresholds, read.developer, read.live, read.media_fetching, read.many_records);
-            (read.http.clone(), switches, key, told, written, read.scrapes, read.timing)
+            let watched = (read.scrapes, read.probes);
+            (read.http.clone(), switches, key, told, written, watched, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {

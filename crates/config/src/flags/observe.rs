@@ -39,22 +39,22 @@ flags! { NETWORK_LATENCY_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("network_latency.enabled"),
-        status: NotYet("the network is not probed"),
-        summary: "Measure TCP round trip and emit adjusted metrics",
+        status: Acts,
+        summary: "Measure the TCP round trip to the servers and give latencies without it, too",
     }
     NETWORK_LATENCY_MEAN {
         name: "--network-latency-mean",
         kind: Kind::Float,
         to: To::Rule("network_latency.mean_ms"),
-        status: NotYet("the network is not probed"),
-        summary: "Use this round trip in milliseconds instead of measuring",
+        status: Acts,
+        summary: "Round trip in milliseconds that is taken off latencies, instead of measuring it; 0 takes nothing off",
     }
     NETWORK_LATENCY_PING_INTERVAL {
         name: "--network-latency-ping-interval",
         kind: Kind::Float,
         to: To::Rule("network_latency.ping_interval"),
-        status: NotYet("the network is not probed"),
-        summary: "Seconds between round-trip probes",
+        status: Acts,
+        summary: "Seconds between round-trip probes of each server",
     }
 }
 

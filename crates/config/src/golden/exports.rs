@@ -151,6 +151,7 @@ fn file_names(case: &Value, tally: &mut Tally) {
             ("server_metrics_csv", names.server_metrics_csv),
             ("server_metrics_jsonl", names.server_metrics_jsonl),
             ("server_metrics_parquet", names.server_metrics_parquet),
+            ("network_latency_jsonl", names.network_latency_jsonl),
         ] {
             assert_eq!(case["expected"][key], name);
         }

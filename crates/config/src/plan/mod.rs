@@ -4,6 +4,7 @@ mod additions;
 mod dataset;
 mod endpoint;
 mod models;
+mod network_latency;
 mod phases;
 mod server_metrics;
 mod user_files;
@@ -21,8 +22,8 @@ use crate::sections::artifacts::{RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    ArtifactPlan, FileNames, MetricsPlan, Plan, RecordFiles, RunIdentity, RuntimePlan, SummaryFiles, TokenizerPlan,
-    UiKind,
+    ArtifactPlan, FileNames, MetricsPlan, NetworkLatencyPlan, Plan, RecordFiles, RunIdentity, RuntimePlan,
+    SummaryFiles, TokenizerPlan, UiKind,
 };
 use aiperf_types::{Nanos, Slo};
 use serde_json::Value;
@@ -158,12 +159,16 @@ fn plan(
     artifacts.user_files = user_files::user_files(tree, &artifacts.dir, &models, &endpoint, notes, problems);
     let runtime = runtime(tree, ctx);
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
+    let network_latency = network_latency::plan(tree, &endpoint, notes, problems);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
     input_config["runtime"]["ui"] = runtime.ui.name().into();
     // It says what is on, not what would be.
     input_config["gpu_telemetry"]["enabled"] = false.into();
+    if let Some(NetworkLatencyPlan::Probed(probes)) = &network_latency {
+        input_config["network_latency"]["ping_interval"] = probes.interval.as_secs_f64().into();
+    }
     Some(Plan {
         run: RunIdentity {
             benchmark_id: ctx.benchmark_id.clone(),
@@ -188,6 +193,7 @@ fn plan(
         timing: tree.environment.timing,
         metrics: metrics(tree),
         server_metrics,
+        network_latency,
         artifacts,
         runtime,
         input_config,

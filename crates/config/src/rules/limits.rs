@@ -55,6 +55,8 @@ const SMOOTHNESS: (f64, f64) = (1e-3, 1e6);
 const TURNS: f64 = 1e5;
 /// Thirty years.
 const LONGEST: f64 = 1e9;
+/// An hour.
+const LONGEST_ROUND_TRIP_MS: f64 = 3.6e6;
 /// A millisecond: no request takes less over a network, and no phase is over sooner.
 const SHORTEST: f64 = 0.001;
 
@@ -83,6 +85,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     let timeout = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.timeout).map(Seconds);
     time("endpoint.timeout".into(), timeout, facts, problems);
     control(benchmark, facts, problems);
+    network(benchmark, facts, problems);
     lengths(benchmark, facts, problems);
 }
 
@@ -128,6 +131,23 @@ fn arrivals(phase: &Phase, at: &dyn Fn(&str) -> String, facts: &Facts<'_>, probl
             facts
                 .problem(&at("rate"), what)
                 .because(format!("each user would come back after more than {LONGEST} seconds")),
+        );
+    }
+}
+
+/// Round trips that are measured by a clock, and shorter than a run.
+fn network(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
+    let Some(network) = &benchmark.network_latency else { return };
+    let (interval, at) = (network.ping_interval, "network_latency.ping_interval");
+    longest(at.into(), interval, facts, problems);
+    time(at.into(), interval.map(Seconds).filter(|Seconds(seconds)| *seconds <= LONGEST), facts, problems);
+    let at = "network_latency.mean_ms";
+    if network.mean_ms.is_some_and(|mean| mean > LONGEST_ROUND_TRIP_MS) {
+        problems.push(
+            facts
+                .problem(at, format!("{} must be at most {LONGEST_ROUND_TRIP_MS} milliseconds", facts.subject(at)))
+                .because("no network takes an hour for a round trip")
+                .hint("the average that ping shows for the server"),
         );
     }
 }

@@ -75,9 +75,9 @@ section! {
     }
     /// Round-trip time of the network.
     NetworkLatency {
-        /// On or off
+        /// Give latencies without the round trip, too
         enabled: bool = false;
-        /// Seconds between probes
+        /// Seconds between probes of each server
         ping_interval: f64 [more_than(0.0)] = 1.0;
         /// A known mean, milliseconds, instead of probing
         mean_ms: f64 [at_least(0.0)];

@@ -32,6 +32,7 @@ pub(crate) fn plan(url: &str) -> Plan {
         timing: TimingPlan::default(),
         metrics: MetricsPlan::default(),
         server_metrics: None,
+        network_latency: None,
         artifacts: ArtifactPlan::new(PathBuf::new(), FileNames::new(None)).without_records(),
         runtime: RuntimePlan {
             prepared_bytes: RuntimePlan::PREPARED_BYTES,

@@ -1,0 +1,118 @@
+//! Probing as a run holds it: started, told of phases, waited for.
+
+use super::probing;
+use super::sample::ProbeSample;
+use super::summary::NetworkSummary;
+use crate::collection::Announce;
+use aiperf_plan::ProbePlan;
+use aiperf_transport::AddressChoice;
+use aiperf_types::{RunEvent, WallAnchor};
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+/// How often the end of the thread is looked for.
+const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
+
+/// Appends a sample as a line, with its line break.
+pub type EncodeSample = fn(&mut Vec<u8>, &ProbeSample);
+
+/// What probing needs.
+pub struct ProbeSetup {
+    pub plan: ProbePlan,
+    /// Which addresses requests go to.
+    pub addresses: AddressChoice,
+    /// The run's own.
+    pub anchor: WallAnchor,
+    /// Phases that the run has.
+    pub phases: usize,
+    pub announce: Arc<dyn Announce>,
+    pub encode: EncodeSample,
+    /// Takes every sample as a line.
+    pub file: Box<dyn Write + Send>,
+}
+
+/// What the probing thread is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Command {
+    PhaseStarted,
+    /// The requests of a phase are done.
+    PhaseDone,
+    /// The run is over: what is missing is made up, and the end.
+    Finish,
+    /// The same, without making up for anything.
+    Stop,
+}
+
+/// Probing while it is on.
+pub struct Prober {
+    commands: Commands,
+    thread: JoinHandle<io::Result<Probed>>,
+}
+
+/// What the thread hears. When this goes, it ends.
+struct Commands(UnboundedSender<Command>);
+
+impl Drop for Commands {
+    fn drop(&mut self) {
+        // The run's events hold an end of the channel, so that the thread would not notice that this one is gone.
+        let _ = self.0.send(Command::Stop);
+    }
+}
+
+/// All that was measured.
+#[derive(Debug)]
+pub struct Probed {
+    pub summary: NetworkSummary,
+    /// Why the file of samples is not whole.
+    pub file_failure: Option<io::Error>,
+}
+
+/// Why what was measured is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeThreadError {
+    #[error("servers could not be probed: {0}")]
+    Failed(#[from] io::Error),
+    #[error("its thread ended unexpectedly")]
+    Panicked,
+}
+
+impl Prober {
+    /// Starts the thread. It probes nobody before a phase has started.
+    pub fn start(setup: ProbeSetup) -> io::Result<Self> {
+        let (commands, obeyed) = unbounded_channel();
+        let commands = Commands(commands);
+        let thread =
+            std::thread::Builder::new().name("aiperf-probe".to_owned()).spawn(move || probing::run(setup, obeyed))?;
+        Ok(Self { commands, thread })
+    }
+
+    /// What takes the run's events.
+    pub fn listener(&self) -> impl Fn(&RunEvent) + Send + Sync + use<> {
+        let commands = self.commands.0.clone();
+        move |event| {
+            let command = match event {
+                RunEvent::PhaseStarted(_) => Command::PhaseStarted,
+                RunEvent::RequestsDone(_) => Command::PhaseDone,
+                _ => return,
+            };
+            // Nobody listens any more once probing is over.
+            let _ = commands.send(command);
+        }
+    }
+
+    /// Makes up for samples that are missing, and gives everything. Once somebody wants to stop it probes nobody.
+    pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Probed, ProbeThreadError> {
+        let Self { commands, thread } = self;
+        let _ = commands.0.send(if is_stopped() { Command::Stop } else { Command::Finish });
+        while !thread.is_finished() {
+            if is_stopped() {
+                let _ = commands.0.send(Command::Stop);
+            }
+            std::thread::sleep(LOOK_WHETHER_FINISHED);
+        }
+        Ok(thread.join().map_err(|_| ProbeThreadError::Panicked)??)
+    }
+}
