@@ -3,7 +3,7 @@
 
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{
-    LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot, WallAnchor,
+    GpuSnapshot, LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot, WallAnchor,
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -37,6 +37,7 @@ struct Listener {
     metrics: Arc<Latest<MetricsSnapshot>>,
     preparing: Arc<Latest<Preparing>>,
     server_metrics: Arc<Latest<ServerSnapshot>>,
+    gpus: Arc<Latest<GpuSnapshot>>,
     backlog: Arc<Backlog>,
 }
 
@@ -57,6 +58,7 @@ enum Item {
     Metrics,
     Preparing,
     ServerMetrics,
+    Gpus,
 }
 
 /// The latest of something, until it is taken.
@@ -126,10 +128,11 @@ impl Events {
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, receiver) = mpsc::channel();
         let (progress, metrics, preparing) = (Arc::default(), Latest::new(), Latest::new());
-        let (server_metrics, backlog) = (Latest::new(), Arc::default());
-        let ready = VecDeque::new();
-        let subscription = Subscription { receiver, ready, progress, metrics, preparing, server_metrics, backlog };
-        let Subscription { progress, metrics, preparing, server_metrics, backlog, .. } = &subscription;
+        let (server_metrics, gpus) = (Latest::new(), Latest::new());
+        let (ready, backlog) = (VecDeque::new(), Arc::default());
+        let subscription =
+            Subscription { receiver, ready, progress, metrics, preparing, server_metrics, gpus, backlog };
+        let Subscription { progress, metrics, preparing, server_metrics, gpus, backlog, .. } = &subscription;
         self.listeners.push(Listener {
             sender,
             interest,
@@ -137,6 +140,7 @@ impl Events {
             metrics: metrics.clone(),
             preparing: preparing.clone(),
             server_metrics: server_metrics.clone(),
+            gpus: gpus.clone(),
             backlog: backlog.clone(),
         });
         subscription
@@ -175,6 +179,9 @@ impl Events {
                 RunEvent::ServerMetrics(snapshot) => (listener.interest.metrics_every.is_some()
                     && listener.server_metrics.put(snapshot))
                 .then_some(Item::ServerMetrics),
+                RunEvent::GpuMetrics(snapshot) => {
+                    (listener.interest.metrics_every.is_some() && listener.gpus.put(snapshot)).then_some(Item::Gpus)
+                }
                 RunEvent::Preparing(preparing) => {
                     (listener.interest.progress && listener.preparing.put(preparing)).then_some(Item::Preparing)
                 }
@@ -199,7 +206,7 @@ impl Events {
     }
 
     /// The shortest interval at which anybody wants metrics.
-    pub(crate) fn metrics_every(&self) -> Option<Nanos> {
+    pub fn metrics_every(&self) -> Option<Nanos> {
         self.listeners.iter().filter_map(|listener| listener.interest.metrics_every).min()
     }
 }
@@ -213,6 +220,7 @@ pub struct Subscription {
     metrics: Arc<Latest<MetricsSnapshot>>,
     preparing: Arc<Latest<Preparing>>,
     server_metrics: Arc<Latest<ServerSnapshot>>,
+    gpus: Arc<Latest<GpuSnapshot>>,
     backlog: Arc<Backlog>,
 }
 
@@ -238,6 +246,7 @@ impl Iterator for Subscription {
                 Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
                 Item::Preparing => self.preparing.take().map(RunEvent::Preparing),
                 Item::ServerMetrics => self.server_metrics.take().map(RunEvent::ServerMetrics),
+                Item::Gpus => self.gpus.take().map(RunEvent::GpuMetrics),
             };
             if event.is_some() {
                 return event;

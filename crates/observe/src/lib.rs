@@ -1,4 +1,4 @@
-//! Watches servers while a run is on: their Prometheus pages are fetched, read, kept, and come to statistics; the
+//! Watches servers and GPUs while a run is on: their Prometheus pages are fetched, read, kept, and come to statistics; the
 //! round trip to the servers is measured.
 //!
 //! Everything but the shells that fetch and probe takes texts and instants and gives values: no clock, no socket, no file.
@@ -19,6 +19,7 @@
 //! - [`snapshot`](mod@snapshot): the few figures of the live display
 //! - [`deltas`](mod@deltas): samples as rows of a table
 //! - [`discovery`]: pages that pods of a Kubernetes cluster have
+//! - [`gpu`]: what GPUs report
 //! - [`collection`]: the shell: pages fetched while a run is on
 //! - [`network`]: the round trip to the servers, measured while a run is on
 
@@ -27,6 +28,7 @@ pub mod deltas;
 pub mod discovery;
 pub mod estimator;
 pub mod exposition;
+pub mod gpu;
 pub mod labels;
 pub mod network;
 pub mod numbers;

@@ -32,6 +32,8 @@ pub enum RunEvent {
     Metrics(Arc<MetricsSnapshot>),
     /// What the servers say of themselves, while a profiling phase is on; the latest only.
     ServerMetrics(Arc<ServerSnapshot>),
+    /// What GPUs report, as often as metrics come and where a value changed, also between phases; the latest only.
+    GpuMetrics(Arc<GpuSnapshot>),
     /// A source of measurements beside the requests answers: a scraped endpoint, a GPU.
     SourceFound {
         at: MonoNs,
@@ -226,6 +228,37 @@ impl ServerSnapshot {
     pub fn get(&self, name: &str) -> Option<f64> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
+}
+
+/// Every GPU that reported anything so far, by source and index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GpuSnapshot {
+    pub gpus: Vec<GpuState>,
+}
+
+/// One GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuState {
+    /// Its source, its number and its model, as in `localhost | GPU 0 | NVIDIA H100`.
+    pub title: Arc<str>,
+    /// In the order of tables.
+    pub metrics: Vec<GpuValue>,
+}
+
+/// One metric of one GPU over all of its samples, warm-up included: percentiles within 0.4%, the rest exact. Of a counter
+/// it is the counter itself, not its growth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuValue {
+    /// No other metric of any GPU has it, as in `nvidia_power_usage_dcgm_http___n1_9400_metrics_gpu0_GPU-aaaabbbb`.
+    pub tag: Arc<str>,
+    /// As in `NVIDIA GPU Power Usage | n1:9400 | GPU 0 | NVIDIA H100`.
+    pub header: Arc<str>,
+    /// The beginning of the header: `NVIDIA GPU Power Usage`.
+    pub name: Arc<str>,
+    pub unit: Arc<str>,
+    /// What was said last.
+    pub current: f64,
+    pub stats: Stats,
 }
 
 /// One metric of a snapshot, in its display unit.

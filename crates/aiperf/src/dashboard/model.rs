@@ -122,6 +122,7 @@ impl Model {
             RunEvent::Metrics(snapshot) => self.metrics(snapshot),
             RunEvent::ServerMetrics(snapshot) => self.server = Some(snapshot.clone()),
             RunEvent::Message(_)
+            | RunEvent::GpuMetrics(_)
             | RunEvent::SourceFound { .. }
             | RunEvent::SourceLost { .. }
             | RunEvent::RunFinished { .. } => return,

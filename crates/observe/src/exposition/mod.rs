@@ -48,6 +48,7 @@ pub enum WarningCause {
     BadBound(Arc<str>),
     Summary(Arc<str>),
     GaugeHistogram(Arc<str>),
+    TooManyGpus,
 }
 
 /// A page that has lines and not one sample.

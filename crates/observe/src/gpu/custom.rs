@@ -1,0 +1,210 @@
+//! Metrics of the user's own: a file with a row `DCGM_FIELD, gauge|counter, help text` for each, as DCGM exporters have
+//! them. The help text gives the name that people read and, in `(in UNIT)`, the unit.
+
+use super::dcgm;
+use super::table::{GpuMetric, GpuMetricKind, METRICS};
+
+/// A field of DCGM that the user wants too.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomMetric {
+    pub field: String,
+    pub metric: GpuMetric,
+    /// What a value is multiplied by, so that it is in the metric's unit.
+    pub factor: f64,
+}
+
+/// A row that gives no metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedRow {
+    /// From 1.
+    pub line: usize,
+    pub why: String,
+}
+
+/// What a file came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Custom {
+    pub metrics: Vec<CustomMetric>,
+    pub skipped: Vec<SkippedRow>,
+}
+
+/// How fields of DCGM begin.
+const FIELD: &str = "DCGM_FI_";
+/// What of it says nothing.
+const PREFIXES: [&str; 2] = ["DCGM_FI_DEV_", "DCGM_FI_PROF_"];
+/// Words that are no words.
+const ABBREVIATIONS: [&str; 10] = ["gpu", "xid", "sm", "nvlink", "pci", "pcie", "cpu", "ram", "vram", "ecc"];
+/// Characters of a row that a message shows.
+const SHOWN: usize = 60;
+
+/// Units by how rows spell them, in small letters: what they are called, and what a value is multiplied by.
+const UNITS: &[(&str, &str, f64)] = &[
+    ("w", "W", 1.0),
+    ("%", "%", 1.0),
+    ("percent", "%", 1.0),
+    ("gb", "GB", 1.0),
+    ("gib", "GB", 1.073741824),
+    ("mb", "MB", 1.0),
+    ("mib", "MB", 1.048576),
+    ("kb", "KB", 1.0),
+    ("kib", "KB", 1.024),
+    ("mhz", "MHz", 1.0),
+    ("ghz", "GHz", 1.0),
+    ("c", "°C", 1.0),
+    ("°c", "°C", 1.0),
+    ("celsius", "°C", 1.0),
+    ("count", "count", 1.0),
+    ("us", "us", 1.0),
+    ("ms", "ms", 1.0),
+    ("s", "sec", 1.0),
+    // Millijoules, which DCGM counts in; megajoules are written with a capital.
+    ("mj", "MJ", 1e-9),
+    ("j", "J", 1.0),
+];
+
+/// What is in no unit that is known is counted.
+const COUNT: (&str, f64) = ("count", 1.0);
+
+/// Reads a file. Every text is one, if only of rows that are skipped.
+pub fn parse(text: &str) -> Custom {
+    let mut custom = Custom::default();
+    for (index, row) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let row = row.trim();
+        if row.is_empty() || row.starts_with('#') {
+            continue;
+        }
+        match read(row, &custom.metrics) {
+            Ok(Some(metric)) => custom.metrics.push(metric),
+            Ok(None) => {}
+            Err(why) => custom.skipped.push(SkippedRow { line: index + 1, why }),
+        }
+    }
+    custom
+}
+
+/// A row's metric; none where it is collected anyway.
+fn read(row: &str, known: &[CustomMetric]) -> Result<Option<CustomMetric>, String> {
+    let mut cells = row.splitn(3, ',').map(str::trim);
+    let (Some(field), Some(kind), Some(help)) = (cells.next(), cells.next(), cells.next()) else {
+        return Err(format!("'{}' is not `FIELD, gauge|counter, help text`", shown(row)));
+    };
+    if !field.starts_with(FIELD) {
+        return Err(format!("'{}' does not begin with {FIELD}", shown(field)));
+    }
+    let kind = match kind {
+        "gauge" => GpuMetricKind::Gauge,
+        "counter" => GpuMetricKind::Counter,
+        other => return Err(format!("'{}' is neither gauge nor counter", shown(other))),
+    };
+    if dcgm::is_known(field) {
+        return Ok(None);
+    }
+    let key = key(field);
+    if known.iter().any(|other| other.metric.key == key) || METRICS.iter().any(|metric| metric.key == key) {
+        return Err(format!("{} is there already, as {}", shown(field), shown(&key)));
+    }
+    let (unit, factor) = unit(help);
+    let metric = GpuMetric { name: name(help, &key).into(), key: key.into(), unit: unit.into(), kind };
+    Ok(Some(CustomMetric { field: field.to_owned(), metric, factor }))
+}
+
+fn key(field: &str) -> String {
+    let rest = PREFIXES.iter().find_map(|prefix| field.strip_prefix(prefix)).unwrap_or(field);
+    format!("nvidia_{}", rest.to_lowercase())
+}
+
+/// What stands before the first bracket, each word with a capital; the key where nothing does.
+fn name(help: &str, key: &str) -> String {
+    let text = help.split('(').next().unwrap_or_default().trim();
+    let text = if text.is_empty() { key.replace('_', " ") } else { text.to_owned() };
+    text.split_whitespace().map(capitalised).collect::<Vec<_>>().join(" ")
+}
+
+fn capitalised(word: &str) -> String {
+    let small = word.to_lowercase();
+    if ABBREVIATIONS.contains(&small.as_str()) {
+        return small.to_uppercase();
+    }
+    let mut letters = small.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The unit of the first `(in UNIT)`.
+fn unit(help: &str) -> (&'static str, f64) {
+    let brackets = help.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(inside, _)| inside);
+    let named = |inside: &str| {
+        let (word, unit) = inside.split_once(char::is_whitespace)?;
+        let unit = unit.trim();
+        (word.eq_ignore_ascii_case("in") && !unit.is_empty() && !unit.contains(char::is_whitespace))
+            .then(|| unit.to_owned())
+    };
+    let Some(unit) = brackets.filter_map(named).next() else { return COUNT };
+    if unit == "MJ" {
+        return ("MJ", 1.0);
+    }
+    let small = unit.to_lowercase();
+    UNITS.iter().find(|(known, ..)| *known == small).map_or(COUNT, |(_, unit, factor)| (unit, *factor))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn only(row: &str) -> CustomMetric {
+        let custom = parse(row);
+        assert_eq!((custom.metrics.len(), custom.skipped.len()), (1, 0), "{custom:?}");
+        custom.metrics.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn a_unit_that_is_called_otherwise_is_converted() {
+        for (unit, called, factor) in [
+            ("mJ", "MJ", 1e-9),
+            ("MJ", "MJ", 1.0),
+            ("J", "J", 1.0),
+            ("MiB", "MB", 1.048576),
+            ("GiB", "GB", 1.073741824),
+            ("KiB", "KB", 1.024),
+            ("GB", "GB", 1.0),
+            ("°C", "°C", 1.0),
+            ("furlongs", "count", 1.0),
+        ] {
+            let row = only(&format!("DCGM_FI_DEV_X, gauge, Some thing (In {unit})"));
+            assert_eq!((&*row.metric.unit, row.factor), (called, factor), "{unit}");
+        }
+        assert_eq!(only("DCGM_FI_DEV_X, gauge, a (in two words) b (in W)").metric.unit, "W");
+    }
+
+    #[test]
+    fn a_counter_is_a_counter() {
+        assert_eq!(only("DCGM_FI_DEV_X, counter, n").metric.kind, GpuMetricKind::Counter);
+    }
+
+    #[test]
+    fn rows_that_give_nothing_are_told_by_line() {
+        let text = "# head\n\nDCGM_FI_DEV_X, gauge\nFOO, gauge, x\nDCGM_FI_DEV_Y, Gauge, y\nDCGM_FI_DEV_A, gauge, a\n\
+                    DCGM_FI_PROF_A, gauge, again\nDCGM_FI_DEV_TEMPERATURE, gauge, taken\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n";
+        let custom = parse(text);
+        assert_eq!(custom.metrics.len(), 1);
+        let lines: Vec<usize> = custom.skipped.iter().map(|row| row.line).collect();
+        assert_eq!(lines, [3, 4, 5, 7, 8]);
+        assert_eq!(custom.skipped[2].why, "'Gauge' is neither gauge nor counter");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_file(text in "\\PC*|(DCGM_FI_[A-Z_]{0,9}, ?(gauge|counter), ?[a-zé( )inMJ%]{0,20}\n){0,9}") {
+            let custom = parse(&text);
+            for row in &custom.metrics {
+                prop_assert!(row.factor.is_finite() && row.metric.key.starts_with("nvidia_"));
+                prop_assert!(!row.metric.name.is_empty());
+            }
+            prop_assert!(custom.metrics.len() + custom.skipped.len() <= text.lines().count());
+        }
+    }
+}

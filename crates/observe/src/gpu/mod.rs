@@ -1,0 +1,33 @@
+//! What GPUs report while a run is on: read, kept, and what it comes to.
+//!
+//! Sources give readings, one file a kind of source; from there on nobody asks where a reading came from.
+//!
+//! # Layout
+//! - [`table`]: the metrics that a GPU may have, in the order in which they are shown
+//! - [`custom`]: more of them, from a file of the user's
+//! - [`reading`]: what a source says of its GPUs at one instant
+//! - [`dcgm`]: a source: pages of DCGM exporters
+//! - [`live`]: what GPUs report by now
+//! - [`store`]: all readings so far, as columns
+//! - [`statistics`]: what the samples of a metric come to
+//! - [`results`]: what all of it came to, for a run and for each of its phases
+//! - [`pages`]: pages of exporters, as collection wants them
+
+pub mod custom;
+pub mod dcgm;
+pub mod live;
+pub mod pages;
+pub mod reading;
+pub mod results;
+pub mod statistics;
+pub mod store;
+pub mod table;
+
+pub use custom::{Custom, CustomMetric};
+pub use dcgm::Dcgm;
+pub use pages::{EncodeGpus, GpuPages};
+pub use reading::{Gpu, GpuReading, GpuScrape};
+pub use results::{GpuEndpoint, GpuPhase, GpuStats, GpuSummary, GpuTelemetry, ObservedGpus, summarise_gpus};
+pub use statistics::{Span, increase, of_kind};
+pub use store::{GpuSeries, GpuStore};
+pub use table::{GpuMetric, GpuMetricKind, MetricId, Table};

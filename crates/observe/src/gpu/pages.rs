@@ -1,0 +1,97 @@
+//! Pages of DCGM exporters, as collection wants them.
+
+use super::dcgm::Dcgm;
+use super::reading::{Gpu, GpuScrape};
+use super::store::GpuStore;
+use crate::collection::{FetchedPage, PageKind, ReadPage, Words};
+use aiperf_plan::redact::Redactor;
+use aiperf_types::{RunEvent, WallNs};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Puts what a page says into lines, appended.
+pub type EncodeGpus = fn(&mut Vec<u8>, &GpuScrape);
+
+/// How pages of GPUs are read.
+pub struct GpuPages {
+    pub dcgm: Dcgm,
+    pub encode: EncodeGpus,
+    /// What an exporter may say back and nobody may read.
+    pub redactor: Arc<Redactor>,
+}
+
+const WORDS: Words = Words {
+    subject: "GPU telemetry",
+    title: "GPU telemetry",
+    off: "--no-gpu-telemetry",
+    sources: "telemetry source(s)",
+    threads: ["aiperf-gpus", "aiperf-gpu-keep", "aiperf-gpu-page"],
+    wait_limit: "AIPERF_GPU_FINAL_SCRAPE_GRACE_NS",
+    flush: "",
+    last_failed: "energy of the last moments may be missing",
+    nobody: |missing| {
+        format!(
+            "DCGM telemetry skipped: no telemetry sources reachable ({missing}). See what is there: curl -i \
+             http://HOST:9400/metrics; to look for none: --no-gpu-telemetry"
+        )
+    },
+};
+
+impl PageKind for GpuPages {
+    type Content = GpuScrape;
+    type Reader = ();
+    type Store = GpuStore;
+    const WORDS: &'static Words = &WORDS;
+    /// DCGM exporters have their pages where they are said to be.
+    const LOOKS_ELSEWHERE: bool = false;
+
+    fn read(&self, (): &mut (), page: &FetchedPage) -> ReadPage<GpuScrape> {
+        let mut read = match self.dcgm.read(&page.text) {
+            Err(incompatible) => return ReadPage { content: Err(incompatible.reason), ..ReadPage::default() },
+            Ok(read) => read,
+        };
+        for reading in &mut read.readings {
+            hide_secrets(&mut reading.gpu, &self.redactor);
+        }
+        let mut line = Vec::new();
+        let scrape = (!read.readings.is_empty()).then(|| GpuScrape {
+            source: page.url.clone(),
+            at: page.times.at,
+            readings: read.readings,
+            table: self.dcgm.table().clone(),
+        });
+        scrape.iter().for_each(|scrape| (self.encode)(&mut line, scrape));
+        ReadPage { content: Ok(scrape), warnings: read.warnings, line }
+    }
+
+    fn keep(store: &mut GpuStore, page: &FetchedPage, scrape: GpuScrape, _is_duplicate: bool) -> Vec<String> {
+        // Equal texts are samples like others: a GPU that does nothing says the same each time.
+        if page.is_between_boundaries { store.offer(&scrape) } else { store.add(&scrape) }
+    }
+
+    fn live(store: &mut GpuStore, _profiling: Option<WallNs>) -> Option<RunEvent> {
+        store.changed().map(|snapshot| RunEvent::GpuMetrics(Arc::new(snapshot)))
+    }
+}
+
+fn hide_secrets(gpu: &mut Arc<Gpu>, redactor: &Redactor) {
+    let is_secret = |text: &str| matches!(redactor.hide(text), Cow::Owned(_));
+    let names = [&gpu.pci_bus_id, &gpu.device, &gpu.hostname, &gpu.namespace, &gpu.pod, &gpu.instance];
+    let has_secret = names.into_iter().flatten().chain([&gpu.uuid, &gpu.model]).any(|text| is_secret(text));
+    if !has_secret {
+        return;
+    }
+    let hidden = |text: &Arc<str>| Arc::<str>::from(redactor.hide(text).as_ref());
+    let name = |text: &Option<Arc<str>>| text.as_ref().map(hidden);
+    *gpu = Arc::new(Gpu {
+        uuid: hidden(&gpu.uuid),
+        model: hidden(&gpu.model),
+        instance: name(&gpu.instance),
+        pci_bus_id: name(&gpu.pci_bus_id),
+        device: name(&gpu.device),
+        hostname: name(&gpu.hostname),
+        namespace: name(&gpu.namespace),
+        pod: name(&gpu.pod),
+        ..Gpu::clone(gpu)
+    });
+}

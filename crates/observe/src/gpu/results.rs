@@ -1,0 +1,329 @@
+//! What all readings came to: what the files and tables of GPU telemetry are written from.
+
+use super::reading::Gpu;
+use super::statistics::{Span, of_kind};
+use super::store::{GpuSeries, GpuSourceSeries, GpuStore};
+use super::table::{ENERGY, MetricId, POWER, Table};
+use crate::results::{ScrapeError, TimeRange};
+use aiperf_types::{Nanos, PhaseId, Stats, WallNs};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Everything known of the GPUs when a run is over.
+#[derive(Clone, Debug, Default)]
+pub struct GpuTelemetry {
+    /// Sources as they may be shown: those that were asked for, and those that were found.
+    pub configured: Vec<Arc<str>>,
+    /// Those of them that said anything of a GPU.
+    pub successful: Vec<Arc<str>>,
+    /// From the start of the first profiling phase to the end of the last request.
+    pub range: TimeRange,
+    /// Over the profiling phases.
+    pub endpoints: Vec<GpuEndpoint>,
+    /// Each phase on its own; none unless there was more than one.
+    pub phases: Vec<GpuPhase>,
+    pub errors: Vec<ScrapeError>,
+    pub table: Arc<Table>,
+}
+
+#[derive(Clone, Debug)]
+pub struct GpuPhase {
+    pub phase: PhaseId,
+    pub range: TimeRange,
+    pub endpoints: Vec<GpuEndpoint>,
+}
+
+/// A source and its GPUs by index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuEndpoint {
+    /// Host, port and path.
+    pub display_name: String,
+    pub gpus: Vec<GpuSummary>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuSummary {
+    /// No other GPU of the source has it.
+    pub key: String,
+    pub gpu: Arc<Gpu>,
+    /// In the order of the table; at least one.
+    pub metrics: Vec<GpuStats>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuStats {
+    pub metric: MetricId,
+    pub stats: Stats,
+    /// How often a counter fell.
+    pub resets: u64,
+}
+
+/// What was watched, and when.
+#[derive(Clone, Debug, Default)]
+pub struct ObservedGpus {
+    /// Sources that were asked for or found, each with the name that tables give it.
+    pub sources: Vec<(Arc<str>, String)>,
+    pub profiling: TimeRange,
+    /// In the order in which they began.
+    pub phases: Vec<(PhaseId, TimeRange)>,
+    /// How long after a phase a sample still counts for it.
+    pub grace: Nanos,
+    pub errors: Vec<ScrapeError>,
+}
+
+impl GpuTelemetry {
+    pub fn has_gpus(&self) -> bool {
+        self.endpoints.iter().any(|endpoint| !endpoint.gpus.is_empty())
+    }
+
+    /// Makers of the GPUs, sorted.
+    pub fn platforms(&self) -> BTreeSet<&'static str> {
+        self.endpoints.iter().flat_map(|endpoint| &endpoint.gpus).map(|gpu| gpu.gpu.platform).collect()
+    }
+
+    /// Counters that fell: endpoint, GPU and metric.
+    pub fn resets(&self) -> Vec<String> {
+        let gpus = self.endpoints.iter().flat_map(|endpoint| endpoint.gpus.iter().map(move |gpu| (endpoint, gpu)));
+        gpus.flat_map(|(endpoint, gpu)| {
+            let fallen = gpu.metrics.iter().filter(|metric| metric.resets > 0);
+            fallen.map(move |metric| {
+                format!("{} {} {}", endpoint.display_name, gpu.key, self.table.metric(metric.metric).key)
+            })
+        })
+        .collect()
+    }
+}
+
+/// Sums all readings up.
+pub fn summarise_gpus(store: &GpuStore, observed: &ObservedGpus) -> GpuTelemetry {
+    let said: Vec<&GpuSourceSeries> = store.sources().iter().filter(|source| !source.gpus.is_empty()).collect();
+    let successful = |url: &Arc<str>| said.iter().any(|source| source.url == *url);
+    let configured: Vec<Arc<str>> = observed.sources.iter().map(|(url, _)| url.clone()).collect();
+    let phase = |(phase, range): &(PhaseId, TimeRange)| {
+        let later = observed.phases.iter().map(|(_, other)| other.start).filter(|start| *start >= range.end);
+        let end = within_grace(*range, observed.grace).min(later.min().unwrap_or(WallNs(u64::MAX)));
+        let span = Span { start: Some(range.start), end: Some(end) };
+        GpuPhase { phase: phase.clone(), range: *range, endpoints: endpoints(&said, observed, store.table(), span) }
+    };
+    let several = observed.phases.len() > 1;
+    let range = observed.profiling;
+    let span = Span { start: Some(range.start), end: Some(within_grace(range, observed.grace)) };
+    GpuTelemetry {
+        successful: configured.iter().filter(|url| successful(url)).cloned().collect(),
+        configured,
+        range,
+        endpoints: endpoints(&said, observed, store.table(), span),
+        phases: observed.phases.iter().filter(|_| several).map(phase).collect(),
+        errors: observed.errors.clone(),
+        table: store.table().clone(),
+    }
+}
+
+/// The last sample is asked for when the last request is over, and comes a little later.
+fn within_grace(range: TimeRange, grace: Nanos) -> WallNs {
+    WallNs(range.end.0.saturating_add(grace.0))
+}
+
+fn endpoints(sources: &[&GpuSourceSeries], observed: &ObservedGpus, table: &Table, span: Span) -> Vec<GpuEndpoint> {
+    let endpoint = |source: &&GpuSourceSeries| {
+        let mut series: Vec<&GpuSeries> = source.gpus.iter().collect();
+        series.sort_by(|a, b| order(&a.gpu).cmp(&order(&b.gpu)));
+        let gpus: Vec<&Gpu> = series.iter().map(|series| &*series.gpu).collect();
+        let summary = |(series, key): (&GpuSeries, String)| {
+            let stats = |(metric, values): (MetricId, &[f64])| {
+                let (stats, resets) = of_kind(table.metric(metric).kind, series.times(), values, span)?;
+                Some(GpuStats { metric, stats, resets })
+            };
+            let metrics: Vec<GpuStats> = series.metrics().filter_map(stats).collect();
+            (!metrics.is_empty()).then(|| GpuSummary { key, gpu: series.gpu.clone(), metrics })
+        };
+        let gpus: Vec<GpuSummary> = series.iter().copied().zip(keys(&gpus)).filter_map(summary).collect();
+        (!gpus.is_empty()).then(|| GpuEndpoint { display_name: name(&source.url, observed), gpus })
+    };
+    sources.iter().filter_map(endpoint).collect()
+}
+
+/// What tables call a source: its URL where another has the same name.
+fn name(url: &Arc<str>, observed: &ObservedGpus) -> String {
+    let known = observed.sources.iter().find(|(known, _)| known == url).map(|(_, name)| name);
+    match known {
+        Some(name) if observed.sources.iter().filter(|(_, other)| other == name).count() == 1 => name.clone(),
+        _ => url.to_string(),
+    }
+}
+
+pub(super) type Order<'a> = (i64, Option<&'a str>, &'a str, Option<&'a str>);
+
+pub(super) fn order(gpu: &Gpu) -> Order<'_> {
+    (gpu.index, gpu.hostname.as_deref(), &gpu.uuid, gpu.instance.as_deref())
+}
+
+/// A key for each GPU of a source: `gpu_<index>` where the index is its own; else as much of the UUID, of the part and of
+/// the machine as tells those of one index apart.
+fn keys(gpus: &[&Gpu]) -> Vec<String> {
+    let forms: [fn(&Gpu) -> String; 4] = [
+        |gpu| format!("gpu_{}", gpu.index),
+        |gpu| format!("gpu_{}_{}", gpu.index, short(&gpu.uuid)),
+        |gpu| format!("gpu_{}_{}{}", gpu.index, short(&gpu.uuid), after(gpu.instance.as_deref())),
+        |gpu| format!("gpu_{}_{}{}", gpu.index, gpu.uuid, after(gpu.instance.as_deref())),
+    ];
+    let last = |gpu: &Gpu| {
+        let (instance, host) = (after(gpu.instance.as_deref()), after(gpu.hostname.as_deref()));
+        format!("gpu_{}_{}{instance}{host}", gpu.index, gpu.uuid)
+    };
+    let key = |gpu: &&Gpu| {
+        let alike: Vec<&&Gpu> = gpus.iter().filter(|other| other.index == gpu.index).collect();
+        let tells_apart = |form: &&fn(&Gpu) -> String| {
+            let named: BTreeSet<String> = alike.iter().map(|gpu| form(gpu)).collect();
+            named.len() == alike.len()
+        };
+        forms.iter().find(tells_apart).map_or_else(|| last(gpu), |form| form(gpu))
+    };
+    gpus.iter().map(key).collect()
+}
+
+/// The first eight characters of a UUID behind what all begin with.
+fn short(uuid: &str) -> String {
+    uuid.strip_prefix("GPU-").unwrap_or(uuid).chars().take(8).collect()
+}
+
+fn after(part: Option<&str>) -> String {
+    part.map(|part| format!("_{part}")).unwrap_or_default()
+}
+
+/// Power and energy of one GPU, in order of time.
+#[derive(Clone, Debug, Default)]
+pub struct PowerSamples {
+    /// In watts.
+    pub power: Vec<(WallNs, f64)>,
+    /// The counter, in megajoules.
+    pub energy: Vec<(WallNs, f64)>,
+}
+
+/// Power and energy of every GPU, each once: one that two sources tell of is one, and exporters say of each part of a
+/// GPU what the whole of it takes.
+pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
+    let table = store.table();
+    let ids = |keys: [&str; 2]| keys.map(|key| table.id(key));
+    let (power, energy) = (ids(POWER), ids(ENERGY));
+    let mut seen: Vec<(String, PowerSamples)> = Vec::new();
+    let all = store.sources().iter().flat_map(|source| source.gpus.iter().map(move |gpu| (source, gpu)));
+    let (whole, parts): (Vec<_>, Vec<_>) = all.partition(|(_, series)| series.gpu.instance.is_none());
+    for (source, series) in whole.into_iter().chain(parts) {
+        let gpu = &series.gpu;
+        let name = match gpu.is_unnamed {
+            true => format!("{} {:?} {}", source.url, gpu.hostname, gpu.uuid),
+            false => gpu.uuid.to_string(),
+        };
+        let samples = |ids: [Option<MetricId>; 2]| {
+            ids.into_iter()
+                .flatten()
+                .map(|id| series.samples(id))
+                .find(|samples| !samples.is_empty())
+                .unwrap_or_default()
+        };
+        let place = seen.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            seen.push((name, PowerSamples::default()));
+            seen.len() - 1
+        });
+        let known = &mut seen[place].1;
+        if known.power.is_empty() {
+            known.power = samples(power);
+        }
+        if known.energy.is_empty() {
+            known.energy = samples(energy);
+        }
+    }
+    seen.into_iter().map(|(_, samples)| samples).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::dcgm::Dcgm;
+    use crate::gpu::reading::GpuScrape;
+
+    fn gpu(index: i64, uuid: &str, instance: Option<&str>) -> Gpu {
+        Gpu { index, uuid: uuid.into(), instance: instance.map(Arc::from), ..Gpu::default() }
+    }
+
+    fn named(gpus: &[Gpu]) -> Vec<String> {
+        keys(&gpus.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_index_that_two_share_is_told_apart_by_uuid_and_part() {
+        assert_eq!(named(&[gpu(0, "GPU-a", None), gpu(1, "GPU-a", None)]), ["gpu_0", "gpu_1"]);
+        assert_eq!(
+            named(&[gpu(0, "GPU-aaaabbbbcccc", None), gpu(0, "GPU-bbbb", None), gpu(1, "GPU-c", None)]),
+            ["gpu_0_aaaabbbb", "gpu_0_bbbb", "gpu_1"]
+        );
+        assert_eq!(
+            named(&[gpu(0, "GPU-aaaabbbb", None), gpu(0, "GPU-aaaabbbb", Some("7"))]),
+            ["gpu_0_aaaabbbb", "gpu_0_aaaabbbb_7"]
+        );
+        assert_eq!(
+            named(&[gpu(0, "GPU-aaaabbbb1", None), gpu(0, "GPU-aaaabbbb2", None)]),
+            ["gpu_0_GPU-aaaabbbb1", "gpu_0_GPU-aaaabbbb2"]
+        );
+    }
+
+    fn store(pages: &[(&str, u64, &str)]) -> GpuStore {
+        let dcgm = Dcgm::new(&[]);
+        let mut store = GpuStore::default();
+        for (source, at, text) in pages {
+            let readings = dcgm.read(text).unwrap().readings;
+            let scrape = GpuScrape { source: (*source).into(), at: WallNs(*at), readings, table: dcgm.table().clone() };
+            assert!(store.add(&scrape).is_empty());
+        }
+        store
+    }
+
+    fn observed(sources: &[&str]) -> ObservedGpus {
+        let range = |start, end| TimeRange { start: WallNs(start), end: WallNs(end) };
+        let phase = |index| PhaseId {
+            index,
+            profiling_index: None,
+            name: format!("p{index}").as_str().into(),
+            kind: aiperf_types::PhaseKind::Profiling,
+        };
+        ObservedGpus {
+            sources: sources.iter().map(|url| (Arc::from(*url), url.replace("http://", ""))).collect(),
+            profiling: range(100, 300),
+            phases: vec![(phase(0), range(100, 200)), (phase(1), range(210, 300))],
+            grace: Nanos(50),
+            errors: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_comes_within_the_grace_counts_unless_the_next_phase_is_on() {
+        let page = |value: u64| format!("DCGM_FI_DEV_GPU_UTIL{{gpu=\"0\",UUID=\"GPU-a\"}} {value}\n");
+        let at = [90, 100, 205, 215, 340, 400];
+        let pages: Vec<(&str, u64, String)> = at.iter().map(|at| ("http://h", *at, page(*at))).collect();
+        let pages: Vec<(&str, u64, &str)> = pages.iter().map(|(url, at, text)| (*url, *at, text.as_str())).collect();
+        let told = summarise_gpus(&store(&pages), &observed(&["http://h", "http://away"]));
+        let counted = |endpoints: &[GpuEndpoint]| {
+            let stats = endpoints[0].gpus[0].metrics[0].stats;
+            (stats.count, stats.min, stats.max)
+        };
+        assert_eq!(counted(&told.endpoints), (Some(4), Some(100.0), Some(340.0)));
+        assert_eq!(counted(&told.phases[0].endpoints), (Some(2), Some(100.0), Some(205.0)));
+        assert_eq!(counted(&told.phases[1].endpoints), (Some(2), Some(215.0), Some(340.0)));
+        assert_eq!((told.configured.len(), told.successful.len()), (2, 1));
+        assert_eq!(told.endpoints[0].display_name, "h");
+    }
+
+    #[test]
+    fn a_gpu_is_counted_once_however_many_tell_of_it() {
+        let page = "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-a\"} 300\n\
+                    DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-a\",GPU_I_ID=\"1\"} 300\n\
+                    DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-b\",GPU_I_ID=\"1\"} 200\n\
+                    DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-b\",GPU_I_ID=\"2\"} 200\n";
+        let samples = power_samples(&store(&[("http://h", 100, page), ("http://other", 100, page)]));
+        let watts: Vec<f64> = samples.iter().map(|gpu| gpu.power[0].1).collect();
+        assert_eq!(watts, [300.0, 200.0]);
+        let unnamed = "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 300\n";
+        assert_eq!(power_samples(&store(&[("http://h", 1, unnamed), ("http://other", 1, unnamed)])).len(), 2);
+    }
+}

@@ -1,0 +1,192 @@
+//! All readings so far: a row an instant, a column a metric, for each GPU of each source.
+
+use super::live::LiveGpus;
+use super::reading::{Gpu, GpuKey, GpuReading, GpuScrape};
+use super::table::{MetricId, Table};
+use aiperf_types::{GpuSnapshot, WallNs};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Bytes of samples past which only those at starts and ends of phases are added: a day of eight GPUs.
+const MOST_BYTES: usize = 256 << 20;
+/// GPUs that are told apart, over all sources.
+const MOST_GPUS: usize = 8192;
+
+/// One GPU of a source.
+#[derive(Clone, Debug)]
+pub struct GpuSeries {
+    /// As it was described last: pods come and go.
+    pub gpu: Arc<Gpu>,
+    times: Vec<WallNs>,
+    /// As long as `times`; not a number where a reading lacked the metric.
+    columns: BTreeMap<MetricId, Vec<f64>>,
+}
+
+impl GpuSeries {
+    fn new(gpu: Arc<Gpu>) -> Self {
+        Self { gpu, times: Vec::new(), columns: BTreeMap::new() }
+    }
+
+    pub fn times(&self) -> &[WallNs] {
+        &self.times
+    }
+
+    /// Metrics that it ever had, in the order of the table.
+    pub fn metrics(&self) -> impl Iterator<Item = (MetricId, &[f64])> {
+        self.columns.iter().map(|(metric, values)| (*metric, values.as_slice()))
+    }
+
+    /// The samples of a metric; none where it never had it.
+    pub fn samples(&self, metric: MetricId) -> Vec<(WallNs, f64)> {
+        let values = self.columns.get(&metric).into_iter().flatten();
+        self.times.iter().copied().zip(values.copied()).collect()
+    }
+
+    /// Adds a reading in its place in time, behind those of the same instant; gives the number of cells.
+    fn add(&mut self, at: WallNs, reading: &GpuReading) -> usize {
+        let place = self.times.partition_point(|time| *time <= at);
+        let before = self.times.len();
+        self.times.insert(place, at);
+        for (metric, _) in &reading.values {
+            self.columns.entry(*metric).or_insert_with(|| vec![f64::NAN; before]);
+        }
+        for (metric, column) in &mut self.columns {
+            let value = reading.values.iter().find(|(known, _)| known == metric);
+            column.insert(place, value.map_or(f64::NAN, |(_, value)| *value));
+        }
+        self.columns.len() + 1
+    }
+}
+
+/// A source and its GPUs, in the order in which they were seen.
+#[derive(Clone, Debug)]
+pub struct GpuSourceSeries {
+    pub url: Arc<str>,
+    pub gpus: Vec<GpuSeries>,
+    by_key: HashMap<GpuKey, usize>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct GpuStore {
+    sources: Vec<GpuSourceSeries>,
+    table: Arc<Table>,
+    live: LiveGpus,
+    gpus: usize,
+    cells: usize,
+    is_told: bool,
+}
+
+impl GpuStore {
+    pub fn sources(&self) -> &[GpuSourceSeries] {
+        &self.sources
+    }
+
+    /// The metrics that its samples are of.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    fn is_full(&self) -> bool {
+        self.cells * size_of::<f64>() >= MOST_BYTES
+    }
+
+    /// What there is to tell of all readings, where a value changed since this was asked last.
+    pub fn changed(&mut self) -> Option<GpuSnapshot> {
+        self.live.changed(&self.table)
+    }
+
+    /// Adds what a source said between starts and ends of phases, while there is room; tells what could not be kept, once.
+    pub fn offer(&mut self, scrape: &GpuScrape) -> Vec<String> {
+        if self.is_full() {
+            self.live.note(scrape, MOST_GPUS);
+            return Vec::new();
+        }
+        self.add(scrape)
+    }
+
+    /// Adds what a source said; tells what could not be kept, once.
+    pub fn add(&mut self, scrape: &GpuScrape) -> Vec<String> {
+        self.live.note(scrape, MOST_GPUS);
+        let was_full = self.is_full();
+        let mut left_out = false;
+        self.table = scrape.table.clone();
+        let number = match self.sources.iter().position(|source| source.url == scrape.source) {
+            Some(number) => number,
+            None => {
+                let url = scrape.source.clone();
+                self.sources.push(GpuSourceSeries { url, gpus: Vec::new(), by_key: HashMap::new() });
+                self.sources.len() - 1
+            }
+        };
+        let source = &mut self.sources[number];
+        for reading in &scrape.readings {
+            let key = reading.gpu.key();
+            let place = match source.by_key.get(&key) {
+                Some(place) => *place,
+                None if self.gpus >= MOST_GPUS => {
+                    left_out = true;
+                    continue;
+                }
+                None => {
+                    self.gpus += 1;
+                    source.gpus.push(GpuSeries::new(reading.gpu.clone()));
+                    source.by_key.insert(key, source.gpus.len() - 1);
+                    source.gpus.len() - 1
+                }
+            };
+            let series = &mut source.gpus[place];
+            series.gpu = reading.gpu.clone();
+            self.cells += series.add(scrape.at, reading);
+        }
+        let mut told = Vec::new();
+        if left_out && !std::mem::replace(&mut self.is_told, true) {
+            told.push(format!("more than {MOST_GPUS} GPUs were seen: further ones are left out"));
+        }
+        if self.is_full() && !was_full {
+            let megabytes = MOST_BYTES >> 20;
+            told.push(format!("samples take {megabytes} MB: from now on only those around phases are kept"));
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrape(at: u64, values: &[(&str, f64)]) -> GpuScrape {
+        let table = Arc::new(Table::default());
+        let mut values: Vec<(MetricId, f64)> =
+            values.iter().map(|(key, value)| (table.id(key).unwrap(), *value)).collect();
+        values.sort_by_key(|(metric, _)| *metric);
+        let gpu = Arc::new(Gpu { uuid: "GPU-0".into(), ..Gpu::default() });
+        GpuScrape { source: "http://h".into(), at: WallNs(at), readings: vec![GpuReading { gpu, values }], table }
+    }
+
+    #[test]
+    fn a_reading_that_lacks_a_metric_leaves_a_gap_and_one_that_comes_late_finds_its_place() {
+        let mut store = GpuStore::default();
+        store.add(&scrape(10, &[("nvidia_power_usage", 1.0)]));
+        store.add(&scrape(30, &[("nvidia_temperature", 50.0)]));
+        store.add(&scrape(20, &[("nvidia_power_usage", 2.0), ("nvidia_temperature", 40.0)]));
+        let gpu = &store.sources()[0].gpus[0];
+        let of = |key: &str| {
+            let samples = gpu.samples(store.table().id(key).unwrap());
+            samples.iter().map(|(at, value)| (at.0, value.to_string())).collect::<Vec<_>>()
+        };
+        let text = |value: &str| value.to_owned();
+        assert_eq!(of("nvidia_power_usage"), [(10, text("1")), (20, text("2")), (30, text("NaN"))]);
+        assert_eq!(of("nvidia_temperature"), [(10, text("NaN")), (20, text("40")), (30, text("50"))]);
+        assert!(of("amd_power").is_empty());
+    }
+
+    #[test]
+    fn readings_of_one_instant_keep_the_order_in_which_they_came() {
+        let mut store = GpuStore::default();
+        for value in [1.0, 2.0] {
+            store.add(&scrape(10, &[("nvidia_power_usage", value)]));
+        }
+        let (_, values) = store.sources()[0].gpus[0].metrics().next().unwrap();
+        assert_eq!(values, [1.0, 2.0]);
+    }
+}
