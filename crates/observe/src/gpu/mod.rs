@@ -12,10 +12,12 @@
 //! - [`statistics`]: what the samples of a metric come to
 //! - [`results`]: what all of it came to, for a run and for each of its phases
 //! - [`pages`]: pages of exporters, as collection wants them
+//! - [`local`]: sources: the GPUs of this machine, without an exporter
 
 pub mod custom;
 pub mod dcgm;
 pub mod live;
+pub mod local;
 pub mod pages;
 pub mod reading;
 pub mod results;
