@@ -3,6 +3,7 @@
 use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
 use crate::control::{self, ControlError};
+use crate::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
 use crate::hooks::Hooks;
 use crate::memory::{self, MemoryError};
 use crate::network_latency::{NetworkResult, NetworkWatch};
@@ -39,6 +40,8 @@ pub enum CampaignError {
     Memory(#[from] MemoryError),
     #[error(transparent)]
     Certificates(#[from] CertificatesError),
+    #[error(transparent)]
+    GpuTelemetry(#[from] GpuTelemetryError),
     #[error(transparent)]
     Tokenizer(TokenizerError),
     #[error(transparent)]
@@ -97,11 +100,13 @@ pub struct Prepared {
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     server_metrics: Option<ServerWatch>,
+    gpus: Option<GpuWatch>,
 }
 
 /// Who looks on while a run is on.
 struct Observers {
     server_metrics: Option<ServerWatch>,
+    gpus: Option<GpuWatch>,
     network: Option<NetworkWatch>,
 }
 
@@ -146,6 +151,7 @@ impl Campaign {
         objectives::check(&traits(plan))?;
         memory::check(plan)?;
         certificates::check(plan)?;
+        gpu_telemetry::check(plan)?;
         Ok(aiperf_engine::check(plan)?)
     }
 
@@ -162,6 +168,7 @@ impl Campaign {
         // Probed while the dataset is made.
         let server_metrics =
             ServerWatch::start(&plan, &self.events, &self.redactor, &self.stop).map_err(EngineError::from)?;
+        let gpus = GpuWatch::start(&plan, &self.events, &self.redactor, &self.stop)?;
         let preparation = Preparation {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
@@ -175,11 +182,12 @@ impl Campaign {
             control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
         }
         server_metrics.iter().for_each(ServerWatch::wait_until_settled);
+        gpus.iter().for_each(GpuWatch::wait_until_settled);
         artifacts.remove_stale()?;
         inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
         artifacts.write_user_files(&self.redactor)?;
         artifacts.keep_room();
-        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, server_metrics })
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, server_metrics, gpus })
     }
 
     fn caller(&self, plan: &Plan) -> Result<NetworkCaller, CampaignError> {
@@ -189,7 +197,7 @@ impl Campaign {
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizers, artifacts, server_metrics } = prepared;
+        let Prepared { plan, anchor, requests, tokenizers, artifacts, server_metrics, gpus } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
@@ -214,11 +222,14 @@ impl Campaign {
         if let Some(watch) = &server_metrics {
             events = watch.begin(&events, &artifacts);
         }
+        if let Some(watch) = &gpus {
+            events = watch.begin(&events, &artifacts);
+        }
         let network = NetworkWatch::start(&plan, &self.events, &self.redactor, &artifacts);
         if let Some(watch) = &network {
             events = watch.follow(events);
         }
-        let observers = Observers { server_metrics, network };
+        let observers = Observers { server_metrics, gpus, network };
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
@@ -270,7 +281,7 @@ impl Campaign {
         metrics: &Metrics,
         mut outcome: Outcome,
         incomplete: Vec<IncompleteFile>,
-        Observers { server_metrics, network }: Observers,
+        Observers { server_metrics, gpus, network }: Observers,
     ) -> Finished {
         let mut failures: Vec<ExportFailure> = outcome
             .sink_failures
@@ -295,7 +306,17 @@ impl Campaign {
             self.say(LogLevel::Error, &text);
         }
         let told = failures.len();
+        // The last samples come with the last request, and stand in the summary.
+        let sampled = gpus.and_then(|watch| {
+            let finished = watch.finish(plan, metrics.traits(), &mut result, &self.events, &self.redactor, artifacts);
+            finished.unwrap_or_else(|error| {
+                self.say(LogLevel::Warning, &format!("GPU telemetry is lost: {error}"));
+                result.degraded.push(format!("GPU telemetry: {error}"));
+                None
+            })
+        });
         let mut first = artifacts.write_first(&result, failures, incomplete);
+        first.failures.extend(sampled);
         if let Some(watch) = server_metrics {
             match watch.finish(plan, &result, &self.events, &self.redactor, artifacts) {
                 Ok((watched, failure)) => {

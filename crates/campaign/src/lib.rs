@@ -13,7 +13,7 @@
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
-//! - `server_metrics`: the servers' own metrics of a run; `network_latency`: the round trip to the
+//! - `server_metrics`: the servers' own metrics of a run; [`gpu_telemetry`]: its GPUs; `network_latency`: the round trip to the
 //!   servers; `observers`: what these do alike
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
@@ -24,6 +24,7 @@ pub mod campaign;
 pub mod certificates;
 pub mod confidence;
 pub mod control;
+pub mod gpu_telemetry;
 mod hooks;
 pub mod hub;
 pub mod measurement;

@@ -82,6 +82,7 @@ pub(crate) fn summarise(
         show_trace_timing: plan.metrics.show_trace_timing,
         dataset: plan.dataset.provenance(),
         server_metrics: None,
+        gpu_telemetry: None,
     };
     Summarised { result, no_slices }
 }

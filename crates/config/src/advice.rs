@@ -72,11 +72,6 @@ const INSTEAD: &[Instead] = &[
         key: "the files of the run, as CSV and JSON: artifacts: {dir: DIR}",
     },
     Instead {
-        reason: "GPU telemetry is not collected",
-        flag: "--no-gpu-telemetry, and nvidia-smi beside the run",
-        key: "gpu_telemetry: {enabled: false}, and nvidia-smi beside the run",
-    },
-    Instead {
         reason: "adapters are not asked for",
         flag: "the adapter's name as --model",
         key: "the adapter's name as model",

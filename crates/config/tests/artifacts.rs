@@ -212,7 +212,7 @@ fn every_setting_that_holds_is_exported() {
         ("/artifacts/raw", false.into()),
         ("/artifacts/user_files", serde_json::json!([])),
         ("/server_metrics/discovery/mode", "auto".into()),
-        ("/gpu_telemetry/enabled", false.into()),
+        ("/gpu_telemetry/enabled", true.into()),
         ("/runtime/ui", "none".into()),
         ("/mlflow/experiment", "aiperf".into()),
     ] {

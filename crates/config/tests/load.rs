@@ -283,7 +283,7 @@ fn what_changes_nothing_is_noted() {
         let notes = line(args).notes;
         assert!(notes.iter().any(|note| note.starts_with(says)), "{args}: {notes:?}");
     }
-    assert_eq!(line("--arrival-pattern concurrency-burst --concurrency 4").notes.len(), 1, "GPU telemetry alone");
+    assert!(line("--arrival-pattern concurrency-burst --concurrency 4").notes.is_empty());
 }
 
 #[test]

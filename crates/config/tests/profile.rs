@@ -3,8 +3,9 @@
 use aiperf_config::flags::{self, Kind, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile};
 use aiperf_plan::{
-    Additions, CacheBust, CacheReset, Cancellation, Corpus, DashboardPlan, DatasetPlan, MarkerKind, MarkerPlace,
-    MetricsPlan, PairedLengths, Plan, Prefixes, RandomStyle, ReadinessMode, RuntimePlan, UiKind, VideoPlan, Window,
+    Additions, CacheBust, CacheReset, Cancellation, Corpus, DashboardPlan, DatasetPlan, GpuSource, LocalSource,
+    MarkerKind, MarkerPlace, MetricsPlan, PairedLengths, Plan, Prefixes, RandomStyle, ReadinessMode, RuntimePlan,
+    UiKind, VideoPlan, Window,
 };
 use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo, Thresholds};
 use std::collections::BTreeMap;
@@ -147,7 +148,7 @@ fn sample(flag: &flags::Flag) -> Vec<String> {
         Kind::Goodput => "request_latency:100".to_owned(),
         Kind::Urls => "localhost:9".to_owned(),
         Kind::ExistingPath => "/".to_owned(),
-        Kind::Texts if flag.name == "--server-metrics" => "node:8001".to_owned(),
+        Kind::Texts if ["--server-metrics", "--gpu-telemetry"].contains(&flag.name) => "node:8001".to_owned(),
         Kind::Text if flag.name == "--session-header" => "X-Session".to_owned(),
         Kind::Text | Kind::Texts | Kind::Path => "/text".to_owned(),
     };
@@ -156,7 +157,6 @@ fn sample(flag: &flags::Flag) -> Vec<String> {
 
 #[test]
 fn no_flag_is_ignored() {
-    let plain = resolve(&["-m", "m"]).unwrap();
     let (mut acts, mut idle, mut later) = (0, 0, 0);
     for flag in flags::all() {
         let mut args = vec!["-m".to_owned(), "m".to_owned()];
@@ -185,15 +185,35 @@ fn no_flag_is_ignored() {
         }
     }
     println!("{acts} act, {idle} have no effect, {later} are not there yet");
-    assert!(plain.notes.iter().any(|note| note.contains("not collected yet")));
 }
 
 #[test]
-fn what_is_not_collected_is_off_in_the_exported_configuration() {
-    for args in [&["-m", "m"][..], &["-m", "m", "--no-gpu-telemetry"]] {
-        let resolved = resolve(args).unwrap();
-        assert_eq!(resolved.plan.input_config["gpu_telemetry"]["enabled"], false);
-    }
+fn gpus_of_this_machine_are_read_by_whoever_was_named() {
+    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan;
+    let source = |item: &str| plan(&["--gpu-telemetry", item]).gpu_telemetry.unwrap().source;
+    assert_eq!(source("PyNVML"), GpuSource::Local(LocalSource::Nvml));
+    assert_eq!(source("amdsmi"), GpuSource::Local(LocalSource::Amd));
+    let opens = |args: &[&str]| plan(args).runtime.dashboard.opens_gpus;
+    assert!(opens(&["--gpu-telemetry", "pynvml", "Dashboard"]));
+    assert!(!opens(&["--gpu-telemetry", "pynvml"]) && !opens(&["--no-gpu-telemetry"]));
+}
+
+#[test]
+fn gpus_are_watched_where_exporters_usually_are_and_where_they_are_said_to_be() {
+    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan;
+    let exporters = |args: &[&str]| -> Vec<(String, bool)> {
+        let telemetry = plan(args).gpu_telemetry.unwrap();
+        telemetry.source.exporters().iter().map(|exporter| (exporter.url.shown(), exporter.is_guess)).collect()
+    };
+    let usual = |port: u16, is_guess| (format!("http://localhost:{port}/metrics"), is_guess);
+    assert_eq!(exporters(&[]), [usual(9400, true), usual(9401, true)]);
+    assert!(!plan(&[]).gpu_telemetry.unwrap().is_requested);
+    let named = ["--gpu-telemetry", "node:9400/", "localhost:9401", "node:9400/metrics"];
+    let node = ("http://node:9400/metrics".to_owned(), false);
+    assert_eq!(exporters(&named), [usual(9400, true), usual(9401, false), node]);
+    assert!(plan(&["--gpu-telemetry"]).gpu_telemetry.unwrap().is_requested);
+    let off = plan(&["--no-gpu-telemetry"]);
+    assert_eq!((off.gpu_telemetry, &off.input_config["gpu_telemetry"]["enabled"]), (None, &false.into()));
 }
 
 #[test]
@@ -247,7 +267,6 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--per-chunk-usage", "needs streamed chat counted by the server"),
         ("--benchmark-grace-period", "needs a duration"),
         ("--no-server-metrics", "silences a note"),
-        ("--no-gpu-telemetry", "silences a note"),
         ("--prompt-output-tokens-stddev", "needs a mean"),
         ("--warmup-grace-period", "needs a warmup"),
         ("--ui-type", "the first choice needs a terminal"),
@@ -509,7 +528,7 @@ fn the_environment_says_how_a_run_is_drawn_and_how_often_its_files_are_flushed()
     assert_eq!(plan.artifacts.report_width, 200);
     assert_eq!(plan.runtime.bar_step_percent, 2.5);
     let (log_refresh, spinner_refresh) = (Nanos::from_millis(500), Nanos::from_millis(250));
-    assert_eq!(plan.runtime.dashboard, DashboardPlan { log_refresh, spinner_refresh });
+    assert_eq!(plan.runtime.dashboard, DashboardPlan { log_refresh, spinner_refresh, opens_gpus: false });
     assert_eq!(plan.runtime.flush_every, Nanos::from_millis(3000));
     for (name, value) in [("AIPERF_UI_CONSOLE_EXPORT_WIDTH", "39"), ("AIPERF_METRICS_EXPORT_FLUSH_INTERVAL", "0.01")] {
         assert_eq!(resolve_in(&["-m", "m"], &[(name, value)], false).unwrap_err().exit_code(), 2);

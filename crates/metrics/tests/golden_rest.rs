@@ -6,8 +6,8 @@ mod support;
 
 use aiperf_golden::{Area, Shape, has};
 use aiperf_metrics::gpu::OverGpus;
-use aiperf_metrics::{GpuTotals, RunTraits, stats_with_errors};
-use aiperf_types::{EndpointKind, Slo};
+use aiperf_metrics::{FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals, RunTraits, Window, stats_with_errors};
+use aiperf_types::{EndpointKind, Slo, WallNs};
 use serde_json::Value;
 use support::{KINDS, OBJECTIVES, POWER, area, close, each_case, number};
 
@@ -70,6 +70,62 @@ fn golden_power_and_energy_are_summed_over_vendors() {
         let (totals, ours) = power(case);
         assert_eq!(ours("total_gpu_power"), totals.power_w.map(|power| power.sum));
         assert_eq!(ours("total_gpu_energy"), totals.energy_j.map(|energy| energy.sum));
+    });
+}
+
+const GPU_SAMPLES: Shape = |case| has(case, "input.gpus") && case["expected"].is_array();
+
+/// Samples of GPUs, as far as one vendor made them and energy was counted: the reference makes it up from power elsewhere.
+#[test]
+fn golden_power_and_energy_of_samples() {
+    let vendors = |case: &Value| {
+        let gpus = case["input"]["gpus"].as_array().unwrap().iter();
+        gpus.filter_map(|gpu| gpu["platform"].as_str().map(str::to_owned)).collect::<std::collections::BTreeSet<_>>()
+    };
+    let skip = |case: &Value| match vendors(case).into_iter().collect::<Vec<_>>().as_slice() {
+        [one] if ["nvidia", "amd"].contains(&one.as_str()) => None,
+        [_] => Some("a vendor that nobody knows".to_owned()),
+        _ => Some("the reference sums by vendor, and several reported".to_owned()),
+    };
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    area.run_cases("power and energy of samples", GPU_SAMPLES, skip, |case| {
+        let input = &case["input"];
+        let samples = |gpu: &Value, keys: [&str; 2]| -> Vec<(WallNs, f64)> {
+            let value = |sample: &Value| keys.iter().find_map(|key| sample["m"][key].as_f64()).unwrap_or(f64::NAN);
+            let samples = gpu["samples"].as_array().unwrap().iter();
+            samples.map(|sample| (WallNs(sample["t"].as_u64().unwrap()), value(sample))).collect()
+        };
+        let gpus: Vec<_> = input["gpus"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|gpu| {
+                let energy = ["nvidia_energy_consumption", "amd_energy_consumption"];
+                (samples(gpu, ["nvidia_power_usage", "amd_power"]), samples(gpu, energy))
+            })
+            .collect();
+        let gpus: Vec<GpuSamples<'_>> =
+            gpus.iter().map(|(power_w, energy_mj)| GpuSamples { power_w, energy_mj }).collect();
+        let at = |key: &str, open: u64| WallNs(input[key].as_u64().filter(|at| *at > 0).unwrap_or(open));
+        let window = Window { start: at("start_ns", 0), end: at("end_ns", u64::MAX) };
+        let totals = GpuTotals::of(&gpus, window, FINAL_SAMPLE_GRACE);
+        let traits = RunTraits::new(EndpointKind::Chat, true);
+        let ours = totals.metrics(&traits, input["metrics"]["total_osl"].as_f64(), input["concurrency"].as_u64());
+        let is_counted = totals.energy_j.is_some_and(|energy| energy.sum > 0.0);
+        for theirs in case["expected"].as_array().unwrap() {
+            let tag = theirs["tag"].as_str().unwrap();
+            let tag = tag.trim_start_matches("nvidia_").trim_start_matches("amd_");
+            let is_ours = match tag {
+                "total_gpu_power" => true,
+                "total_gpu_energy" | "output_tokens_per_joule" | "energy_per_user" => is_counted,
+                _ => false,
+            };
+            if is_ours {
+                let ours = ours.iter().find(|result| result.tag == tag).and_then(|result| result.stats.avg);
+                let ours = ours.unwrap_or_else(|| panic!("{tag} is missing"));
+                assert!(close(ours, theirs["avg"].as_f64().unwrap()), "{tag}: {ours}, not {theirs}");
+            }
+        }
     });
 }
 

@@ -130,6 +130,7 @@ pub struct FileNames {
     pub server_metrics_jsonl: String,
     pub server_metrics_parquet: String,
     pub network_latency_jsonl: String,
+    pub gpu_telemetry_jsonl: String,
 }
 
 /// Endings that are taken off a given prefix, tried in this order, once.
@@ -162,6 +163,8 @@ impl FileNames {
     pub const PHASES: &str = "phases";
     /// What the servers' metrics say of one phase, in its folder beside its summary.
     pub const PHASE_SERVER_METRICS: &str = "server_metrics.json";
+    /// What the GPUs say of it, likewise.
+    pub const PHASE_GPU_TELEMETRY: &str = "gpu_telemetry.json";
     /// Written last.
     pub const READY_MARKER: &str = ".aiperf_results_ready.json";
 
@@ -170,7 +173,7 @@ impl FileNames {
         &[Self::INPUTS, Self::OUTPUTS, Self::LOG, Self::PHASE_MANIFEST, Self::PHASES, Self::READY_MARKER];
 
     /// What a prefix changes.
-    pub fn prefixed(&self) -> [&str; 13] {
+    pub fn prefixed(&self) -> [&str; 14] {
         let Self {
             summary_json,
             summary_csv,
@@ -185,6 +188,7 @@ impl FileNames {
             server_metrics_jsonl,
             server_metrics_parquet,
             network_latency_jsonl,
+            gpu_telemetry_jsonl,
         } = self;
         [
             summary_json,
@@ -200,6 +204,7 @@ impl FileNames {
             server_metrics_jsonl,
             server_metrics_parquet,
             network_latency_jsonl,
+            gpu_telemetry_jsonl,
         ]
     }
 
@@ -226,6 +231,7 @@ impl FileNames {
                 server_metrics_jsonl: "server_metrics_export.jsonl".into(),
                 server_metrics_parquet: "server_metrics_export.parquet".into(),
                 network_latency_jsonl: "profile_export_network_latency.jsonl".into(),
+                gpu_telemetry_jsonl: "gpu_telemetry_export.jsonl".into(),
             };
         }
         Self {
@@ -242,6 +248,7 @@ impl FileNames {
             server_metrics_jsonl: format!("{base}_server_metrics.jsonl"),
             server_metrics_parquet: format!("{base}_server_metrics.parquet"),
             network_latency_jsonl: format!("{base}_network_latency.jsonl"),
+            gpu_telemetry_jsonl: format!("{base}_gpu_telemetry.jsonl"),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! - [`metrics`]: what is computed of the measurements, and what of it is shown
 //! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: where from
 //! - [`network_latency`]: the round-trip time of the network, known or measured
+//! - [`gpu_telemetry`]: what is collected of GPUs
 //! - [`artifacts`]: what is written where
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
@@ -29,6 +30,7 @@ pub mod control;
 pub mod dataset;
 pub mod draw;
 pub mod endpoint;
+pub mod gpu_telemetry;
 pub mod http;
 pub mod metrics;
 pub mod metrics_url;
@@ -59,6 +61,7 @@ pub use dataset::{
 };
 pub use draw::Draws;
 pub use endpoint::{EndpointPlan, ReuseStrategy, Transport, VideoPlan};
+pub use gpu_telemetry::{DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource};
 pub use http::{HttpSettings, IpVersion, SessionHeader};
 pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;
@@ -105,6 +108,8 @@ pub struct Plan {
     pub server_metrics: Option<ServerMetricsPlan>,
     /// The round trip that is taken off latencies; `None`: none is.
     pub network_latency: Option<NetworkLatencyPlan>,
+    /// What is collected of GPUs; `None`: nothing.
+    pub gpu_telemetry: Option<GpuTelemetryPlan>,
     pub artifacts: ArtifactPlan,
     pub runtime: RuntimePlan,
     /// The resolved configuration as exported under `input_config`, secrets redacted.

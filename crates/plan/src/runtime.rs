@@ -41,11 +41,13 @@ pub struct DashboardPlan {
     pub log_refresh: Nanos,
     /// The spinner, and with it everything that follows progress.
     pub spinner_refresh: Nanos,
+    /// It opens with the pane of the GPUs.
+    pub opens_gpus: bool,
 }
 
 impl Default for DashboardPlan {
     fn default() -> Self {
-        Self { log_refresh: Nanos::from_millis(100), spinner_refresh: Nanos::from_millis(100) }
+        Self { log_refresh: Nanos::from_millis(100), spinner_refresh: Nanos::from_millis(100), opens_gpus: false }
     }
 }
 

@@ -56,3 +56,24 @@ fn golden_urls_of_metrics_pages() {
         assert_eq!(json!(ours), case["expected"], "{}", case["input"]);
     });
 }
+
+/// What telemetry makes of the URL of an exporter.
+const EXPORTER: Shape = |case| ["dcgm_url", "endpoint_display"].contains(&case["name"].as_str().unwrap_or_default());
+
+fn of_this_machine(case: &Value) -> Option<String> {
+    let scheme = case["input"].as_str()?.split_once("://")?.0;
+    (!["http", "https"].contains(&scheme)).then(|| "collectors of this machine are not there yet".to_owned())
+}
+
+#[test]
+fn golden_urls_of_dcgm_exporters() {
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    area.run_cases("URLs of DCGM exporters", EXPORTER, of_this_machine, |case| {
+        let text = case["input"].as_str().unwrap();
+        let ours = match case["name"].as_str().unwrap() {
+            "dcgm_url" => MetricsUrl::parse(text).unwrap().shown(),
+            _ => MetricsUrl::parse(text).unwrap().display_name(),
+        };
+        assert_eq!(json!(ours), case["expected"]["ok"], "{text}");
+    });
+}

@@ -244,6 +244,11 @@ impl Artifacts {
         ScrapeFile::new(self.path(&self.plan.names.network_latency_jsonl))
     }
 
+    /// The file that takes samples of GPUs while the run is on.
+    pub fn gpu_file(&self) -> ScrapeFile {
+        ScrapeFile::new(self.path(&self.plan.names.gpu_telemetry_jsonl))
+    }
+
     /// Writes `inputs.json` beside its place: for each session its id and the body of each turn.
     pub fn stage_inputs<S, B, T>(&self, sessions: S) -> Result<StagedInputs, ReportError>
     where

@@ -3,9 +3,9 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, network_latency_jsonl, outputs_json, phases, raw_jsonl, records_jsonl, records_parquet,
-    server_metrics_csv, server_metrics_json, server_metrics_jsonl, server_metrics_parquet, summary_csv, summary_json,
-    timeslices_csv, timeslices_json,
+    console, gpu_telemetry_jsonl, network_latency_jsonl, outputs_json, phases, raw_jsonl, records_jsonl,
+    records_parquet, server_metrics_csv, server_metrics_json, server_metrics_jsonl, server_metrics_parquet,
+    summary_csv, summary_json, timeslices_csv, timeslices_json,
 };
 use aiperf_plan::FileNames;
 
@@ -24,6 +24,7 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Export(&server_metrics_parquet::EXPORTER),
     FileKind::Scrapes { label: server_metrics_jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
     FileKind::Scrapes { label: network_latency_jsonl::LABEL, file: |names| &names.network_latency_jsonl },
+    FileKind::Scrapes { label: gpu_telemetry_jsonl::LABEL, file: |names| &names.gpu_telemetry_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),
     FileKind::Export(&timeslices_json::EXPORTER),
     FileKind::Records(&outputs_json::SINK),

@@ -18,6 +18,8 @@
 //!   statistics; [`server_metrics_parquet`]: every sample; [`server_metrics_jsonl`]: every page, written
 //!   while the run is on; `server_metrics_phases`: each phase
 //! - [`network_latency_jsonl`]: every probe of the network, written while the run is on
+//! - [`gpu_telemetry`]: what GPUs reported; `gpu_telemetry_csv`: their table in the summary CSV; [`gpu_telemetry_jsonl`]:
+//!   every sample, written while the run is on
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
@@ -28,6 +30,9 @@ pub mod artifacts;
 pub mod console;
 mod export;
 pub mod files;
+pub mod gpu_telemetry;
+mod gpu_telemetry_csv;
+pub mod gpu_telemetry_jsonl;
 pub mod inputs_json;
 mod json;
 mod kinds;
@@ -64,6 +69,7 @@ pub use artifacts::{
     WrittenFile,
 };
 pub use console::footer::footer;
+pub use console::gpu::gpu_number;
 pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::live_table::{LIVE_COLUMNS, LiveRow, live_rows};
 pub use console::metrics::accepted_drafts_line;
@@ -75,6 +81,7 @@ pub use console::statistics::{StatisticsRow, statistics_table};
 pub use console::text::{fit, literal, wrap_hanging};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::{LinesFile, is_still_there};
+pub use gpu_telemetry::GpuTelemetryResult;
 pub use log_lines::{LogLine, LogLines};
 pub use number::thousands;
 pub use raw_jsonl::RawLine;

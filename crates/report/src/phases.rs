@@ -2,6 +2,7 @@
 
 use crate::export::{Exporter, Folder};
 use crate::files;
+use crate::gpu_telemetry;
 use crate::json::Pretty;
 use crate::run::{PhaseResult, RunResult};
 use crate::server_metrics_phases::{self, write_phase_metrics};
@@ -37,12 +38,28 @@ fn write_phases(run: &RunResult, folder: &mut Folder<'_>) {
         if let Some(observed) = run.observed() {
             folder.write(&server_metrics_file(phase), |out| write_phase_metrics(out, run, phase, observed));
         }
+        if let Some(gpus) = run.gpus() {
+            folder.write(&gpu_telemetry_file(phase), |out| out.write_all(&as_text(&gpus.phase_document(phase))));
+        }
     }
     folder.write(PHASE_MANIFEST, |out| out.write_all(&phase_manifest(run)));
 }
 
 fn server_metrics_file(phase: &PhaseResult) -> String {
     format!("{}/{}", phase_folder(&phase.id.name), server_metrics_phases::FILE)
+}
+
+fn gpu_telemetry_file(phase: &PhaseResult) -> String {
+    format!("{}/{}", phase_folder(&phase.id.name), gpu_telemetry::PHASE_FILE)
+}
+
+/// A document with a line break at the end.
+fn as_text(document: &Value) -> Vec<u8> {
+    let mut text = Pretty::default();
+    text.value(document);
+    let mut bytes = text.finish();
+    bytes.push(b'\n');
+    bytes
 }
 
 /// Folder of a phase's own files, relative to the artifact directory.
@@ -56,7 +73,9 @@ pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
     let phases = plan.dir.join(PHASES);
     let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };
     for folder in folders.flatten().map(|entry| entry.path()) {
-        for name in [&plan.names.summary_csv, &plan.names.summary_json, server_metrics_phases::FILE] {
+        let own = [&plan.names.summary_csv, &plan.names.summary_json];
+        for name in own.into_iter().map(String::as_str).chain([server_metrics_phases::FILE, gpu_telemetry::PHASE_FILE])
+        {
             files::remove_if_there(&folder.join(name))?;
         }
         let _ = std::fs::remove_dir(&folder);
@@ -72,11 +91,7 @@ pub fn phase_manifest(run: &RunResult) -> Vec<u8> {
     let entries: Vec<Value> = phases.iter().map(|phase| entry(phase, run)).collect();
     let mut document = json!({ "phases": entries, "schema_version": 1 });
     document.sort_all_objects();
-    let mut text = Pretty::default();
-    text.value(&document);
-    let mut bytes = text.finish();
-    bytes.push(b'\n');
-    bytes
+    as_text(&document)
 }
 
 fn entry(phase: &PhaseResult, run: &RunResult) -> Value {
@@ -101,6 +116,9 @@ fn entry(phase: &PhaseResult, run: &RunResult) -> Value {
     });
     if run.observed().is_some() {
         entry["server_metrics_json"] = server_metrics_file(phase).into();
+    }
+    if run.gpus().is_some() {
+        entry["gpu_telemetry_json"] = gpu_telemetry_file(phase).into();
     }
     entry
 }

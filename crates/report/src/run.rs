@@ -1,5 +1,6 @@
 //! What there is to write down: one finished run.
 
+use crate::gpu_telemetry::GpuTelemetryResult;
 use crate::server_metrics::ServerMetricsResult;
 use aiperf_metrics::{Slice, Summary, Thresholds};
 use aiperf_plan::{ArtifactPlan, Provenance};
@@ -55,6 +56,8 @@ pub struct RunResult {
     pub show_trace_timing: bool,
     /// What was seen of the servers; `None` where nobody looked, or nothing was seen.
     pub server_metrics: Option<Arc<ServerMetricsResult>>,
+    /// What was seen of GPUs; `None` where nobody looked.
+    pub gpu_telemetry: Option<Arc<GpuTelemetryResult>>,
 }
 
 /// What happened in one phase.
@@ -122,6 +125,11 @@ impl RunResult {
     /// What was seen of the servers, where there is anything to write or show of it.
     pub(crate) fn observed(&self) -> Option<&ServerMetricsResult> {
         self.server_metrics.as_deref().filter(|observed| observed.has_metrics())
+    }
+
+    /// What was seen of GPUs, where there is anything to write of it.
+    pub(crate) fn gpus(&self) -> Option<&GpuTelemetryResult> {
+        self.gpu_telemetry.as_deref().filter(|gpus| gpus.has_data())
     }
 
     /// Errors from the commonest to the rarest.

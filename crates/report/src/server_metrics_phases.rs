@@ -29,15 +29,7 @@ pub(crate) fn write_phase_metrics(
         None => json.value(&Value::Null),
     }
     json.key("phase");
-    json.value(&sorted(json!({
-        "phase_index": phase.id.index,
-        "profiling_index": phase.id.profiling_index,
-        "phase_name": phase.id.name,
-        "phase_kind": phase.id.kind.name(),
-        "start_ns": phase.start.0,
-        "end_ns": phase.end.0,
-        "was_cancelled": phase.was_cancelled,
-    })));
+    json.value(&sorted(observed_phase(phase)));
     json.key("schema_version");
     json.int(SCHEMA_VERSION);
     json.key("warnings");
@@ -45,6 +37,19 @@ pub(crate) fn write_phase_metrics(
     json.end_object();
     out.write_all(&json.finish())?;
     out.write_all(b"\n")
+}
+
+/// The phase that something was observed in, as files of observers say it.
+pub(crate) fn observed_phase(phase: &PhaseResult) -> Value {
+    json!({
+        "phase_index": phase.id.index,
+        "profiling_index": phase.id.profiling_index,
+        "phase_name": phase.id.name,
+        "phase_kind": phase.id.kind.name(),
+        "start_ns": phase.start.0,
+        "end_ns": phase.end.0,
+        "was_cancelled": phase.was_cancelled,
+    })
 }
 
 fn write_data(

@@ -1,7 +1,9 @@
-//! The summary CSV: a table of distributions and a table of single values.
+//! The summary CSV: a table of distributions, a table of single values, and a table of GPUs where there were any.
 
 use crate::export::Exporter;
+use crate::gpu_telemetry_csv::gpu_rows;
 use crate::number::csv_cell;
+use crate::run::RunResult;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 use std::io::Write;
 
@@ -15,11 +17,16 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     applies: Some(|run| run.artifacts.summary.csv),
     needs_observers: false,
     write: |run, folder| {
-        folder.write(&run.artifacts.names.summary_csv, |out| out.write_all(summary_csv(&run.metrics).as_bytes()));
+        folder.write(&run.artifacts.names.summary_csv, |out| out.write_all(run_csv(run).as_bytes()));
     },
 };
 
-/// The summary of a run or of one phase.
+/// The summary of a run, with its GPUs.
+pub fn run_csv(run: &RunResult) -> String {
+    summary_csv(&run.metrics) + &run.gpus().map(gpu_rows).unwrap_or_default()
+}
+
+/// The summary of the metrics of a run or of one phase.
 pub fn summary_csv(metrics: &Summary) -> String {
     let mut sorted: Vec<&MetricResult> = metrics.results.iter().collect();
     sorted.sort_by(|a, b| a.tag.cmp(&b.tag));

@@ -1,6 +1,7 @@
 //! The summary JSON: one stats block a metric, and what is needed to understand and repeat the run.
 
 use crate::export::Exporter;
+use crate::gpu_telemetry::GpuTelemetryResult;
 use crate::json::Pretty;
 use crate::run::{PhaseResult, RunInfo, RunResult};
 use crate::stamp::iso;
@@ -34,6 +35,7 @@ struct Scope<'a> {
     was_cancelled: bool,
     incomplete_reason: Option<&'a str>,
     measurement: Option<&'a Value>,
+    gpus: Option<&'a GpuTelemetryResult>,
 }
 
 /// The summary of a whole run.
@@ -47,6 +49,7 @@ pub fn summary_json(run: &RunResult) -> Vec<u8> {
         was_cancelled: run.was_cancelled,
         incomplete_reason: run.incomplete_reason.as_deref(),
         measurement: run.measurement.as_ref(),
+        gpus: run.gpus(),
     };
     document(run, &scope)
 }
@@ -62,6 +65,7 @@ pub fn phase_summary_json(run: &RunResult, phase: &PhaseResult) -> Vec<u8> {
         was_cancelled: phase.was_cancelled,
         incomplete_reason: run.incomplete_reason.as_deref().filter(|_| phase.was_cancelled),
         measurement: None,
+        gpus: None,
     };
     document(run, &scope)
 }
@@ -74,6 +78,10 @@ fn document(run: &RunResult, scope: &Scope<'_>) -> Vec<u8> {
     push_text(&mut json, "aiperf_version", Some(&run.version));
     push_text(&mut json, "benchmark_id", Some(&run.info.benchmark_id));
     leading.iter().for_each(|metric| push_metric(&mut json, metric));
+    if let Some(gpus) = scope.gpus {
+        json.key("telemetry_data");
+        json.value(&gpus.document());
+    }
     json.key("input_config");
     json.value(&run.input_config);
     push_run_info(&mut json, &run.info);

@@ -29,7 +29,7 @@ const DEFAULTS: &[(&str, &str)] = &[
 ];
 
 /// Flags without a value that the demo adds.
-const SWITCHES: &[&str] = &["--streaming", "--no-gpu-telemetry"];
+const SWITCHES: &[&str] = &["--streaming"];
 
 /// Runs with the arguments after `demo`.
 pub(crate) fn run(given: &[String]) -> Exit {

@@ -93,7 +93,6 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Values { ours, theirs } if in_config.is_some_and(|at| at.contains("[]")) && ours.is_superset(theirs) => {
             Some("every setting is shown, of every element of a list")
         }
-        What::Values { .. } if in_config == Some("gpu_telemetry.enabled") => Some("GPUs are not watched yet"),
         What::Added if of_headers("request_headers") => Some("header fields are told as they were sent"),
         What::Added | What::Missing if of_headers("response_headers") => Some("every server spells them as it likes"),
         What::Added | What::Missing if chunks.iter().any(|chunks| place.starts_with(chunks)) => Some("chunks are told"),

@@ -70,9 +70,8 @@ impl Bench {
 
     /// The same, with the servers' own metrics collected often and nearly without a wait at the end.
     pub(crate) fn watching(url: &str) -> Self {
-        let mut bench = Self::of(url);
-        bench.args.retain(|arg| arg != "--no-server-metrics");
-        bench
+        Self::of(url)
+            .without("--no-server-metrics")
             .env("AIPERF_SERVER_METRICS_COLLECTION_INTERVAL", "0.02")
             .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0.05")
             .env("AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT", "2")
@@ -85,6 +84,12 @@ impl Bench {
 
     pub(crate) fn with(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self
+    }
+
+    /// The same with one argument less.
+    pub(crate) fn without(mut self, arg: &str) -> Self {
+        self.args.retain(|other| other != arg);
         self
     }
 

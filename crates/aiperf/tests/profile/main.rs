@@ -9,6 +9,7 @@
 //! - [`live`]: statistics while it is on
 //! - [`server_metrics`]: what is collected of the servers' own metrics
 //! - [`network`]: the network's round trip, and latencies without it
+//! - [`gpu_telemetry`]: what is collected of GPUs; [`local_gpus`]: of those of this machine
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`secrets`]: what nobody may read, even when a server says it back
@@ -27,8 +28,10 @@ mod disk;
 mod environment;
 mod faults;
 mod goodput;
+mod gpu_telemetry;
 mod input;
 mod live;
+mod local_gpus;
 mod network;
 mod raw;
 mod results;

@@ -51,7 +51,7 @@ pub(crate) fn overlay(
     dataset::dataset(benchmark, flags, ctx, places, notes, &mut problems);
     phases::phases(benchmark, flags, ctx, alone, notes, &mut problems);
     output::artifacts(benchmark, flags, places, &mut problems);
-    observe::gpu(benchmark, flags, ctx, notes, &mut problems);
+    observe::gpu(benchmark, flags, &mut problems);
     observe::server_metrics(benchmark, flags, &mut problems);
     observe::network(benchmark, flags, &mut problems);
     observe::sinks(benchmark, flags, &mut problems);

@@ -1,13 +1,12 @@
 //! Telemetry of the server, the GPUs and the network, and where results are sent.
 
 use crate::choice::Choice;
-use crate::context::Context;
 use crate::error::{Problem, needs};
 use crate::flags::{
     Flag, GEN_AI_PROVIDER, GPU_TELEMETRY, MLFLOW_ARTIFACT_GLOB, MLFLOW_EXPERIMENT, MLFLOW_PARENT_RUN_ID,
     MLFLOW_RUN_NAME, MLFLOW_TAG, MLFLOW_TRACKING_URI, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN,
     NETWORK_LATENCY_PING_INTERVAL, NO_GPU_TELEMETRY, NO_SERVER_METRICS, OTEL_RESOURCE_ATTRIBUTES, OTEL_URL,
-    SERVER_METRICS, SERVER_METRICS_FORMATS, STREAM, URL, WANDB_ENTITY, WANDB_PROJECT, WANDB_RUN_NAME, WANDB_TAG,
+    SERVER_METRICS, SERVER_METRICS_FORMATS, STREAM, WANDB_ENTITY, WANDB_PROJECT, WANDB_RUN_NAME, WANDB_TAG,
 };
 use crate::given::GivenFlags;
 use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry, ServerMetrics, StreamDomain};
@@ -16,13 +15,7 @@ use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Value, json};
 
 /// GPU telemetry, when a flag is about it.
-pub(super) fn gpu(
-    benchmark: &mut Node,
-    flags: &GivenFlags,
-    ctx: &Context<'_>,
-    notes: &mut Vec<String>,
-    problems: &mut Vec<Problem>,
-) {
+pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (on, off) = (flags.get(GPU_TELEMETRY), flags.on(NO_GPU_TELEMETRY));
     if on.is_some() && off {
         problems.push(both(GPU_TELEMETRY, NO_GPU_TELEMETRY));
@@ -45,17 +38,21 @@ pub(super) fn gpu(
         "mode": usual.mode().name(),
     });
     let mut local: Vec<&str> = Vec::new();
-    for item in items {
-        let collector = GpuCollector::exactly(item).filter(|collector| *collector != GpuCollector::Dcgm);
-        match item {
-            _ if collector.is_some() => {
-                if !local.contains(&item) {
-                    local.push(item);
-                }
-                telemetry["collector"] = item.into();
+    for item in items.into_iter().map(str::trim).filter(|item| !item.is_empty()) {
+        let collector = GpuCollector::exactly(&item.to_ascii_lowercase()).filter(|one| *one != GpuCollector::Dcgm);
+        if let Some(collector) = collector.map(Choice::name) {
+            if !local.contains(&collector) {
+                local.push(collector);
             }
-            "dashboard" => telemetry["mode"] = GpuMode::RealtimeDashboard.name().into(),
-            file if file.ends_with(".csv") && ctx.cwd.join(file).is_file() => telemetry["metrics_file"] = file.into(),
+            telemetry["collector"] = collector.into();
+            continue;
+        }
+        match item {
+            word if word.eq_ignore_ascii_case("dashboard") => {
+                telemetry["mode"] = GpuMode::RealtimeDashboard.name().into();
+            }
+            // Whether it is there is seen when it is read.
+            file if file.ends_with(".csv") => telemetry["metrics_file"] = file.into(),
             url if url.starts_with("http") || url.contains(':') => {
                 if let Some(urls) = telemetry["urls"].as_array_mut() {
                     urls.push(with_scheme(url).into());
@@ -63,7 +60,7 @@ pub(super) fn gpu(
             }
             other => problems.push(
                 Problem::new(format!("{} '{other}' is neither a source nor a collector", given.spelled))
-                    .because("it takes URLs of DCGM exporters, pynvml, amdsmi, dashboard, or an existing .csv file of metrics")
+                    .because("it takes pynvml, amdsmi, dashboard, a .csv file of metrics, and URLs of DCGM exporters")
                     .hint(format!("{} http://{other}:9400/metrics", given.spelled))
                     .at("benchmark.gpu_telemetry.urls"),
             ),
@@ -82,11 +79,6 @@ pub(super) fn gpu(
                 .because(format!("{collector} reads the GPUs of this machine, URLs those of others"))
                 .hint(format!("{} {collector}, or the URLs alone", given.spelled)),
         );
-    }
-    if let (Some(collector), Some(url)) = (local.first(), flags.texts(URL).first())
-        && !["localhost", "127.0.0.1", "::1"].iter().any(|host| url.contains(host))
-    {
-        notes.push(format!("{collector} reads the GPUs of this machine, but {url} is another one"));
     }
     benchmark.put("gpu_telemetry", Node::flag(&telemetry, &given.spelled));
 }

@@ -71,6 +71,7 @@ pub(crate) struct Environment {
     pub prepared_bytes: Option<u64>,
     pub scrapes: Scrapes,
     pub probes: Probes,
+    pub gpus: GpuSampling,
     /// How long fetching a tokenizer may take.
     pub tokenizer_timeout: Option<Nanos>,
     /// The namespace of the pod that a run is in, as users' files may name it.
@@ -167,6 +168,30 @@ pub(crate) struct Probes {
 impl Default for Probes {
     fn default() -> Self {
         Self { interval: 1.0, min_samples: 5, timeout: 5.0, top_up_timeout: 3.0 }
+    }
+}
+
+/// How GPUs are sampled.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GpuSampling {
+    /// Seconds.
+    pub interval: f64,
+    /// DCGM exporters that are tried where nobody names one.
+    pub usual: Vec<String>,
+    pub grace: Nanos,
+    /// Seconds.
+    pub reachability_timeout: f64,
+}
+
+impl Default for GpuSampling {
+    fn default() -> Self {
+        let usual = ["http://localhost:9400/metrics", "http://localhost:9401/metrics"];
+        Self {
+            interval: 0.333,
+            usual: usual.map(str::to_owned).to_vec(),
+            grace: Nanos(666_000_000),
+            reachability_timeout: 10.0,
+        }
     }
 }
 
@@ -390,6 +415,12 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_SERVER_METRICS_SCRAPE_TIMEOUT" => out.scrapes.scrape_timeout = float(),
         "AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS" => out.scrapes.publish_interval = float(),
         "AIPERF_SERVER_METRICS_CANCEL_RESULT_WAIT_SEC" => out.scrapes.cancel_wait = float(),
+        "AIPERF_GPU_COLLECTION_INTERVAL" => out.gpus.interval = float(),
+        "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS" => out.gpus.usual = list(value),
+        "AIPERF_GPU_FINAL_SCRAPE_GRACE_NS" => {
+            out.gpus.grace = Nanos(crate::scalars::int(value).unwrap_or_default().unsigned_abs());
+        }
+        "AIPERF_GPU_REACHABILITY_TIMEOUT" => out.gpus.reachability_timeout = number.into(),
         "AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT" => out.scrapes.read_timeout = float(),
         "AIPERF_NETWORK_LATENCY_DEFAULT_PROBE_INTERVAL" => out.probes.interval = float(),
         "AIPERF_NETWORK_LATENCY_MIN_SAMPLES" => out.probes.min_samples = number,
@@ -412,6 +443,14 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
             http.session_headers = SessionHeader::ALL.iter().copied().filter(is_wanted).collect();
         }
         _ => debug_assert!(false, "{name} is said to act and does nothing"),
+    }
+}
+
+/// The items of a list: JSON, or between commas.
+fn list(value: &str) -> Vec<String> {
+    match serde_json::from_str::<Vec<Value>>(value) {
+        Ok(items) => items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect(),
+        Err(_) => value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
     }
 }
 
@@ -457,7 +496,7 @@ mod tests {
             let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
             let written = (read.showing, read.flush_every, read.prepared_bytes, timeouts);
             let told = (read.thresholds, read.developer, read.live, read.media_fetching, read.many_records);
-            let watched = (read.scrapes, read.probes);
+            let watched = (read.scrapes, read.probes, read.gpus.clone());
             (read.http.clone(), switches, key, told, written, watched, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {

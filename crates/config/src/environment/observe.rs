@@ -8,11 +8,11 @@ use crate::range::{at_least, between};
 // One row a variable.
 #[rustfmt::skip]
 pub(super) static VARIABLES: &[Variable] = &[
-    Variable { name: "AIPERF_GPU_COLLECTION_INTERVAL", kind: Float(between(0.01, true, 300.0, true)), default: "0.333", status: NotYet, about: "Seconds between GPU samples" },
-    Variable { name: "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", kind: List, default: "[\"http://localhost:9400/metrics\", \"http://localhost:9401/metrics\"]", status: NotYet, about: "DCGM URLs tried by default (comma list or JSON array)" },
+    Variable { name: "AIPERF_GPU_COLLECTION_INTERVAL", kind: Float(between(0.01, true, 300.0, true)), default: "0.333", status: Acts, about: "Seconds between GPU samples" },
+    Variable { name: "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", kind: List, default: "[\"http://localhost:9400/metrics\", \"http://localhost:9401/metrics\"]", status: Acts, about: "DCGM URLs tried by default (comma list or JSON array)" },
     Variable { name: "AIPERF_GPU_EXPORT_BATCH_SIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "100", status: NoEffect, about: "GPU records per write" },
-    Variable { name: "AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", kind: Int(between(0.0, true, 60000000000.0, true)), default: "666000000", status: NotYet, about: "Extra time after a phase whose energy sample still counts, ns" },
-    Variable { name: "AIPERF_GPU_REACHABILITY_TIMEOUT", kind: Int(between(1.0, true, 300.0, true)), default: "10", status: NotYet, about: "Limit of the start-up reachability check, s" },
+    Variable { name: "AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", kind: Int(between(0.0, true, 60000000000.0, true)), default: "666000000", status: Acts, about: "Time after a phase in which a GPU sample still counts for it, ns; about two intervals" },
+    Variable { name: "AIPERF_GPU_REACHABILITY_TIMEOUT", kind: Int(between(1.0, true, 300.0, true)), default: "10", status: Acts, about: "Limit of the start-up reachability check, s" },
     Variable { name: "AIPERF_GPU_SHUTDOWN_DELAY", kind: Float(between(1.0, true, 300.0, true)), default: "5.0", status: NoEffect, about: "Pause before the GPU collector stops" },
     Variable { name: "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", kind: Float(between(0.0, true, 30.0, true)), default: "2.0", status: Acts, about: "Seconds of scraping after profiling ends" },
     Variable { name: "AIPERF_SERVER_METRICS_PROFILE_COMPLETE_RELAY_TIMEOUT", kind: Float(between(1.0, true, 600.0, true)), default: "60.0", status: NoEffect, about: "Wait for the final scrape acknowledgement" },

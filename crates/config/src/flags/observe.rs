@@ -1,6 +1,6 @@
 //! Flags: Server Metrics, Network Latency, GPU Telemetry.
 
-use super::flag::Status::{Acts, NotYet};
+use super::flag::Status::Acts;
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::observe;
@@ -64,8 +64,8 @@ flags! { GPU_TELEMETRY_FLAGS:
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("gpu_telemetry.urls"),
-        status: NotYet("GPU telemetry is not collected"),
-        summary: "DCGM URLs, a local collector name, dashboard, or a metrics CSV",
+        status: Acts,
+        summary: "DCGM exporters besides those on ports 9400 and 9401 of this machine, and a CSV of own metrics; or pynvml or amdsmi to read the GPUs of this machine without one; dashboard opens the dashboard with them",
     }
     NO_GPU_TELEMETRY {
         name: "--no-gpu-telemetry",

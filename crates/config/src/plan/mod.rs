@@ -3,6 +3,7 @@
 mod additions;
 mod dataset;
 mod endpoint;
+mod gpu_telemetry;
 mod models;
 mod network_latency;
 mod phases;
@@ -63,7 +64,6 @@ fn planned(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> 
         return Err(ConfigError::Invalid(problems));
     };
     notes.extend(endpoint::replaced(&plan, &tree));
-    notes.extend(unseen(&tree));
     Ok(Resolved { plan, notes })
 }
 
@@ -132,13 +132,6 @@ fn says_nothing(node: &Node) -> bool {
     }
 }
 
-/// What a run would watch and does not yet, unless it was told not to.
-fn unseen(tree: &Tree) -> Option<String> {
-    let enabled = tree.node.find("benchmark.gpu_telemetry.enabled");
-    let is_off = enabled.is_some_and(|node| matches!(node.datum, Datum::Bool(false)));
-    (!is_off).then(|| "GPU telemetry is not collected yet".to_owned())
-}
-
 fn plan(
     tree: &Tree,
     ctx: &Context<'_>,
@@ -157,15 +150,15 @@ fn plan(
     let additions = additions::additions(tree, ctx, &dataset, &phases, notes, problems);
     let mut artifacts = artifacts(tree, ctx, notes);
     artifacts.user_files = user_files::user_files(tree, &artifacts.dir, &models, &endpoint, notes, problems);
-    let runtime = runtime(tree, ctx);
+    let mut runtime = runtime(tree, ctx);
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
     let network_latency = network_latency::plan(tree, &endpoint, notes, problems);
+    let gpu_telemetry = gpu_telemetry::plan(tree, ctx, notes, problems);
+    runtime.dashboard.opens_gpus = gpu_telemetry::opens_pane(tree, runtime.ui, notes);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
     input_config["runtime"]["ui"] = runtime.ui.name().into();
-    // It says what is on, not what would be.
-    input_config["gpu_telemetry"]["enabled"] = false.into();
     if let Some(NetworkLatencyPlan::Probed(probes)) = &network_latency {
         input_config["network_latency"]["ping_interval"] = probes.interval.as_secs_f64().into();
     }
@@ -194,6 +187,7 @@ fn plan(
         metrics: metrics(tree),
         server_metrics,
         network_latency,
+        gpu_telemetry,
         artifacts,
         runtime,
         input_config,

@@ -43,13 +43,13 @@ section! {
     GpuTelemetry {
         /// On or off
         enabled: bool = true;
-        /// DCGM exporters
+        /// DCGM exporters besides those that are looked for
         urls: List<String>;
-        /// Own metrics
+        /// CSV of own metrics: a row `FIELD, gauge|counter, help text` each
         metrics_file: String;
-        /// What reads the GPUs
+        /// What reads the GPUs: DCGM exporters, or on this machine NVML or the driver of AMD
         collector: GpuCollector = GpuCollector::Dcgm;
-        /// How it is shown
+        /// How it is shown: when the run is over, or also from the start of the dashboard
         mode: GpuMode = GpuMode::Summary;
     }
     /// Metrics of the server.

@@ -230,7 +230,6 @@ fn notes_about_what_will_be_done() {
     let mut out = String::new();
     for line in [
         "-m m --endpoint-type embeddings --streaming",
-        "-m m -u far:1 --gpu-telemetry pynvml",
         "-m m --input-file c.yaml --image-format png --rankings-passages-mean 3",
         "-m m --user-centric-rate 2 --request-rate 1 --num-users 2 --session-turns-mean 2",
         "-f c.yaml",

@@ -247,7 +247,7 @@ fn what_is_watched_and_sent() {
         "-m m --gpu-telemetry foo",
         "-m m --gpu-telemetry pynvml amdsmi",
         "-m m --gpu-telemetry pynvml http://h:1",
-        "-m m -u far:1 --gpu-telemetry pynvml",
+        "-m m --gpu-telemetry pynvml own.csv",
         "-m m --server-metrics --no-server-metrics",
         "-m m --network-latency-automatic --network-latency-mean 1",
         "-m m --network-latency-ping-interval 1",

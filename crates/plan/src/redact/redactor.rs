@@ -74,8 +74,10 @@ impl Redactor {
     /// inputs, and those of the template.
     pub fn of(plan: &Plan) -> Self {
         let endpoint = &plan.endpoint;
-        let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints);
-        let secrets = secrets_of(endpoint).into_iter().chain(pages.flat_map(|page| secrets_of_page(&page.url)));
+        let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints).map(|page| &page.url);
+        let exporters = plan.gpu_telemetry.iter().flat_map(|watched| watched.source.exporters());
+        let exporters = exporters.map(|exporter| &exporter.url);
+        let secrets = secrets_of(endpoint).into_iter().chain(pages.chain(exporters).flat_map(secrets_of_page));
         let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
         Self::new(secrets.chain(secrets_in_members(&endpoint.extra)).chain(template))
     }

@@ -88,7 +88,7 @@ pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
 }
 
 /// Says which statistics are not shown, and where they are.
-fn left_out(tables: &[Table], run: &RunResult, page: Page) -> Option<String> {
+pub(crate) fn left_out(tables: &[Table], run: &RunResult, page: Page) -> Option<String> {
     let is_missing =
         |name: &&&str| tables.iter().any(|table| !table.columns.iter().any(|column| column.title == **name));
     let missing: Vec<&str> = NUMBERS.iter().filter(is_missing).copied().collect();
@@ -160,13 +160,18 @@ fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, pag
     let is_narrow = page.is_screen() && page.width() < ROOM_FOR_ALL;
     let rows = metrics.into_iter().map(|metric| row(metric, is_narrow)).collect();
     let mut table = Table { title, title_style: Style::ITALIC, columns, rows };
+    give_way(&mut table, page);
+    Some(table)
+}
+
+/// Takes out what a screen has no room for.
+pub(crate) fn give_way(table: &mut Table, page: Page) {
     for (name, label_width) in GIVE_WAY {
-        let label_width = if is_narrow { label_width } else { WORD_WIDTH };
+        let label_width = if page.width() < ROOM_FOR_ALL { label_width } else { WORD_WIDTH };
         if page.is_screen() && table.least_width(label_width) > page.width() {
             table.remove(name);
         }
     }
-    Some(table)
 }
 
 /// Place in a table: by display order, and for those without one by the lists above.

@@ -7,6 +7,7 @@
 //! - `table`, `panel`: the two shapes everything takes
 //! - `metrics`: metric tables and the prompt-cache hint
 //! - `server_metrics`: what the servers said of themselves
+//! - `gpu`: what GPUs reported
 //! - `errors`: the error table, and advice on errors that are known
 //! - `warnings`: numbers that should not be trusted
 //! - `notices`: panels outside the report: exit errors, cancellation
@@ -16,6 +17,7 @@
 
 pub(crate) mod errors;
 pub(crate) mod footer;
+pub(crate) mod gpu;
 pub(crate) mod live;
 pub(crate) mod live_table;
 pub(crate) mod metrics;
@@ -57,7 +59,9 @@ pub fn report(run: &RunResult, page: Page) -> String {
             metrics::cache_hint(&run.metrics, page),
             metrics::trace_table(run, page),
             metrics::spec_decode(&run.metrics, run.endpoint, page),
+            gpu::platform(run, page),
             server_metrics::spec_decode(run, page),
+            gpu::tables(run, page),
             server_metrics::tables(run, page),
             warnings::token_counts(run, page),
             warnings::output_lengths(run, page),

@@ -76,6 +76,7 @@ impl Style {
     pub(crate) const BOLD_RED: Self = Self("1;31");
     pub(crate) const BOLD_GREEN: Self = Self("1;32");
     pub(crate) const BOLD_YELLOW: Self = Self("1;33");
+    pub(crate) const DIM_ITALIC: Self = Self("2;3");
     pub(crate) const ITALIC_RED: Self = Self("3;31");
     pub(crate) const ITALIC_YELLOW: Self = Self("3;33");
 }

@@ -35,9 +35,18 @@ const BOTTOM: Rule = Rule("└", "─", "┴", "┘");
 impl Table {
     /// The table as lines, each with its line break.
     pub(crate) fn draw(&self, page: Page) -> String {
+        self.draw_below(&[], page)
+    }
+
+    /// The same with more lines above its title, each in its own style.
+    pub(crate) fn draw_below(&self, heading: &[(String, Style)], page: Page) -> String {
         let widths = self.widths(page);
         let mut out = String::new();
-        self.draw_title(&mut out, page, widths.iter().map(|width| width + 3).sum::<usize>() + 1);
+        let columns = widths.iter().map(|width| width + 3).sum::<usize>() + 1;
+        let lines = heading.iter().map(|(line, style)| (line.as_str(), *style));
+        for (line, style) in lines.chain([(self.title.as_str(), self.title_style)]) {
+            draw_centred(&mut out, page, line, style, columns);
+        }
         push_rule(&mut out, &TOP, &widths);
         let heads = self.columns.iter().map(|column| (column.title, Style::BOLD));
         self.draw_row(&mut out, page, &widths, "┃", heads);
@@ -48,14 +57,6 @@ impl Table {
         }
         push_rule(&mut out, &BOTTOM, &widths);
         out
-    }
-
-    fn draw_title(&self, out: &mut String, page: Page, columns: usize) {
-        for line in wrap(&self.title, columns) {
-            let line = line.trim_end();
-            let (left, right) = centre(line, columns, " ");
-            out.push_str(&format!("{left}{}{right}\n", page.paint(self.title_style, line)));
-        }
     }
 
     fn draw_row<'a>(
@@ -119,6 +120,14 @@ impl Table {
     fn widest(&self, column: usize, measure: impl Fn(&str) -> usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| measure(&cell.text));
         cells.chain([measure(self.columns[column].title)]).max().unwrap_or(1)
+    }
+}
+
+fn draw_centred(out: &mut String, page: Page, text: &str, style: Style, columns: usize) {
+    for line in wrap(text, columns) {
+        let line = line.trim_end();
+        let (left, right) = centre(line, columns, " ");
+        out.push_str(&format!("{left}{}{right}\n", page.paint(style, line)));
     }
 }
 

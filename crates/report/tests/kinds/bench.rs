@@ -185,6 +185,7 @@ impl Bench {
             show_trace_timing: self.with_trace,
             dataset: None,
             server_metrics: None,
+            gpu_telemetry: None,
         };
         Shown {
             title: title(endpoint),

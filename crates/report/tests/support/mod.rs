@@ -195,6 +195,7 @@ pub(crate) fn empty_run() -> RunResult {
         show_trace_timing: false,
         dataset: None,
         server_metrics: None,
+        gpu_telemetry: None,
     }
 }
 

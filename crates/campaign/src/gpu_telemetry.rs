@@ -1,0 +1,363 @@
+//! The GPUs of a run: sampled beside it, summed up when it is over, and what they took put beside what was made of it.
+
+use crate::campaign::CampaignError;
+use crate::observers::{self, Announced, errors, profiling_range, started};
+use aiperf_engine::travel::{self, TlsError};
+use aiperf_engine::{EngineError, Events, Stop};
+use aiperf_metrics::{GpuSamples, GpuTotals, RunTraits, Summary, Window};
+use aiperf_observe::collection::CollectedEndpoint;
+use aiperf_observe::gpu::local::{
+    AmdGpus, LocalCollected, LocalCollector, LocalError, LocalGpus, LocalSetup, NvmlGpus, amd, nvml,
+};
+use aiperf_observe::gpu::results::{PowerSamples, power_samples};
+use aiperf_observe::gpu::{Custom, Dcgm, GpuPages, GpuStore, ObservedGpus, custom, live, summarise_gpus};
+use aiperf_observe::{CollectError, Collected, Collector, ScrapeError, Setup, TimeRange, WatchedPage};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{
+    Arrival, BaseUrl, Cadence, DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsEndpoint,
+    PhasePlan, Plan,
+};
+use aiperf_report::{Artifacts, ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_jsonl};
+use aiperf_types::{LogLevel, Nanos, PhaseKind, WallNs};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What a run waits before it starts for exporters that nobody named.
+const PATIENCE_WITH_GUESSES: Nanos = Nanos::from_millis(1_000);
+/// What the last page may take at least.
+const LAST_PAGE: Nanos = Nanos::from_millis(1_000);
+/// What a cancelled run waits for pages that are still being read.
+const CANCEL_WAIT: Nanos = Nanos::from_millis(1_000);
+/// Rows of a file of metrics that are told of one by one.
+const ROWS_TOLD: usize = 5;
+/// Names and addresses of this machine that everybody has.
+const LOCAL_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Why GPUs cannot be watched as they were asked for.
+#[derive(Debug, Error)]
+pub enum GpuTelemetryError {
+    #[error(transparent)]
+    Metrics(#[from] GpuMetricsError),
+    #[error(transparent)]
+    Local(#[from] LocalError),
+}
+
+/// A file of metrics without a metric.
+#[derive(Debug, Error)]
+#[error(
+    "the GPU metrics file {name} gives no metric{}\n  it lists fields of DCGM that are not collected anyway, a row \
+     `FIELD, gauge|counter, help text` each\n  try: DCGM_FI_DEV_SM_CLOCK, gauge, SM clock frequency (in MHz)",
+    first.as_ref().map(|why| format!(": {why}")).unwrap_or_default()
+)]
+pub struct GpuMetricsError {
+    name: String,
+    first: Option<String>,
+}
+
+/// Refuses a file of metrics that gives none, and to read GPUs of this machine where there are none.
+pub(crate) fn check(plan: &Plan) -> Result<(), GpuTelemetryError> {
+    let Some(plan) = &plan.gpu_telemetry else { return Ok(()) };
+    plan.metrics_file.as_ref().map_or(Ok(()), |file| read(file).map(drop))?;
+    match plan.source {
+        GpuSource::Exporters(_) => Ok(()),
+        GpuSource::Local(source) => Ok(open(source).map(drop)?),
+    }
+}
+
+fn open(source: LocalSource) -> Result<Box<dyn LocalGpus>, LocalError> {
+    Ok(match source {
+        LocalSource::Nvml => Box::new(NvmlGpus::open()?),
+        LocalSource::Amd => Box::new(AmdGpus::open(Path::new(amd::CARDS))?),
+    })
+}
+
+fn read(file: &GpuMetricsFile) -> Result<Custom, GpuMetricsError> {
+    let custom = custom::parse(&file.text);
+    if custom.metrics.is_empty() {
+        let first = custom.skipped.first().map(|row| format!("line {}: {}", row.line, row.why));
+        return Err(GpuMetricsError { name: file.name.clone(), first });
+    }
+    Ok(custom)
+}
+
+/// Sampling beside a run.
+pub(crate) struct GpuWatch {
+    sampling: Sampling,
+    plan: GpuTelemetryPlan,
+    stop: Stop,
+}
+
+/// Where samples come from.
+enum Sampling {
+    Pages(Collector<GpuPages>),
+    Local(LocalCollector, Arc<str>),
+}
+
+/// What sampling came to.
+struct Sampled {
+    store: GpuStore,
+    /// Sources that were asked for or found, each with the name that tables give it.
+    sources: Vec<(Arc<str>, String)>,
+    errors: Vec<ScrapeError>,
+    file_failure: Option<io::Error>,
+}
+
+impl GpuWatch {
+    /// Starts to look for exporters, or to read the GPUs of this machine, where the plan wants any.
+    pub(crate) fn start(
+        plan: &Plan,
+        events: &Events,
+        redactor: &Arc<Redactor>,
+        stop: &Stop,
+    ) -> Result<Option<Self>, CampaignError> {
+        let Some(watched) = plan.gpu_telemetry.clone() else { return Ok(None) };
+        let sampling = match &watched.source {
+            // Whoever asked is told that there is nowhere to look.
+            GpuSource::Exporters(exporters) if exporters.is_empty() && !watched.is_requested => None,
+            GpuSource::Exporters(exporters) => {
+                let setup = pages(plan, &watched, exporters, events, redactor).map_err(EngineError::from)?;
+                started(Collector::start(setup), "GPU telemetry is not collected", events).map(Sampling::Pages)
+            }
+            GpuSource::Local(source) => {
+                tell_of_far_server(*source, &plan.endpoint.urls, events);
+                let setup = local(*source, &watched, events, redactor).map_err(GpuTelemetryError::from)?;
+                let name = setup.source.clone();
+                let collector = LocalCollector::start(setup);
+                started(collector, "GPU telemetry is not collected", events)
+                    .map(|collector| Sampling::Local(collector, name))
+            }
+        };
+        Ok(sampling.map(|sampling| Self { sampling, plan: watched, stop: stop.clone() }))
+    }
+
+    /// Waits until it is known who answers, and their first samples are there.
+    pub(crate) fn wait_until_settled(&self) {
+        let is_stopped = || self.stop.is_stopped();
+        match &self.sampling {
+            Sampling::Pages(collector) => collector.wait_until_settled(is_stopped),
+            Sampling::Local(collector, _) => collector.wait_until_read(is_stopped),
+        }
+    }
+
+    /// The run is about to start: its events are followed, and its file is there.
+    pub(crate) fn begin(&self, events: &Events, artifacts: &Artifacts) -> Events {
+        let (stop, file) = (self.stop.clone(), Box::new(artifacts.gpu_file()));
+        let is_stopped = move || stop.is_stopped();
+        match &self.sampling {
+            Sampling::Pages(collector) => {
+                collector.write_to(file);
+                events.observed_by(Arc::new(collector.listener_until(is_stopped)))
+            }
+            Sampling::Local(collector, _) => {
+                collector.write_to(file);
+                events.observed_by(Arc::new(collector.listener_until(is_stopped)))
+            }
+        }
+    }
+
+    /// Waits for the last samples, sums all of them up, and adds what they came to to the metrics.
+    pub(crate) fn finish(
+        self,
+        plan: &Plan,
+        traits: &RunTraits,
+        run: &mut RunResult,
+        events: &Events,
+        redactor: &Redactor,
+        artifacts: &Artifacts,
+    ) -> Result<Option<ExportFailure>, CollectError> {
+        let is_cancelled = run.was_cancelled;
+        let stop = self.stop;
+        let sampled = self.sampling.finish(|| is_cancelled || stop.is_stopped(), redactor)?;
+        let Sampled { store, sources, errors, file_failure } = sampled;
+        let observed = ObservedGpus {
+            sources,
+            profiling: profiling_range(run),
+            phases: run
+                .phases
+                .iter()
+                .map(|phase| (phase.id.clone(), TimeRange { start: phase.start, end: phase.end }))
+                .collect(),
+            grace: self.plan.grace,
+            errors,
+        };
+        let telemetry = summarise_gpus(&store, &observed);
+        for counter in telemetry.resets() {
+            let text = format!("GPU telemetry: {counter} fell while the run was on: its total lacks what came before");
+            events.say(LogLevel::Warning, text);
+        }
+        if self.plan.is_requested && telemetry.successful.is_empty() {
+            let text = match telemetry.configured.is_empty() {
+                true => "DCGM telemetry skipped: no telemetry sources reachable",
+                false => "GPU telemetry: no source said anything of a GPU",
+            };
+            events.say(LogLevel::Warning, text);
+        }
+        let samples = power_samples(&store);
+        let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
+        add_efficiency(&mut run.metrics, &samples, observed.profiling, self.plan.grace, traits, first);
+        let starts: Vec<WallNs> = run.phases.iter().map(|phase| phase.start).collect();
+        for phase in run.phases.iter_mut().filter(|phase| phase.id.kind == PhaseKind::Profiling) {
+            let range = TimeRange { start: phase.start, end: phase.end };
+            // What the next phase takes is none of this one's.
+            let next = starts.iter().filter(|start| **start >= range.end).min();
+            let grace = next.map_or(self.plan.grace, |next| self.plan.grace.min(Nanos(next.0 - range.end.0)));
+            let of_plan = plan.phases.get(usize::from(phase.id.index));
+            add_efficiency(&mut phase.metrics, &samples, range, grace, traits, of_plan);
+        }
+        let is_requested = self.plan.is_requested;
+        run.gpu_telemetry = Some(Arc::new(GpuTelemetryResult { telemetry, is_requested }));
+        Ok(observers::file_failure(&artifacts.gpu_file(), gpu_telemetry_jsonl::NAME, file_failure))
+    }
+}
+
+impl Sampling {
+    /// Waits for the last samples and gives everything.
+    fn finish(self, is_stopped: impl Fn() -> bool, redactor: &Redactor) -> Result<Sampled, CollectError> {
+        match self {
+            Self::Pages(collector) => {
+                let Collected { store, mut endpoints, file_failure } = collector.finish(is_stopped)?;
+                let said = |endpoint: &CollectedEndpoint| {
+                    let url = endpoint.url.shown();
+                    store.sources().iter().any(|source| *source.url == *url)
+                };
+                // A page at a usual port that says nothing of GPUs is somebody else's.
+                endpoints.retain(|endpoint| !endpoint.is_guess || said(endpoint));
+                let source = |endpoint: &CollectedEndpoint| (endpoint.url.shown().into(), endpoint.url.display_name());
+                let sources = endpoints.iter().map(source).collect();
+                Ok(Sampled { store, sources, errors: errors(&endpoints, redactor), file_failure })
+            }
+            Self::Local(collector, source) => {
+                let LocalCollected { store, errors, file_failure } = collector.finish();
+                let display_name = live::display_name(&source).to_owned();
+                Ok(Sampled { store, sources: vec![(source, display_name)], errors, file_failure })
+            }
+        }
+    }
+}
+
+/// What fetching the pages of exporters needs.
+fn pages(
+    plan: &Plan,
+    watched: &GpuTelemetryPlan,
+    exporters: &[DcgmExporter],
+    events: &Events,
+    redactor: &Arc<Redactor>,
+) -> Result<Setup<GpuPages>, TlsError> {
+    // One that gives nothing was refused before.
+    let custom = watched.metrics_file.as_ref().and_then(|file| Some((file, read(file).ok()?)));
+    if let Some((file, custom)) = &custom {
+        tell_of_rows(file, custom, events);
+    }
+    let custom = custom.map(|(_, custom)| custom.metrics).unwrap_or_default();
+    let page = |DcgmExporter { url, is_guess }: &DcgmExporter| WatchedPage {
+        endpoint: MetricsEndpoint { url: url.clone(), fallback: None },
+        is_guess: *is_guess,
+    };
+    Ok(Setup {
+        kind: GpuPages {
+            dcgm: Dcgm::new(&custom),
+            encode: gpu_telemetry_jsonl::record_lines,
+            redactor: redactor.clone(),
+        },
+        pages: exporters.iter().map(page).collect(),
+        pods: None,
+        cadence: cadence(watched, exporters, events),
+        anchor: events.anchor(),
+        fetcher: travel::fetcher(plan)?,
+        origin: travel::origin,
+        announce: Announced::to(events, redactor),
+        writes_lines: true,
+    })
+}
+
+/// What reading the GPUs of this machine needs.
+fn local(
+    source: LocalSource,
+    watched: &GpuTelemetryPlan,
+    events: &Events,
+    redactor: &Arc<Redactor>,
+) -> Result<LocalSetup, LocalError> {
+    let name = match source {
+        LocalSource::Nvml => nvml::SOURCE,
+        LocalSource::Amd => amd::SOURCE,
+    };
+    Ok(LocalSetup {
+        gpus: open(source)?,
+        source: name.into(),
+        interval: watched.interval,
+        patience: watched.grace.max(LAST_PAGE),
+        live_every: events.metrics_every(),
+        anchor: events.anchor(),
+        encode: gpu_telemetry_jsonl::record_lines,
+        announce: Announced::to(events, redactor),
+    })
+}
+
+/// GPUs of this machine say nothing of a server elsewhere.
+fn tell_of_far_server(source: LocalSource, urls: &[BaseUrl], events: &Events) {
+    let is_far = |url: &&BaseUrl| !url.is_unix() && !LOCAL_HOSTS.contains(&url.host());
+    let Some(url) = urls.iter().find(is_far) else { return };
+    let keyword = match source {
+        LocalSource::Nvml => "pynvml",
+        LocalSource::Amd => "amdsmi",
+    };
+    let text = format!(
+        "--gpu-telemetry {keyword} reads the GPUs of this machine, and {} may be another one: GPUs of other machines are \
+         read through a DCGM exporter there, --gpu-telemetry http://HOST:9400/metrics",
+        url.shown()
+    );
+    events.say(LogLevel::Warning, text);
+}
+
+fn cadence(plan: &GpuTelemetryPlan, exporters: &[DcgmExporter], events: &Events) -> Cadence {
+    let is_named = exporters.iter().any(|exporter| !exporter.is_guess);
+    let patience = Nanos(plan.reachability_timeout.0.saturating_mul(2));
+    Cadence {
+        interval: plan.interval,
+        // Exporters sample on their own: the state at the end is there at the end.
+        flush: Nanos::ZERO,
+        reachability_timeout: plan.reachability_timeout,
+        // What comes later counts nowhere.
+        scrape_timeout: plan.grace.max(LAST_PAGE),
+        read_timeout: plan.read_timeout,
+        // Nobody watches: nothing is told but the first.
+        publish_interval: events.metrics_every().unwrap_or(Nanos::MAX),
+        cancel_wait: CANCEL_WAIT,
+        settle_limit: if is_named { patience } else { PATIENCE_WITH_GUESSES },
+    }
+}
+
+/// Adds power and energy of a window, and what was made of them.
+fn add_efficiency(
+    metrics: &mut Summary,
+    samples: &[PowerSamples],
+    range: TimeRange,
+    grace: Nanos,
+    traits: &RunTraits,
+    phase: Option<&PhasePlan>,
+) {
+    let gpus: Vec<GpuSamples<'_>> =
+        samples.iter().map(|gpu| GpuSamples { power_w: &gpu.power, energy_mj: &gpu.energy }).collect();
+    let totals = GpuTotals::of(&gpus, Window { start: range.start, end: range.end }, grace);
+    let tokens = metrics.get("total_output_tokens").and_then(|result| result.stats.avg);
+    let users = phase.and_then(users);
+    metrics.results.extend(totals.metrics(traits, tokens, users));
+}
+
+/// Users that a phase was asked to be: one where it is held to a concurrency that nobody gave.
+fn users(phase: &PhasePlan) -> Option<u64> {
+    let is_closed = matches!(phase.arrival, Arrival::Concurrency);
+    phase.concurrency.or(is_closed.then_some(1)).map(u64::from)
+}
+
+fn tell_of_rows(file: &GpuMetricsFile, custom: &Custom, events: &Events) {
+    for row in custom.skipped.iter().take(ROWS_TOLD) {
+        events.say(LogLevel::Warning, format!("{}, line {}: {}; it is left out", file.name, row.line, row.why));
+    }
+    let more = custom.skipped.len().saturating_sub(ROWS_TOLD);
+    if more > 0 {
+        events.say(LogLevel::Warning, format!("{}: {more} more rows are left out", file.name));
+    }
+}

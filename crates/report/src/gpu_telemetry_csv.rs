@@ -1,0 +1,53 @@
+//! The table of GPUs below the tables of the summary CSV: a row a GPU and metric.
+
+use crate::gpu_telemetry::GpuTelemetryResult;
+use crate::number::csv_cell;
+use crate::summary_csv::{LINE_END, columns, quoted};
+use aiperf_observe::gpu::{Gpu, GpuSummary};
+use aiperf_types::Stats;
+
+/// A column by its name, and what a GPU has in it.
+type Column = (&'static str, fn(&Gpu) -> Option<&str>);
+
+/// Columns that are there only where a GPU has a value for them.
+const OPTIONAL: [Column; 4] = [
+    ("Hostname", |gpu| gpu.hostname.as_deref()),
+    ("Namespace", |gpu| gpu.namespace.as_deref()),
+    ("Pod Name", |gpu| gpu.pod.as_deref()),
+    ("GPU_Instance", |gpu| gpu.instance.as_deref()),
+];
+
+/// The table behind two empty lines; nothing where there is no GPU.
+pub(crate) fn gpu_rows(result: &GpuTelemetryResult) -> String {
+    let telemetry = &result.telemetry;
+    let gpus: Vec<(&str, &GpuSummary)> = telemetry
+        .endpoints
+        .iter()
+        .flat_map(|endpoint| endpoint.gpus.iter().map(|gpu| (endpoint.display_name.as_str(), gpu)))
+        .collect();
+    if gpus.is_empty() {
+        return String::new();
+    }
+    let optional: Vec<_> =
+        OPTIONAL.iter().filter(|(_, of)| gpus.iter().any(|(_, gpu)| of(&gpu.gpu).is_some())).collect();
+    let mut out = LINE_END.repeat(2);
+    let mut push = |cells: Vec<String>| {
+        out.push_str(&cells.join(","));
+        out.push_str(LINE_END);
+    };
+    let head = ["Endpoint", "GPU_Index", "GPU_Name", "GPU_UUID", "Platform", "Metric"].into_iter();
+    let statistics = columns(&Stats::default()).map(|(name, _)| name);
+    push(head.chain(statistics).chain(optional.iter().map(|(name, _)| *name)).map(str::to_owned).collect());
+    for (endpoint, summary) in gpus {
+        let gpu = &*summary.gpu;
+        for stats in &summary.metrics {
+            let label = telemetry.table.metric(stats.metric).label();
+            let (index, platform) = (gpu.index.to_string(), gpu.platform);
+            let who = [endpoint, &index, &gpu.model, &gpu.uuid, platform, &label].map(quoted);
+            let numbers = columns(&stats.stats).map(|(_, value)| csv_cell(value));
+            let names = optional.iter().map(|(_, of)| quoted(of(gpu).unwrap_or_default()));
+            push(who.into_iter().chain(numbers).chain(names).collect());
+        }
+    }
+    out
+}
