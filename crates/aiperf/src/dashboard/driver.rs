@@ -4,6 +4,7 @@ use super::canvas::Canvas;
 use super::draw;
 use super::keys::Effect;
 use super::model::Model;
+use super::panes::PaneId;
 use super::picture;
 use super::theme::{Colours, Theme};
 use super::threads::Threads;
@@ -82,7 +83,8 @@ impl Dashboard {
     pub(crate) fn start(canvas: Canvas, lines: LogLines, runtime: &RuntimePlan, events: Subscription) -> Screen {
         let (inputs, taken) = mpsc::sync_channel(MOST_INPUTS);
         let mut dashboard = Self {
-            model: Model::new(tables(runtime), canvas.size()),
+            model: Model::new(tables(runtime), canvas.size())
+                .opening_with(runtime.dashboard.opens_gpus.then_some(PaneId::Gpu)),
             frame: frame(runtime),
             theme: Theme::new(Colours::of(terminal::variable)),
             canvas,

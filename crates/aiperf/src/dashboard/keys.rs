@@ -81,7 +81,7 @@ impl Model {
                 self.view.hides_logs = false;
                 self.logs.follow();
             }
-            KeyCode::Char('5') => self.toast(NO_GPU),
+            KeyCode::Char('5') if self.gpus.is_none() && self.view.maximised != Some(PaneId::Gpu) => self.toast(NO_GPU),
             KeyCode::Char('l') => self.view.hides_logs ^= true,
             KeyCode::Char('c') => {
                 let (text, is_all) = self.logs.latest_text(MOST_COPIED);

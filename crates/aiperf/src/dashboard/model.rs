@@ -10,7 +10,7 @@ use super::workers::Workers;
 use crate::phase_progress::State;
 use aiperf_report::{LiveRow, LogLine, live_rows};
 use aiperf_types::{
-    LatencyBucket, MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStage, Preparing, RunEvent, RunStarted,
+    GpuSnapshot, LatencyBucket, MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStage, Preparing, RunEvent, RunStarted,
     ServerSnapshot,
 };
 use std::sync::Arc;
@@ -27,6 +27,7 @@ pub(crate) struct Model {
     pub(crate) latencies: Vec<LatencyBucket>,
     pub(crate) trends: Trends,
     pub(crate) server: Option<Arc<ServerSnapshot>>,
+    pub(crate) gpus: Option<Arc<GpuSnapshot>>,
     pub(crate) workers: Workers,
     pub(crate) logs: Logs,
     pub(crate) view: View,
@@ -65,6 +66,8 @@ pub(crate) struct View {
     pub(crate) click: Option<Click>,
     /// Nobody chose what to look at, and there is nothing yet but the log.
     waits: bool,
+    /// What is looked at once there is more.
+    first: Option<PaneId>,
 }
 
 #[derive(Clone, Debug)]
@@ -85,6 +88,7 @@ impl Model {
             latencies: Vec::new(),
             trends: Trends::default(),
             server: None,
+            gpus: None,
             workers: Workers::default(),
             logs: Logs::default(),
             view,
@@ -94,6 +98,12 @@ impl Model {
             table: None,
             latest: None,
         }
+    }
+
+    /// The same that opens with one pane alone.
+    pub(crate) fn opening_with(mut self, pane: Option<PaneId>) -> Self {
+        self.view.first = pane;
+        self
     }
 
     /// What a run tells, but for its log lines.
@@ -116,13 +126,13 @@ impl Model {
                 self.trends.progress(progress);
                 self.workers.progress(&progress.workers, self.now);
                 if std::mem::take(&mut self.view.waits) {
-                    self.view.maximised = None;
+                    self.view.maximised = self.view.first;
                 }
             }
             RunEvent::Metrics(snapshot) => self.metrics(snapshot),
             RunEvent::ServerMetrics(snapshot) => self.server = Some(snapshot.clone()),
+            RunEvent::GpuMetrics(snapshot) => self.gpus = Some(snapshot.clone()),
             RunEvent::Message(_)
-            | RunEvent::GpuMetrics(_)
             | RunEvent::SourceFound { .. }
             | RunEvent::SourceLost { .. }
             | RunEvent::RunFinished { .. } => return,

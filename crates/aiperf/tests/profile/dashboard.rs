@@ -1,6 +1,7 @@
 //! The dashboard on a terminal of its own: what it takes it gives back.
 
 use crate::bench::{Bench, quick, serve};
+use crate::local_gpus::library;
 use aiperf_sim::{Latency, SimConfig, SimHandle};
 use nix::pty::{Winsize, openpty};
 use nix::sys::termios::{LocalFlags, tcgetattr};
@@ -57,6 +58,7 @@ impl Session {
         let mut command = Command::new("setsid");
         command.arg("--ctty").args(shell).arg(plain.get_program()).args(plain.get_args());
         command.current_dir(bench.dir.path()).env("TERM", "xterm").env("NO_COLOR", "1");
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let end = || terminal.slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
         let modes = tcgetattr(&terminal.slave).unwrap().local_flags;
@@ -161,6 +163,25 @@ fn a_run_is_shown_on_a_screen_of_its_own_and_the_report_follows() {
     assert!(!left.after().contains("Phase profiling"), "lines that the dashboard had: {}", left.after());
     let log = std::fs::read_to_string(left.dir.path().join("out/logs/aiperf.log")).unwrap();
     assert!(log.contains("Phase profiling (profiling) started"), "{log}");
+}
+
+#[test]
+fn gpus_are_shown_while_the_run_is_on() {
+    let (sim, library) = (serve(quick()), library(&[]));
+    let reading = |items: &[&str]| {
+        let bench = dashboard(&sim, &[&["--benchmark-duration", "60", "--gpu-telemetry", "pynvml"], items].concat());
+        let mut session = Session::start(bench.env("LD_LIBRARY_PATH", library.path().to_str().unwrap()));
+        if items.is_empty() {
+            session.wait_for("Real-Time");
+            session.type_in("5");
+        }
+        // Of all that is shown, only the pane has it.
+        session.wait_for("(MJ)");
+        session.type_in("\x03");
+        assert_eq!(session.finish().code, Some(130));
+    };
+    reading(&["dashboard"]);
+    reading(&[]);
 }
 
 #[test]

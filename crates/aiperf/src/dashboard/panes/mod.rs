@@ -1,5 +1,6 @@
 //! The panes: one file each, and the table of them.
 
+mod gpu;
 mod latencies;
 mod logs;
 mod metrics;
@@ -44,26 +45,8 @@ pub(crate) struct Pane {
     pub(crate) draw: fn(&Model, Rect, &mut Buffer, &Theme),
 }
 
-pub(crate) const PANES: &[Pane] = &[
-    progress::PANE,
-    metrics::PANE,
-    workers::PANE,
-    // There is nothing to show of GPUs: its key says so.
-    Pane {
-        id: PaneId::Gpu,
-        key: '5',
-        label: "GPU Telemetry",
-        title: "Real-Time GPU Telemetry",
-        note: |_| None,
-        head_rows: 0,
-        rows: |_| 0,
-        draw: |_, _, _, _| {},
-    },
-    logs::PANE,
-    trends::PANE,
-    latencies::PANE,
-    server::PANE,
-];
+pub(crate) const PANES: &[Pane] =
+    &[progress::PANE, metrics::PANE, workers::PANE, gpu::PANE, logs::PANE, trends::PANE, latencies::PANE, server::PANE];
 
 impl PaneId {
     pub(crate) const COUNT: usize = PANES.len();

@@ -64,12 +64,29 @@ fn keys_of_panes_toggle_and_others_restore() {
 
 #[test]
 fn without_gpu_telemetry_its_key_says_so() {
-    let mut model = profiling(80, 24, 0);
+    let mut model = warming_up(80, 24);
     key(&mut model, '5');
     assert_eq!(model.view.maximised, None);
     assert!(shown(&model).contains("There is no GPU telemetry to show"));
     model.at(Nanos(10_000_000_000));
     assert!(!shown(&model).contains("There is no GPU telemetry to show"), "a toast goes away");
+    let mut model = profiling(80, 24, 0);
+    key(&mut model, '5');
+    assert_eq!(model.view.maximised, Some(PaneId::Gpu));
+}
+
+#[test]
+fn whoever_wants_gpus_on_the_dashboard_sees_them_first() {
+    let mut model = waiting(80, 24).opening_with(Some(PaneId::Gpu));
+    assert_eq!(model.view.maximised, Some(PaneId::Logs));
+    let (warmup, targets) = (phase(0, PhaseKind::Warmup), of_requests(4));
+    model.take(&progress(&warmup, targets, 100, PhaseStage::Sending, counts(1, 0, 0), 0));
+    assert_eq!(model.view.maximised, Some(PaneId::Gpu));
+    assert!(shown(&model).contains("No telemetry data available yet. Please wait..."));
+    model.take(&gpus());
+    assert!(shown(&model).contains("localhost | GPU 0 | NVIDIA H100 80GB HBM3"));
+    key(&mut model, '5');
+    assert_eq!(model.view.maximised, None);
 }
 
 #[test]

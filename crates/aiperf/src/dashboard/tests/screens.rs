@@ -45,10 +45,19 @@ fn records_that_are_still_computed_are_shown() {
 
 #[test]
 fn each_pane_has_the_screen_for_itself() {
-    for pane in PANES.iter().filter(|pane| pane.key != '5') {
+    for pane in PANES {
         let mut model = profiling(100, 30, 0);
         key(&mut model, pane.key);
-        insta::assert_snapshot!(format!("maximised_{}", pane.label.to_lowercase()), shown(&model));
+        insta::assert_snapshot!(format!("maximised_{}", pane.label.to_lowercase().replace(' ', "_")), shown(&model));
+    }
+}
+
+#[test]
+fn gpus_are_shown_one_below_the_other_in_as_many_columns_as_fit() {
+    for (columns, rows) in [(60, 15), (200, 24)] {
+        let mut model = profiling(columns, rows, 0);
+        key(&mut model, '5');
+        insta::assert_snapshot!(format!("gpus_{columns}x{rows}"), shown(&model));
     }
 }
 
@@ -77,7 +86,7 @@ fn whatever_the_size_something_is_drawn_and_nothing_breaks() {
         for rows in (1..=80).step_by(9) {
             model.resize((columns, rows));
             assert!(!shown(&model).trim().is_empty() || columns < 4, "{columns} x {rows}");
-            for pane in "2346789l?1l".chars() {
+            for pane in "23456789l?1l".chars() {
                 key(&mut model, pane);
                 shown(&model);
             }

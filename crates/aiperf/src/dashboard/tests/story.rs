@@ -6,9 +6,9 @@ use crate::dashboard::theme::{Colours, Theme};
 use crate::dashboard::threads::ThreadUse;
 use aiperf_report::LogLine;
 use aiperf_types::{
-    LatencyBucket, LogLevel, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment,
-    PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets, Preparing, Progress, RunEvent, ServerSnapshot, Stats,
-    WallNs, WorkerProgress,
+    GpuSnapshot, GpuState, GpuValue, LatencyBucket, LogLevel, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseId,
+    PhaseKind, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets, Preparing, Progress, RunEvent,
+    ServerSnapshot, Stats, WallNs, WorkerProgress,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
@@ -140,6 +140,40 @@ pub(super) fn server() -> RunEvent {
     RunEvent::ServerMetrics(Arc::new(ServerSnapshot { values }))
 }
 
+/// Two GPUs of this machine.
+pub(super) fn gpus() -> RunEvent {
+    let gpu = |index: u64| {
+        let value = |name: &str, unit: &str, current: f64| GpuValue {
+            tag: format!("{name}_{index}").into(),
+            header: name.into(),
+            name: name.into(),
+            unit: unit.into(),
+            current,
+            stats: Stats {
+                min: Some(current * 0.5),
+                max: Some(current * 1.5),
+                p50: Some(current * 0.9),
+                p90: Some(current * 1.2),
+                p99: Some(current * 1.4),
+                std: Some(current * 0.1),
+                count: Some(90),
+                ..Stats::of(current * 0.8)
+            },
+        };
+        GpuState {
+            title: format!("localhost | GPU {index} | NVIDIA H100 80GB HBM3").into(),
+            metrics: vec![
+                value("NVIDIA GPU Power Usage", "W", 612.5 + index as f64),
+                value("NVIDIA Energy Consumption", "MJ", 2_841_331.25),
+                value("NVIDIA GPU Utilization", "%", 98.0),
+                value("NVIDIA GPU Memory Used", "GB", 71.31),
+                value("NVIDIA GPU Temperature", "°C", 61.0),
+            ],
+        }
+    };
+    RunEvent::GpuMetrics(Arc::new(GpuSnapshot { gpus: (0..2).map(gpu).collect() }))
+}
+
 pub(super) fn key(model: &mut Model, key: char) {
     model.press(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE));
 }
@@ -194,6 +228,7 @@ fn profiling_until(targets: PhaseTargets, columns: u16, rows: u16, errors: u64) 
         model.take(&metrics(PhaseKind::Profiling, 5 + second, completed - 3));
     }
     model.take(&server());
+    model.take(&gpus());
     if errors > 0 {
         let text = "request 91 failed: HTTP 503 from http://localhost:8000/v1/chat/completions: overloaded";
         model.log(&line(LogLevel::Warning, 30_058_126, text));
