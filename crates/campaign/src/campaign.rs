@@ -8,6 +8,7 @@ use crate::hooks::Hooks;
 use crate::memory::{self, MemoryError};
 use crate::network_latency::{NetworkResult, NetworkWatch};
 use crate::objectives::{self, ObjectivesError};
+use crate::otlp::{self, OtlpExport, OtlpFileError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use crate::server_metrics::ServerWatch;
@@ -42,6 +43,8 @@ pub enum CampaignError {
     Certificates(#[from] CertificatesError),
     #[error(transparent)]
     GpuTelemetry(#[from] GpuTelemetryError),
+    #[error(transparent)]
+    OtlpFile(#[from] OtlpFileError),
     #[error(transparent)]
     Tokenizer(TokenizerError),
     #[error(transparent)]
@@ -152,6 +155,7 @@ impl Campaign {
         memory::check(plan)?;
         certificates::check(plan)?;
         gpu_telemetry::check(plan)?;
+        otlp::check(plan)?;
         Ok(aiperf_engine::check(plan)?)
     }
 
@@ -219,6 +223,7 @@ impl Campaign {
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let hooks = self.hooks(&plan, server_metrics.as_ref())?;
         let mut events = self.events.clone();
+        let otlp = OtlpExport::start(&plan, &mut events, &self.redactor, &self.version);
         if let Some(watch) = &server_metrics {
             events = watch.begin(&events, &artifacts);
         }
@@ -242,6 +247,8 @@ impl Campaign {
             events,
             hooks,
         });
+        // The last of it is sent while files are written.
+        otlp.iter().for_each(OtlpExport::run_is_over);
         let finished = outcome.map(|mut outcome| {
             let hooks = outcome.hooks.take();
             let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, observers);
@@ -249,6 +256,7 @@ impl Campaign {
             hooks.into_iter().for_each(HookThread::finish);
             finished
         });
+        otlp.into_iter().for_each(OtlpExport::finish);
         // A wish to stop that came when the run was complete has stopped nothing.
         let was_stopped = finished.as_ref().map_or_else(|_| self.stop.is_stopped(), |finished| finished.was_stopped);
         self.events.emit(RunEvent::RunFinished { was_stopped });

@@ -32,21 +32,34 @@ pub(crate) fn check(plan: &Plan) -> Result<(), CertificatesError> {
     }
 }
 
-fn fault(path: &Path) -> Option<String> {
-    let mut bytes = Vec::new();
-    match fs::metadata(path) {
-        // Looked at before it is opened: opening a pipe already waits.
-        Ok(found) if !found.is_file() => return Some("is not a file".to_owned()),
-        Err(error) => return Some(format!("cannot be read: {error}")),
-        Ok(_) => {}
-    }
-    if let Err(error) = fs::File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)) {
-        return Some(format!("cannot be read: {error}"));
-    }
-    let text = String::from_utf8_lossy(&bytes);
+/// Why a file of certificates cannot be used.
+pub(crate) fn fault(path: &Path) -> Option<String> {
+    let text = match text(path) {
+        Ok(text) => text,
+        Err(fault) => return Some(fault),
+    };
     let body = text.split_once("-----BEGIN CERTIFICATE-----").map(|(_, rest)| rest);
     let is_whole = body.is_some_and(|rest| rest.contains("-----END CERTIFICATE-----"));
     (!is_whole).then(|| "holds no certificate in PEM".to_owned())
+}
+
+/// Why a file cannot even be read.
+pub(crate) fn unreadable(path: &Path) -> Option<String> {
+    text(path).err()
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    match fs::metadata(path) {
+        // Looked at before it is opened: opening a pipe already waits.
+        Ok(found) if !found.is_file() => return Err("is not a file".to_owned()),
+        Err(error) => return Err(format!("cannot be read: {error}")),
+        Ok(_) => {}
+    }
+    if let Err(error) = fs::File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)) {
+        return Err(format!("cannot be read: {error}"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //!   [`certificates`]: whether those that the user trusts can be read
 //! - `server_metrics`: the servers' own metrics of a run; [`gpu_telemetry`]: its GPUs; `network_latency`: the round trip to the
 //!   servers; `observers`: what these do alike
+//! - [`otlp`]: what a run measures, sent by OTLP while it is on
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`mod@confidence`]: several runs of one benchmark, how far they agree
@@ -33,6 +34,7 @@ pub mod memory;
 mod network_latency;
 pub mod objectives;
 mod observers;
+pub mod otlp;
 mod preparation;
 mod public_files;
 pub mod rehearsal;

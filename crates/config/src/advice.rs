@@ -57,11 +57,6 @@ const INSTEAD: &[Instead] = &[
         key: "the files of the run: artifacts: {dir: DIR}",
     },
     Instead {
-        reason: "metrics are not sent by OTLP",
-        flag: "the files of the run: --artifact-dir DIR",
-        key: "the files of the run: artifacts: {dir: DIR}",
-    },
-    Instead {
         reason: "there is no live API",
         flag: "statistics in the log: --stats-interval SECONDS",
         key: "statistics in the log: runtime: {stats_interval: SECONDS}",

@@ -86,7 +86,7 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.gpu_telemetry", Acts),
     ("benchmark.server_metrics", Acts),
     ("benchmark.network_latency", Acts),
-    ("benchmark.otel", NotYet("metrics are not sent by OTLP")),
+    ("benchmark.otel", Acts),
     ("benchmark.mlflow", NotYet("results are not sent to MLflow")),
     ("benchmark.wandb", NotYet("results are not sent to Weights & Biases")),
     ("benchmark.runtime.ui", Acts),

@@ -13,7 +13,7 @@ use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Event, PhaseEnd, Schedule, Setup};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseMoment, PhaseProgress, RunEvent, Shapes};
+use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseEnding, PhaseIndex, PhaseMoment, PhaseProgress, RunEvent, Shapes};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
@@ -277,7 +277,9 @@ impl Conductor {
             Action::Complete(phase, how, counts) => {
                 self.change_run(phase, |run| (run.end, run.how, run.counts) = (now, how, counts));
                 self.with_workers(|workers| workers.forget(phase));
-                let done = self.moment(phase, now, counts);
+                let PhaseEnd { timed_out, grace_expired, stopped: was_stopped, .. } = how;
+                let ending = PhaseEnding { timed_out, grace_expired, was_stopped };
+                let done = self.moment(phase, now, PhaseProgress { ending, ..counts });
                 // Told first: the coordinator tells that the phase is complete once it sees this.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
                 let _ = self.track(phase).requests_done.set(done);

@@ -11,14 +11,14 @@ use crate::phases::PhaseTrack;
 use crate::progress::{PhaseReports, RecordReports};
 use crate::queue::{Arrival, Batch, Claimant, Finished, Queue};
 use crate::record_thread::Mailboxes;
-use crate::recorder::{Computed, Findings, Recorder};
+use crate::recorder::{Computed, Findings, Recorder, Running};
 use crate::request_watch::RequestWatch;
 use crate::sampler::{self, Sampler};
 use crate::sinks::{Handed, OrderedSinks, Ready, SinkFailure, SinkStall, StallNews};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
+use aiperf_types::{Histograms, LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -86,7 +86,7 @@ struct InHand {
 impl Coordinator {
     pub(crate) fn new(parts: Parts, now: MonoNs) -> Self {
         let threads = parts.mailboxes.len();
-        let sampler = parts.events.metrics_every().map(|every| Sampler::new(every, threads, now));
+        let sampler = parts.events.sampled_every().map(|every| Sampler::new(every, threads, now));
         let complete = vec![false; parts.phases.len()];
         let reports = RecordReports::new(parts.progress.clone());
         let handed = (0..threads).map(|_| VecDeque::new()).collect();
@@ -327,14 +327,17 @@ impl Coordinator {
             self.parts.mailboxes.iter().for_each(|mailbox| mailbox.ask(asked));
         }
         for (thread, mailbox) in self.parts.mailboxes.iter().enumerate() {
-            if let Some((asked, live)) = mailbox.try_take_answer() {
-                sampler.answer(thread, asked, live);
+            if let Some((asked, running)) = mailbox.try_take_answer() {
+                sampler.answer(thread, asked, running);
             }
         }
-        if let Some(live) = sampler.take_answers(now, &self.parts.recorder)
-            && let Some(snapshot) = sampler::snapshot(&self.parts.phases, &self.parts.metrics, live, now)
-        {
+        let Some(Running { live, histograms }) = sampler.take_answers(now, &self.parts.recorder) else { return };
+        if let Some(snapshot) = sampler::snapshot(&self.parts.phases, &self.parts.metrics, live, now) {
             self.parts.events.emit(RunEvent::Metrics(Arc::new(snapshot)));
+        }
+        if let Some(histograms) = histograms {
+            let histograms = Histograms { at: now, histograms: histograms.histograms() };
+            self.parts.events.emit(RunEvent::Histograms(Arc::new(histograms)));
         }
     }
 }

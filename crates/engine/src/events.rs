@@ -3,12 +3,14 @@
 
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{
-    GpuSnapshot, LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot, WallAnchor,
+    GpuSnapshot, Histograms, LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot,
+    WallAnchor,
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Which snapshots a listener wants besides phases and messages.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +18,8 @@ pub struct Interest {
     pub progress: bool,
     /// How often it wants to see metrics; a more eager listener makes them come more often for all.
     pub metrics_every: Option<Nanos>,
+    /// The same for histograms of what records measured.
+    pub histograms_every: Option<Nanos>,
 }
 
 /// Where a run puts its events. Clones share the listeners there were when they were made.
@@ -38,6 +42,7 @@ struct Listener {
     preparing: Arc<Latest<Preparing>>,
     server_metrics: Arc<Latest<ServerSnapshot>>,
     gpus: Arc<Latest<GpuSnapshot>>,
+    histograms: Arc<Latest<Histograms>>,
     backlog: Arc<Backlog>,
 }
 
@@ -59,6 +64,7 @@ enum Item {
     Preparing,
     ServerMetrics,
     Gpus,
+    Histograms,
 }
 
 /// The latest of something, until it is taken.
@@ -128,11 +134,12 @@ impl Events {
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, receiver) = mpsc::channel();
         let (progress, metrics, preparing) = (Arc::default(), Latest::new(), Latest::new());
-        let (server_metrics, gpus) = (Latest::new(), Latest::new());
+        let (server_metrics, gpus, histograms) = (Latest::new(), Latest::new(), Latest::new());
         let (ready, backlog) = (VecDeque::new(), Arc::default());
         let subscription =
-            Subscription { receiver, ready, progress, metrics, preparing, server_metrics, gpus, backlog };
-        let Subscription { progress, metrics, preparing, server_metrics, gpus, backlog, .. } = &subscription;
+            Subscription { receiver, ready, progress, metrics, preparing, server_metrics, gpus, histograms, backlog };
+        let Subscription { progress, metrics, preparing, server_metrics, gpus, histograms, backlog, .. } =
+            &subscription;
         self.listeners.push(Listener {
             sender,
             interest,
@@ -141,6 +148,7 @@ impl Events {
             preparing: preparing.clone(),
             server_metrics: server_metrics.clone(),
             gpus: gpus.clone(),
+            histograms: histograms.clone(),
             backlog: backlog.clone(),
         });
         subscription
@@ -182,6 +190,9 @@ impl Events {
                 RunEvent::GpuMetrics(snapshot) => {
                     (listener.interest.metrics_every.is_some() && listener.gpus.put(snapshot)).then_some(Item::Gpus)
                 }
+                RunEvent::Histograms(histograms) => (listener.interest.histograms_every.is_some()
+                    && listener.histograms.put(histograms))
+                .then_some(Item::Histograms),
                 RunEvent::Preparing(preparing) => {
                     (listener.interest.progress && listener.preparing.put(preparing)).then_some(Item::Preparing)
                 }
@@ -209,6 +220,16 @@ impl Events {
     pub fn metrics_every(&self) -> Option<Nanos> {
         self.listeners.iter().filter_map(|listener| listener.interest.metrics_every).min()
     }
+
+    /// The same of histograms.
+    pub(crate) fn histograms_every(&self) -> Option<Nanos> {
+        self.listeners.iter().filter_map(|listener| listener.interest.histograms_every).min()
+    }
+
+    /// How often record threads are asked for either.
+    pub(crate) fn sampled_every(&self) -> Option<Nanos> {
+        [self.metrics_every(), self.histograms_every()].into_iter().flatten().min()
+    }
 }
 
 /// A listener's end of the stream: an iterator that waits for the next event and ends with the last [`Events`].
@@ -221,6 +242,7 @@ pub struct Subscription {
     preparing: Arc<Latest<Preparing>>,
     server_metrics: Arc<Latest<ServerSnapshot>>,
     gpus: Arc<Latest<GpuSnapshot>>,
+    histograms: Arc<Latest<Histograms>>,
     backlog: Arc<Backlog>,
 }
 
@@ -229,30 +251,69 @@ impl Iterator for Subscription {
 
     fn next(&mut self) -> Option<RunEvent> {
         loop {
-            if let Some(progress) = self.ready.pop_front() {
-                return Some(RunEvent::Progress(progress));
-            }
-            let event = match self.receiver.recv().ok()? {
-                Item::Event(event) => {
-                    if matches!(&event, RunEvent::Message(message) if message.level == LogLevel::Trace) {
-                        self.backlog.traces.fetch_sub(1, Relaxed);
-                    }
-                    Some(event)
+            let event = match self.ready.pop_front() {
+                Some(progress) => Some(RunEvent::Progress(progress)),
+                None => {
+                    let item = self.receiver.recv().ok()?;
+                    self.take(item)
                 }
-                Item::Progress => {
-                    self.ready.extend(self.progress.take());
-                    None
-                }
-                Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
-                Item::Preparing => self.preparing.take().map(RunEvent::Preparing),
-                Item::ServerMetrics => self.server_metrics.take().map(RunEvent::ServerMetrics),
-                Item::Gpus => self.gpus.take().map(RunEvent::GpuMetrics),
             };
             if event.is_some() {
                 return event;
             }
         }
     }
+}
+
+impl Subscription {
+    /// The next event, unless none comes within this time.
+    pub fn next_within(&mut self, patience: Duration) -> Heard {
+        if let Some(progress) = self.ready.pop_front() {
+            return Heard::Event(RunEvent::Progress(progress));
+        }
+        let until = Instant::now() + patience;
+        loop {
+            match self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(item) => {
+                    if let Some(event) = self.take(item) {
+                        return Heard::Event(event);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => return Heard::Nothing,
+                Err(RecvTimeoutError::Disconnected) => return Heard::End,
+            }
+        }
+    }
+
+    /// What travelled here; nothing where it was taken together with another.
+    fn take(&mut self, item: Item) -> Option<RunEvent> {
+        match item {
+            Item::Event(event) => {
+                if matches!(&event, RunEvent::Message(message) if message.level == LogLevel::Trace) {
+                    self.backlog.traces.fetch_sub(1, Relaxed);
+                }
+                Some(event)
+            }
+            Item::Progress => {
+                self.ready.extend(self.progress.take());
+                self.ready.pop_front().map(RunEvent::Progress)
+            }
+            Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
+            Item::Preparing => self.preparing.take().map(RunEvent::Preparing),
+            Item::ServerMetrics => self.server_metrics.take().map(RunEvent::ServerMetrics),
+            Item::Gpus => self.gpus.take().map(RunEvent::GpuMetrics),
+            Item::Histograms => self.histograms.take().map(RunEvent::Histograms),
+        }
+    }
+}
+
+/// What came of listening for a while.
+#[derive(Debug)]
+pub enum Heard {
+    Event(RunEvent),
+    Nothing,
+    /// Nobody tells anything any more.
+    End,
 }
 
 #[cfg(test)]
@@ -285,7 +346,7 @@ mod tests {
     #[test]
     fn a_slow_listener_loses_old_snapshots_but_no_message() {
         let mut events = Events::new(WallAnchor::default());
-        let slow = events.subscribe(Interest { progress: true, metrics_every: None });
+        let slow = events.subscribe(Interest { progress: true, ..Interest::default() });
         let plain = events.subscribe(Interest::default());
         for sent in 0..100 {
             events.emit(progress(sent));
@@ -329,7 +390,7 @@ mod tests {
     fn the_most_eager_listener_sets_the_pace() {
         let mut events = Events::new(WallAnchor::default());
         assert!(events.metrics_every().is_none() && !events.wants_progress());
-        let every = |ms| Interest { progress: false, metrics_every: Some(Nanos::from_millis(ms)) };
+        let every = |ms| Interest { metrics_every: Some(Nanos::from_millis(ms)), ..Interest::default() };
         let _both = (events.subscribe(every(5000)), events.subscribe(every(100)));
         assert_eq!(events.metrics_every(), Some(Nanos::from_millis(100)));
     }

@@ -66,7 +66,7 @@ mod worker_counters;
 mod workers;
 
 pub use error::EngineError;
-pub use events::{Events, Interest, Subscription};
+pub use events::{Events, Heard, Interest, Subscription};
 pub use quality::Quality;
 pub use requests::Requests;
 pub use run::{Lost, Outcome, PhaseOutcome, Setup, check, run};

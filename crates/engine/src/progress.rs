@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn progress_is_told_of_every_phase_that_is_on_in_the_order_of_their_starts() {
-        let (mut reports, heard) = reports(None, Interest { progress: true, metrics_every: None });
+        let (mut reports, heard) = reports(None, Interest { progress: true, ..Interest::default() });
         let (one, two) = (PhaseProgress { sent: 9, ..PhaseProgress::default() }, PhaseProgress::default());
         let running =
             [(PhaseIndex(1), &one, PhaseState::Draining, at(1)), (PhaseIndex(2), &two, PhaseState::Sending, at(3))];
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_phase_whose_requests_are_done_says_how_far_its_own_records_are() {
         let (ProgressReports { reports, .. }, mut heard) =
-            reports(None, Interest { progress: true, metrics_every: None });
+            reports(None, Interest { progress: true, ..Interest::default() });
         let (tracks, queue) = (reports.tracks.clone(), reports.queue.clone());
         let mut reports = RecordReports::new(reports);
         let mut heard_at = |seconds: u64, reports: &mut RecordReports| {

@@ -6,7 +6,7 @@
 //! come to the end of is computed by the coordinator instead.
 
 use crate::queue::{Batch, Claimant};
-use crate::recorder::{Findings, LiveByKind, Recorder};
+use crate::recorder::{Findings, Recorder, Running};
 use aiperf_transport::sys;
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -24,7 +24,7 @@ pub(crate) struct Mailbox {
     batches: Mutex<VecDeque<Arc<Batch>>>,
     /// Number of the newest question for running statistics, and the newest answer with the question it answers.
     asked: AtomicU64,
-    answer: Mutex<Option<(u64, LiveByKind)>>,
+    answer: Mutex<Option<(u64, Running)>>,
     closed: AtomicBool,
 }
 
@@ -46,12 +46,12 @@ impl Mailbox {
     }
 
     /// The newest answer that was not taken yet; nothing when the thread is just answering.
-    pub(crate) fn try_take_answer(&self) -> Option<(u64, LiveByKind)> {
+    pub(crate) fn try_take_answer(&self) -> Option<(u64, Running)> {
         self.answer.try_lock().ok()?.take()
     }
 
-    fn answer(&self, asked: u64, live: LiveByKind) {
-        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, live));
+    fn answer(&self, asked: u64, running: Running) {
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some((asked, running));
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> Findings {
         let asked = mailbox.asked.load(Relaxed);
         if asked != answered {
             answered = asked;
-            mailbox.answer(asked, recorder.live());
+            mailbox.answer(asked, recorder.running());
         }
         // Looked at before the batches: a mailbox is closed after the last one was put there.
         let closed = mailbox.closed.load(Acquire);

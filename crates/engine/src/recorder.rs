@@ -9,7 +9,9 @@ use crate::record::{Reader, Record};
 use crate::request_watch::OddLength;
 use crate::shelf::Shelf;
 use crate::sinks::Encoded;
-use aiperf_metrics::{Accumulator, Live, Metrics, RecordEncoder, RecordMetrics, RecordView};
+use aiperf_metrics::{
+    Accumulator, Instruments, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
+};
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, PhaseKind, RawExchange, RequestError};
@@ -37,6 +39,8 @@ pub(crate) struct RecordContext {
     pub(crate) shelves: Vec<Shelf>,
     /// Somebody wants to see metrics while the run is on.
     pub(crate) is_watched: bool,
+    /// The histograms that somebody wants.
+    pub(crate) instruments: Option<Arc<Instruments>>,
     /// Until when tokens are counted, once the run was stopped: whoever did that wants it to end.
     pub(crate) counts_until: OnceLock<MonoNs>,
 }
@@ -62,6 +66,8 @@ pub(crate) struct Findings {
     pub(crate) quality: Quality,
     /// By phase: exchanges of which there is nothing here, by a fault of ours.
     pub(crate) lost: Vec<u64>,
+    /// What records measured, for those who pass it on.
+    pub(crate) histograms: Option<RecordHistograms>,
 }
 
 impl Findings {
@@ -69,7 +75,30 @@ impl Findings {
         self.phases = self.phases.into_iter().zip(other.phases).map(|(one, two)| one.merge(two)).collect();
         self.quality.merge(&other.quality);
         self.lost.iter_mut().zip(&other.lost).for_each(|(lost, other)| *lost += other);
+        merge_histograms(&mut self.histograms, other.histograms.as_ref());
         self
+    }
+}
+
+fn merge_histograms(own: &mut Option<RecordHistograms>, others: Option<&RecordHistograms>) {
+    match (own.as_mut(), others) {
+        (Some(own), Some(others)) => own.merge(others),
+        (None, others) => *own = others.cloned(),
+        (_, None) => {}
+    }
+}
+
+/// What a thread can say of its records while the run is on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Running {
+    pub(crate) live: LiveByKind,
+    pub(crate) histograms: Option<RecordHistograms>,
+}
+
+impl Running {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.live.merge(&other.live);
+        merge_histograms(&mut self.histograms, other.histograms.as_ref());
     }
 }
 
@@ -137,7 +166,8 @@ impl Recorder {
         let phases = 0..context.reader.phases.len();
         let phases: Vec<Accumulator> = phases.map(|phase| context.sweeps.accumulator(phase, accumulator())).collect();
         let lost = vec![0; phases.len()];
-        let findings = Findings { phases, quality: Quality::default(), lost };
+        let histograms = context.instruments.clone().map(RecordHistograms::new);
+        let findings = Findings { phases, quality: Quality::default(), lost, histograms };
         Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
     }
 
@@ -206,6 +236,11 @@ impl Recorder {
     pub(crate) fn add_up(&mut self, batch: &Batch) {
         let computed = self.records.drain(..).zip(&self.metrics).zip(&batch.exchanges);
         for ((record, metrics), exchange) in computed {
+            // Every record, as its line says it: those who receive it see which were cut short.
+            if let Some(histograms) = &mut self.findings.histograms {
+                let error = record.measured.error.as_ref().map(|error| (error, exchange.status));
+                histograms.add(&record.meta, metrics, error);
+            }
             // A request that the run itself cut short says nothing about the server.
             let records = &mut self.findings.phases[usize::from(record.meta.phase.index)];
             if exchange.was_cut_off() {
@@ -230,8 +265,12 @@ impl Recorder {
         }
     }
 
-    /// The metrics so far.
-    pub(crate) fn live(&self) -> LiveByKind {
+    /// What is known so far.
+    pub(crate) fn running(&self) -> Running {
+        Running { live: self.live(), histograms: self.findings.histograms.clone() }
+    }
+
+    fn live(&self) -> LiveByKind {
         let mut live = LiveByKind::default();
         for (id, records) in self.context.reader.phases.iter().zip(&self.findings.phases) {
             if records.records() > 0 {

@@ -25,14 +25,14 @@ use crate::stop::Stop;
 use crate::travel;
 use crate::unsent::Unsent;
 use crate::worker_counters::AllCounters;
-use aiperf_metrics::{Accumulator, Metrics, SweepLine};
+use aiperf_metrics::{Accumulator, Instruments, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::ConnectPace;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseKind, PhaseProgress, WallAnchor, WallNs};
+use aiperf_types::{Histograms, LogLevel, Nanos, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -151,6 +151,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         redactor,
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
         is_watched: events.metrics_every().is_some(),
+        instruments: events.histograms_every().map(|_| Arc::new(Instruments::of(&metrics))),
         counts_until: OnceLock::new(),
         shelves: sinks.iter().map(|_| Shelf::default()).collect(),
     });
@@ -246,6 +247,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     // One that broke down left a failure.
     writers.into_iter().for_each(|writer| drop(writer.join()));
     let (mut findings, dead) = collect(findings, record_threads);
+    let histograms = findings.histograms.take();
+    let histograms = histograms.map(|all| Arc::new(Histograms { at: mono_now(), histograms: all.histograms() }));
+    load.events.emit(RunEvent::RecordsComplete(histograms));
     let lost = Lost { records: findings.lost.iter().sum(), record_threads: dead };
     for (phase, records) in findings.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);

@@ -1,7 +1,7 @@
-//! Asks the record threads for their running statistics, once for everyone who watches.
+//! Asks the record threads for their running statistics and histograms, once for everyone who watches.
 
 use crate::phases::PhaseTrack;
-use crate::recorder::{LiveByKind, Recorder};
+use crate::recorder::{LiveByKind, Recorder, Running};
 use aiperf_metrics::{Live, Metrics};
 use aiperf_types::{LatencyBucket, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
 
@@ -20,12 +20,12 @@ pub(crate) struct Sampler {
     /// When the question was put that is not answered yet.
     asked_at: Option<MonoNs>,
     /// By record thread: its latest answer, and to which question.
-    answers: Vec<(u64, LiveByKind)>,
+    answers: Vec<(u64, Running)>,
 }
 
 impl Sampler {
     pub(crate) fn new(every: Nanos, threads: usize, now: MonoNs) -> Self {
-        let answers = (0..threads).map(|_| (0, LiveByKind::default())).collect();
+        let answers = (0..threads).map(|_| (0, Running::default())).collect();
         let every = every.max(SHORTEST);
         Self { every, next: now.plus(every), question: 0, asked_at: None, answers }
     }
@@ -41,19 +41,19 @@ impl Sampler {
         self.question
     }
 
-    pub(crate) fn answer(&mut self, thread: usize, asked: u64, live: LiveByKind) {
-        self.answers[thread] = (asked, live);
+    pub(crate) fn answer(&mut self, thread: usize, asked: u64, running: Running) {
+        self.answers[thread] = (asked, running);
     }
 
     /// The statistics of all threads, once they answered the question that is open or took too long.
-    pub(crate) fn take_answers(&mut self, now: MonoNs, coordinator: &Recorder) -> Option<LiveByKind> {
+    pub(crate) fn take_answers(&mut self, now: MonoNs, coordinator: &Recorder) -> Option<Running> {
         if !self.is_answered(now) {
             return None;
         }
         self.asked_at = None;
-        let mut live = coordinator.live();
-        self.answers.iter().for_each(|(_, answer)| live.merge(answer));
-        Some(live)
+        let mut running = coordinator.running();
+        self.answers.iter().for_each(|(_, answer)| running.merge(answer));
+        Some(running)
     }
 
     fn is_answered(&self, now: MonoNs) -> bool {

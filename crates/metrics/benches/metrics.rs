@@ -4,11 +4,12 @@
 #[expect(unreachable_pub, reason = "shared with tests")]
 mod load;
 
-use aiperf_metrics::{Accumulator, Context, Metrics, RecordMetrics, RunTraits};
-use aiperf_types::{EndpointKind, Measured};
+use aiperf_metrics::{Accumulator, Context, Instruments, Metrics, RecordHistograms, RecordMetrics, RunTraits};
+use aiperf_types::{CorrelationId, EndpointKind, Measured, PhaseId, PhaseKind, RecordMeta, WallNs};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use load::Load;
 use std::hint::black_box;
+use std::sync::Arc;
 
 const CHUNKS: u64 = 64;
 
@@ -29,6 +30,26 @@ fn accumulate(metrics: &Metrics, records: &[Measured]) -> Accumulator {
     accumulator
 }
 
+fn meta() -> RecordMeta {
+    let phase = PhaseId { index: 0, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
+    RecordMeta {
+        session_num: 0,
+        request_id: 0,
+        correlation_id: CorrelationId::Uuid(0),
+        conversation_id: "".into(),
+        turn_index: 0,
+        credit_issued: None,
+        request_start: WallNs(0),
+        request_ack: None,
+        request_end: WallNs(1_000_000),
+        worker: 0,
+        record_thread: 0,
+        phase: Arc::new(phase),
+        was_cancelled: false,
+        cancelled_at: None,
+    }
+}
+
 fn bench(criterion: &mut Criterion) {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
     let records = records(10_000);
@@ -41,6 +62,16 @@ fn bench(criterion: &mut Criterion) {
             for m in &records {
                 metrics.record(m, &mut record);
                 black_box(&record);
+            }
+        });
+    });
+    group.bench_function("record and histograms", |bencher| {
+        let mut record = RecordMetrics::default();
+        let (mut histograms, meta) = (RecordHistograms::new(Arc::new(Instruments::of(&metrics))), meta());
+        bencher.iter(|| {
+            for m in &records {
+                metrics.record(m, &mut record);
+                histograms.add(&meta, &record, None);
             }
         });
     });

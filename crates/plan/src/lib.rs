@@ -15,6 +15,7 @@
 //! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: where from
 //! - [`network_latency`]: the round-trip time of the network, known or measured
 //! - [`gpu_telemetry`]: what is collected of GPUs
+//! - [`otlp`]: metrics sent by OTLP, and by which names
 //! - [`artifacts`]: what is written where
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
@@ -37,6 +38,7 @@ pub mod metrics_url;
 pub mod models;
 pub mod nearest;
 pub mod network_latency;
+pub mod otlp;
 pub mod phase;
 mod phase_words;
 pub mod proxy;
@@ -67,6 +69,7 @@ pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;
 pub use models::{ModelPicker, ModelSelection};
 pub use network_latency::{NetworkLatencyPlan, ProbePlan, ProbeTarget};
+pub use otlp::{ClientIdentity, OtlpPlan};
 pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
@@ -110,6 +113,8 @@ pub struct Plan {
     pub network_latency: Option<NetworkLatencyPlan>,
     /// What is collected of GPUs; `None`: nothing.
     pub gpu_telemetry: Option<GpuTelemetryPlan>,
+    /// What is sent by OTLP; `None`: nothing.
+    pub otlp: Option<OtlpPlan>,
     pub artifacts: ArtifactPlan,
     pub runtime: RuntimePlan,
     /// The resolved configuration as exported under `input_config`, secrets redacted.

@@ -1,8 +1,10 @@
-//! URLs of metrics pages, as recorded from the reference.
+//! URLs of metrics pages and names of attributes, as recorded from the reference.
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 use aiperf_golden::{Area, Shape, has};
-use aiperf_plan::{MetricsUrl, redact};
+use aiperf_plan::otlp::{operation_name, provider_of};
+use aiperf_plan::{BaseUrl, MetricsUrl, redact};
+use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
 /// What the reference makes of a URL.
@@ -73,6 +75,29 @@ fn golden_urls_of_dcgm_exporters() {
         let ours = match case["name"].as_str().unwrap() {
             "dcgm_url" => MetricsUrl::parse(text).unwrap().shown(),
             _ => MetricsUrl::parse(text).unwrap().display_name(),
+        };
+        assert_eq!(json!(ours), case["expected"]["ok"], "{text}");
+    });
+}
+
+/// What the GenAI attributes of a run say.
+const GEN_AI: Shape = |case| ["provider", "operation_name"].contains(&case["name"].as_str().unwrap_or_default());
+
+/// The reference leaves the start of a host open.
+fn of_another_host(case: &Value) -> Option<String> {
+    let host = case["input"].as_str()?.split_once("://")?.1;
+    let is_longer = host.ends_with("api.openai.com") && host.len() > "api.openai.com".len();
+    (case["name"] == "provider" && is_longer).then(|| "9: a host is known as a whole".to_owned())
+}
+
+#[test]
+fn golden_names_of_gen_ai_attributes() {
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    area.run_cases("names of GenAI attributes", GEN_AI, of_another_host, |case| {
+        let text = case["input"].as_str().unwrap();
+        let ours = match case["name"].as_str().unwrap() {
+            "provider" => provider_of(&[BaseUrl::parse(text).unwrap()], None),
+            _ => EndpointKind::parse(text).map_or("chat", operation_name),
         };
         assert_eq!(json!(ours), case["expected"]["ok"], "{text}");
     });

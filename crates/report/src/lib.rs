@@ -20,6 +20,7 @@
 //! - [`network_latency_jsonl`]: every probe of the network, written while the run is on
 //! - [`gpu_telemetry`]: what GPUs reported; `gpu_telemetry_csv`: their table in the summary CSV; [`gpu_telemetry_jsonl`]:
 //!   every sample, written while the run is on
+//! - [`otlp`]: metrics as OTLP has them, for those who send them
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
@@ -40,6 +41,7 @@ pub mod log_lines;
 pub mod marker;
 pub mod network_latency_jsonl;
 mod number;
+pub mod otlp;
 pub mod outputs_json;
 mod parquet_pages;
 pub mod phases;

@@ -30,6 +30,10 @@ pub enum RunEvent {
     Progress(Arc<Progress>),
     /// As often as the most eager listener wants it, the latest only.
     Metrics(Arc<MetricsSnapshot>),
+    /// What records measured as histograms, over the whole run so far; the latest only.
+    Histograms(Arc<Histograms>),
+    /// Every record of the run is computed; with all histograms, where somebody wants them.
+    RecordsComplete(Option<Arc<Histograms>>),
     /// What the servers say of themselves, while a profiling phase is on; the latest only.
     ServerMetrics(Arc<ServerSnapshot>),
     /// What GPUs report, as often as metrics come and where a value changed, also between phases; the latest only.
@@ -144,11 +148,28 @@ pub struct PhaseProgress {
     pub idle: u64,
     /// How far the schedule was moved because it could not be caught up.
     pub slip: Nanos,
+    /// Known once its requests are done.
+    pub ending: PhaseEnding,
+}
+
+/// How the requests of a phase came to an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseEnding {
+    /// Its time was up before its counts were reached.
+    pub timed_out: bool,
+    /// The grace period ran out and requests in flight were cancelled.
+    pub grace_expired: bool,
+    /// The user stopped it, or too many failures did.
+    pub was_stopped: bool,
 }
 
 impl PhaseProgress {
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.completed + self.cancelled)
+    }
+
+    pub fn sessions_in_flight(&self) -> u64 {
+        self.sessions_sent.saturating_sub(self.sessions_completed + self.sessions_cancelled)
     }
 }
 
@@ -208,6 +229,46 @@ pub struct MetricsSnapshot {
     /// How request latencies are distributed: ranges from the shortest to the longest, empty ones between them
     /// included, finer than anyone shows them and not all of one width; none before the first latency is known.
     pub latencies: Vec<LatencyBucket>,
+}
+
+/// Histograms of what records measured, for those who pass them on. No value is left out, warm-up included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histograms {
+    pub at: MonoNs,
+    pub histograms: Vec<Histogram>,
+}
+
+/// One metric as buckets with fixed bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    pub name: Arc<str>,
+    pub unit: &'static str,
+    pub description: Arc<str>,
+    /// One that the conventions for generative AI know, so that it carries their attributes.
+    pub is_convention: bool,
+    /// Upper bounds, each within its bucket; the last bucket has none.
+    pub bounds: Arc<[f64]>,
+    pub points: Vec<HistogramPoint>,
+}
+
+/// The values of records that are alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistogramPoint {
+    pub phase: Arc<PhaseId>,
+    pub worker: u16,
+    pub record_thread: u16,
+    pub was_cancelled: bool,
+    pub has_error: bool,
+    /// What kind of error, where the metric tells them apart.
+    pub error_type: Option<&'static str>,
+    /// `input` or `output`, where the metric counts both.
+    pub token_type: Option<&'static str>,
+    pub count: u64,
+    pub sum: f64,
+    pub min: f64,
+    pub max: f64,
+    /// One more than bounds.
+    pub buckets: Vec<u64>,
 }
 
 /// How many requests took so long, in milliseconds.

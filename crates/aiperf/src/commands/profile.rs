@@ -126,7 +126,7 @@ fn profile(
     // Statistics of the dashboard are its own: the log has none.
     let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
     let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
-    let logged = campaign.subscribe(Interest { progress: false, metrics_every });
+    let logged = campaign.subscribe(Interest { metrics_every, ..Interest::default() });
     let screen = show(&plan.runtime, notes, lines.clone(), &mut campaign, signals);
     let mut log = None;
     let finished = campaign.prepare(plan).and_then(|prepared| {
@@ -172,7 +172,7 @@ fn show(
     say_notes(campaign);
     let with_bar = runtime.ui != UiKind::None;
     let metrics_every = runtime.stats_interval.filter(|_| runtime.ui != UiKind::Dashboard);
-    let events = campaign.subscribe(Interest { progress: with_bar, metrics_every });
+    let events = campaign.subscribe(Interest { progress: with_bar, metrics_every, ..Interest::default() });
     if let Some(Err(error)) = canvas {
         campaign.say(LogLevel::Warning, &format!("showing simple progress instead of the dashboard: {error}"));
     }

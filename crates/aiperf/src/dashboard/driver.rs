@@ -42,7 +42,7 @@ const MOST_SAID_AGAIN: usize = 10;
 
 /// What a dashboard listens to: curves are fresher than the table.
 pub(crate) fn interest(runtime: &RuntimePlan) -> Interest {
-    Interest { progress: true, metrics_every: Some(tables(runtime).min(SNAPSHOTS)) }
+    Interest { progress: true, metrics_every: Some(tables(runtime).min(SNAPSHOTS)), ..Interest::default() }
 }
 
 /// Between two tables; where nobody says, each snapshot is one.

@@ -133,6 +133,8 @@ impl Model {
             RunEvent::ServerMetrics(snapshot) => self.server = Some(snapshot.clone()),
             RunEvent::GpuMetrics(snapshot) => self.gpus = Some(snapshot.clone()),
             RunEvent::Message(_)
+            | RunEvent::Histograms(_)
+            | RunEvent::RecordsComplete(_)
             | RunEvent::SourceFound { .. }
             | RunEvent::SourceLost { .. }
             | RunEvent::RunFinished { .. } => return,

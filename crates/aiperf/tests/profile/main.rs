@@ -10,6 +10,7 @@
 //! - [`server_metrics`]: what is collected of the servers' own metrics
 //! - [`network`]: the network's round trip, and latencies without it
 //! - [`gpu_telemetry`]: what is collected of GPUs; [`local_gpus`]: of those of this machine
+//! - [`otlp`]: what is sent by OTLP, and [`receiver`]: who takes it
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`secrets`]: what nobody may read, even when a server says it back
@@ -33,7 +34,9 @@ mod input;
 mod live;
 mod local_gpus;
 mod network;
+mod otlp;
 mod raw;
+mod receiver;
 mod results;
 mod secrets;
 mod server_metrics;

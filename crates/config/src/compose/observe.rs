@@ -228,11 +228,19 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     if let Some(url) = flags.text(OTEL_URL) {
         match otel_url(url) {
             Ok(url) => benchmark.place("otel.metrics_url", Node::flag(&json!(url), OTEL_URL.name)),
-            Err(rule) => problems.push(
-                Problem::new(format!("--otel-url: {rule}"))
-                    .hint("--otel-url http://HOST:4318")
-                    .at("benchmark.otel.metrics_url"),
-            ),
+            Err(rule) => {
+                let what = match url.trim().is_empty() {
+                    true => "--otel-url must not be blank".to_owned(),
+                    false => format!("--otel-url: {rule}"),
+                };
+                let problem = Problem::new(what).hint("--otel-url http://HOST:4318").at("benchmark.otel.metrics_url");
+                let is_grpc = url.trim().to_ascii_lowercase().starts_with("grpc");
+                problems.push(if is_grpc {
+                    problem.because("OTLP is sent over HTTP; gRPC is not spoken")
+                } else {
+                    problem
+                });
+            }
         }
     }
     if flags.has(STREAM) {
@@ -252,8 +260,8 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
             Ok(map) => {
                 benchmark.place("otel.custom_resource_attributes", Node::flag(&map, OTEL_RESOURCE_ATTRIBUTES.name))
             }
-            Err(item) => problems.push(
-                Problem::new(format!("--otel-resource-attributes '{item}' is not key=value"))
+            Err((item, fault)) => problems.push(
+                Problem::new(format!("--otel-resource-attributes '{item}' {fault}"))
                     .hint("--otel-resource-attributes key=value,key=value"),
             ),
         }
@@ -262,7 +270,11 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
 
 /// Where OTLP metrics go: http unless given, and the standard path at the end.
 pub(crate) fn otel_url(text: &str) -> Result<String, UrlError> {
-    with_path(text.trim(), "/v1/metrics")
+    let text = text.trim();
+    if text.to_ascii_lowercase().starts_with("unix:") {
+        return Err(UrlError::Scheme(text.to_owned()));
+    }
+    with_path(text, "/v1/metrics")
 }
 
 /// Whether metrics and timing are sent.
@@ -279,16 +291,20 @@ pub(crate) fn stream_domains<'a>(items: &[&'a str]) -> Result<(bool, bool), &'a 
     })
 }
 
-/// `key=value` items, blank ones left out.
-pub(crate) fn attributes(items: &[&str]) -> Result<Value, String> {
+/// `key=value` items, blank ones left out; or the first that is none, and why.
+pub(crate) fn attributes(items: &[&str]) -> Result<Value, (String, &'static str)> {
     let mut map = serde_json::Map::new();
     for item in items.iter().flat_map(|item| item.split(',')).map(str::trim).filter(|item| !item.is_empty()) {
-        match item.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
-            Some((key, value)) if !key.is_empty() && !value.is_empty() => {
+        let fault = match item.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
+            None => "is not key=value",
+            Some(("", _)) => "has no key",
+            Some((_, "")) => "has no value",
+            Some((key, value)) => {
                 map.insert(key.to_owned(), value.into());
+                continue;
             }
-            _ => return Err(item.to_owned()),
-        }
+        };
+        return Err((item.to_owned(), fault));
     }
     Ok(Value::Object(map))
 }

@@ -72,6 +72,7 @@ pub(crate) struct Environment {
     pub scrapes: Scrapes,
     pub probes: Probes,
     pub gpus: GpuSampling,
+    pub otlp: OtlpExports,
     /// How long fetching a tokenizer may take.
     pub tokenizer_timeout: Option<Nanos>,
     /// The namespace of the pod that a run is in, as users' files may name it.
@@ -192,6 +193,19 @@ impl Default for GpuSampling {
             grace: Nanos(666_000_000),
             reachability_timeout: 10.0,
         }
+    }
+}
+
+/// When metrics are sent by OTLP, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OtlpExports {
+    pub interval: f64,
+    pub timeout: Option<f64>,
+}
+
+impl Default for OtlpExports {
+    fn default() -> Self {
+        Self { interval: 2.0, timeout: None }
     }
 }
 
@@ -426,6 +440,8 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_NETWORK_LATENCY_MIN_SAMPLES" => out.probes.min_samples = number,
         "AIPERF_NETWORK_LATENCY_CONNECT_TIMEOUT" => out.probes.timeout = float(),
         "AIPERF_NETWORK_LATENCY_COMPLETE_TOPUP_TIMEOUT" => out.probes.top_up_timeout = float(),
+        "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS" => out.otlp.interval = float(),
+        "AIPERF_OTEL_REQUEST_TIMEOUT_SECONDS" => out.otlp.timeout = Some(float()),
         "AIPERF_TIMING_MAX_CATCHUP_SECONDS" => out.timing.max_catchup = Some(Nanos::from_secs_f64(float())),
         "AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT" => out.timing.cancel_drain = Nanos::from_secs_f64(float()),
         "AIPERF_TIMING_RATE_RAMP_UPDATE_INTERVAL" => out.timing.rate_ramp_step = Nanos::from_secs_f64(float()),
@@ -496,7 +512,7 @@ mod tests {
             let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
             let written = (read.showing, read.flush_every, read.prepared_bytes, timeouts);
             let told = (read.thresholds, read.developer, read.live, read.media_fetching, read.many_records);
-            let watched = (read.scrapes, read.probes, read.gpus.clone());
+            let watched = (read.scrapes, read.probes, read.gpus.clone(), read.otlp);
             (read.http.clone(), switches, key, told, written, watched, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {

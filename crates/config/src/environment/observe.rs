@@ -5,6 +5,9 @@ use super::variable::Status::*;
 use super::variable::Variable;
 use crate::range::{at_least, between};
 
+const NO_QUEUE: &str =
+    "no value waits to be sent: histograms are kept where records are computed, and every export has all of them";
+
 // One row a variable.
 #[rustfmt::skip]
 pub(super) static VARIABLES: &[Variable] = &[
@@ -31,10 +34,10 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_NETWORK_LATENCY_CONNECT_TIMEOUT", kind: Float(between(0.001, true, 300.0, true)), default: "5.0", status: Acts, about: "Limit of one probe, s" },
     Variable { name: "AIPERF_NETWORK_LATENCY_COMPLETE_TOPUP_TIMEOUT", kind: Float(between(0.0, true, 30.0, true)), default: "3.0", status: Acts, about: "Seconds that the top-up may take, for all servers together" },
     Variable { name: "AIPERF_NETWORK_LATENCY_EXPORT_BATCH_SIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "100", status: NoEffect, about: "Samples per write" },
-    Variable { name: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", kind: Float(between(0.1, true, 60.0, true)), default: "2.0", status: NotYet, about: "Seconds between OTLP flushes" },
-    Variable { name: "AIPERF_OTEL_MAX_BATCH_RECORDS", kind: Int(between(1.0, true, 1000000.0, true)), default: "500", status: NotYet, about: "Records per flush" },
-    Variable { name: "AIPERF_OTEL_MAX_BUFFERED_RECORDS", kind: Int(between(1.0, true, 10000000.0, true)), default: "10000", status: NotYet, about: "Buffered records before the oldest are dropped" },
-    Variable { name: "AIPERF_OTEL_REQUEST_TIMEOUT_SECONDS", kind: Float(between(0.1, true, 300.0, true)), default: "10.0", status: NotYet, about: "OTLP request limit" },
+    Variable { name: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", kind: Float(between(0.1, true, 60.0, true)), default: "2.0", status: Acts, about: "Seconds between exports of metrics by OTLP" },
+    Variable { name: "AIPERF_OTEL_MAX_BATCH_RECORDS", kind: Int(between(1.0, true, 1000000.0, true)), default: "500", status: Needless(NO_QUEUE), about: "Records per flush" },
+    Variable { name: "AIPERF_OTEL_MAX_BUFFERED_RECORDS", kind: Int(between(1.0, true, 10000000.0, true)), default: "10000", status: Needless(NO_QUEUE), about: "Buffered records before the oldest are dropped" },
+    Variable { name: "AIPERF_OTEL_REQUEST_TIMEOUT_SECONDS", kind: Float(between(0.1, true, 300.0, true)), default: "10.0", status: Acts, about: "Seconds that one export by OTLP may take; OTEL_EXPORTER_OTLP_TIMEOUT (milliseconds) counts where this is not set" },
     Variable { name: "AIPERF_MLFLOW_EXPORT_TIMEOUT_SECONDS", kind: Float(between(1.0, true, 600.0, true)), default: "30.0", status: NotYet, about: "Limit of the MLflow upload" },
     Variable { name: "AIPERF_WANDB_EXPORT_TIMEOUT_SECONDS", kind: Float(between(1.0, true, 600.0, true)), default: "30.0", status: NotYet, about: "Limit of the W&B upload" },
     Variable { name: "AIPERF_METRICS_EXPORT_FLUSH_INTERVAL", kind: Float(between(0.05, true, 60.0, true)), default: "0.2", status: Acts, about: "Seconds after which records that were written are handed to the operating system, where they survive the process" },

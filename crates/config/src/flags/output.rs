@@ -76,30 +76,30 @@ flags! { OUTPUT_FLAGS:
         name: "--otel-url",
         kind: Kind::Text,
         to: To::Rule("otel.metrics_url"),
-        status: NotYet("metrics are not sent by OTLP"),
-        summary: "OTLP/HTTP metrics endpoint; enables streaming",
+        status: Acts,
+        summary: "Send metrics by OTLP over HTTP to this URL while the run is on; /v1/metrics is added",
     }
     STREAM {
         name: "--stream",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("otel.stream_metrics_enabled"),
-        status: NotYet("metrics are not sent by OTLP"),
-        summary: "Which record kinds to stream",
+        status: Acts,
+        summary: "What is sent to --otel-url: metrics, timing, default (both) or none",
     }
     OTEL_RESOURCE_ATTRIBUTES {
         name: "--otel-resource-attributes",
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("otel.custom_resource_attributes"),
-        status: NotYet("metrics are not sent by OTLP"),
-        summary: "Extra resource attributes, key=value",
+        status: Acts,
+        summary: "Attributes of what is sent to --otel-url, key=value",
     }
     GEN_AI_PROVIDER {
         name: "--gen-ai-provider",
         kind: Kind::Text,
         to: To::Key("otel.gen_ai_provider"),
-        status: NotYet("metrics are not sent by OTLP"),
+        status: Acts,
     }
     MLFLOW_TRACKING_URI {
         name: "--mlflow-tracking-uri",

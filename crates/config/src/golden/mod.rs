@@ -9,6 +9,7 @@ mod input_config;
 mod load;
 mod parsers;
 mod runs;
+mod telemetry;
 
 use crate::context::Context;
 use crate::error::ConfigError;

@@ -55,7 +55,8 @@ const PARSERS: &[(&str, Parse)] = &[
     ("otel_url", |input| otel_url(input.as_str().unwrap()).map(Value::from).map_err(|error| error.to_string())),
     ("otel_attributes", |input| {
         let items = texts(input);
-        attributes(&items.iter().map(String::as_str).collect::<Vec<_>>())
+        let map = attributes(&items.iter().map(String::as_str).collect::<Vec<_>>());
+        map.map_err(|(item, fault)| format!("{item} {fault}"))
     }),
     ("stream_domains", |input| {
         let items = texts(input);

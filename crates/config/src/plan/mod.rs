@@ -6,6 +6,7 @@ mod endpoint;
 mod gpu_telemetry;
 mod models;
 mod network_latency;
+mod otlp;
 mod phases;
 mod server_metrics;
 mod user_files;
@@ -155,6 +156,7 @@ fn plan(
     let network_latency = network_latency::plan(tree, &endpoint, notes, problems);
     let gpu_telemetry = gpu_telemetry::plan(tree, ctx, notes, problems);
     runtime.dashboard.opens_gpus = gpu_telemetry::opens_pane(tree, runtime.ui, notes);
+    let otlp = otlp::plan(tree, ctx, &endpoint, notes, problems);
     let tokenizer = body.tokenizer.clone().unwrap_or_default();
     let mut input_config = tree.input_config();
     input_config["artifacts"]["dir"] = artifacts.dir.to_string_lossy().into_owned().into();
@@ -188,6 +190,7 @@ fn plan(
         server_metrics,
         network_latency,
         gpu_telemetry,
+        otlp,
         artifacts,
         runtime,
         input_config,

@@ -142,6 +142,17 @@ fn fault(text: &str) -> Option<&'static str> {
     })
 }
 
+/// Why a field cannot be sent, without its value.
+pub(crate) fn field_fault(name: &str, value: &str) -> Option<String> {
+    match fault(value) {
+        _ if !is_token(name) => Some("has no name of a header".to_owned()),
+        _ if OWN.iter().any(|(own, ..)| own.eq_ignore_ascii_case(name)) => {
+            Some(format!("is {name}, which cannot be set"))
+        }
+        fault => fault.map(|fault| format!("({name}) contains {fault}")),
+    }
+}
+
 /// A token as RFC 9110 has it.
 fn is_token(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))

@@ -4,7 +4,7 @@ mod dataset;
 mod endpoint;
 mod facts;
 mod files;
-mod head;
+pub(crate) mod head;
 mod limits;
 mod output;
 mod phases;

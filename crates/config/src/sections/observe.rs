@@ -84,15 +84,15 @@ section! {
     }
     /// Metrics sent by OTLP.
     Otel {
-        /// Where to
+        /// Where to; /v1/metrics is added
         metrics_url: String;
-        /// Send request metrics
+        /// Send what requests measured
         stream_metrics_enabled: bool = true;
-        /// Send timing
+        /// Send how far phases are
         stream_timing_enabled: bool = true;
         /// Attributes of the resource
         custom_resource_attributes: Vec<(String, String)>;
-        /// Provider name in GenAI attributes
+        /// Provider name in GenAI attributes; without it the host of the URL says it
         gen_ai_provider: String;
     }
     /// Results sent to MLflow.

@@ -269,6 +269,11 @@ fn what_is_watched_and_sent() {
         "-m m --otel-url _",
         "-m m --otel-url h --stream x",
         "-m m --otel-url h --otel-resource-attributes a",
+        "-m m --otel-url h --otel-resource-attributes a= =b",
+        "-m m --otel-url unix:///run/x.sock",
+        "-m m --otel-url h:4317",
+        "-m m --otel-url h --gen-ai-provider _",
+        "-m m --otel-url h --stream none",
         "-m m --mlflow-run-name x --mlflow-experiment y",
         "-m m --mlflow-tracking-uri ~",
         "-m m --wandb-entity x",
@@ -397,6 +402,26 @@ fn the_environment() {
     ];
     let odd = said(&Case { line: "-m m", files: &[(".env", "AIPERF_OTEL_MAX_BATCH_RECORDS=5\n")], env: &env });
     seen!(format!("{bad}\n{odd}"));
+}
+
+#[test]
+fn variables_of_opentelemetry() {
+    let by = |line, env: &[(&str, &str)]| said(&Case { line, files: &[], env });
+    let sent = "-m m --otel-url https://h";
+    let all = [
+        by(sent, &[("OTEL_EXPORTER_OTLP_HEADERS", "api-key=hunter2,word,=x,bad name=y,host=z,a=b%0Ac")]),
+        by(sent, &[("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "zstd"), ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")]),
+        by(sent, &[("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"), ("OTEL_RESOURCE_ATTRIBUTES", "a=b,c")]),
+        by(sent, &[("OTEL_EXPORTER_OTLP_CLIENT_KEY", "key.pem")]),
+        by(sent, &[("OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE", "own.pem")]),
+        by(
+            "-m m --otel-url http://h",
+            &[("OTEL_EXPORTER_OTLP_CERTIFICATE", "ca.pem"), ("AIPERF_OTEL_MAX_BUFFERED_RECORDS", "5")],
+        ),
+        by("-m m", &[("OTEL_EXPORTER_OTLP_HEADERS", "word"), ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")]),
+        by(sent, &[("AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", "0.01"), ("AIPERF_OTEL_REQUEST_TIMEOUT_SECONDS", "0")]),
+    ];
+    seen!(all.join("\n"));
 }
 
 #[test]

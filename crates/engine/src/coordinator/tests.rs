@@ -68,6 +68,7 @@ impl Bench {
             metrics: metrics.clone(),
             redactor: Arc::default(),
             sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
+            instruments: None,
             is_watched: true,
             counts_until: OnceLock::new(),
             shelves: vec![Shelf::default()],

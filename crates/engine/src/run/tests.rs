@@ -141,7 +141,7 @@ fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
     // Long enough for a few snapshots.
     plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(100.0) };
     plan.runtime.workers_max = Some(2);
-    let interest = Interest { progress: true, metrics_every: Some(Nanos::from_millis(100)) };
+    let interest = Interest { progress: true, metrics_every: Some(Nanos::from_millis(100)), ..Interest::default() };
     let around = Around { interest, ..Around::default() };
     let (_, events) = run_changed(plan, |requests| requests, around);
     let progress = events.iter().rev().find_map(|event| match event {
@@ -252,7 +252,7 @@ fn a_record_that_cannot_be_computed_costs_its_batch_and_is_said() {
 
 #[test]
 fn a_thread_that_dies_takes_only_its_own_findings_along() {
-    let nothing = || Findings { phases: Vec::new(), quality: Quality::default(), lost: vec![1] };
+    let nothing = || Findings { phases: Vec::new(), quality: Quality::default(), histograms: None, lost: vec![1] };
     let dies = std::thread::spawn(|| panic!("as the test wants it"));
     let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
     assert_eq!((findings.lost, dead), (vec![2], 1));

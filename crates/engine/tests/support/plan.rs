@@ -34,6 +34,7 @@ pub(crate) fn plan(url: &str) -> Plan {
         server_metrics: None,
         network_latency: None,
         gpu_telemetry: None,
+        otlp: None,
         artifacts: ArtifactPlan::new(PathBuf::new(), FileNames::new(None)).without_records(),
         runtime: RuntimePlan {
             prepared_bytes: RuntimePlan::PREPARED_BYTES,

@@ -1,5 +1,6 @@
 //! Numbers, whatever they are of: statistics of a population, histograms, sums.
 
+pub(crate) mod buckets;
 pub(crate) mod chunks;
 pub(crate) mod durations;
 pub(crate) mod histogram;

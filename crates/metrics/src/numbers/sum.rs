@@ -24,6 +24,11 @@ impl Sum {
         self.lost += rest;
     }
 
+    /// Adds what another sum came to.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.add_with_rest(other.sum, other.lost);
+    }
+
     #[inline]
     pub(crate) fn value(self) -> f64 {
         self.sum + self.lost

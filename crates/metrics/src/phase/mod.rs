@@ -4,6 +4,7 @@ pub mod accumulator;
 mod curves;
 mod errors;
 pub mod gpu;
+pub mod histograms;
 pub mod live;
 mod summarise;
 pub mod summary;

@@ -3,6 +3,7 @@
 pub mod docs;
 pub(crate) mod families;
 pub mod flags;
+pub mod instrument;
 pub mod metric;
 pub mod rules;
 pub mod scope;

@@ -1,6 +1,7 @@
 //! One run: which metrics it has, and those of its records.
 
 pub mod check;
+pub mod error_type;
 pub mod goodput;
 pub mod record;
 mod selection;

@@ -71,15 +71,19 @@ impl Redactor {
     }
 
     /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs, secret extra
-    /// inputs, and those of the template.
+    /// inputs, those of the template, and all headers of metrics that are sent elsewhere.
     pub fn of(plan: &Plan) -> Self {
         let endpoint = &plan.endpoint;
         let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints).map(|page| &page.url);
         let exporters = plan.gpu_telemetry.iter().flat_map(|watched| watched.source.exporters());
         let exporters = exporters.map(|exporter| &exporter.url);
         let secrets = secrets_of(endpoint).into_iter().chain(pages.chain(exporters).flat_map(secrets_of_page));
+        let otlp = plan.otlp.iter().flat_map(|otlp| {
+            let headers = otlp.headers.iter().flat_map(|(_, value)| secrets_in_value(value));
+            secrets_of_page(&otlp.url).into_iter().chain(headers)
+        });
         let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
-        Self::new(secrets.chain(secrets_in_members(&endpoint.extra)).chain(template))
+        Self::new(secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp))
     }
 
     /// A message without the secrets.
@@ -262,6 +266,16 @@ pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
     if !is_secret_header(name) {
         return Vec::new();
     }
+    let mut out = secrets_in_value(value);
+    if name.to_ascii_lowercase().contains("cookie") {
+        out.extend(value.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
+    }
+    out
+}
+
+/// The secrets that the value of a secret header holds: all of it, what follows its scheme, and credentials that this
+/// stands for.
+fn secrets_in_value(value: &str) -> Vec<String> {
     let mut out = vec![value.trim().to_owned()];
     if let Some((_, rest)) = value.trim().split_once(' ') {
         out.push(rest.trim().to_owned());
@@ -271,9 +285,6 @@ pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
         {
             out.extend([format!("{user}:{password}"), password.to_owned()]);
         }
-    }
-    if name.to_ascii_lowercase().contains("cookie") {
-        out.extend(value.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
     }
     out
 }

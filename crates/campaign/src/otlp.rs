@@ -1,0 +1,291 @@
+//! Sends what a run measures by OTLP while it is on, on a thread of its own. The run never waits for it; the end of the
+//! program does, for a few seconds at most.
+
+use crate::certificates;
+use crate::observers::{self, Announced};
+use aiperf_engine::travel::{self, TlsError};
+use aiperf_engine::{Events, Heard, Interest, Subscription};
+use aiperf_observe::Announce;
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{OtlpPlan, Plan};
+use aiperf_report::otlp::{Answer, Exporting, Pacing, Rejected};
+use aiperf_transport::clock::mono_now;
+use aiperf_transport::{Fetcher, Identity, TlsSettings, Trust, fetch};
+use aiperf_types::{LogLevel, MonoNs, Nanos, WallAnchor};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use thiserror::Error;
+
+/// From the end of a run until nothing more is sent of it.
+const LAST: Nanos = Nanos(5_000_000_000);
+/// What an export that hangs at the end of a run may still take of that: the last one should have its chance.
+const HANGING: Nanos = Nanos(1_500_000_000);
+/// How often the thread looks whether the run is over.
+const LOOK: Duration = Duration::from_millis(50);
+/// An answer says next to nothing.
+const ANSWER_LIMIT: usize = 1 << 20;
+
+/// Files for TLS that cannot be used.
+#[derive(Debug, Error)]
+#[error(
+    "{what} {} {fault}\n  metrics are sent to {url} over TLS\n  try: a file in PEM, or unset {what}", path.display()
+)]
+pub struct OtlpFileError {
+    what: &'static str,
+    path: PathBuf,
+    fault: String,
+    url: String,
+}
+
+/// Refuses files that exports would need and cannot use.
+pub(crate) fn check(plan: &Plan) -> Result<(), OtlpFileError> {
+    let Some(otlp) = plan.otlp.as_ref().filter(|otlp| otlp.url.server().is_tls()) else { return Ok(()) };
+    let refuse =
+        |what, path: &Path, fault| Err(OtlpFileError { what, path: path.to_owned(), fault, url: otlp.url.shown() });
+    let ca = otlp.ca_file.as_deref().map(|path| ("OTEL_EXPORTER_OTLP_CERTIFICATE", path));
+    let own = otlp.identity.as_ref().map(|own| ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", own.certificate.as_path()));
+    for (what, path) in [ca, own].into_iter().flatten() {
+        if let Some(fault) = certificates::fault(path) {
+            return refuse(what, path, fault);
+        }
+    }
+    match (&otlp.identity, tls(plan, otlp).config()) {
+        (Some(own), Err(error)) => {
+            let fault = match certificates::unreadable(&own.key) {
+                Some(fault) => fault,
+                None => format!("cannot be used with its certificate: {error}"),
+            };
+            refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", &own.key, fault)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn tls(plan: &Plan, otlp: &OtlpPlan) -> TlsSettings {
+    let http = &plan.endpoint.http;
+    let trust = match (&otlp.ca_file, &http.ca_file) {
+        (Some(file), _) => Trust::File(file.clone()),
+        (None, _) if !http.verify_certificates => Trust::Anybody,
+        (None, Some(file)) => Trust::File(file.clone()),
+        (None, None) => Trust::System,
+    };
+    let identity = otlp.identity.as_ref();
+    let identity = identity.map(|own| Identity { certificate: own.certificate.clone(), key: own.key.clone() });
+    TlsSettings::new(trust, false).with_identity(identity)
+}
+
+/// The thread, seen from the run.
+pub(crate) struct OtlpExport {
+    over: Arc<OnceLock<MonoNs>>,
+    thread: JoinHandle<()>,
+}
+
+impl OtlpExport {
+    /// Starts to send what is told through these events from now on, where the plan wants it. The run can do without.
+    pub(crate) fn start(plan: &Plan, events: &mut Events, redactor: &Arc<Redactor>, version: &str) -> Option<Self> {
+        let otlp = plan.otlp.as_ref()?;
+        let telling = events.clone();
+        let started = Sender::new(plan, otlp, telling.clone(), redactor, version).map_err(|error| error.to_string());
+        let started = started.and_then(|mut sender| {
+            // Twice as often as they are sent, so that what is sent is not old.
+            let histograms_every = otlp.metrics.then_some(Nanos(otlp.every.0 / 2));
+            let heard = events.subscribe(Interest { progress: otlp.timing, histograms_every, ..Interest::default() });
+            let over = sender.over.clone();
+            let thread = std::thread::Builder::new().name("aiperf-otlp".to_owned());
+            let thread = thread.spawn(move || sender.run(heard)).map_err(|error| error.to_string())?;
+            Ok(Self { over, thread })
+        });
+        let started = observers::started(started, "metrics are not sent by OTLP", &telling)?;
+        let text = format!("Metrics are sent by OTLP to {} every {} s", otlp.url.shown(), otlp.every.as_secs_f64());
+        telling.say(LogLevel::Info, text);
+        Some(started)
+    }
+
+    /// All that there is to send was told.
+    pub(crate) fn run_is_over(&self) {
+        let _ = self.over.set(mono_now());
+    }
+
+    /// Waits until the last of it is sent, or given up.
+    pub(crate) fn finish(self) {
+        self.run_is_over();
+        // One that broke down has said so.
+        let _ = self.thread.join();
+    }
+}
+
+/// What the thread has.
+struct Sender {
+    exporting: Exporting,
+    pacing: Pacing,
+    fetcher: Fetcher,
+    call: fetch::Call,
+    timeout: Nanos,
+    anchor: WallAnchor,
+    over: Arc<OnceLock<MonoNs>>,
+    telling: Telling,
+}
+
+impl Sender {
+    fn new(
+        plan: &Plan,
+        otlp: &OtlpPlan,
+        events: Events,
+        redactor: &Arc<Redactor>,
+        version: &str,
+    ) -> Result<Self, TlsError> {
+        let (now, anchor) = (mono_now(), events.anchor());
+        let exporting = Exporting::new(plan, otlp, version, anchor, now);
+        let server = otlp.url.server();
+        let mut headers = exporting.headers();
+        headers.push(("User-Agent".to_owned(), format!("aiperf/{version}")));
+        let is_given = |name: &str| otlp.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+        headers.retain(|(name, _)| !is_given(name));
+        if let Some(credentials) = server.credentials().filter(|_| !is_given("authorization")) {
+            headers.push(("Authorization".to_owned(), credentials.basic()));
+        }
+        headers.extend(otlp.headers.iter().cloned());
+        Ok(Self {
+            exporting,
+            pacing: Pacing::new(otlp.every, now),
+            fetcher: travel::fetcher(plan)?.with_tls(tls(plan, otlp)),
+            call: fetch::Call {
+                method: "POST",
+                origin: travel::origin(server),
+                path: otlp.url.path().to_owned(),
+                headers,
+                body: Default::default(),
+                timeout: Duration::from_nanos(otlp.timeout.0),
+                size_limit: ANSWER_LIMIT,
+                follows_redirects: false,
+            },
+            timeout: otlp.timeout,
+            anchor,
+            over: Arc::default(),
+            telling: Telling {
+                to: Announced::to(&events, redactor),
+                url: otlp.url.shown(),
+                failed: 0,
+                warned: [false; 2],
+            },
+        })
+    }
+
+    fn run(&mut self, mut heard: Subscription) {
+        while self.over.get().is_none() {
+            let left = Duration::from_nanos(self.pacing.next().since(mono_now()).0);
+            match heard.next_within(left.min(LOOK)) {
+                Heard::Event(event) => self.exporting.hear(&event),
+                Heard::Nothing => {}
+                Heard::End => break,
+            }
+            let now = mono_now();
+            if now >= self.pacing.next() && self.over.get().is_none() {
+                self.export(now);
+            }
+        }
+        while let Heard::Event(event) = heard.next_within(Duration::ZERO) {
+            self.exporting.hear(&event);
+        }
+        self.send_last();
+    }
+
+    /// Sends what is known now, unless the run ends meanwhile and nobody answers.
+    fn export(&mut self, now: MonoNs) {
+        let Some(body) = self.exporting.body(now) else { return self.pacing.settled(now) };
+        let over = self.over.clone();
+        let is_over = || over.get().is_some_and(|at| mono_now().since(*at) > HANGING);
+        let answer = self.send(body, self.timeout, is_over);
+        self.pace(&answer);
+        self.telling.tell(&answer);
+    }
+
+    /// The last values, again and again until they are taken or the time is up.
+    fn send_last(&mut self) {
+        let end = self.over.get().copied().unwrap_or_else(mono_now).plus(LAST);
+        loop {
+            let now = mono_now();
+            let Some(body) = self.exporting.body(now) else { return };
+            let answer = self.send(body, self.timeout.min(end.since(now)), || false);
+            self.pace(&answer);
+            if let Answer::Taken(_) | Answer::Refused { .. } = answer {
+                return self.telling.tell_last(&answer);
+            }
+            if self.pacing.next() >= end {
+                return self.telling.tell_last(&answer);
+            }
+            std::thread::sleep(Duration::from_nanos(self.pacing.next().since(mono_now()).0));
+        }
+    }
+
+    fn send(&self, body: Vec<u8>, timeout: Nanos, is_over: impl Fn() -> bool) -> Answer {
+        let timeout = Duration::from_nanos(timeout.0);
+        let call = fetch::Call { body: body.into(), timeout, ..self.call.clone() };
+        let called = self.fetcher.call(&call, is_over);
+        Answer::of(called, self.anchor.wall(mono_now()))
+    }
+
+    fn pace(&mut self, answer: &Answer) {
+        let now = mono_now();
+        match answer {
+            Answer::Later { after, .. } => self.pacing.put_off(now, *after),
+            Answer::Taken(_) | Answer::Refused { .. } => self.pacing.settled(now),
+        }
+    }
+}
+
+/// What people are told: that it does not work, once.
+struct Telling {
+    to: Arc<Announced>,
+    url: String,
+    /// Exports that were not taken since the last that was.
+    failed: u64,
+    /// Of exports that failed, and of points that were rejected.
+    warned: [bool; 2],
+}
+
+impl Telling {
+    fn tell(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Taken(rejected) => {
+                if self.failed > 0 {
+                    self.to
+                        .say(LogLevel::Info, "the OTLP receiver takes metrics again, and has all of them".to_owned());
+                }
+                self.failed = 0;
+                self.tell_rejected(rejected.as_ref());
+            }
+            Answer::Later { why, .. } | Answer::Refused { why } => {
+                self.failed += 1;
+                let then = "the run goes on, and what is sent later holds all of it";
+                self.warn(0, format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
+            }
+        }
+    }
+
+    /// The end of it.
+    fn tell_last(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Taken(rejected) => self.tell_rejected(rejected.as_ref()),
+            Answer::Later { why, .. } | Answer::Refused { why } => {
+                self.warn(0, format!("the last metrics could not be sent by OTLP to {}: {why}", self.url));
+            }
+        }
+    }
+
+    fn tell_rejected(&mut self, rejected: Option<&Rejected>) {
+        if let Some(Rejected { points, why }) = rejected {
+            let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+            self.warn(1, format!("the OTLP receiver {} did not take {points} data points{why}", self.url));
+        }
+    }
+
+    /// A warning of a kind, the first time; afterwards it is for those who look closely.
+    fn warn(&mut self, kind: usize, text: String) {
+        let level = if self.warned[kind] { LogLevel::Debug } else { LogLevel::Warning };
+        self.warned[kind] = true;
+        self.to.say(level, text);
+    }
+}

@@ -1,0 +1,26 @@
+//! What is said of metrics sent elsewhere: URLs, what is streamed, attributes.
+
+use crate::compose::observe::{attributes, otel_url, stream_domains};
+use aiperf_golden::{Area, Shape};
+use serde_json::{Value, json};
+
+const OTLP: Shape = |case| ["otel_url", "otel_attrs", "stream"].contains(&case["name"].as_str().unwrap_or_default());
+
+#[test]
+fn golden_settings_of_otlp() {
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    area.run_cases(
+        "settings of OTLP",
+        OTLP,
+        |_| None,
+        |case| {
+            let items: Vec<&str> = case["input"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let ours: Option<Value> = match case["name"].as_str().unwrap_or_default() {
+                "otel_url" => otel_url(case["input"].as_str().unwrap_or_default()).ok().map(Value::from),
+                "otel_attrs" => attributes(&items).ok(),
+                _ => stream_domains(&items).ok().map(|(metrics, timing)| json!([metrics, timing])),
+            };
+            assert_eq!(ours.as_ref(), case["expected"].get("ok"), "{case}");
+        },
+    );
+}

@@ -1,0 +1,227 @@
+//! What is sent by OTLP, and how: the section `otel`, and the variables that every exporter of OpenTelemetry knows.
+
+use super::subject;
+use crate::compose::observe::{attributes, otel_url};
+use crate::context::Context;
+use crate::error::{Problem, needs};
+use crate::os_text;
+use crate::resolve::Tree;
+use crate::rules::head;
+use aiperf_plan::otlp::provider_of;
+use aiperf_plan::url::percent_decoded;
+use aiperf_plan::{ClientIdentity, EndpointPlan, MetricsUrl, OtlpPlan};
+use aiperf_types::Nanos;
+use std::path::PathBuf;
+
+const SECTION: &str = "benchmark.otel";
+const URL: &str = "benchmark.otel.metrics_url";
+/// Where receivers listen for gRPC, which is not spoken here.
+const GRPC_PORT: u16 = 4317;
+
+pub(super) fn plan(
+    tree: &Tree,
+    ctx: &Context<'_>,
+    endpoint: &EndpointPlan,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Option<OtlpPlan> {
+    let section = tree.benchmark.otel.clone().unwrap_or_default();
+    let attributes = section.custom_resource_attributes.clone().unwrap_or_default();
+    let Some(text) = &section.metrics_url else {
+        // Flags are refused with their own names before.
+        for (key, is_given) in [
+            ("gen_ai_provider", section.gen_ai_provider.is_some()),
+            ("custom_resource_attributes", !attributes.is_empty()),
+        ] {
+            if is_given {
+                let at = format!("{SECTION}.{key}");
+                problems.push(needs(&subject(tree, &at), "metrics_url", "without it nothing is sent").at(at));
+            }
+        }
+        return None;
+    };
+    let provider = section.gen_ai_provider.as_deref().map(str::trim);
+    if provider == Some("") {
+        let at = format!("{SECTION}.gen_ai_provider");
+        problems.push(
+            Problem::new(format!("{} must not be blank", subject(tree, &at))).hint("a name, as in openai").at(at),
+        );
+    }
+    let at = format!("{SECTION}.custom_resource_attributes");
+    for (key, value) in &attributes {
+        if key.trim().is_empty() || value.trim().is_empty() {
+            let what = format!(
+                "{}: attribute '{key}' has no {}",
+                subject(tree, &at),
+                if key.trim().is_empty() { "name" } else { "value" }
+            );
+            problems.push(Problem::new(what).hint("key: value").at(at.clone()));
+        }
+    }
+    let url = match otel_url(text).and_then(|url| MetricsUrl::verbatim(&url)) {
+        Ok(url) => url,
+        Err(rule) => {
+            let what = format!("{URL}: {rule}");
+            problems.push(Problem::new(what).hint("http://HOST:4318").at(URL));
+            return None;
+        }
+    };
+    let (metrics, timing) = (section.stream_metrics_enabled(), section.stream_timing_enabled());
+    if !metrics && !timing {
+        return None;
+    }
+    if url.server().port() == GRPC_PORT {
+        notes.push(format!(
+            "{} names port {GRPC_PORT}, where receivers usually take gRPC; OTLP over HTTP is usually at 4318",
+            url.shown()
+        ));
+    }
+    let usual = &tree.environment.otlp;
+    let mut variables = Variables { ctx, problems };
+    let headers = variables.headers();
+    let gzip = variables.gzip();
+    let timeout = usual.timeout.or_else(|| variables.timeout());
+    let (ca_file, identity) = variables.certificates(url.server().is_tls(), notes);
+    let usual_attributes = variables.attributes();
+    Some(OtlpPlan {
+        provider: provider
+            .map_or_else(|| provider_of(&endpoint.urls, endpoint.path.as_deref()).to_owned(), str::to_owned),
+        url,
+        metrics,
+        timing,
+        usual_attributes,
+        attributes,
+        headers,
+        gzip,
+        ca_file,
+        identity,
+        every: Nanos::from_secs_f64(usual.interval),
+        timeout: Nanos::from_secs_f64(timeout.unwrap_or(TIMEOUT)),
+    })
+}
+
+/// Seconds that an export may take, where nobody says.
+const TIMEOUT: f64 = 10.0;
+
+/// What the environment says to every exporter of OpenTelemetry.
+struct Variables<'a, 'c> {
+    ctx: &'a Context<'c>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Variables<'_, '_> {
+    /// A setting by the end of its name: that of metrics, or that of all signals; with its whole name.
+    fn setting(&self, end: &str) -> Option<(String, String)> {
+        let names = ["OTEL_EXPORTER_OTLP_METRICS_", "OTEL_EXPORTER_OTLP_"].map(|start| format!("{start}{end}"));
+        names.into_iter().find_map(|name| self.text(&name).map(|value| (name, value)))
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.ctx.env.get(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// `name=value` items, values with percent escapes. No message shows a value.
+    fn headers(&mut self) -> Vec<(String, String)> {
+        let Some((variable, text)) = self.setting("HEADERS") else { return Vec::new() };
+        let mut headers: Vec<(String, String)> = Vec::new();
+        for (index, item) in text.split(',').map(str::trim).filter(|item| !item.is_empty()).enumerate() {
+            let split = item.split_once('=').map(|(name, value)| (name.trim(), percent_decoded(value.trim())));
+            let fault = match &split {
+                None => Some("is not name=value".to_owned()),
+                Some((name, value)) => head::field_fault(name, value),
+            };
+            match (split, fault) {
+                (Some((name, value)), None) => {
+                    headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+                    headers.push((name.to_owned(), value));
+                }
+                (_, fault) => self.problems.push(
+                    Problem::new(format!("{variable}: item {} {}", index + 1, fault.unwrap_or_default()))
+                        .because("items are header fields, sent with every export; their values are not shown here")
+                        .hint(format!("{variable}='api-key=VALUE,x-team=perf', with %2C for a comma in a value")),
+                ),
+            }
+        }
+        headers
+    }
+
+    fn gzip(&mut self) -> bool {
+        let Some((variable, value)) = self.setting("COMPRESSION") else { return false };
+        match value.to_ascii_lowercase().as_str() {
+            "gzip" => true,
+            "none" => false,
+            _ => {
+                let what = format!("{variable}={} is not one of gzip, none", value.escape_debug());
+                self.problems.push(Problem::new(what).hint(format!("{variable}=gzip, or unset it")));
+                false
+            }
+        }
+    }
+
+    /// Milliseconds, as OpenTelemetry has them; here in seconds.
+    fn timeout(&mut self) -> Option<f64> {
+        let (variable, value) = self.setting("TIMEOUT")?;
+        match value.parse::<f64>() {
+            Ok(millis) if (1.0..=300_000.0).contains(&millis) => Some(millis / 1000.0),
+            _ => {
+                let what = format!("{variable}={} must be at least 1 and at most 300000", value.escape_debug());
+                self.problems.push(
+                    Problem::new(what)
+                        .because("it is in milliseconds")
+                        .hint(format!("unset {variable} for its default, 10000")),
+                );
+                None
+            }
+        }
+    }
+
+    /// Whom to trust, and who this is; both count over TLS alone.
+    fn certificates(&mut self, is_tls: bool, notes: &mut Vec<String>) -> (Option<PathBuf>, Option<ClientIdentity>) {
+        let named = ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"].map(|end| self.setting(end));
+        if !is_tls {
+            for (variable, _) in named.into_iter().flatten() {
+                notes.push(format!("{variable} has no effect: metrics are sent to an http:// URL"));
+            }
+            return (None, None);
+        }
+        let cwd = self.ctx.cwd;
+        let file = |(_, name): &(String, String)| cwd.join(os_text::path(name));
+        let [ca_file, certificate, key] = &named;
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(ClientIdentity { certificate: file(certificate), key: file(key) }),
+            (None, None) => None,
+            (Some((given, _)), None) => {
+                self.problems.push(needs(
+                    given,
+                    "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+                    "a certificate is shown with its key",
+                ));
+                None
+            }
+            (None, Some((given, _))) => {
+                let missing = "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE";
+                self.problems.push(needs(given, missing, "a certificate is shown with its key"));
+                None
+            }
+        };
+        (ca_file.as_ref().map(file), identity)
+    }
+
+    fn attributes(&mut self) -> Vec<(String, String)> {
+        const VARIABLE: &str = "OTEL_RESOURCE_ATTRIBUTES";
+        let Some(text) = self.text(VARIABLE) else { return Vec::new() };
+        match attributes(&[&text]) {
+            Ok(map) => {
+                let items = map.as_object().into_iter().flatten();
+                items.map(|(key, value)| (key.clone(), percent_decoded(value.as_str().unwrap_or_default()))).collect()
+            }
+            Err((item, fault)) => {
+                self.problems.push(
+                    Problem::new(format!("{VARIABLE}: '{item}' {fault}"))
+                        .hint(format!("{VARIABLE}=key=value,key=value")),
+                );
+                Vec::new()
+            }
+        }
+    }
+}

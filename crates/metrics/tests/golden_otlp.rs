@@ -1,0 +1,60 @@
+//! Names, units and kinds of failure as the reference exports them by OTLP.
+
+use aiperf_golden::{Area, Shape};
+use aiperf_metrics::{ErrorType, Instrument, registry};
+use aiperf_types::RequestError;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn area() -> Area {
+    Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry")
+}
+
+const ERROR_TYPE: Shape = |case| case["name"] == "error_type";
+
+#[test]
+fn golden_types_of_errors() {
+    let of_none = |case: &Value| case["input"].is_null().then(|| "a record without an error has no type".to_owned());
+    area().run_cases("types of errors", ERROR_TYPE, of_none, |case| {
+        let mut input = case["input"].clone();
+        if input.get("message").is_none() {
+            input["message"] = "".into();
+        }
+        let error: RequestError = serde_json::from_value(input).unwrap();
+        // The codes of these cases are those of responses.
+        let status = error.code.and_then(|code| u16::try_from(code).ok());
+        assert_eq!(json!(ErrorType::of(&error, status).name()), case["expected"]["ok"], "{}", case["input"]);
+    });
+}
+
+/// What section 12 decides otherwise: instants are no histograms, input tokens have the name of the conventions.
+const DECIDED: [&str; 3] =
+    ["aiperf.min_request_timestamp", "aiperf.max_response_timestamp", "aiperf.input_sequence_length"];
+
+#[test]
+fn golden_histograms_of_a_captured_run_have_our_names_units_and_words() {
+    let ours: BTreeMap<String, Instrument> = registry::all()
+        .iter()
+        .copied()
+        .filter_map(Instrument::of)
+        .map(|instrument| (instrument.name.to_string(), instrument))
+        .collect();
+    let mut compared = 0;
+    for file in area().files() {
+        for theirs in file.content["inventory_last"].as_array().into_iter().flatten() {
+            let name = theirs["name"].as_str().unwrap();
+            if theirs["kind"] != "histogram" || DECIDED.contains(&name) {
+                continue;
+            }
+            let ours = ours.get(name).unwrap_or_else(|| panic!("{name} is missing"));
+            assert_eq!(ours.unit, theirs["unit"], "{name}");
+            assert_eq!(&*ours.description, theirs["description"], "{name}");
+            if ours.is_convention {
+                assert_eq!(json!(&*ours.bounds), theirs["bounds"], "{name}");
+            }
+            compared += 1;
+        }
+    }
+    println!("histograms of captured runs: {compared} compared");
+    assert!(compared > 30 || std::env::var_os("AIPERF_GOLDEN_DIR").is_some(), "{compared}");
+}

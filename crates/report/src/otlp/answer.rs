@@ -1,0 +1,183 @@
+//! What a receiver said to an export, by the rules of OTLP over HTTP.
+
+use super::messages::{ExportMetricsServiceResponse, Status};
+use aiperf_transport::{FetchError, Fetched};
+use aiperf_types::{Nanos, WallNs};
+use prost::Message;
+
+/// What came of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Taken, but perhaps not all of it.
+    Taken(Option<Rejected>),
+    /// Not now: the same may be taken later, by its own word after so long.
+    Later { why: String, after: Option<Nanos> },
+    /// Never.
+    Refused { why: String },
+}
+
+/// What a receiver did not take of an export that it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    pub points: i64,
+    pub why: String,
+}
+
+/// Statuses after which the same may be sent again.
+const RETRYABLE: [u16; 4] = [429, 502, 503, 504];
+/// Characters of what a receiver says that are passed on.
+const LONGEST: usize = 200;
+const PROTOBUF: &str = "application/x-protobuf";
+
+impl Answer {
+    /// What an exchange with the receiver means; `now` is for dates in it.
+    pub fn of(called: Result<Fetched, FetchError>, now: WallNs) -> Self {
+        match called {
+            Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(rejected(&fetched)),
+            Ok(fetched) => {
+                let why = format!("it answered {} {}{}", fetched.status, fetched.reason, said(&fetched));
+                match RETRYABLE.contains(&fetched.status) {
+                    true => Self::Later { why, after: fetched.header("retry-after").and_then(|text| wait(text, now)) },
+                    false => Self::Refused { why },
+                }
+            }
+            Err(FetchError::Stopped) => {
+                Self::Later { why: "it had not answered when the run was over".to_owned(), after: None }
+            }
+            Err(error) => Self::Later { why: error.to_string(), after: None },
+        }
+    }
+}
+
+fn rejected(fetched: &Fetched) -> Option<Rejected> {
+    if fetched.media_type != PROTOBUF {
+        return None;
+    }
+    let partial = ExportMetricsServiceResponse::decode(fetched.body.as_slice()).ok()?.partial_success?;
+    let is_any = partial.rejected_data_points != 0 || !partial.error_message.is_empty();
+    is_any.then(|| Rejected { points: partial.rejected_data_points, why: beginning(&partial.error_message) })
+}
+
+/// What an answer says of its error, after a colon.
+fn said(fetched: &Fetched) -> String {
+    let text = match fetched.media_type == PROTOBUF {
+        true => Status::decode(fetched.body.as_slice()).map(|status| status.message).unwrap_or_default(),
+        false => String::from_utf8_lossy(&fetched.body).into_owned(),
+    };
+    let text = beginning(&text);
+    if text.is_empty() { text } else { format!(": {text}") }
+}
+
+fn beginning(text: &str) -> String {
+    let line: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    line.trim_end().to_owned()
+}
+
+/// How long `Retry-After` asks to wait: seconds, or a date.
+fn wait(text: &str, now: WallNs) -> Option<Nanos> {
+    let text = text.trim();
+    let until = match text.parse::<u64>() {
+        Ok(seconds) => return Some(Nanos(seconds.min(86_400) * 1_000_000_000)),
+        Err(_) => date(text)?,
+    };
+    Some(Nanos((until * 1_000_000_000).saturating_sub(now.0).min(86_400_000_000_000)))
+}
+
+/// Seconds since 1970 of a date as HTTP has them: `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn date(text: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut parts = text.split_once(", ")?.1.split(' ');
+    let day: u64 = parts.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let named = parts.next()?;
+    let month = MONTHS.iter().position(|month| *month == named)? as u64 + 1;
+    let year: u64 = parts.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut clock = parts.next()?.split(':').map(|part| part.parse::<u64>().ok().filter(|part| *part < 61));
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    // Days of the civil calendar, years counted from March.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1;
+    Some(days.checked_sub(719_468)? * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::messages::ExportMetricsPartialSuccess;
+    use aiperf_transport::FetchTimes;
+
+    fn answered(status: u16, headers: &[(&str, &str)], media_type: &str, body: Vec<u8>) -> Answer {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let fetched = Fetched {
+            status,
+            reason: "Reason".to_owned(),
+            media_type: media_type.to_owned(),
+            charset: None,
+            headers,
+            body,
+            times: FetchTimes::default(),
+        };
+        Answer::of(Ok(fetched), WallNs(784_111_770_000_000_000))
+    }
+
+    #[test]
+    fn what_may_be_sent_again_is_so_by_the_rules_of_otlp() {
+        for status in [429, 502, 503, 504] {
+            assert!(matches!(answered(status, &[], "", vec![]), Answer::Later { after: None, .. }), "{status}");
+        }
+        for status in [301, 400, 401, 404, 413, 500, 501] {
+            assert!(matches!(answered(status, &[], "", vec![]), Answer::Refused { .. }), "{status}");
+        }
+        let lost = Answer::of(Err(FetchError::TimedOut(std::time::Duration::from_secs(10))), WallNs(0));
+        assert_eq!(lost, Answer::Later { why: "timed out after 10 s".to_owned(), after: None });
+    }
+
+    #[test]
+    fn a_receiver_says_when_to_come_again_in_seconds_or_by_a_date() {
+        let after = |text: &str| match answered(429, &[("Retry-After", text)], "", vec![]) {
+            Answer::Later { after, .. } => after.map(|after| after.as_secs_f64()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(after("3"), Some(3.0));
+        assert_eq!(after("Sun, 06 Nov 1994 08:49:37 GMT"), Some(7.0));
+        assert_eq!(after("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0.0));
+        for text in ["soon", "", "-1", "Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT", ", "] {
+            assert_eq!(after(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_taken_of_an_export_is_told() {
+        let partial =
+            ExportMetricsPartialSuccess { rejected_data_points: 7, error_message: "no histograms".to_owned() };
+        let body = ExportMetricsServiceResponse { partial_success: Some(partial) }.encode_to_vec();
+        let rejected = Rejected { points: 7, why: "no histograms".to_owned() };
+        assert_eq!(answered(200, &[], PROTOBUF, body), Answer::Taken(Some(rejected)));
+        for (kind, body) in [(PROTOBUF, vec![]), ("application/json", b"{}".to_vec()), (PROTOBUF, b"{}".to_vec())] {
+            assert_eq!(answered(200, &[], kind, body), Answer::Taken(None), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_the_receiver_said() {
+        let status = Status { message: "bad\ndata".to_owned() }.encode_to_vec();
+        let why = |answer| match answer {
+            Answer::Refused { why } => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why(answered(400, &[], PROTOBUF, status)), "it answered 400 Reason: bad data");
+        let page = "x".repeat(1000).into_bytes();
+        assert_eq!(why(answered(404, &[], "text/plain", page)).len(), "it answered 404 Reason: ".len() + LONGEST);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_answer_breaks_anything(
+            status in 100_u16..600,
+            text in ".{0,40}",
+            body in proptest::collection::vec(proptest::num::u8::ANY, 0..64),
+            protobuf in proptest::bool::ANY,
+        ) {
+            answered(status, &[("Retry-After", &text)], if protobuf { PROTOBUF } else { "" }, body);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Metrics as OTLP has them: what a run measured and how far its phases are, put into messages of protobuf, and what the
+//! answers of receivers mean. Nothing here waits or sends.
+//!
+//! # Layout
+//! - [`messages`]: the messages of OTLP metrics
+//! - [`resource`]: who sends
+//! - `attributes`: what points say of themselves
+//! - [`timing`]: phases as counters
+//! - [`export`]: one message of all there is
+//! - [`answer`]: what a receiver said to it
+//! - [`pacing`]: when the next is due
+
+pub mod answer;
+mod attributes;
+pub mod export;
+pub mod messages;
+pub mod pacing;
+pub mod resource;
+pub mod timing;
+
+pub use answer::{Answer, Rejected};
+pub use export::Exporting;
+pub use pacing::Pacing;
