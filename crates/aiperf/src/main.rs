@@ -3,7 +3,7 @@
 //! # Layout
 //! - [`commands`]: one file a subcommand, and the table of them
 //! - [`screen`]: log lines and, below them, the [`progress`] bar
-//! - [`dashboard`]: the same on a full screen
+//! - [`dashboard`]: the same on a full screen; [`api`]: the same over HTTP
 //! - [`phase_progress`]: how far a phase is, for both; [`blocks`]: solid bars
 //! - [`log_file`]: the same lines in a file
 //! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
@@ -13,6 +13,7 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
 
+mod api;
 mod blocks;
 mod commands;
 mod dashboard;

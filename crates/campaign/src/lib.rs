@@ -46,6 +46,8 @@ pub mod tokenizers;
 
 pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};
+pub use aiperf_metrics::MetricResult;
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
+pub use aiperf_transport::sys::set_lowest_niceness;
 pub use campaign::{Campaign, CampaignError, Finished, Prepared};
 pub use objectives::ObjectivesError;

@@ -57,11 +57,6 @@ const INSTEAD: &[Instead] = &[
         key: "the files of the run: artifacts: {dir: DIR}",
     },
     Instead {
-        reason: "there is no live API",
-        flag: "statistics in the log: --stats-interval SECONDS",
-        key: "statistics in the log: runtime: {stats_interval: SECONDS}",
-    },
-    Instead {
         reason: "plots are not drawn",
         flag: "the files of the run, as CSV and JSON: --artifact-dir DIR",
         key: "the files of the run, as CSV and JSON: artifacts: {dir: DIR}",

@@ -275,6 +275,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--ui-type", "the first choice needs a terminal"),
         ("--timestamps", "the first choice is the default"),
         ("--config", "needs a file"),
+        ("--api-host", "needs a port, and a name of this machine"),
         ("--no-fixed-schedule", "only suppresses a schedule of its own that a trace brings"),
         ("--fixed-schedule", "needs a file"),
         ("--fixed-schedule-auto-offset", "needs a file"),

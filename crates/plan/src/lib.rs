@@ -17,13 +17,14 @@
 //! - [`gpu_telemetry`]: what is collected of GPUs
 //! - [`otlp`]: metrics sent by OTLP, and by which names
 //! - [`artifacts`]: what is written where
-//! - [`runtime`]: how the process behaves: workers, stamps, screen, log
+//! - [`runtime`]: how the process behaves: workers, stamps, screen, log; [`api`]: who may watch it over HTTP
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
 //! - [`nearest`]: the name that was meant, for messages
 //! - [`redact`]: what of headers, URLs and texts may be shown
 //! - [`template`]: bounds of the user's templates
 
 pub mod additions;
+pub mod api;
 pub mod arrival;
 pub mod artifacts;
 pub mod cancellation;
@@ -51,6 +52,7 @@ pub mod timing;
 pub mod url;
 
 pub use additions::{Additions, CacheBust, MarkerKind, MarkerPlace};
+pub use api::ApiPlan;
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile, collide};
 pub use cancellation::{Cancellation, CancellationDraws};

@@ -1,5 +1,6 @@
 //! How the process behaves.
 
+use crate::api::ApiPlan;
 pub use aiperf_types::LogLevel;
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub struct RuntimePlan {
     /// Progress, in percent, after which a bar is drawn anew.
     pub bar_step_percent: f64,
     pub dashboard: DashboardPlan,
+    pub api: Option<ApiPlan>,
     /// What was written to a file that grows is handed to the operating system this often.
     pub flush_every: Nanos,
     /// Bytes of finished exchanges that may wait before dispatch stops.

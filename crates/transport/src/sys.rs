@@ -1,7 +1,7 @@
 //! The few system calls that have no safe wrapper in `nix`.
 #![expect(
     unsafe_code,
-    reason = "TCP_INFO, TCP_QUICKACK and sched_setscheduler have no safe wrapper in nix and only fill or read a plain value; tokio cannot prove that a descriptor outlives its registration"
+    reason = "TCP_INFO, TCP_QUICKACK, sched_setscheduler and setpriority have no safe wrapper in nix and only fill or read a plain value; tokio cannot prove that a descriptor outlives its registration"
 )]
 
 use nix::sys::timerfd::TimerFd;
@@ -63,6 +63,16 @@ pub fn set_idle_priority() -> io::Result<()> {
     let param = libc::sched_param { sched_priority: 0 };
     // SAFETY: pid 0 is the calling thread; `param` is read before the call returns.
     if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Puts the calling thread behind all others of ordinary priority, without letting it starve.
+pub fn set_lowest_niceness() -> io::Result<()> {
+    const NICEST: libc::c_int = 19;
+    // SAFETY: id 0 is the calling thread, and nothing but numbers is passed.
+    if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICEST) } != 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `aiperf profile`: a benchmark from the command line.
 
+use crate::api::{self, Api, BindError, Bound, Staying};
 use crate::dashboard::{self, Canvas, Dashboard};
 use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
@@ -7,7 +8,7 @@ use crate::progress::Bar;
 use crate::screen::Screen;
 use crate::signals::{OnScreen, Signals};
 use crate::terminal;
-use aiperf_campaign::{Campaign, CampaignError, Finished, Interest};
+use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, Subscription};
 use aiperf_config::{ConfigError, Context, resolve_profile, secrets_in_arguments};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{LogLevel, Plan, RuntimePlan, UiKind};
@@ -75,10 +76,18 @@ fn fresh_id() -> String {
 /// Runs a plan, of which these notes were told, and reports on it.
 fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
     let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
-    let profiled = profile(plan, notes, signals, redactor.clone());
+    let port = plan.runtime.api.as_ref().map(Bound::new);
+    if let Some(Err(error)) = &port
+        && plan.runtime.api.as_ref().is_some_and(|api| api.is_required)
+    {
+        let text = format!("{error}\n  try: another --api-port, or --api-host with an address of this machine");
+        exit::complain(&redactor, &text);
+        return Exit::Usage;
+    }
+    let profiled = profile(plan, notes, signals, redactor.clone(), port);
     signals.run_is_over();
-    let (finished, log) = match profiled {
-        Ok(finished) => finished,
+    let Profiled { finished, log, api } = match profiled {
+        Ok(profiled) => profiled,
         Err(error) => {
             exit::complain(&redactor, &error);
             return match signals.number() {
@@ -88,9 +97,31 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
             };
         }
     };
+    let exit = reported(&finished, &log, &dir, signals, &redactor);
+    if let Some(api) = api {
+        stay(api, signals, &redactor);
+    }
+    exit
+}
+
+/// Leaves the API to those who want the results, unless somebody wants the program gone.
+fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
+    let is_unwanted = || signals.number().is_some();
+    if is_unwanted() {
+        return api.end(is_unwanted);
+    }
+    if !api.stays().is_zero() {
+        let seconds = api.stays().as_secs_f64();
+        exit::say("note", redactor, &format!("the live API stays for {seconds} s; Ctrl-C ends it"));
+    }
+    api.stay(is_unwanted);
+}
+
+/// Shows what a run came to, and says how the command ends.
+fn reported(finished: &Finished, log: &Log, dir: &Path, signals: &Signals, redactor: &Redactor) -> Exit {
     let has_failed =
         finished.nothing_answered || finished.too_many_failed || log.failed || !finished.written.failures.is_empty();
-    let text = shown(&finished, log.path.as_deref());
+    let text = shown(finished, log.path.as_deref());
     // A signal that came when the run was complete has ended nothing: the code says what the files say.
     match signals.number().filter(|_| finished.was_stopped) {
         Some(number) => {
@@ -102,7 +133,7 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
             if let Err(error) = &shown {
                 let dir = dir.display();
                 let text = format!("cannot write the report to stdout: {error}\n  the files of the run are in {dir}");
-                exit::complain(&redactor, &text);
+                exit::complain(redactor, &text);
             }
             if has_failed || shown.is_err() { Exit::Failed } else { Exit::Success }
         }
@@ -115,19 +146,30 @@ struct Log {
     failed: bool,
 }
 
-/// A campaign of one run, with those who listen to it; and its log.
+/// A run that is over, its log, and the API that still tells of it.
+struct Profiled {
+    finished: Finished,
+    log: Log,
+    api: Option<Staying>,
+}
+
+/// A campaign of one run, with those who listen to it.
 fn profile(
     plan: Plan,
     notes: &[String],
     signals: &Signals,
     redactor: Arc<Redactor>,
-) -> Result<(Finished, Log), CampaignError> {
+    port: Option<Result<Bound, BindError>>,
+) -> Result<Profiled, CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     // Statistics of the dashboard are its own: the log has none.
     let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
     let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
     let logged = campaign.subscribe(Interest { metrics_every, ..Interest::default() });
+    // Before the screen, which is told of it like everybody else.
+    let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
     let screen = show(&plan.runtime, notes, lines.clone(), &mut campaign, signals);
+    let api = watched.and_then(|watched| answer(watched, &plan, &redactor, &campaign));
     let mut log = None;
     let finished = campaign.prepare(plan).and_then(|prepared| {
         // The log lies among the run's files: it is there once they are prepared for.
@@ -149,7 +191,42 @@ fn profile(
         }
         written.path = Some(path);
     }
-    Ok((finished?, written))
+    let api = api.map(|api| api.complete(finished.as_ref().ok()));
+    match finished {
+        Ok(finished) => Ok(Profiled { finished, log: written, api }),
+        Err(error) => {
+            api.into_iter().for_each(|api| api.end(|| true));
+            Err(error)
+        }
+    }
+}
+
+/// Has the API answer on the port that there is; says where it is found, or why not.
+fn answer(
+    port: Result<(Bound, Subscription), BindError>,
+    plan: &Plan,
+    redactor: &Arc<Redactor>,
+    campaign: &Campaign,
+) -> Option<Api> {
+    let warn = |text: String| campaign.say(LogLevel::Warning, &text);
+    let without = "the run goes on without it";
+    let (port, events) = port.map_err(|error| warn(format!("{error}; {without}"))).ok()?;
+    let (url, is_open) = (port.url(), port.is_open());
+    match port.start(plan, redactor.clone(), events) {
+        Ok(api) => {
+            campaign.say(LogLevel::Notice, &format!("Live API at {url}"));
+            if is_open {
+                warn("the live API answers all who reach this machine, without a password: they see the configuration and \
+                      can have all files of the run"
+                    .to_owned());
+            }
+            Some(api)
+        }
+        Err(error) => {
+            warn(format!("the live API cannot be started: {error}; {without}"));
+            None
+        }
+    }
 }
 
 /// Starts to show the run, as the plan wants it or as the terminal allows.

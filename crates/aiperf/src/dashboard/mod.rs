@@ -34,3 +34,4 @@ mod tests;
 
 pub(crate) use canvas::Canvas;
 pub(crate) use driver::{Dashboard, interest};
+pub(crate) use workers::{Health, Worker, Workers};

@@ -73,6 +73,7 @@ pub(crate) struct Environment {
     pub probes: Probes,
     pub gpus: GpuSampling,
     pub otlp: OtlpExports,
+    pub api: ApiServer,
     /// How long fetching a tokenizer may take.
     pub tokenizer_timeout: Option<Nanos>,
     /// The namespace of the pod that a run is in, as users' files may name it.
@@ -169,6 +170,32 @@ pub(crate) struct Probes {
 impl Default for Probes {
     fn default() -> Self {
         Self { interval: 1.0, min_samples: 5, timeout: 5.0, top_up_timeout: 3.0 }
+    }
+}
+
+/// The live API.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ApiServer {
+    pub host: Option<String>,
+    pub port: Option<u16>,
+    pub cors_origins: Vec<String>,
+    pub shutdown_delay: Nanos,
+    pub shutdown_timeout: Nanos,
+    pub stays: Nanos,
+    pub most_websockets: u32,
+}
+
+impl Default for ApiServer {
+    fn default() -> Self {
+        Self {
+            host: None,
+            port: None,
+            cors_origins: Vec::new(),
+            shutdown_delay: Nanos::from_millis(500),
+            shutdown_timeout: Nanos::from_millis(5000),
+            stays: Nanos::from_millis(5000),
+            most_websockets: 100,
+        }
     }
 }
 
@@ -435,6 +462,13 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
             out.gpus.grace = Nanos(crate::scalars::int(value).unwrap_or_default().unsigned_abs());
         }
         "AIPERF_GPU_REACHABILITY_TIMEOUT" => out.gpus.reachability_timeout = number.into(),
+        "AIPERF_API_SERVER_HOST" => out.api.host = Some(value.to_owned()),
+        "AIPERF_API_SERVER_PORT" => out.api.port = u16::try_from(number).ok(),
+        "AIPERF_API_SERVER_CORS_ORIGINS" => out.api.cors_origins = list(value),
+        "AIPERF_API_SERVER_SHUTDOWN_RESPONSE_DELAY_SECONDS" => out.api.shutdown_delay = Nanos::from_secs_f64(float()),
+        "AIPERF_API_SERVER_SHUTDOWN_TIMEOUT" => out.api.shutdown_timeout = Nanos::from_secs_f64(float()),
+        "AIPERF_API_SERVER_POST_COMPLETE_GRACE" => out.api.stays = Nanos::from_secs_f64(float()),
+        "AIPERF_API_SERVER_WEBSOCKET_MAX_CONNECTIONS" => out.api.most_websockets = number,
         "AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT" => out.scrapes.read_timeout = float(),
         "AIPERF_NETWORK_LATENCY_DEFAULT_PROBE_INTERVAL" => out.probes.interval = float(),
         "AIPERF_NETWORK_LATENCY_MIN_SAMPLES" => out.probes.min_samples = number,
@@ -512,7 +546,7 @@ mod tests {
             let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
             let written = (read.showing, read.flush_every, read.prepared_bytes, timeouts);
             let told = (read.thresholds, read.developer, read.live, read.media_fetching, read.many_records);
-            let watched = (read.scrapes, read.probes, read.gpus.clone(), read.otlp);
+            let watched = (read.scrapes, read.probes, read.gpus.clone(), read.otlp, read.api.clone());
             (read.http.clone(), switches, key, told, written, watched, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
@@ -595,6 +629,7 @@ mod tests {
                 && set.developer == usual.developer
                 && set.timing == usual.timing
                 && set.showing == usual.showing
+                && ApiServer { host: None, ..set.api } == usual.api
                 && set.flush_every.is_none_or(|time| time == RuntimePlan::FLUSH_EVERY)
                 && set.live.enabled == usual.live.enabled;
             assert!(same, "{} is not {} by default", variable.name, variable.default);

@@ -1,6 +1,6 @@
 //! Flags: UI, Service, Workers, ZMQ Communication.
 
-use super::flag::Status::{Acts, NoEffect, NotYet};
+use super::flag::Status::{Acts, NoEffect};
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use aiperf_plan::{LogLevel, Timestamps, UiKind};
@@ -61,14 +61,14 @@ flags! { SERVICE_FLAGS:
         name: "--api-port",
         kind: Kind::Int,
         to: To::Key("runtime.api_port"),
-        status: NotYet("there is no live API"),
+        status: Acts,
         summary: "Port of the live HTTP/WebSocket API; enables it",
     }
     API_HOST {
         name: "--api-host",
         kind: Kind::Text,
         to: To::Key("runtime.api_host"),
-        status: NotYet("there is no live API"),
+        status: Acts,
     }
     STATS_INTERVAL {
         name: "--stats-interval",

@@ -1,6 +1,7 @@
 //! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
 
 mod additions;
+mod api;
 mod dataset;
 mod endpoint;
 mod gpu_telemetry;
@@ -151,7 +152,8 @@ fn plan(
     let additions = additions::additions(tree, ctx, &dataset, &phases, notes, problems);
     let mut artifacts = artifacts(tree, ctx, notes);
     artifacts.user_files = user_files::user_files(tree, &artifacts.dir, &models, &endpoint, notes, problems);
-    let mut runtime = runtime(tree, ctx);
+    let api = api::plan(tree, notes, problems);
+    let mut runtime = RuntimePlan { api, ..runtime(tree, ctx) };
     let server_metrics = server_metrics::plan(tree, &endpoint, notes, problems);
     let network_latency = network_latency::plan(tree, &endpoint, notes, problems);
     let gpu_telemetry = gpu_telemetry::plan(tree, ctx, notes, problems);
@@ -285,6 +287,7 @@ fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
         log_level: tree.benchmark.logging.clone().unwrap_or_default().level(),
         bar_step_percent: showing.bar_step_percent,
         dashboard: showing.dashboard,
+        api: None,
         flush_every: tree.environment.flush_every.unwrap_or(RuntimePlan::FLUSH_EVERY),
         record_queue_budget: 256_000_000,
         prepared_bytes: tree.environment.prepared_bytes.unwrap_or(RuntimePlan::PREPARED_BYTES),

@@ -68,9 +68,9 @@ section! {
         service_run_type: String;
         /// How processes talk; no effect here
         communication: Communication;
-        /// Port of the live API
+        /// Port of the live HTTP/WebSocket API; a port in use ends the run before it begins
         api_port: i64 [between(1.0, true, 65535.0, true)];
-        /// Bind address of the live API; needs a port
+        /// Name or address that the live API listens on, 127.0.0.1 unless given; needs a port
         api_host: String;
         /// Seconds between live statistics: in the dashboard's table (5 unless given), elsewhere in the log; 0 logs none
         stats_interval: f64 [between(0.0, true, 1000.0, true)];

@@ -45,6 +45,7 @@ pub(crate) fn plan(url: &str) -> Plan {
             stats_interval: None,
             bar_step_percent: RuntimePlan::BAR_STEP_PERCENT,
             dashboard: DashboardPlan::default(),
+            api: None,
             flush_every: RuntimePlan::FLUSH_EVERY,
             record_queue_budget: 1 << 20,
         },

@@ -1,0 +1,144 @@
+//! What is known of the run before it begins.
+
+use super::live::Outcome;
+use super::prometheus::Labels;
+use super::views::{metric, without_nulls};
+use aiperf_campaign::{Finished, MetricResult};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{Arrival, PhasePlan, Plan, RateLevel};
+use aiperf_report::{RunInfo, RunResult};
+use aiperf_types::{PhaseKind, RequestError};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A plan, as those who watch the run may see it.
+pub(super) struct About {
+    pub(super) version: &'static str,
+    pub(super) benchmark_id: String,
+    pub(super) model: String,
+    pub(super) endpoint_type: &'static str,
+    pub(super) streaming: bool,
+    /// Of the first profiling phase.
+    pub(super) concurrency: Option<u32>,
+    pub(super) request_rate: Option<f64>,
+    /// Without secrets.
+    pub(super) config: Value,
+    pub(super) run_info: Value,
+    /// Where the files of the run are.
+    pub(super) directory: PathBuf,
+    pub(super) server_pages: Vec<String>,
+    pub(super) gpu_pages: Vec<String>,
+    pub(super) planned_phases: usize,
+}
+
+impl About {
+    pub(super) fn new(plan: &Plan, redactor: &Redactor, version: &'static str) -> Self {
+        let mut models = plan.models.clone();
+        models.sort();
+        let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
+        let run = &plan.run;
+        let command = redactor.hide_in_own(&run.cli_command).into_owned();
+        let info = RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(command));
+        let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints);
+        let exporters = plan.gpu_telemetry.iter().flat_map(|watched| watched.source.exporters());
+        Self {
+            version,
+            benchmark_id: run.benchmark_id.clone(),
+            model: redactor.hide_in_own(&models.join(",")).into_owned(),
+            endpoint_type: plan.endpoint.kind.name(),
+            streaming: plan.endpoint.streaming,
+            concurrency: first.and_then(|phase| phase.concurrency),
+            request_rate: first.and_then(rate),
+            config: config(plan, redactor),
+            run_info: run_info(&info),
+            directory: plan.artifacts.dir.clone(),
+            server_pages: pages.map(|page| page.url.shown()).collect(),
+            // Whoever nobody asked for is no source before it answers.
+            gpu_pages: exporters.filter(|exporter| !exporter.is_guess).map(|exporter| exporter.url.shown()).collect(),
+            planned_phases: plan.phases.len(),
+        }
+    }
+
+    /// What tells metrics of this run from those of others.
+    pub(super) fn labels(&self) -> Labels {
+        let label = |name: &str, value: Option<String>| Some((name.to_owned(), value?));
+        let labels = [
+            label("benchmark_id", Some(self.benchmark_id.clone())),
+            label("model", Some(self.model.clone())),
+            label("endpoint_type", Some(self.endpoint_type.to_owned())),
+            label("streaming", Some(self.streaming.to_string())),
+            label("concurrency", self.concurrency.map(|concurrency| concurrency.to_string())),
+            label("request_rate", self.request_rate.map(|rate| format!("{rate:?}"))),
+        ];
+        labels.into_iter().flatten().collect()
+    }
+}
+
+fn rate(phase: &PhasePlan) -> Option<f64> {
+    match &phase.arrival {
+        Arrival::Rate { rate, .. } => match &rate.level {
+            RateLevel::Fixed(rate) => Some(*rate),
+            RateLevel::Series(_) => None,
+        },
+        Arrival::UserCentric { rate, .. } => Some(*rate),
+        Arrival::Concurrency | Arrival::FixedSchedule { .. } => None,
+    }
+}
+
+fn config(plan: &Plan, redactor: &Redactor) -> Value {
+    let mut config = plan.input_config.clone();
+    redactor.settings(&mut config);
+    if let Some(endpoint) = config.get_mut("endpoint").and_then(Value::as_object_mut) {
+        endpoint.shift_remove("api_key");
+    }
+    without_nulls(config)
+}
+
+fn run_info(info: &RunInfo) -> Value {
+    without_nulls(json!({
+        "benchmark_id": info.benchmark_id,
+        "sweep_id": info.sweep_id,
+        "random_seed": info.random_seed,
+        "trial": info.trial,
+        "run_label": info.run_label,
+        "variation_label": info.variation_label,
+        "variation_index": info.variation_index,
+        "variation_values": info.variation_values,
+        "cli_command": info.cli_command,
+    }))
+}
+
+/// What a run came to; `None` is one that failed without any results.
+pub(super) fn outcome(finished: Option<&Finished>, expected: Option<u64>) -> Outcome {
+    let Some(finished) = finished else {
+        return Outcome { results: None, was_cancelled: false, failed_exporters: Vec::new() };
+    };
+    Outcome {
+        results: Some(results(&finished.result, expected)),
+        was_cancelled: finished.result.was_cancelled,
+        failed_exporters: finished.written.failures.iter().map(|failure| failure.exporter.to_owned()).collect(),
+    }
+}
+
+fn results(run: &RunResult, expected: Option<u64>) -> Value {
+    let metrics = |of: &[MetricResult]| -> Vec<Value> {
+        of.iter().map(|of| metric(&of.tag, &of.header, of.unit, &of.stats)).collect()
+    };
+    let error = |(error, count): &(RequestError, u64)| json!({ "error_details": error, "count": count });
+    without_nulls(json!({
+        "results": {
+            "records": metrics(&run.metrics.results),
+            "warmup_records": run.warmup.as_ref().map(|warmup| metrics(&warmup.results)),
+            "total_expected": expected,
+            "completed": run.metrics.records,
+            "start_ns": run.start,
+            "end_ns": run.end,
+            "was_cancelled": run.was_cancelled,
+            "is_complete": run.is_complete(),
+            "incomplete_reason": run.incomplete_reason,
+            "successful_request_count": run.metrics.records - run.metrics.failed,
+            "error_summary": run.errors.iter().map(error).collect::<Vec<_>>(),
+        },
+        "errors": [],
+    }))
+}

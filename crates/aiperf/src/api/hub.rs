@@ -1,0 +1,124 @@
+//! Where events come in and answers come from: what is known of the run, and the clients that are told of it.
+
+use super::about::About;
+use super::guard::Guard;
+use super::live::{Live, Outcome};
+use super::mailbox::Mailbox;
+use super::messages::{self, Push, Pusher};
+use aiperf_plan::redact::Redactor;
+use aiperf_types::{Nanos, RunEvent};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+/// Shared by the thread that hears events and the one that answers. Neither measures anything, so they may wait for each
+/// other.
+pub(super) struct Hub {
+    pub(super) about: About,
+    pub(super) guard: Guard,
+    pub(super) most_websockets: usize,
+    /// From the answer to a wish to stop until it stops.
+    shutdown_delay: Duration,
+    live: Mutex<Live>,
+    pusher: Mutex<Pusher>,
+    clients: Mutex<Vec<Arc<Mailbox>>>,
+    /// Says that somebody wants the API to stop.
+    wish: Mutex<Sender<()>>,
+    started: Instant,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Limits that the user may set.
+pub(super) struct Limits {
+    pub(super) most_websockets: usize,
+    pub(super) shutdown_delay: Duration,
+}
+
+impl Hub {
+    pub(super) fn new(about: About, guard: Guard, redactor: Arc<Redactor>, limits: &Limits, wish: Sender<()>) -> Self {
+        let live = Live::new(about.planned_phases, redactor);
+        Self {
+            about,
+            guard,
+            most_websockets: limits.most_websockets,
+            shutdown_delay: limits.shutdown_delay,
+            live: Mutex::new(live),
+            pusher: Mutex::default(),
+            clients: Mutex::default(),
+            wish: Mutex::new(wish),
+            started: Instant::now(),
+        }
+    }
+
+    /// Takes an event and tells the clients of it.
+    pub(super) fn take(&self, event: &RunEvent) {
+        let now = Nanos(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let mut live = locked(&self.live);
+        live.take(event, now);
+        if self.has_clients() {
+            let pushes = locked(&self.pusher).about(event, &live, &self.about);
+            drop(live);
+            self.push(&pushes);
+        }
+    }
+
+    /// The run is over, and its files are written.
+    pub(super) fn end(&self, outcome: Outcome) {
+        let mut live = locked(&self.live);
+        live.end(outcome.clone());
+        let pushes = locked(&self.pusher).at_the_end(&live, &outcome);
+        drop(live);
+        self.push(&pushes);
+    }
+
+    pub(super) fn heartbeat(&self) {
+        self.push(&[messages::heartbeat()]);
+    }
+
+    fn push(&self, pushes: &[Push]) {
+        for push in pushes {
+            let clients = locked(&self.clients);
+            let wanted: Vec<&Arc<Mailbox>> = clients.iter().filter(|client| client.wants(push.kind)).collect();
+            if !wanted.is_empty() {
+                let text: Utf8Bytes = push.body.to_string().into();
+                wanted.into_iter().for_each(|client| client.put(push, &text));
+            }
+        }
+    }
+
+    /// What is known at this moment.
+    pub(super) fn live(&self) -> MutexGuard<'_, Live> {
+        locked(&self.live)
+    }
+
+    fn has_clients(&self) -> bool {
+        !locked(&self.clients).is_empty()
+    }
+
+    /// A mailbox for one more client; `None` where there are as many as may be.
+    pub(super) fn join(&self) -> Option<Arc<Mailbox>> {
+        let mut clients = locked(&self.clients);
+        (clients.len() < self.most_websockets).then(|| {
+            let mailbox = Arc::new(Mailbox::default());
+            clients.push(mailbox.clone());
+            mailbox
+        })
+    }
+
+    pub(super) fn leave(&self, mailbox: &Arc<Mailbox>) {
+        locked(&self.clients).retain(|client| !Arc::ptr_eq(client, mailbox));
+    }
+
+    /// Somebody wants the API to stop: it does when the answer has had time to arrive.
+    pub(super) fn wish_to_stop(&self) {
+        let (wish, delay) = (locked(&self.wish).clone(), self.shutdown_delay);
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = wish.send(());
+        });
+    }
+}

@@ -1,0 +1,142 @@
+//! What waits to be pushed to one WebSocket client: messages one after the other, of snapshots the latest.
+
+use super::messages::Push;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+/// Subscribes to everything.
+pub(super) const EVERYTHING: &str = "*";
+/// Bytes that may wait for a client that does not read. Snapshots replace each other, and a run has few phases: more
+/// than this is a client that went away without saying so.
+const MOST_WAITING: usize = 4 << 20;
+
+/// A client's messages, filled by the thread that hears events and emptied by its connection.
+#[derive(Default)]
+pub(super) struct Mailbox {
+    waiting: Mutex<Waiting>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    topics: BTreeSet<String>,
+    queue: VecDeque<Entry>,
+    bytes: usize,
+    is_overrun: bool,
+}
+
+struct Entry {
+    /// A snapshot, of which only the latest counts: what it is of.
+    of: Option<(&'static str, u32)>,
+    text: Utf8Bytes,
+}
+
+impl Mailbox {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn subscribe(&self, topics: impl IntoIterator<Item = String>) {
+        self.waiting().topics.extend(topics);
+    }
+
+    pub(super) fn unsubscribe<'a>(&self, topics: impl IntoIterator<Item = &'a str>) {
+        let mut waiting = self.waiting();
+        for topic in topics {
+            waiting.topics.remove(topic);
+        }
+    }
+
+    /// Whether its client wants to hear this.
+    pub(super) fn wants(&self, kind: &str) -> bool {
+        let topics = &self.waiting().topics;
+        topics.contains(kind) || topics.contains(EVERYTHING)
+    }
+
+    /// Puts a message in, in the place of an older snapshot where one waits.
+    pub(super) fn put(&self, push: &Push, text: &Utf8Bytes) {
+        let mut waiting = self.waiting();
+        let of = push.snapshot_of.map(|number| (push.kind, number));
+        let older = of.and_then(|of| waiting.queue.iter_mut().find(|entry| entry.of == Some(of)));
+        let freed = match older {
+            Some(entry) => std::mem::replace(&mut entry.text, text.clone()).len(),
+            None => {
+                waiting.queue.push_back(Entry { of, text: text.clone() });
+                0
+            }
+        };
+        waiting.bytes = waiting.bytes + text.len() - freed;
+        if waiting.bytes > MOST_WAITING {
+            waiting.is_overrun = true;
+            waiting.queue.clear();
+            waiting.bytes = 0;
+        }
+        self.wake.notify_one();
+    }
+
+    /// All that waits; `None` where so much did that the client is given up.
+    pub(super) fn take(&self) -> Option<VecDeque<Utf8Bytes>> {
+        let mut waiting = self.waiting();
+        waiting.bytes = 0;
+        let queue = std::mem::take(&mut waiting.queue);
+        (!waiting.is_overrun).then(|| queue.into_iter().map(|entry| entry.text).collect())
+    }
+
+    /// Waits until there is something to take.
+    pub(super) async fn filled(&self) {
+        self.wake.notified().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn push(kind: &'static str, snapshot_of: Option<u32>) -> Push {
+        Push { kind, snapshot_of, body: json!({}) }
+    }
+
+    fn taken(mailbox: &Mailbox) -> Vec<String> {
+        mailbox.take().unwrap().iter().map(|text| text.as_str().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_slow_client_loses_old_snapshots_and_no_message() {
+        let mailbox = Mailbox::default();
+        for number in 0..3 {
+            mailbox.put(&push("progress", Some(0)), &format!("progress 0 {number}").into());
+            mailbox.put(&push("progress", Some(1)), &format!("progress 1 {number}").into());
+            mailbox.put(&push("phase", None), &format!("phase {number}").into());
+        }
+        assert_eq!(taken(&mailbox), ["progress 0 2", "progress 1 2", "phase 0", "phase 1", "phase 2"]);
+        assert!(taken(&mailbox).is_empty());
+    }
+
+    #[test]
+    fn a_client_that_never_reads_is_given_up() {
+        let mailbox = Mailbox::default();
+        let text: Utf8Bytes = "x".repeat(MOST_WAITING / 4).into();
+        for _ in 0..4 {
+            mailbox.put(&push("phase", None), &text);
+        }
+        for _ in 0..100 {
+            mailbox.put(&push("progress", Some(0)), &"".into());
+        }
+        assert!(mailbox.waiting().queue.len() == 5, "as much as may wait");
+        mailbox.put(&push("phase", None), &text);
+        assert_eq!(mailbox.take(), None);
+    }
+
+    #[test]
+    fn nothing_is_wanted_before_it_is_subscribed_to() {
+        let mailbox = Mailbox::default();
+        assert!(!mailbox.wants("heartbeat"));
+        mailbox.subscribe(["heartbeat".to_owned(), EVERYTHING.to_owned()]);
+        assert!(mailbox.wants("heartbeat") && mailbox.wants("worker_health"));
+        mailbox.unsubscribe([EVERYTHING]);
+        assert!(mailbox.wants("heartbeat") && !mailbox.wants("worker_health"));
+    }
+}

@@ -1,0 +1,203 @@
+//! The live API: a run over HTTP and WebSocket while it is on, and its results when it is over.
+//!
+//! It hears the same events as the screen, and never gives anything to those who measure: a thread hears events, another
+//! answers, both at low priority.
+//!
+//! # Layout
+//! - [`about`]: what is known before the run begins; [`live`]: what is known at this moment, a function of events
+//! - [`views`]: both as JSON; [`prometheus`]: metrics as Prometheus reads them; [`messages`]: what clients are told
+//! - [`guard`]: whose requests are answered; [`files`]: which files can be had
+//! - [`hub`]: where events come in and answers come from; [`mailbox`]: what waits for one client
+//! - [`routes`]: one file a group of routes, and the table of them; [`openapi`], `docs`: the table for tools and people;
+//!   [`page`]: pages for browsers
+//! - [`answer`], [`encoding`], [`patient`]: answers, compressed, to those who read them
+//! - [`server`], [`socket`]: connections, and those that go on as WebSockets
+
+mod about;
+mod answer;
+#[cfg(test)]
+mod docs;
+mod encoding;
+mod files;
+mod guard;
+mod hub;
+mod live;
+mod mailbox;
+mod messages;
+mod openapi;
+mod page;
+mod patient;
+mod prometheus;
+mod routes;
+mod server;
+mod socket;
+mod views;
+
+use about::About;
+use aiperf_campaign::{Finished, Interest, Subscription, set_lowest_niceness};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{ApiPlan, Plan};
+use aiperf_types::{Nanos, PhaseKind};
+use guard::Guard;
+use hub::{Hub, Limits};
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How often metrics are made for whoever watches: as often as Prometheus scrapes at most.
+const METRICS_EVERY: Nanos = Nanos::from_millis(1000);
+/// How soon a signal ends the wait for clients.
+const LOOK: Duration = Duration::from_millis(20);
+/// What clients have to hear the last messages of a run that somebody ended.
+const HURRY: Duration = Duration::from_millis(250);
+
+/// What the API wants to hear of.
+pub(crate) fn interest() -> Interest {
+    Interest { progress: true, metrics_every: Some(METRICS_EVERY), ..Interest::default() }
+}
+
+/// A port that could not be had.
+#[derive(Debug)]
+pub(crate) struct BindError {
+    authority: String,
+    source: io::Error,
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "API server cannot bind {}: {}", self.authority, self.source)
+    }
+}
+
+/// A port that nobody answers on yet.
+pub(crate) struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+    plan: ApiPlan,
+}
+
+impl Bound {
+    /// Takes the port.
+    pub(crate) fn new(plan: &ApiPlan) -> Result<Self, BindError> {
+        let bind = || {
+            let listener = TcpListener::bind((plan.host.as_str(), plan.port))?;
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            Ok(Self { listener, address, plan: plan.clone() })
+        };
+        bind().map_err(|source| BindError { authority: plan.authority(), source })
+    }
+
+    /// Where people find it.
+    pub(crate) fn url(&self) -> String {
+        match self.address.ip().is_unspecified() {
+            true => format!("http://localhost:{}", self.address.port()),
+            false => format!("http://{}", self.plan.authority()),
+        }
+    }
+
+    /// Whether others than this machine reach it.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.address.ip().is_loopback()
+    }
+
+    /// Begins to answer, about a plan and its events.
+    pub(crate) fn start(self, plan: &Plan, redactor: Arc<Redactor>, events: Subscription) -> io::Result<Api> {
+        let Self { listener, address, plan: api } = self;
+        let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let guard = Guard::new(&api.host, machine.trim(), address, &api.cors_origins);
+        let about = About::new(plan, &redactor, env!("CARGO_PKG_VERSION"));
+        let limits =
+            Limits { most_websockets: api.most_websockets as usize, shutdown_delay: duration(api.shutdown_delay) };
+        let (wish, wished) = mpsc::channel();
+        let hub = Arc::new(Hub::new(about, guard, redactor, &limits, wish));
+        let (stop, stopped) = watch::channel(false);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (answering, patience) = (hub.clone(), duration(api.shutdown_timeout));
+        let server = std::thread::Builder::new().name("aiperf-api".into()).spawn(move || {
+            let _ = set_lowest_niceness();
+            runtime.block_on(server::serve(listener, answering, stopped, patience));
+        })?;
+        let hearing = hub.clone();
+        let listener = std::thread::Builder::new().name("aiperf-api-hear".into()).spawn(move || {
+            let _ = set_lowest_niceness();
+            events.for_each(|event| hearing.take(&event));
+        })?;
+        let expected = expected_requests(plan);
+        Ok(Api { hub, stop, server, listener, wished, stays: duration(api.stays), expected })
+    }
+}
+
+fn duration(of: Nanos) -> Duration {
+    Duration::from_nanos(of.0)
+}
+
+/// Requests of all profiling phases, where they are a number.
+fn expected_requests(plan: &Plan) -> Option<u64> {
+    let profiling = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Profiling);
+    profiling.map(|phase| phase.requests()).sum()
+}
+
+/// An API that answers.
+pub(crate) struct Api {
+    hub: Arc<Hub>,
+    stop: watch::Sender<bool>,
+    server: JoinHandle<()>,
+    listener: JoinHandle<()>,
+    wished: Receiver<()>,
+    stays: Duration,
+    expected: Option<u64>,
+}
+
+impl Api {
+    /// The run is over and its files are written, unless it failed. Whoever emits events is gone by now.
+    pub(crate) fn complete(self, finished: Option<&Finished>) -> Staying {
+        // All that was told is known before the end is.
+        let _ = self.listener.join();
+        self.hub.end(about::outcome(finished, self.expected));
+        Staying { stop: self.stop, server: self.server, wished: self.wished, stays: self.stays }
+    }
+}
+
+/// An API whose run is over.
+pub(crate) struct Staying {
+    stop: watch::Sender<bool>,
+    server: JoinHandle<()>,
+    wished: Receiver<()>,
+    stays: Duration,
+}
+
+impl Staying {
+    /// How long it stays for those who want the results.
+    pub(crate) fn stays(&self) -> Duration {
+        self.stays
+    }
+
+    /// Stays until its time is over, a client wants it to end or `is_unwanted` says so; then ends.
+    pub(crate) fn stay(self, is_unwanted: impl Fn() -> bool) {
+        let until = Instant::now() + self.stays;
+        while !is_unwanted() && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.wished.recv_timeout(LOOK.min(left)) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.end(is_unwanted);
+    }
+
+    /// Ends with what is under way, of which little is waited for where somebody is in a hurry.
+    pub(crate) fn end(self, is_in_a_hurry: impl Fn() -> bool) {
+        let began = Instant::now();
+        let _ = self.stop.send(true);
+        let is_enough = || is_in_a_hurry() && began.elapsed() >= HURRY;
+        while !self.server.is_finished() && !is_enough() {
+            std::thread::sleep(LOOK);
+        }
+    }
+}

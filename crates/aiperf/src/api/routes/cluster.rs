@@ -1,0 +1,35 @@
+//! Routes by which machines of a cluster talk to each other: here everything is one process.
+
+use super::super::answer::{Answer, JSON};
+use super::Handler::{Act, Read};
+use super::Method::{Get, Post};
+use super::{Asked, Group, Method, Route, Told};
+use hyper::StatusCode;
+
+pub(super) const GROUP: Group = Group {
+    title: "Clusters",
+    routes: &[
+        of_clusters(Post, "/api/results/upload/{name}"),
+        of_clusters(Get, "/api/dataset/data"),
+        of_clusters(Get, "/api/dataset/index"),
+        of_clusters(Get, "/api/dataset/state"),
+        of_clusters(Get, "/api/tokenizer/{name}/bundle"),
+        of_clusters(Get, "/api/debug/pod-states"),
+        of_clusters(Get, "/api/debug/worker-startup-states"),
+    ],
+};
+
+const fn of_clusters(method: Method, path: &'static str) -> Route {
+    let handler = match method {
+        Get => Read(refused),
+        Post => Act(refused),
+    };
+    let answers = &[Told(404, JSON, "says so")];
+    Route { method, path, about: "Belongs to deployments in clusters.", answers, handler }
+}
+
+fn refused(_: &Asked<'_>) -> Answer {
+    let words =
+        "this route belongs to deployments in clusters: this run is one process, whose workers share its memory";
+    Answer::refusal(StatusCode::NOT_FOUND, words)
+}

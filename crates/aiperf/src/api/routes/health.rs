@@ -1,0 +1,37 @@
+//! Whether the process lives, for those who look after it.
+
+use super::super::answer::{Answer, TEXT};
+use super::Handler::Read;
+use super::Method::Get;
+use super::{Group, Route, Told};
+use hyper::StatusCode;
+
+pub(super) const GROUP: Group = Group {
+    title: "Health",
+    routes: &[
+        Route {
+            method: Get,
+            path: "/healthz",
+            about: "Whether the run is alive.",
+            answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`unhealthy`: the run failed and left no results")],
+            handler: Read(|asked| {
+                let live = asked.hub.live();
+                told(live.outcome.as_ref().is_none_or(|outcome| outcome.results.is_some()), "unhealthy")
+            }),
+        },
+        Route {
+            method: Get,
+            path: "/readyz",
+            about: "Whether everything is prepared and the run has started.",
+            answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`not ready`")],
+            handler: Read(|asked| told(asked.hub.live().has_started(), "not ready")),
+        },
+    ],
+};
+
+fn told(well: bool, otherwise: &'static str) -> Answer {
+    match well {
+        true => Answer::new(StatusCode::OK, TEXT, "ok"),
+        false => Answer::new(StatusCode::SERVICE_UNAVAILABLE, TEXT, otherwise),
+    }
+}

@@ -1,0 +1,62 @@
+//! Metrics of the run so far, and those of the servers.
+
+use super::super::answer::{Answer, JSON, PROMETHEUS};
+use super::super::prometheus::{self, Shown};
+use super::super::views;
+use super::Handler::Read;
+use super::Method::Get;
+use super::{Group, Route, Told};
+use hyper::StatusCode;
+use serde_json::json;
+
+pub(super) const GROUP: Group = Group {
+    title: "Metrics",
+    routes: &[
+        Route {
+            method: Get,
+            path: "/metrics",
+            about: "The metrics of the profiling phases so far, a second old at most, for Prometheus to scrape.",
+            answers: &[Told(200, PROMETHEUS, "`aiperf_info`, then of each metric a summary and gauges")],
+            handler: Read(|asked| {
+                let (live, about) = (asked.hub.live(), &asked.hub.about);
+                let metrics = live.metrics.iter().flat_map(|snapshot| &snapshot.metrics);
+                let shown = metrics.map(|metric| Shown {
+                    tag: &metric.tag,
+                    header: &metric.header,
+                    unit: metric.unit,
+                    stats: metric.stats,
+                    current: None,
+                });
+                let page = prometheus::text(shown, Some(&about.labels()), about.version);
+                Answer::new(StatusCode::OK, PROMETHEUS, page)
+            }),
+        },
+        Route {
+            method: Get,
+            path: "/api/metrics",
+            about: "The same as JSON, with what they are of.",
+            answers: &[Told(
+                200,
+                JSON,
+                "`aiperf_version`, `benchmark_id`, `model`, `endpoint_type`, `streaming`, `concurrency`, `request_rate`, \
+                 `metrics`: by tag `header`, `unit` and statistics; `telemetry_metrics`: what GPUs reported, where they did",
+            )],
+            handler: Read(|asked| Answer::json(&views::metrics_by_tag(&asked.hub.live(), &asked.hub.about))),
+        },
+        Route {
+            method: Get,
+            path: "/api/server-metrics",
+            about: "What the servers' own metrics say of the profiling phases so far.",
+            answers: &[Told(
+                200,
+                JSON,
+                "`snapshot`: values by the names of the live display. `endpoint_summaries` is empty: statistics of each \
+                 endpoint are made when the run is over (`server_metrics_export.json`)",
+            )],
+            handler: Read(|asked| {
+                let none = || json!({ "endpoint_summaries": {}, "message": "No server metrics available yet" });
+                Answer::json(&views::server_metrics(&asked.hub.live()).unwrap_or_else(none))
+            }),
+        },
+    ],
+};

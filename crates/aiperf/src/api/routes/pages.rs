@@ -1,0 +1,66 @@
+//! Pages for people, and the description of the API.
+
+use super::super::answer::{Answer, HTML, JSON};
+use super::super::{openapi, page};
+use super::Handler::Read;
+use super::Method::Get;
+use super::{Asked, Group, Route, Told};
+use hyper::StatusCode;
+use hyper::header;
+
+pub(super) const GROUP: Group = Group {
+    title: "Pages",
+    routes: &[
+        Route {
+            method: Get,
+            path: "/",
+            about: "The run live, in a browser. One page that needs nothing else.",
+            answers: &[Told(200, HTML, "the page")],
+            handler: Read(dashboard),
+        },
+        Route {
+            method: Get,
+            path: "/dashboard",
+            about: "The same.",
+            answers: &[Told(200, HTML, "the page")],
+            handler: Read(dashboard),
+        },
+        Route {
+            method: Get,
+            path: "/dashboard-v2",
+            about: "Leads to `/dashboard`.",
+            answers: &[Told(307, "", "`Location: /dashboard`")],
+            handler: Read(moved),
+        },
+        Route {
+            method: Get,
+            path: "/dashboard-v2/",
+            about: "The same.",
+            answers: &[Told(307, "", "`Location: /dashboard`")],
+            handler: Read(moved),
+        },
+        Route {
+            method: Get,
+            path: "/docs",
+            about: "These routes, in a browser.",
+            answers: &[Told(200, HTML, "the page")],
+            handler: Read(|_| page::docs()),
+        },
+        Route {
+            method: Get,
+            path: "/openapi.json",
+            about: "These routes, for tools.",
+            answers: &[Told(200, JSON, "OpenAPI 3.1")],
+            handler: Read(|asked| Answer::json(&openapi::document(asked.hub.about.version))),
+        },
+    ],
+};
+
+fn dashboard(_: &Asked<'_>) -> Answer {
+    page::dashboard()
+}
+
+fn moved(_: &Asked<'_>) -> Answer {
+    let words = "the page of the run is at /dashboard";
+    Answer::refusal(StatusCode::TEMPORARY_REDIRECT, words).with(header::LOCATION, "/dashboard")
+}

@@ -1,0 +1,95 @@
+//! What the run came to, and its files.
+
+use super::super::answer::{Answer, JSON};
+use super::super::files::{self, Unavailable};
+use super::super::live::SystemState;
+use super::super::views;
+use super::Handler::Read;
+use super::Method::Get;
+use super::{Asked, Group, Route, Told};
+use hyper::StatusCode;
+use hyper::header::{self, HeaderName};
+use serde_json::{Value, json};
+
+pub(super) const GROUP: Group = Group {
+    title: "Results",
+    routes: &[
+        Route {
+            method: Get,
+            path: "/api/results",
+            about: "The final results, once all files of the run are written.",
+            answers: &[Told(
+                200,
+                JSON,
+                "`status`: `running`, `complete`, `cancelled`, or `incomplete` where a run failed without results; \
+                 `results`: null before",
+            )],
+            handler: Read(|asked| Answer::json(&views::results(&asked.hub.live()))),
+        },
+        Route {
+            method: Get,
+            path: "/api/results/list",
+            about: "The files of a run that is over.",
+            answers: &[Told(
+                200,
+                JSON,
+                "`files`: `name` and `size` of each, also in folders; `ready`, `processing`, `partial`, \
+                 `failed_exporters`",
+            )],
+            handler: Read(list),
+        },
+        Route {
+            method: Get,
+            path: "/api/results/files/{path}",
+            about: "One of these files. Links lead nowhere.",
+            answers: &[
+                Told(200, "application/octet-stream", "the file, as an attachment, with the type that its name says"),
+                Told(400, JSON, "the path names no file below the artifact directory"),
+                Told(404, JSON, "there is no such file, or the run is still on"),
+            ],
+            handler: Read(file),
+        },
+    ],
+};
+
+fn list(asked: &Asked<'_>) -> Answer {
+    let (ready, is_processing, failed) = {
+        let live = asked.hub.live();
+        let done = live.outcome.as_ref().filter(|outcome| outcome.results.is_some());
+        let failed = done.map(|outcome| outcome.failed_exporters.clone()).unwrap_or_default();
+        (done.is_some(), live.state == SystemState::Processing, failed)
+    };
+    let listed = if ready { files::list(&asked.hub.about.directory) } else { Vec::new() };
+    let listed: Vec<Value> = listed.iter().map(|file| json!({ "name": file.name, "size": file.size })).collect();
+    Answer::json(&json!({
+        "files": listed,
+        "ready": ready,
+        "processing": is_processing,
+        "partial": !failed.is_empty(),
+        "failed_exporters": failed,
+    }))
+}
+
+fn file(asked: &Asked<'_>) -> Answer {
+    let missing = || {
+        let words = format!("Result file not found: {}", asked.rest.escape_debug());
+        Answer::refusal(StatusCode::NOT_FOUND, words)
+    };
+    let is_ready = asked.hub.live().outcome.as_ref().is_some_and(|outcome| outcome.results.is_some());
+    match files::open_below(&asked.hub.about.directory, asked.rest) {
+        Err(Unavailable::Escapes) => {
+            let words = format!("no path of a result file: {}", asked.rest.escape_debug());
+            Answer::refusal(StatusCode::BAD_REQUEST, words)
+        }
+        Err(Unavailable::Missing) => missing(),
+        Ok(_) if !is_ready => missing(),
+        Ok((file, size)) => {
+            let name = asked.rest.rsplit('/').next().unwrap_or_default();
+            let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+            let saved: String = name.chars().map(plain).collect();
+            Answer::file(files::content_type(name), file, size)
+                .with(header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{saved}\""))
+                .with(HeaderName::from_static("x-filename"), &saved)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What is run, and how far it is.
+
+use super::super::answer::{Answer, JSON};
+use super::super::views;
+use super::Handler::{Act, Read};
+use super::Method::{Get, Post};
+use super::{Group, Route, Told};
+use hyper::StatusCode;
+use serde_json::json;
+
+pub(super) const GROUP: Group = Group {
+    title: "Run",
+    routes: &[
+        Route {
+            method: Get,
+            path: "/api/config",
+            about: "The resolved configuration, without secrets.",
+            answers: &[Told(
+                200,
+                JSON,
+                "as `input_config` of the summary; what is not set is left out, and so is `api_key`",
+            )],
+            handler: Read(|asked| Answer::json(&asked.hub.about.config)),
+        },
+        Route {
+            method: Get,
+            path: "/api/run",
+            about: "Which run this is.",
+            answers: &[Told(
+                200,
+                JSON,
+                "as `run_info` of the summary: `benchmark_id`, `random_seed`, `trial`, `run_label`, `variation_label`, \
+                 `variation_index`, `variation_values`, `cli_command`",
+            )],
+            handler: Read(|asked| Answer::json(&asked.hub.about.run_info)),
+        },
+        Route {
+            method: Get,
+            path: "/api/progress",
+            about: "How far each phase is.",
+            answers: &[Told(
+                200,
+                JSON,
+                "`phases`: by name, requests and records with their rates and the time left; `workers`: how many; \
+                 `results_exported`; `system_state`: `configuring`, `ready`, `profiling`, `processing`, `stopping`; \
+                 `messages`: the latest warnings and errors",
+            )],
+            handler: Read(|asked| Answer::json(&views::progress(&asked.hub.live()))),
+        },
+        Route {
+            method: Get,
+            path: "/api/workers",
+            about: "What each worker did so far.",
+            answers: &[Told(
+                200,
+                JSON,
+                "`workers`: by name `status`, `task_stats`, requests in flight, bytes; `worker_groups`: all of them, as \
+                 the group `local`",
+            )],
+            handler: Read(|asked| Answer::json(&views::workers(&asked.hub.live()))),
+        },
+        Route {
+            method: Post,
+            path: "/api/shutdown",
+            about: "Ends the API of a run that is over, which ends the process.",
+            answers: &[
+                Told(200, JSON, "`{\"status\":\"shutting_down\"}`, and it ends half a second later"),
+                Told(403, JSON, "a page of another origin asked"),
+                Told(409, JSON, "the run is still on"),
+            ],
+            handler: Act(|asked| {
+                if asked.hub.live().outcome.is_none() {
+                    let words = "Benchmark is still running. Cannot shut down API service.";
+                    return Answer::refusal(StatusCode::CONFLICT, words);
+                }
+                asked.hub.wish_to_stop();
+                Answer::json(&json!({ "status": "shutting_down" }))
+            }),
+        },
+    ],
+};

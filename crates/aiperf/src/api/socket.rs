@@ -1,0 +1,266 @@
+//! WebSocket clients: the handshake, what they may say, and the connection of each.
+
+use super::answer::Answer;
+use super::hub::Hub;
+use super::mailbox::{EVERYTHING, Mailbox};
+use super::messages::KINDS;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::{SinkExt, StreamExt};
+use hyper::header::{self, HeaderMap};
+use hyper::upgrade::OnUpgrade;
+use hyper::{Method, StatusCode};
+use hyper_util::rt::TokioIo;
+use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{self, Message};
+
+/// Bytes of the longest message that a client may send.
+pub(super) const LONGEST_MESSAGE: usize = 64 << 10;
+/// Between two heartbeats.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
+/// A client that says nothing is asked whether it is there.
+const PING_EVERY: Duration = Duration::from_secs(20);
+/// A client that does not answer these is gone.
+const UNANSWERED_PINGS: u32 = 3;
+/// How long a client may take to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// What the protocol adds to a key, to show that it was understood (RFC 6455, 4.2.2).
+const PROTOCOL_ID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Answers a handshake; what is wrong with it, where it is none.
+pub(super) fn handshake(method: &Method, fields: &HeaderMap) -> Result<Answer, Answer> {
+    let lists = |name: header::HeaderName, wanted: &str| {
+        let texts = fields.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+        texts.flat_map(|text| text.split(',')).any(|item| item.trim().eq_ignore_ascii_case(wanted))
+    };
+    if method != Method::GET || !lists(header::UPGRADE, "websocket") || !lists(header::CONNECTION, "upgrade") {
+        let refusal = Answer::refusal(StatusCode::UPGRADE_REQUIRED, "this is a WebSocket: connect by ws://");
+        return Err(refusal.with(header::UPGRADE, "websocket").with(header::CONNECTION, "upgrade"));
+    }
+    if !lists(header::SEC_WEBSOCKET_VERSION, "13") {
+        let refusal = Answer::refusal(StatusCode::UPGRADE_REQUIRED, "this WebSocket speaks version 13");
+        return Err(refusal.with(header::SEC_WEBSOCKET_VERSION, "13"));
+    }
+    let key = fields.get(header::SEC_WEBSOCKET_KEY).and_then(|key| key.to_str().ok()).map(str::trim);
+    let is_key = |key: &&str| STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16);
+    let Some(key) = key.filter(is_key) else {
+        return Err(Answer::refusal(StatusCode::BAD_REQUEST, "Sec-WebSocket-Key is 16 bytes in base64"));
+    };
+    let answer = Answer::new(StatusCode::SWITCHING_PROTOCOLS, super::answer::TEXT, "");
+    Ok(answer
+        .with(header::UPGRADE, "websocket")
+        .with(header::CONNECTION, "upgrade")
+        .with(header::SEC_WEBSOCKET_ACCEPT, &accepted(key)))
+}
+
+fn accepted(key: &str) -> String {
+    STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{key}{PROTOCOL_ID}").as_bytes()))
+}
+
+/// What a client is answered, if anything.
+fn reply(said: &str, mailbox: &Mailbox) -> Option<Value> {
+    let error = |message: String| Some(json!({ "type": "error", "message": message }));
+    let value = match serde_json::from_str::<Value>(said) {
+        Ok(value) => value,
+        Err(wrong) => return error(format!("Invalid JSON: {wrong}")),
+    };
+    let Value::Object(members) = &value else { return error("Payload must be a JSON object".into()) };
+    let kind = members.get("type").and_then(Value::as_str)?;
+    if kind == "ping" {
+        return Some(json!({ "type": "pong" }));
+    }
+    let does = match kind {
+        "subscribe" => "subscribed",
+        "unsubscribe" => "unsubscribed",
+        _ => return None,
+    };
+    let given = match members.get("message_types") {
+        None => &[],
+        Some(Value::Array(items)) => items.as_slice(),
+        Some(_) => return error("message_types must be a list of strings".into()),
+    };
+    let Some(topics) = given.iter().map(Value::as_str).collect::<Option<Vec<&str>>>() else {
+        return error("message_types must be a list of strings".into());
+    };
+    if does == "subscribed" {
+        // What nobody ever says need not be kept.
+        let known = |topic: &&&str| **topic == EVERYTHING || KINDS.iter().any(|kind| kind.name == **topic);
+        mailbox.subscribe(topics.iter().filter(known).map(|topic| (*topic).to_owned()));
+    } else {
+        mailbox.unsubscribe(topics.iter().copied());
+    }
+    Some(json!({ "type": does, "message_types": topics }))
+}
+
+/// Waits until the API ends.
+pub(super) async fn ended(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Closes, and gives the client a moment to say goodbye too: what it had said unread would undo what was said to it.
+async fn farewell(socket: &mut Socket, code: CloseCode, reason: &'static str) -> Result<(), tungstenite::Error> {
+    socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
+    drain(socket).await;
+    Ok(())
+}
+
+/// Reads until the other end is gone, which also sends what is still to be sent.
+async fn drain(socket: &mut Socket) {
+    let all = async { while socket.next().await.is_some_and(|said| said.is_ok()) {} };
+    let _ = tokio::time::timeout(FAREWELL, all).await;
+}
+
+/// Talks to a client until one of the two has enough, or `stop` says that the API ends.
+pub(super) async fn serve(upgrade: OnUpgrade, hub: Arc<Hub>, stop: watch::Receiver<bool>) {
+    let Ok(upgraded) = upgrade.await else { return };
+    let config = WebSocketConfig::default()
+        .read_buffer_size(4 << 10)
+        .write_buffer_size(0)
+        .max_message_size(Some(LONGEST_MESSAGE))
+        .max_frame_size(Some(LONGEST_MESSAGE));
+    let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(config)).await;
+    let Some(mailbox) = hub.join() else {
+        let _ = farewell(&mut socket, CloseCode::Again, "Max connections reached").await;
+        return;
+    };
+    let _ = talk(&mut socket, &mailbox, stop).await;
+    hub.leave(&mailbox);
+}
+
+type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
+
+async fn talk(
+    socket: &mut Socket,
+    mailbox: &Mailbox,
+    mut stop: watch::Receiver<bool>,
+) -> Result<(), tungstenite::Error> {
+    let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut unanswered = 0;
+    loop {
+        tokio::select! {
+            // What was pushed before the end is sent before it.
+            biased;
+            () = mailbox.filled() => {
+                if send_waiting(socket, mailbox).await?.is_none() {
+                    return farewell(socket, CloseCode::Policy, "too slow").await;
+                }
+            }
+            () = ended(&mut stop) => {
+                send_waiting(socket, mailbox).await?;
+                return farewell(socket, CloseCode::Away, "the run is over").await;
+            }
+            said = socket.next() => {
+                unanswered = 0;
+                let Some(said) = said.transpose()? else { return Ok(()) };
+                let answer = match said {
+                    Message::Text(text) => reply(&text, mailbox),
+                    Message::Binary(_) => Some(json!({ "type": "error", "message": "Messages are text" })),
+                    Message::Close(_) => {
+                        drain(socket).await;
+                        return Ok(());
+                    }
+                    Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
+                };
+                if let Some(answer) = answer {
+                    socket.send(Message::text(answer.to_string())).await?;
+                }
+            }
+            _ = pings.tick() => {
+                unanswered += 1;
+                if unanswered > UNANSWERED_PINGS {
+                    return Ok(());
+                }
+                socket.send(Message::Ping(Default::default())).await?;
+            }
+        }
+    }
+}
+
+/// Sends what waits; `None` where it became too much.
+async fn send_waiting(socket: &mut Socket, mailbox: &Mailbox) -> Result<Option<()>, tungstenite::Error> {
+    let Some(waiting) = mailbox.take() else { return Ok(None) };
+    for text in waiting {
+        socket.feed(Message::Text(text)).await?;
+    }
+    socket.flush().await?;
+    Ok(Some(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::{HeaderName, HeaderValue};
+    use proptest::prelude::*;
+
+    const GOOD: [(&str, &str); 4] = [
+        ("connection", "keep-alive, Upgrade"),
+        ("upgrade", "WebSocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+
+    fn fields(pairs: &[(&str, &str)]) -> HeaderMap {
+        let field =
+            |(name, value): &(&str, &str)| (name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap());
+        pairs.iter().map(field).collect()
+    }
+
+    #[test]
+    fn a_handshake_is_answered_as_the_protocol_says() {
+        let response = handshake(&Method::GET, &fields(&GOOD)).unwrap().into_response(None);
+        assert_eq!(response.status(), 101);
+        assert_eq!(response.headers()["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+
+    #[test]
+    fn what_is_no_handshake_is_refused_in_words() {
+        for (without, status) in [(0, 426), (1, 426), (2, 426), (3, 400)] {
+            let rest: Vec<_> =
+                GOOD.iter().enumerate().filter(|(at, _)| *at != without).map(|(_, pair)| *pair).collect();
+            assert_eq!(handshake(&Method::GET, &fields(&rest)).unwrap_err().status, status, "{rest:?}");
+        }
+        assert_eq!(handshake(&Method::POST, &fields(&GOOD)).unwrap_err().status, 426);
+        let short = [GOOD[0], GOOD[1], GOOD[2], ("sec-websocket-key", "c2hvcnQ=")];
+        assert_eq!(handshake(&Method::GET, &fields(&short)).unwrap_err().status, 400);
+    }
+
+    #[test]
+    fn clients_subscribe_and_are_told_what_was_wrong() {
+        let mailbox = Mailbox::default();
+        let said = |text: &str| reply(text, &mailbox).map(|reply| reply.to_string());
+        assert_eq!(said(r#"{"type":"ping"}"#).unwrap(), r#"{"type":"pong"}"#);
+        let all = r#"{"type":"subscribed","message_types":["heartbeat","nope"]}"#;
+        assert_eq!(said(r#"{"type":"subscribe","message_types":["heartbeat","nope"]}"#).unwrap(), all);
+        assert!(mailbox.wants("heartbeat") && !mailbox.wants("nope"));
+        let none = r#"{"type":"unsubscribed","message_types":["heartbeat"]}"#;
+        assert_eq!(said(r#"{"type":"unsubscribe","message_types":["heartbeat"]}"#).unwrap(), none);
+        assert!(!mailbox.wants("heartbeat"));
+        assert!(said("{").unwrap().contains("Invalid JSON: "));
+        assert!(said("[1]").unwrap().contains("Payload must be a JSON object"));
+        for bad in [r#""*""#, "[1]", "{}", "null", r#"["a", null]"#] {
+            let text = said(&format!(r#"{{"type":"subscribe","message_types":{bad}}}"#)).unwrap();
+            assert!(text.contains("message_types must be a list of strings"), "{text}");
+        }
+        assert_eq!(said(r#"{"type":"dance"}"#), None);
+        assert_eq!(said(r#"{"type":7}"#), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_said_breaks_anything(text in "\\PC*", kind in "(un)?subscribe|ping|\\PC*", types in "\\PC*") {
+            let mailbox = Mailbox::default();
+            reply(&text, &mailbox);
+            reply(&json!({ "type": kind, "message_types": [types] }).to_string(), &mailbox);
+            reply(&format!(r#"{{"type":"{kind}","message_types":{types}}}"#), &mailbox);
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What is known of the run, as JSON.
+
+use super::about::About;
+use super::live::{Live, LivePhase, LiveSource};
+use crate::dashboard::{Health, Worker};
+use aiperf_types::{GpuValue, MetricSnapshot, MonoNs, Nanos, Stats};
+use serde_json::{Map, Value, json};
+
+/// The one group that threads of one process are.
+const GROUP: &str = "local";
+
+/// The same without members that are null.
+pub(super) fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let kept = members.into_iter().filter(|(_, member)| !member.is_null());
+            Value::Object(kept.map(|(name, member)| (name, without_nulls(member))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        other => other,
+    }
+}
+
+/// The statistics that there are, by name.
+pub(super) fn stats(stats: &Stats) -> Map<String, Value> {
+    let named = Stats::NAMES.iter().filter_map(|name| Some(((*name).to_owned(), stats.get(name)?.into())));
+    named.chain(stats.count.map(|count| ("count".to_owned(), count.into()))).collect()
+}
+
+/// A metric with its statistics.
+pub(super) fn metric(tag: &str, header: &str, unit: &str, of: &Stats) -> Value {
+    let named = [("tag", tag), ("header", header), ("unit", unit)];
+    let named = named.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
+    Value::Object(named.chain(stats(of)).collect())
+}
+
+fn live_metric(of: &MetricSnapshot) -> Value {
+    metric(&of.tag, &of.header, of.unit, &of.stats)
+}
+
+/// The metrics so far, one after the other.
+pub(super) fn metrics(live: &Live) -> Vec<Value> {
+    live.metrics.iter().flat_map(|snapshot| &snapshot.metrics).map(live_metric).collect()
+}
+
+/// What each GPU reported so far, a metric of a GPU each.
+pub(super) fn gpu_metrics(live: &Live) -> Vec<Value> {
+    let values = live.gpus.iter().flat_map(|snapshot| &snapshot.gpus).flat_map(|gpu| &gpu.metrics);
+    let one = |of: &GpuValue| {
+        let mut value = metric(&live.hide(&of.tag), &live.hide(&of.header), &of.unit, &of.stats);
+        value["current"] = of.current.into();
+        value
+    };
+    values.map(one).collect()
+}
+
+/// The metrics so far by their tags, and what they are of.
+pub(super) fn metrics_by_tag(live: &Live, about: &About) -> Value {
+    let by_tag = metrics(live).into_iter().filter_map(|mut metric| {
+        let Value::String(tag) = metric.as_object_mut()?.shift_remove("tag")? else { return None };
+        Some((tag, metric))
+    });
+    without_nulls(json!({
+        "aiperf_version": about.version,
+        "benchmark_id": about.benchmark_id,
+        "model": about.model,
+        "endpoint_type": about.endpoint_type,
+        "streaming": about.streaming,
+        "concurrency": about.concurrency,
+        "request_rate": about.request_rate,
+        "metrics": by_tag.collect::<Map<String, Value>>(),
+        "telemetry_metrics": Some(gpu_metrics(live)).filter(|metrics| !metrics.is_empty()),
+    }))
+}
+
+fn identity(live: &Live, of: &LivePhase) -> Value {
+    let id = &of.phase.id;
+    let wall = |at: Option<MonoNs>| at.and_then(|at| live.wall(at));
+    json!({
+        "phase": id.kind.name(),
+        "phase_index": id.index,
+        "profiling_index": id.profiling_index,
+        "phase_name": &*id.name,
+        "phase_kind": id.kind.name(),
+        "start_ns": wall(of.started),
+        "sent_end_ns": wall(of.sent_end),
+        "requests_end_ns": wall(of.requests_end),
+        "total_expected_requests": of.phase.targets.requests,
+        "expected_duration_sec": of.phase.targets.length.map(Nanos::as_secs_f64),
+        "expected_num_sessions": of.phase.targets.sessions,
+    })
+}
+
+fn joined(parts: impl IntoIterator<Item = Value>) -> Value {
+    let members =
+        parts.into_iter().filter_map(|part| if let Value::Object(members) = part { Some(members) } else { None });
+    without_nulls(Value::Object(members.flatten().collect()))
+}
+
+/// The requests of a phase.
+fn requests(live: &Live, of: &LivePhase) -> Value {
+    let counts = &of.phase.counts;
+    let is_sent = of.sent_end.is_some() || of.requests_end.is_some();
+    let sent = |count: u64| is_sent.then_some(count);
+    let done = |count: u64| of.requests_end.map(|_| count);
+    let own = json!({
+        "requests_sent": counts.sent,
+        "requests_completed": counts.completed,
+        "requests_cancelled": counts.cancelled,
+        "request_errors": counts.errors,
+        "sent_sessions": counts.sessions_sent,
+        "completed_sessions": counts.sessions_completed,
+        "cancelled_sessions": counts.sessions_cancelled,
+        "total_session_turns": counts.session_turns,
+        "in_flight_requests": counts.in_flight(),
+        "final_requests_sent": sent(counts.sent),
+        "final_sent_sessions": sent(counts.sessions_sent),
+        "final_requests_completed": done(counts.completed),
+        "final_requests_cancelled": done(counts.cancelled),
+        "final_request_errors": done(counts.errors),
+        "final_completed_sessions": done(counts.sessions_completed),
+        "final_cancelled_sessions": done(counts.sessions_cancelled),
+        "requests_elapsed_time": of.phase.elapsed.as_secs_f64(),
+        "requests_progress_percent": 100.0 * of.phase.sent_share(),
+    });
+    joined([identity(live, of), own])
+}
+
+/// The records of a phase.
+pub(super) fn records(live: &Live, of: &LivePhase) -> Value {
+    let phase = &of.phase;
+    // A record may be there before its request is known to have failed.
+    let failed = phase.counts.errors.min(phase.records);
+    let own = json!({
+        "success_records": phase.records - failed,
+        "error_records": failed,
+        "total_records": phase.records,
+        "records_end_ns": of.records_end.and_then(|at| live.wall(at)),
+        "records_progress_percent": 100.0 * phase.records_share(),
+    });
+    joined([identity(live, of), own])
+}
+
+/// Requests and records of a phase, how fast they come and when they are done.
+pub(super) fn phase(live: &Live, of: &LivePhase) -> Value {
+    let pace = json!({
+        "requests_per_second": of.phase.request_rate(),
+        "records_per_second": of.phase.record_rate(),
+        "requests_eta_sec": of.requests_end.is_none().then(|| of.phase.seconds_left()).flatten(),
+        "records_eta_sec": (of.requests_end.is_some() && of.records_end.is_none()).then(|| of.phase.seconds_left()).flatten(),
+        "state": state(of),
+    });
+    joined([requests(live, of), records(live, of), pace])
+}
+
+/// What a phase is busy with.
+fn state(of: &LivePhase) -> &'static str {
+    let reached = [(of.records_end, "complete"), (of.requests_end, "processing"), (of.sent_end, "draining")];
+    reached.into_iter().find(|(at, _)| at.is_some()).map_or("sending", |(_, state)| state)
+}
+
+pub(super) fn progress(live: &Live) -> Value {
+    let phases = live.phases.iter().map(|of| (of.phase.id.name.to_string(), phase(live, of)));
+    let workers = live.workers.workers.len();
+    let message = |message: &aiperf_types::Message| json!({ "timestamp_ns": message.at, "level": message.level.name(), "message": &*message.text });
+    json!({
+        "phases": phases.collect::<Map<String, Value>>(),
+        "workers": {
+            "ready": workers,
+            "total": workers,
+            "dispatchable": workers,
+            "router_connected": workers,
+            "ready_record_processors": 0,
+            "declared_record_processors": 0,
+            "ready_pods": 0,
+            "total_pods": 0,
+            "degraded_pods": 0,
+        },
+        "results_exported": live.outcome.as_ref().is_some_and(|outcome| outcome.results.is_some()),
+        "system_state": live.state.name(),
+        "messages": live.messages.iter().map(message).collect::<Vec<_>>(),
+    })
+}
+
+fn health(health: Health) -> &'static str {
+    match health {
+        Health::Healthy => "healthy",
+        Health::HighLoad => "high_load",
+        Health::Error => "error",
+        Health::Idle => "idle",
+        Health::Stale => "stale",
+    }
+}
+
+fn worker_id(at: usize) -> String {
+    format!("worker_{at}")
+}
+
+fn task_stats<'a>(of: impl IntoIterator<Item = &'a Worker>) -> Value {
+    let (total, failed, completed) =
+        of.into_iter().fold((0, 0, 0), |(total, failed, completed), Worker { now, .. }| {
+            (
+                total + now.completed + now.in_flight,
+                failed + now.failed,
+                completed + now.completed.saturating_sub(now.failed),
+            )
+        });
+    json!({ "total": total, "failed": failed, "completed": completed })
+}
+
+/// Each worker by its name, with its state and what it did.
+fn each_worker(live: &Live) -> Vec<(String, &'static str, &Worker)> {
+    let named = |(at, worker)| (worker_id(at), health(live.workers.health(worker, live.now)), worker);
+    live.workers.workers.iter().enumerate().map(named).collect()
+}
+
+/// How each worker is.
+pub(super) fn worker_statuses(live: &Live) -> Value {
+    Value::Object(each_worker(live).into_iter().map(|(id, status, _)| (id, status.into())).collect())
+}
+
+/// All workers together.
+pub(super) fn worker_group(live: &Live) -> Value {
+    let (workers, each) = (&live.workers.workers, each_worker(live));
+    let worst = [Health::Error, Health::Stale, Health::HighLoad, Health::Healthy].map(health);
+    let status = worst.into_iter().find(|name| each.iter().any(|(_, status, _)| status == name));
+    let tasks = each.iter().map(|(id, _, worker)| (id.clone(), task_stats([*worker])));
+    json!({
+        "group_id": GROUP,
+        "status": status.unwrap_or(health(Health::Idle)),
+        "task_stats": task_stats(workers),
+        "declared_workers": workers.len(),
+        "ready_workers": workers.len(),
+        "worker_statuses": worker_statuses(live),
+        "worker_task_stats": tasks.collect::<Map<String, Value>>(),
+    })
+}
+
+pub(super) fn workers(live: &Live) -> Value {
+    let worker = |(id, status, worker): (String, &'static str, &Worker)| {
+        let now = &worker.now;
+        let stats = json!({
+            "worker_id": id,
+            "status": status,
+            "task_stats": task_stats([worker]),
+            "processing_stats": { "processed": now.completed.saturating_sub(now.failed), "errors": now.failed },
+            "in_flight": now.in_flight,
+            "bytes_sent": now.bytes_sent,
+            "bytes_received": now.bytes_received,
+            "thread_id": now.thread,
+        });
+        (id, stats)
+    };
+    let by_id: Map<String, Value> = each_worker(live).into_iter().map(worker).collect();
+    let mut groups = Map::new();
+    if !by_id.is_empty() {
+        groups.insert(GROUP.to_owned(), worker_group(live));
+    }
+    json!({ "workers": by_id, "worker_groups": groups })
+}
+
+/// The servers' own metrics so far, by the names of the live display.
+pub(super) fn server_metrics(live: &Live) -> Option<Value> {
+    let server = live.server.as_ref()?;
+    let values = server.values.iter().filter(|(_, value)| value.is_finite());
+    let snapshot: Map<String, Value> = values.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+    Some(json!({ "endpoint_summaries": {}, "snapshot": snapshot }))
+}
+
+/// Which sources of a kind there are, and which of them answer.
+pub(super) fn sources(live: &Live, kind: &str, configured: &[String]) -> Value {
+    let of_kind = || live.sources.iter().filter(|known| known.source.kind == kind);
+    let address = |known: &LiveSource| known.source.address.to_string();
+    let reachable: Vec<String> = of_kind().filter(|known| known.answers).map(address).collect();
+    let mut all = configured.to_vec();
+    all.extend(of_kind().map(address).filter(|address| !configured.contains(address)));
+    let lost = of_kind().find(|known| !known.answers).and_then(|known| known.source.detail.as_deref());
+    let reason = reachable.is_empty().then(|| lost.unwrap_or("no source answers"));
+    without_nulls(json!({
+        "enabled": !reachable.is_empty(),
+        "reason": reason,
+        "endpoints_configured": all,
+        "endpoints_reachable": reachable,
+    }))
+}
+
+/// What the run came to: final, as its files are.
+pub(super) fn results(live: &Live) -> Value {
+    let status = match &live.outcome {
+        None => "running",
+        Some(outcome) if outcome.was_cancelled => "cancelled",
+        Some(outcome) if outcome.results.is_some() => "complete",
+        Some(_) => "incomplete",
+    };
+    json!({ "status": status, "results": live.outcome.as_ref().and_then(|outcome| outcome.results.clone()) })
+}
