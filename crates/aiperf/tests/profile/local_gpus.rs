@@ -1,13 +1,14 @@
 //! GPUs of this machine: a stand-in for NVIDIA's library, of which every value is known, found as the real one is.
 
 use crate::bench::{Bench, Run, answering, avg, quick, response, serve};
-use aiperf_sim::SimConfig;
+use aiperf_sim::{Latency, SimConfig};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const JSONL: &str = "gpu_telemetry_export.jsonl";
@@ -31,6 +32,11 @@ fn reading(url: &str, library: &Path) -> Bench {
         .with(&["--streaming", "--concurrency", "4", "--request-count", "20", "--gpu-telemetry", "pynvml"])
         .env("AIPERF_GPU_COLLECTION_INTERVAL", "300")
         .env("LD_LIBRARY_PATH", library.to_str().unwrap())
+}
+
+/// A server that takes its time, so that samples of the GPU's parts lie apart.
+fn slow() -> SimConfig {
+    SimConfig { ttft: Latency::constant(Duration::from_millis(40)), ..quick() }
 }
 
 /// A server that counts who asks it anything.
@@ -60,12 +66,13 @@ fn fields(run: &Run) -> BTreeSet<String> {
 
 #[test]
 fn gpus_of_this_machine_are_in_every_file_and_their_energy_beside_the_tokens() {
-    let (sim, library) = (serve(quick()), library(&[]));
+    let (sim, library) = (serve(slow()), library(&[]));
     let run = succeeded(reading(&sim.url(), library.path()).run());
     let lines = samples(&run);
     assert_eq!(lines.len(), 3 * 2, "before the start, at the start, at the end");
     assert_eq!(lines[0]["timestamp_ns"], lines[1]["timestamp_ns"], "all GPUs have one stamp");
-    let first = &lines[1];
+    let mut first = lines[1].clone();
+    first["telemetry_data"].as_object_mut().unwrap().remove("nvidia_sm_utilization");
     let expected = json!({
         "gpu_index": 1,
         "gpu_uuid": "GPU-11111111-2222",
@@ -83,14 +90,18 @@ fn gpus_of_this_machine_are_in_every_file_and_their_energy_beside_the_tokens() {
             "nvidia_memory_utilization": 42.0,
             "nvidia_memory_used": 71_500_000_000.0 * 1e-9,
             "nvidia_temperature": 61.0,
-            "nvidia_sm_utilization": 41.0,
             "nvidia_decoder_utilization": 11.0,
             "nvidia_encoder_utilization": 12.0,
             "nvidia_jpg_utilization": 13.0,
             "nvidia_power_violation": 1.0,
         },
     });
-    assert_eq!(*first, expected);
+    assert_eq!(first, expected);
+    // What a GPU samples itself needs a while: the last reading has it, those that come too early do not say zero.
+    let sampled: Vec<&Value> =
+        lines.iter().filter_map(|line| line["telemetry_data"].get("nvidia_sm_utilization")).collect();
+    assert!(lines[5]["telemetry_data"]["nvidia_sm_utilization"] == 41.0, "{}", lines[5]);
+    assert!(sampled.iter().all(|percent| **percent == 41.0), "{sampled:?}");
     // Requests and GPUs are on one time: what is read at the end is later than every request, and not by much.
     let stamps: Vec<u64> = lines.iter().step_by(2).map(|line| line["timestamp_ns"].as_u64().unwrap()).collect();
     let instants = |name: &str| -> Vec<u64> {
@@ -123,7 +134,7 @@ fn gpus_of_this_machine_are_in_every_file_and_their_energy_beside_the_tokens() {
 
 #[test]
 fn each_call_that_fails_costs_its_field_alone() {
-    let (sim, library) = (serve(quick()), library(&[]));
+    let (sim, library) = (serve(slow()), library(&[]));
     let failing = |call: &str| {
         let run = succeeded(reading(&sim.url(), library.path()).env("NVML_FAILS", call).run());
         assert_eq!(samples(&run).len(), 3 * 2, "{call}");
@@ -158,12 +169,15 @@ fn each_call_that_fails_costs_its_field_alone() {
 #[test]
 fn gpus_that_do_not_sample_their_parts_are_known_by_their_processes() {
     let (sim, library) = (serve(quick()), library(&[]));
-    for call in ["nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmMetricsGet"] {
+    for call in ["nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet"] {
         let run = succeeded(reading(&sim.url(), library.path()).env("NVML_FAILS", call).run());
         let used: Vec<Value> =
             samples(&run).iter().map(|line| line["telemetry_data"]["nvidia_sm_utilization"].clone()).collect();
         assert_eq!(used, vec![json!(55.0); 6], "{call}");
     }
+    let sim = serve(slow());
+    let run = succeeded(reading(&sim.url(), library.path()).env("NVML_FAILS", "nvmlGpmMetricsGet").run());
+    assert_eq!(samples(&run)[5]["telemetry_data"]["nvidia_sm_utilization"], 55.0);
 }
 
 #[test]
@@ -187,7 +201,7 @@ fn symbols_that_an_older_library_lacks_cost_what_they_would_have_said() {
         samples(&run).swap_remove(0)["telemetry_data"].clone()
     };
     let jpg = without(&["nvmlDeviceGetJpgUtilization"]);
-    assert!(jpg.get("nvidia_jpg_utilization").is_none() && jpg.as_object().unwrap().len() == 10);
+    assert!(jpg.get("nvidia_jpg_utilization").is_none() && jpg["nvidia_encoder_utilization"] == 12.0, "{jpg}");
     let free = without(&["nvmlGpmSampleFree"]);
     assert_eq!(free["nvidia_sm_utilization"], 55.0, "samples that could not be freed are not taken");
     let neither = without(&["nvmlGpmSampleFree", "nvmlDeviceGetProcessesUtilizationInfo"]);

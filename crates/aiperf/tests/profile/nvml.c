@@ -9,19 +9,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SUCCESS = 0, NOT_SUPPORTED = 3, TOO_SMALL = 7, DRIVER_NOT_LOADED = 9, LOST = 15 };
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-/* Readings begin with a sample, and so does what comes before the first. */
+/* Readings begin with the utilization. */
 struct gpu {
     u32 index;
     u64 energy;
     int readings;
 };
-static struct gpu gpus[2] = {{0, 1000000000ull, -1}, {1, 5000000000ull, -1}};
+static struct gpu gpus[2] = {{0, 1000000000ull, 0}, {1, 5000000000ull, 0}};
 
 static u32 number(const char *name, u32 otherwise) {
     const char *text = getenv(name);
@@ -45,7 +46,7 @@ int nvmlInit_v2(void) {
 int nvmlShutdown(void) { return SUCCESS; }
 int nvmlDeviceGetCount_v2(u32 *count) { *count = number("NVML_GPUS", 2); return SUCCESS; }
 int nvmlDeviceGetHandleByIndex_v2(u32 index, struct gpu **gpu) {
-    *gpu = &gpus[index]; (*gpu)->readings = -1; return SUCCESS;
+    *gpu = &gpus[index]; (*gpu)->readings = 0; return SUCCESS;
 }
 int nvmlDeviceGetUUID(struct gpu *gpu, char *uuid, u32 length) {
     ASK(gpu); snprintf(uuid, length, "GPU-%u1111111-2222", gpu->index); return SUCCESS;
@@ -67,6 +68,7 @@ int nvmlDeviceGetTotalEnergyConsumption(struct gpu *gpu, u64 *energy) {
 }
 struct rates { u32 gpu, memory; };
 int nvmlDeviceGetUtilizationRates(struct gpu *gpu, struct rates *rates) {
+    gpu->readings++;
     ASK(gpu); rates->gpu = 91; rates->memory = 42; return SUCCESS;
 }
 struct memory { u64 total, free, used; };
@@ -104,23 +106,24 @@ int nvmlDeviceGetProcessesUtilizationInfo(struct gpu *gpu, struct processes *ask
 }
 #endif
 
-/* A sample is the number of the reading; between two of them a GPU was 40 + that number percent busy. */
+/* A sample is the time at which it was taken, in ms. As on real GPUs, two that lie close together say zero. */
+static double now(void) {
+    struct timespec time; clock_gettime(CLOCK_MONOTONIC, &time); return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
 struct support { u32 version, is_supported; };
 int nvmlGpmQueryDeviceSupport(struct gpu *gpu, struct support *support) {
     ASK(gpu); support->is_supported = 1; return SUCCESS;
 }
-int nvmlGpmSampleAlloc(u32 **sample) { ASK(NULL); *sample = calloc(1, sizeof **sample); return SUCCESS; }
+int nvmlGpmSampleAlloc(double **sample) { ASK(NULL); *sample = calloc(1, sizeof **sample); return SUCCESS; }
 #ifndef LEAVE_OUT_nvmlGpmSampleFree
-int nvmlGpmSampleFree(u32 *sample) { free(sample); return SUCCESS; }
+int nvmlGpmSampleFree(double *sample) { free(sample); return SUCCESS; }
 #endif
-int nvmlGpmSampleGet(struct gpu *gpu, u32 *sample) {
-    gpu->readings++;
-    ASK(gpu); *sample = (u32)gpu->readings; return SUCCESS;
-}
+int nvmlGpmSampleGet(struct gpu *gpu, double *sample) { ASK(gpu); *sample = now(); return SUCCESS; }
 struct metric { u32 id, code; double value; const char *names[3]; };
-struct metrics { u32 version, count; u32 *before, *now; struct metric metrics[1]; };
+struct metrics { u32 version, count; double *before, *now; struct metric metrics[1]; };
 int nvmlGpmMetricsGet(struct metrics *asked) {
     ASK(NULL);
     if (asked->count != 1 || asked->metrics[0].id != 2 || *asked->now < *asked->before) return 2;
-    asked->metrics[0].code = SUCCESS; asked->metrics[0].value = 40.0 + *asked->now; return SUCCESS;
+    asked->metrics[0].code = SUCCESS; asked->metrics[0].value = *asked->now - *asked->before < 99.0 ? 0.0 : 41.0;
+    return SUCCESS;
 }

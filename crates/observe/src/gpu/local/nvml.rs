@@ -4,6 +4,8 @@
 use super::{HOSTNAME, LocalError, LocalGpus, values};
 use crate::gpu::reading::{Gpu, GpuReading};
 use crate::gpu::table::Table;
+use aiperf_transport::clock::mono_now;
+use aiperf_types::{MonoNs, Nanos};
 use nvml_wrapper::enum_wrappers::device::{PerformancePolicy, TemperatureSensor};
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
@@ -13,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub const SOURCE: &str = "pynvml://localhost";
 const PLATFORM: &str = "nvidia";
+/// Two samples of a GPU's parts that lie closer together say zero, whatever the GPU did.
+const SAMPLES_APART: Nanos = Nanos(100_000_000);
 
 /// The library once it is loaded. It stays until the process ends: starting it again takes a driver up to seconds.
 static LIBRARY: Mutex<Option<&'static Nvml>> = Mutex::new(None);
@@ -42,7 +46,12 @@ struct NvmlGpu {
     device: Device<'static>,
     nvml: &'static Nvml,
     /// The sample before, of GPUs that sample their parts themselves.
-    parts: Option<GpmSample<'static>>,
+    parts: Option<Parts>,
+}
+
+struct Parts {
+    taken: MonoNs,
+    sample: GpmSample<'static>,
 }
 
 impl NvmlGpus {
@@ -86,14 +95,14 @@ impl NvmlGpu {
             platform: PLATFORM,
             ..Gpu::default()
         };
-        let parts = samples_parts(nvml, &device).then(|| device.gpm_sample().ok()).flatten();
+        let parts = samples_parts(nvml, &device).then(|| Parts::take(&device)).flatten();
         Some(Self { gpu: Arc::new(gpu), device, nvml, parts })
     }
 
     fn read(&mut self) -> [(&'static str, Option<f64>); 11] {
+        let rates = self.device.utilization_rates().ok();
         let sm = self.sm_utilization();
         let device = &self.device;
-        let rates = device.utilization_rates().ok();
         let violation = device.violation_status(PerformancePolicy::Power).ok();
         [
             ("nvidia_power_usage", device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) * 1e-3)),
@@ -110,17 +119,31 @@ impl NvmlGpu {
         ]
     }
 
-    /// What the GPU sampled of its multiprocessors since the reading before; else what its processes are said to use.
+    /// What the GPU sampled of its multiprocessors since the sample before; else what its processes are said to use.
     fn sm_utilization(&mut self) -> Option<f64> {
+        if self.parts.as_ref().is_some_and(Parts::is_fresh) {
+            return None;
+        }
         self.sampled_utilization().or_else(|| raw::utilization_of_processes(self.nvml, &self.device))
     }
 
     fn sampled_utilization(&mut self) -> Option<f64> {
         let before = self.parts.as_ref()?;
-        let now = self.device.gpm_sample().ok()?;
-        let metrics = gpm_metrics_get(self.nvml, before, &now, &[GpmMetricId::SmUtil]);
+        let now = Parts::take(&self.device)?;
+        let metrics = gpm_metrics_get(self.nvml, &before.sample, &now.sample, &[GpmMetricId::SmUtil]);
         self.parts = Some(now);
         metrics.ok()?.into_iter().next()?.ok().map(|metric| metric.value).filter(|percent| percent.is_finite())
+    }
+}
+
+impl Parts {
+    fn take(device: &Device<'static>) -> Option<Self> {
+        Some(Self { sample: device.gpm_sample().ok()?, taken: mono_now() })
+    }
+
+    /// Whether it is too early for the next one.
+    fn is_fresh(&self) -> bool {
+        mono_now().since(self.taken) < SAMPLES_APART
     }
 }
 
