@@ -9,10 +9,10 @@ use aiperf_observe::{
     ServerPages, Setup, TimeRange, WatchedPage, Windowing, summarise, timeslices,
 };
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{MetricsEndpoint, Plan, ServerMetricsPlan};
+use aiperf_plan::{Cadence, MetricsEndpoint, Plan, ServerMetricsPlan};
 use aiperf_report::{Artifacts, ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, PhaseKind};
+use aiperf_types::{LogLevel, Nanos, PhaseKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,12 +37,14 @@ impl ServerWatch {
         let Some(watched) = plan.server_metrics.clone() else { return Ok(None) };
         let encode: aiperf_observe::EncodeLine = server_metrics_jsonl::scrape_line;
         let cluster = Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT));
+        // What nobody hears of is not made.
+        let publish_interval = events.metrics_every().map_or(Nanos::MAX, |_| watched.cadence.publish_interval);
         let page = |endpoint: &MetricsEndpoint| WatchedPage { endpoint: endpoint.clone(), is_guess: false };
         let setup = Setup {
             kind: ServerPages { encode: watched.formats.jsonl.then_some(encode), redactor: redactor.clone() },
             pages: watched.endpoints.iter().map(page).collect(),
             pods: Some(Pods { plan: watched.discovery.clone(), cluster }),
-            cadence: watched.cadence,
+            cadence: Cadence { publish_interval, ..watched.cadence },
             anchor: events.anchor(),
             fetcher: travel::fetcher(plan)?,
             origin: travel::origin,

@@ -16,7 +16,7 @@
 //! - [`labels`]: the order of series
 //! - [`numbers`]: sums, deviations and percentiles of plain numbers
 //! - [`summarise`](mod@summarise): everything that is exported when a run is over
-//! - [`snapshot`](mod@snapshot): the few figures of the live display
+//! - [`snapshot`](mod@snapshot): what is known while the run is on
 //! - [`deltas`](mod@deltas): samples as rows of a table
 //! - [`discovery`]: pages that pods of a Kubernetes cluster have
 //! - [`gpu`]: what GPUs report

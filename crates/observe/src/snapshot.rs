@@ -1,10 +1,16 @@
-//! What the servers say of the phase so far: the few figures of the live display.
+//! What the servers say of the phase so far: the few figures of the live display, and each page as it stands.
 
+use crate::gpu::live::display_name;
 use crate::scrape::MetricKind;
 use crate::store::{Endpoint, Store, StoredSeries};
-use aiperf_types::{ServerSnapshot, WallNs};
+use aiperf_types::{EndpointSnapshot, SeriesSnapshot, ServerSnapshot, WallNs};
+use std::sync::Arc;
 
-/// One that no server gave is left out.
+/// Series of a page that are told of while the run is on. Servers have some hundreds; a page of a hundred thousand
+/// should not be copied every second.
+const MOST_SERIES: usize = 1000;
+
+/// A figure that no server gave is left out.
 pub fn snapshot(store: &Store, phase_start: WallNs) -> ServerSnapshot {
     let pages = Pages { store, phase_start };
     let kv_cache = ["vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage"];
@@ -24,7 +30,10 @@ pub fn snapshot(store: &Store, phase_start: WallNs) -> ServerSnapshot {
         ("input_token_throughput_srv", pages.first_rate(["vllm:prompt_tokens", "sglang:prompt_tokens"])),
         ("output_token_throughput_srv", pages.first_rate(["vllm:generation_tokens", "sglang:generation_tokens"])),
     ];
-    ServerSnapshot { values: figures.into_iter().filter_map(|(name, value)| Some((name, value?))).collect() }
+    ServerSnapshot {
+        values: figures.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+        endpoints: store.endpoints().iter().filter_map(|endpoint| pages.page(endpoint)).collect(),
+    }
 }
 
 /// Servers give shares as parts of one or as percent.
@@ -86,6 +95,56 @@ impl Pages<'_> {
     fn shares(&self, hits: &str, queries: &str) -> Option<(f64, f64)> {
         let (hits, queries) = (self.count(hits)?, self.count(queries).filter(|queries| *queries > 0.0)?);
         Some((100.0 * hits.min(queries) / queries, (queries - hits).max(0.0)))
+    }
+
+    /// A page that was fetched at least once.
+    fn page(&self, endpoint: &Endpoint) -> Option<EndpointSnapshot> {
+        let (first, last) = (endpoint.fetches().first()?, endpoint.fetches().last()?);
+        let (url, name) = (endpoint.url(), display_name(endpoint.url()));
+        let is_shared = |other: &Endpoint| other.url() != url && display_name(other.url()) == name;
+        let name = if self.store.endpoints().iter().any(is_shared) { Arc::clone(url) } else { name.into() };
+        let mut series: Vec<SeriesSnapshot> =
+            endpoint.series().take(MOST_SERIES).filter_map(|series| self.series(series)).collect();
+        series.sort_by(|one, other| one.name.cmp(&other.name));
+        Some(EndpointSnapshot {
+            name,
+            url: Arc::clone(url),
+            fetches: endpoint.fetches().len() as u64,
+            first_fetch: first.at,
+            last_fetch: last.at,
+            series,
+        })
+    }
+
+    /// Nothing of it is sorted or summed up over samples: a long run would take longer for it every second.
+    fn series(&self, series: StoredSeries<'_>) -> Option<SeriesSnapshot> {
+        let last = series.len().checked_sub(1)?;
+        let base = series.samples_before(self.phase_start).saturating_sub(1);
+        let seconds = series.fetch(last).at.0.saturating_sub(series.fetch(base).at.0) as f64 / 1e9;
+        let rate = |counted: f64| (seconds > 0.0).then(|| counted / seconds);
+        let stats = match series.kind() {
+            MetricKind::Gauge | MetricKind::Unknown => vec![("current", series.scalars().last().copied())],
+            MetricKind::Counter => {
+                let total = (series.scalars()[last] - series.scalars()[base]).max(0.0);
+                vec![("total", Some(total)), ("rate", rate(total))]
+            }
+            MetricKind::Histogram => {
+                let ((sum_before, count_before, _), (sum, count, _)) = (series.histogram(base), series.histogram(last));
+                let (sum, count) = ((sum - sum_before).max(0.0), (count - count_before).max(0.0));
+                let avg = (count > 0.0).then(|| sum / count);
+                let rates = [("count_rate", rate(count)), ("sum_rate", rate(sum))];
+                [("count", Some(count)), ("sum", Some(sum)), ("avg", avg)].into_iter().chain(rates).collect()
+            }
+        };
+        let is_number =
+            |(name, value): (&'static str, Option<f64>)| Some((name, value.filter(|value| value.is_finite())?));
+        Some(SeriesSnapshot {
+            name: Arc::clone(series.name()),
+            kind: series.kind().name(),
+            description: Arc::clone(series.description()),
+            labels: series.labels().clone(),
+            stats: stats.into_iter().filter_map(is_number).collect(),
+        })
     }
 
     fn cpu_cache(&self) -> Option<f64> {

@@ -91,4 +91,5 @@ pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;
 pub use server_metrics_jsonl::{ScrapeFile, scrape_line};
+pub use server_metrics_phases::endpoint_summaries;
 pub use stamp::log_time;

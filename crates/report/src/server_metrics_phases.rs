@@ -1,4 +1,5 @@
-//! The servers' own metrics of one phase, beside its summary: keys sorted, a line break at the end.
+//! The servers' own metrics endpoint by endpoint: of one phase, beside its summary (keys sorted, a line break at the
+//! end), and of all for the live API.
 
 use crate::json::Pretty;
 use crate::run::{PhaseResult, RunResult};
@@ -65,14 +66,7 @@ fn write_data(
     json.key("end_ns");
     json.int(seen.scraped.end.0);
     json.key("endpoint_summaries");
-    json.begin_object();
-    let mut endpoints: Vec<&EndpointInfo> = seen.endpoints.iter().collect();
-    endpoints.sort_by_key(|endpoint| observed.display_name(&endpoint.url));
-    for endpoint in endpoints {
-        json.key(observed.display_name(&endpoint.url));
-        write_endpoint(out, json, endpoint, &seen.metrics)?;
-    }
-    json.end_object();
+    write_endpoints(out, json, &seen.endpoints, &seen.metrics, observed)?;
     push_urls(json, "endpoints_configured", &observed.metrics.configured);
     push_urls(json, "endpoints_successful", &observed.metrics.successful);
     json.key("error_summary");
@@ -93,6 +87,32 @@ fn write_data(
     }
     json.key("start_ns");
     json.int(seen.scraped.start.0);
+    json.end_object();
+    Ok(())
+}
+
+/// Each endpoint by the name that tables have for it, over all profiling phases.
+pub fn endpoint_summaries(observed: &ServerMetricsResult) -> io::Result<Value> {
+    let (mut out, mut json) = (Vec::new(), Pretty::compact());
+    write_endpoints(&mut out, &mut json, &observed.metrics.endpoints, &observed.metrics.metrics, observed)?;
+    out.extend(json.finish());
+    Ok(serde_json::from_slice(&out)?)
+}
+
+fn write_endpoints(
+    out: &mut impl Write,
+    json: &mut Pretty,
+    endpoints: &[EndpointInfo],
+    metrics: &[Metric],
+    observed: &ServerMetricsResult,
+) -> io::Result<()> {
+    let mut endpoints: Vec<&EndpointInfo> = endpoints.iter().collect();
+    endpoints.sort_by_key(|endpoint| observed.display_name(&endpoint.url));
+    json.begin_object();
+    for endpoint in endpoints {
+        json.key(observed.display_name(&endpoint.url));
+        write_endpoint(out, json, endpoint, metrics)?;
+    }
     json.end_object();
     Ok(())
 }

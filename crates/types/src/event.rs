@@ -279,16 +279,44 @@ pub struct LatencyBucket {
     pub count: u64,
 }
 
-/// What the servers' own metrics say of the phase so far, by the names of the live display.
+/// What the servers' own metrics say of the phase so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerSnapshot {
+    /// By the names of the live display, over all endpoints.
     pub values: Vec<(&'static str, f64)>,
+    pub endpoints: Vec<EndpointSnapshot>,
 }
 
 impl ServerSnapshot {
     pub fn get(&self, name: &str) -> Option<f64> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
+}
+
+/// What one metrics page said by now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointSnapshot {
+    /// What tables call it: host, port and path, or its URL where that is the name of several.
+    pub name: Arc<str>,
+    pub url: Arc<str>,
+    /// Over the whole run.
+    pub fetches: u64,
+    pub first_fetch: WallNs,
+    pub last_fetch: WallNs,
+    /// Sorted by name; no more than so many, however long the page is.
+    pub series: Vec<SeriesSnapshot>,
+}
+
+/// One series of a metrics page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesSnapshot {
+    pub name: Arc<str>,
+    /// `gauge`, `counter`, `histogram` or `unknown`.
+    pub kind: &'static str,
+    pub description: Arc<str>,
+    pub labels: Vec<(Arc<str>, Arc<str>)>,
+    /// What was counted since the phase began, by the names that files have for it; of a gauge its `current` value.
+    pub stats: Vec<(&'static str, f64)>,
 }
 
 /// Every GPU that reported anything so far, by source and index.

@@ -50,9 +50,9 @@ pub use conversation::{ContextMode, Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, NeedsFile, Traits};
 pub use error::RequestError;
 pub use event::{
-    GpuSnapshot, GpuState, GpuValue, Histogram, HistogramPoint, Histograms, LatencyBucket, Message, MetricSnapshot,
-    MetricsSnapshot, PhaseEnding, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets, Preparing,
-    Progress, RunEvent, RunStarted, ServerSnapshot, Source, WorkerProgress,
+    EndpointSnapshot, GpuSnapshot, GpuState, GpuValue, Histogram, HistogramPoint, Histograms, LatencyBucket, Message,
+    MetricSnapshot, MetricsSnapshot, PhaseEnding, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets,
+    Preparing, Progress, RunEvent, RunStarted, SeriesSnapshot, ServerSnapshot, Source, WorkerProgress,
 };
 pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;

@@ -111,13 +111,19 @@ fn run_info(info: &RunInfo) -> Value {
 /// What a run came to; `None` is one that failed without any results.
 pub(super) fn outcome(finished: Option<&Finished>, expected: Option<u64>) -> Outcome {
     let Some(finished) = finished else {
-        return Outcome { results: None, was_cancelled: false, failed_exporters: Vec::new() };
+        return Outcome::default();
     };
     Outcome {
         results: Some(results(&finished.result, expected)),
+        endpoint_summaries: endpoint_summaries(&finished.result),
         was_cancelled: finished.result.was_cancelled,
         failed_exporters: finished.written.failures.iter().map(|failure| failure.exporter.to_owned()).collect(),
     }
+}
+
+fn endpoint_summaries(run: &RunResult) -> Option<Value> {
+    let observed = run.server_metrics.as_deref().filter(|observed| observed.has_metrics())?;
+    aiperf_report::endpoint_summaries(observed).ok().map(without_nulls)
 }
 
 fn results(run: &RunResult, expected: Option<u64>) -> Value {

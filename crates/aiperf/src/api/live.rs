@@ -38,10 +38,12 @@ impl SystemState {
 }
 
 /// A run that is over and written down, or failed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     /// `None` where the run failed without any.
     pub(super) results: Option<Value>,
+    /// What each server's own metrics came to, where any gave some.
+    pub(super) endpoint_summaries: Option<Value>,
     pub(super) was_cancelled: bool,
     pub(super) failed_exporters: Vec<String>,
 }

@@ -42,7 +42,7 @@ kinds! {
     PROCESSING_STATS = "processing_stats", "twice a second while a phase is on, and when its records are done; the latest only", "`processing_stats`: the records of the phase";
     ALL_RECORDS_RECEIVED = "all_records_received", "the records of the last phase are computed", "`final_processing_stats`";
     REALTIME_METRICS = "realtime_metrics", "once a second while profiling; the latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics";
-    REALTIME_SERVER_METRICS = "realtime_server_metrics", "as often as server metrics are published; the latest only", "`snapshot`: values by name";
+    REALTIME_SERVER_METRICS = "realtime_server_metrics", "as often as server metrics are published; the latest only", "`snapshot`: values by name; what each endpoint says is at `/api/server-metrics`";
     REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "GPUs report, where a value changed; the latest only", "`metrics`: of each GPU and each metric one, with `current` and statistics over all samples";
     WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on; the latest only", "`worker_statuses`: `healthy`, `high_load`, `error`, `idle` or `stale` by worker";
     WORKER_GROUP_STATS = "worker_group_stats", "twice a second while a phase is on; the latest only", "all workers together, and each of them";
@@ -119,9 +119,9 @@ impl Pusher {
                 let body = json!({ "metrics": views::metrics(live) });
                 out.push(Push::new(REALTIME_METRICS, live.wall(snapshot.at), body).snapshot(0));
             }
-            RunEvent::ServerMetrics(_) => {
-                let body = views::server_metrics(live);
-                out.extend(body.map(|body| Push::new(REALTIME_SERVER_METRICS, None, body).snapshot(0)));
+            RunEvent::ServerMetrics(snapshot) => {
+                let body = json!({ "snapshot": views::server_snapshot(snapshot) });
+                out.push(Push::new(REALTIME_SERVER_METRICS, None, body).snapshot(0));
             }
             RunEvent::GpuMetrics(_) => {
                 let body = json!({ "metrics": views::gpu_metrics(live) });

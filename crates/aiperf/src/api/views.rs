@@ -3,7 +3,7 @@
 use super::about::About;
 use super::live::{Live, LivePhase, LiveSource};
 use crate::dashboard::{Health, Worker};
-use aiperf_types::{GpuValue, MetricSnapshot, MonoNs, Nanos, Stats};
+use aiperf_types::{EndpointSnapshot, GpuValue, MetricSnapshot, MonoNs, Nanos, SeriesSnapshot, ServerSnapshot, Stats};
 use serde_json::{Map, Value, json};
 
 /// The one group that threads of one process are.
@@ -260,11 +260,49 @@ pub(super) fn workers(live: &Live) -> Value {
 }
 
 /// The servers' own metrics so far, by the names of the live display.
+pub(super) fn server_snapshot(of: &ServerSnapshot) -> Value {
+    numbers(&of.values)
+}
+
+/// The same, and what each endpoint says: statistics of files once there are files.
 pub(super) fn server_metrics(live: &Live) -> Option<Value> {
-    let server = live.server.as_ref()?;
-    let values = server.values.iter().filter(|(_, value)| value.is_finite());
-    let snapshot: Map<String, Value> = values.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
-    Some(json!({ "endpoint_summaries": {}, "snapshot": snapshot }))
+    let server = live.server.as_deref();
+    let summaries = live.outcome.as_ref().and_then(|outcome| outcome.endpoint_summaries.clone());
+    let summaries = summaries.or_else(|| Some(endpoint_summaries(server?)))?;
+    Some(json!({ "endpoint_summaries": summaries, "snapshot": server.map_or_else(|| json!({}), server_snapshot) }))
+}
+
+fn endpoint_summaries(of: &ServerSnapshot) -> Value {
+    let summary = |endpoint: &EndpointSnapshot| {
+        let mut metrics = Map::new();
+        for series in &endpoint.series {
+            let metric = metrics
+                .entry(&*series.name)
+                .or_insert_with(|| json!({ "type": series.kind, "description": &*series.description, "series": [] }));
+            if let Value::Array(all) = &mut metric["series"] {
+                all.push(one_series(series));
+            }
+        }
+        let info = json!({
+            "total_fetches": endpoint.fetches,
+            "first_fetch_ns": endpoint.first_fetch,
+            "last_fetch_ns": endpoint.last_fetch,
+        });
+        (endpoint.name.to_string(), json!({ "endpoint_url": &*endpoint.url, "info": info, "metrics": metrics }))
+    };
+    Value::Object(of.endpoints.iter().map(summary).collect())
+}
+
+fn one_series(of: &SeriesSnapshot) -> Value {
+    let labels = of.labels.iter().map(|(name, value)| (name.to_string(), Value::from(&**value)));
+    let labels: Map<String, Value> = labels.collect();
+    let labels = Some(labels).filter(|labels| !labels.is_empty());
+    without_nulls(json!({ "labels": labels, "stats": numbers(&of.stats) }))
+}
+
+fn numbers(named: &[(&'static str, f64)]) -> Value {
+    let finite = named.iter().filter(|(_, value)| value.is_finite());
+    Value::Object(finite.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect())
 }
 
 /// Which sources of a kind there are, and which of them answer.

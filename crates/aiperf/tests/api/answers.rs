@@ -1,6 +1,9 @@
 //! What is answered while a run is on, and when it is over.
 
-use crate::{ENDLESS, watched};
+use crate::bench::{Bench, quick, serve};
+use crate::client::Client;
+use crate::{ENDLESS, Watched, watched};
+use serde_json::Value;
 use std::io::Read;
 
 const SUMMARY: &str = "/api/results/files/profile_export_aiperf.json";
@@ -62,7 +65,7 @@ fn results_and_files_are_there_when_the_run_is_over() {
     assert_eq!((&results["is_complete"], &results["was_cancelled"]), (&true.into(), &false.into()));
     let latency = results["records"].as_array().unwrap().iter().find(|metric| metric["tag"] == "request_latency");
     let on_disk = std::fs::read(run.running.dir.path().join("out/profile_export_aiperf.json")).unwrap();
-    let summary: serde_json::Value = serde_json::from_slice(&on_disk).unwrap();
+    let summary: Value = serde_json::from_slice(&on_disk).unwrap();
     assert_eq!(latency.unwrap()["p99"], summary["request_latency"]["p99"]);
     let progress = run.client.get("/api/progress").json();
     assert_eq!((&progress["results_exported"], &progress["system_state"]), (&true.into(), &"stopping".into()));
@@ -100,22 +103,62 @@ fn results_and_files_are_there_when_the_run_is_over() {
     assert_eq!(run.running.finish_soon().code(), Some(0));
 }
 
-#[test]
-fn the_servers_own_metrics_are_told_while_the_run_is_on() {
-    let sim = crate::bench::serve(crate::bench::quick());
-    let client = crate::client::Client::of_free_port();
-    let mut running = crate::bench::Bench::watching(&sim.url())
+/// A run of this length whose server gives metrics of its own, and what that server is called.
+fn watching(length: [&str; 2]) -> (Watched, String) {
+    let sim = serve(quick());
+    let (client, server) = (Client::of_free_port(), sim.url().replace("http://", ""));
+    let mut running = Bench::watching(&sim.url())
         .with(&["--streaming", "--concurrency", "4"])
-        .with(&ENDLESS)
+        .with(&length)
         .with(&["--api-port", &client.port().to_string()])
         .env("AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS", "0.1")
+        .env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "300")
+        .env("AIPERF_API_SERVER_SHUTDOWN_RESPONSE_DELAY_SECONDS", "0")
         .start();
     running.wait_for_words("Live API at http://");
-    let run = crate::Watched { client, running, _sim: sim };
-    run.hears("realtime_server_metrics", |told| told["snapshot"].as_object().is_some_and(|all| !all.is_empty()));
+    (Watched { client, running, _sim: sim }, server)
+}
+
+const GAUGE: &str = "vllm:num_requests_running";
+const COUNTER: &str = "vllm:generation_tokens";
+const HISTOGRAM: &str = "vllm:e2e_request_latency_seconds";
+
+#[test]
+fn the_servers_own_metrics_are_told_while_the_run_is_on() {
+    let (run, server) = watching(ENDLESS);
+    run.hears("realtime_server_metrics", |told| told["snapshot"]["output_token_throughput_srv"].as_f64() > Some(0.0));
     let told = run.client.get("/api/server-metrics").json();
-    assert!(told["snapshot"].as_object().unwrap().values().all(serde_json::Value::is_number), "{told}");
+    assert!(told["snapshot"].as_object().unwrap().values().all(Value::is_number), "{told}");
+    let endpoint = &told["endpoint_summaries"][&server];
+    assert_eq!(endpoint["endpoint_url"], format!("http://{server}/metrics"), "{told}");
+    assert!(endpoint["info"]["total_fetches"].as_u64() > Some(1), "{endpoint}");
+    let metrics = &endpoint["metrics"];
+    assert_eq!((&metrics[GAUGE]["type"], &metrics[HISTOGRAM]["type"]), (&"gauge".into(), &"histogram".into()));
+    let stats = |metric: &str| &metrics[metric]["series"][0]["stats"];
+    assert!(stats(GAUGE)["current"].is_number(), "{metrics}");
+    let tokens = stats(COUNTER);
+    assert!(tokens["total"].as_f64() > Some(0.0) && tokens["rate"].as_f64() > Some(0.0), "{tokens}");
+    let latency = |name: &str| stats(HISTOGRAM)[name].as_f64().unwrap();
+    assert!((latency("sum") / latency("count") - latency("avg")).abs() < 1e-9, "{metrics}");
     run.stop();
+}
+
+#[test]
+fn the_servers_own_metrics_are_those_of_the_files_when_the_run_is_over() {
+    let (run, server) = watching(["--request-count", "40"]);
+    run.is_over();
+    let told = run.client.get("/api/server-metrics").json();
+    let endpoint = &told["endpoint_summaries"][&server];
+    let file = run.running.dir.path().join("out/server_metrics_export.json");
+    let file: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    for metric in [GAUGE, COUNTER, HISTOGRAM] {
+        let stats = |of: &Value| of["metrics"][metric]["series"][0]["stats"].clone();
+        assert!(stats(endpoint).is_object(), "{metric}: {told}");
+        assert_eq!(stats(endpoint), stats(&file), "{metric}");
+    }
+    assert_eq!(endpoint["info"], file["summary"]["endpoint_info"][format!("http://{server}/metrics")]);
+    run.client.ask("POST", "/api/shutdown", &[]);
+    run.running.finish_soon();
 }
 
 #[test]

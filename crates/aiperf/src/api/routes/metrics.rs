@@ -50,8 +50,11 @@ pub(super) const GROUP: Group = Group {
             answers: &[Told(
                 200,
                 JSON,
-                "`snapshot`: values by the names of the live display. `endpoint_summaries` is empty: statistics of each \
-                 endpoint are made when the run is over (`server_metrics_export.json`)",
+                "`snapshot`: values by the names of the live display; `endpoint_summaries`: by endpoint `endpoint_url`, \
+                 `info`, and `metrics` by name with `type`, `description` and `series`, each with `labels` and `stats`. \
+                 Statistics are since the phase began: of a gauge `current`; of a counter `total`, `rate`; of a \
+                 histogram `count`, `sum`, `avg`, `count_rate`, `sum_rate`; of the first 1000 series of a page. Once \
+                 the run is over they are all those of `server_metrics_export.json`",
             )],
             handler: Read(|asked| {
                 let none = || json!({ "endpoint_summaries": {}, "message": "No server metrics available yet" });

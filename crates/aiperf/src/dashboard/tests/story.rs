@@ -137,7 +137,7 @@ pub(super) fn server() -> RunEvent {
         ("prefix_cache_hit_rate", 87.5),
         ("output_token_throughput_srv", 15_421.4),
     ];
-    RunEvent::ServerMetrics(Arc::new(ServerSnapshot { values }))
+    RunEvent::ServerMetrics(Arc::new(ServerSnapshot { values, ..ServerSnapshot::default() }))
 }
 
 /// Two GPUs of this machine.
