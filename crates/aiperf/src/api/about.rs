@@ -7,7 +7,7 @@ use aiperf_campaign::{Finished, MetricResult};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Arrival, PhasePlan, Plan, RateLevel};
 use aiperf_report::{RunInfo, RunResult};
-use aiperf_types::{PhaseKind, RequestError};
+use aiperf_types::{Nanos, PhaseKind, RequestError};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -29,7 +29,12 @@ pub(super) struct About {
     pub(super) server_pages: Vec<String>,
     pub(super) gpu_pages: Vec<String>,
     pub(super) planned_phases: usize,
+    /// Between two messages about GPUs.
+    pub(super) gpus_every: Nanos,
 }
+
+/// Between two messages about GPUs, where nobody says: as the dashboard's table.
+const GPUS_EVERY: Nanos = Nanos::from_millis(5000);
 
 impl About {
     pub(super) fn new(plan: &Plan, redactor: &Redactor, version: &'static str) -> Self {
@@ -56,6 +61,28 @@ impl About {
             // Whoever nobody asked for is no source before it answers.
             gpu_pages: exporters.filter(|exporter| !exporter.is_guess).map(|exporter| exporter.url.shown()).collect(),
             planned_phases: plan.phases.len(),
+            gpus_every: plan.runtime.stats_interval.unwrap_or(GPUS_EVERY),
+        }
+    }
+
+    /// A run of nothing, for tests.
+    #[cfg(test)]
+    pub(super) fn sample() -> Self {
+        Self {
+            version: "1",
+            benchmark_id: "id".to_owned(),
+            model: "model".to_owned(),
+            endpoint_type: "chat",
+            streaming: true,
+            concurrency: Some(1),
+            request_rate: None,
+            config: json!({}),
+            run_info: json!({}),
+            directory: PathBuf::new(),
+            server_pages: Vec::new(),
+            gpu_pages: Vec::new(),
+            planned_phases: 1,
+            gpus_every: GPUS_EVERY,
         }
     }
 

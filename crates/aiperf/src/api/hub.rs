@@ -59,18 +59,16 @@ impl Hub {
         let now = Nanos(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX));
         let mut live = locked(&self.live);
         live.take(event, now);
-        if self.has_clients() {
-            let pushes = locked(&self.pusher).about(event, &live, &self.about);
-            drop(live);
-            self.push(&pushes);
-        }
+        let pushes = locked(&self.pusher).about(event, &live, &self.about, &|kind| self.is_wanted(kind));
+        drop(live);
+        self.push(&pushes);
     }
 
     /// The run is over, and its files are written.
     pub(super) fn end(&self, outcome: Outcome) {
         let mut live = locked(&self.live);
         live.end(outcome.clone());
-        let pushes = locked(&self.pusher).at_the_end(&live, &outcome);
+        let pushes = locked(&self.pusher).at_the_end(&live, &outcome, &|kind| self.is_wanted(kind));
         drop(live);
         self.push(&pushes);
     }
@@ -79,6 +77,7 @@ impl Hub {
         self.push(&[messages::heartbeat()]);
     }
 
+    /// Tells each client that wants it, by one text that all of them share.
     fn push(&self, pushes: &[Push]) {
         for push in pushes {
             let clients = locked(&self.clients);
@@ -95,8 +94,8 @@ impl Hub {
         locked(&self.live)
     }
 
-    fn has_clients(&self) -> bool {
-        !locked(&self.clients).is_empty()
+    fn is_wanted(&self, kind: &str) -> bool {
+        locked(&self.clients).iter().any(|client| client.wants(kind))
     }
 
     /// A mailbox for one more client; `None` where there are as many as may be.

@@ -1,7 +1,7 @@
 //! What waits to be pushed to one WebSocket client: messages one after the other, of snapshots the latest.
 
 use super::messages::Push;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -23,6 +23,8 @@ pub(super) struct Mailbox {
 struct Waiting {
     topics: BTreeSet<String>,
     queue: VecDeque<Entry>,
+    /// The latest of each snapshot, which need not be said again.
+    said: HashMap<(&'static str, u32), Utf8Bytes>,
     bytes: usize,
     is_overrun: bool,
 }
@@ -39,7 +41,9 @@ impl Mailbox {
     }
 
     pub(super) fn subscribe(&self, topics: impl IntoIterator<Item = String>) {
-        self.waiting().topics.extend(topics);
+        let mut waiting = self.waiting();
+        waiting.topics.extend(topics);
+        waiting.said.clear();
     }
 
     pub(super) fn unsubscribe<'a>(&self, topics: impl IntoIterator<Item = &'a str>) {
@@ -55,10 +59,14 @@ impl Mailbox {
         topics.contains(kind) || topics.contains(EVERYTHING)
     }
 
-    /// Puts a message in, in the place of an older snapshot where one waits.
+    /// Puts a message in, in the place of an older snapshot where one waits. A snapshot that says what the one before it
+    /// did is left out.
     pub(super) fn put(&self, push: &Push, text: &Utf8Bytes) {
         let mut waiting = self.waiting();
         let of = push.snapshot_of.map(|number| (push.kind, number));
+        if of.and_then(|of| waiting.said.insert(of, text.clone())).is_some_and(|said| said == *text) {
+            return;
+        }
         let older = of.and_then(|of| waiting.queue.iter_mut().find(|entry| entry.of == Some(of)));
         let freed = match older {
             Some(entry) => std::mem::replace(&mut entry.text, text.clone()).len(),
@@ -113,6 +121,22 @@ mod tests {
         }
         assert_eq!(taken(&mailbox), ["progress 0 2", "progress 1 2", "phase 0", "phase 1", "phase 2"]);
         assert!(taken(&mailbox).is_empty());
+    }
+
+    #[test]
+    fn a_snapshot_that_says_nothing_new_is_not_sent_again() {
+        let mailbox = Mailbox::default();
+        let put = |text: &str| mailbox.put(&push("status", Some(0)), &text.into());
+        put("idle");
+        assert_eq!(taken(&mailbox), ["idle"]);
+        put("idle");
+        assert!(taken(&mailbox).is_empty());
+        put("busy");
+        put("idle");
+        assert_eq!(taken(&mailbox), ["idle"]);
+        mailbox.subscribe(["status".to_owned()]);
+        put("idle");
+        assert_eq!(taken(&mailbox), ["idle"], "whoever asks anew has not heard it");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::about::About;
 use super::live::{Live, Outcome};
 use super::views;
-use aiperf_types::{LogLevel, MonoNs, PhaseId, PhaseMoment, RunEvent, WallNs};
+use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseMoment, RunEvent, WallNs};
 use serde_json::{Map, Value, json};
 
 /// A message to whoever subscribed to its kind.
@@ -43,8 +43,8 @@ kinds! {
     ALL_RECORDS_RECEIVED = "all_records_received", "the records of the last phase are computed", "`final_processing_stats`";
     REALTIME_METRICS = "realtime_metrics", "once a second while profiling; the latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics";
     REALTIME_SERVER_METRICS = "realtime_server_metrics", "as often as server metrics are published; the latest only", "`snapshot`: values by name; what each endpoint says is at `/api/server-metrics`";
-    REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "GPUs report, where a value changed; the latest only", "`metrics`: of each GPU and each metric one, with `current` and statistics over all samples";
-    WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on; the latest only", "`worker_statuses`: `healthy`, `high_load`, `error`, `idle` or `stale` by worker";
+    REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "GPUs report, where a value changed, every five seconds or as `--stats-interval` says; the latest only", "`metrics`: of each GPU and each metric one, with `current` and statistics over all samples";
+    WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on, where one changed; the latest only", "`worker_statuses`: `healthy`, `high_load`, `error`, `idle` or `stale` by worker";
     WORKER_GROUP_STATS = "worker_group_stats", "twice a second while a phase is on; the latest only", "all workers together, and each of them";
     SERVICE_ERROR = "service_error", "the run logs an error", "`error`: `message`, `type` (its level)";
     PROCESS_ALL_RESULTS = "process_all_results", "the run is over", "`results`, as in `/api/results`";
@@ -76,90 +76,158 @@ impl Push {
     }
 }
 
+/// Messages as they come up. Those of kinds that nobody wants are not made.
+struct Pushes<'w> {
+    wants: &'w dyn Fn(&str) -> bool,
+    made: Vec<Push>,
+}
+
+impl<'w> Pushes<'w> {
+    fn new(wants: &'w dyn Fn(&str) -> bool) -> Self {
+        Self { wants, made: Vec::new() }
+    }
+
+    fn message(&mut self, kind: &'static str, at: Option<WallNs>, body: impl FnOnce() -> Value) {
+        if (self.wants)(kind) {
+            self.made.push(Push::new(kind, at, body()));
+        }
+    }
+
+    fn snapshot(&mut self, kind: &'static str, of: u32, at: Option<WallNs>, body: impl FnOnce() -> Value) {
+        if (self.wants)(kind) {
+            self.made.push(Push::new(kind, at, body()).snapshot(of));
+        }
+    }
+}
+
 /// What there is to push for events, one after the other.
 #[derive(Default)]
 pub(super) struct Pusher {
     /// How far each phase was when a snapshot of it was last pushed.
     told: Vec<(u16, u64)>,
+    gpus: GpuPace,
     state: Option<&'static str>,
 }
 
+/// When GPUs are told of: theirs is the longest message, and they change in every second.
+#[derive(Default)]
+struct GpuPace {
+    told: Option<Nanos>,
+    /// Something changed since.
+    is_behind: bool,
+}
+
+impl GpuPace {
+    fn is_due(&self, now: Nanos, every: Nanos) -> bool {
+        self.is_behind && self.told.is_none_or(|told| now.0.saturating_sub(told.0) >= every.0)
+    }
+}
+
 impl Pusher {
-    /// The messages about an event that was taken already.
-    pub(super) fn about(&mut self, event: &RunEvent, live: &Live, about: &About) -> Vec<Push> {
-        let mut out = self.state(live);
+    /// The messages about an event that was taken already, of kinds that anybody wants.
+    pub(super) fn about(
+        &mut self,
+        event: &RunEvent,
+        live: &Live,
+        about: &About,
+        wants: &dyn Fn(&str) -> bool,
+    ) -> Vec<Push> {
+        let mut out = Pushes::new(wants);
+        self.state(live, &mut out);
         match event {
             RunEvent::PhaseStarted(started) => {
-                let config = json!({
-                    "load": &*started.load,
-                    "target": &*started.target,
-                    "concurrency": started.targets.concurrency,
+                out.message(CREDIT_PHASE_START, live.wall(started.at), || {
+                    let config = json!({
+                        "load": &*started.load,
+                        "target": &*started.target,
+                        "concurrency": started.targets.concurrency,
+                    });
+                    json!({ "stats": phase(live, &started.phase), "config": config })
                 });
-                out.extend(of_phase(CREDIT_PHASE_START, live, &started.phase, started.at, &[("config", config)]));
             }
-            RunEvent::SendingComplete(moment) => out.extend(turned(CREDIT_PHASE_SENDING_COMPLETE, live, moment)),
+            RunEvent::SendingComplete(moment) => turned(&mut out, CREDIT_PHASE_SENDING_COMPLETE, live, moment),
             RunEvent::RequestsDone(moment) => {
-                out.extend(turned(CREDIT_PHASE_COMPLETE, live, moment));
+                turned(&mut out, CREDIT_PHASE_COMPLETE, live, moment);
                 if live.is_last(&moment.phase) {
-                    out.push(Push::new(CREDITS_COMPLETE, live.wall(moment.at), Value::Null));
+                    out.message(CREDITS_COMPLETE, live.wall(moment.at), || Value::Null);
                 }
             }
             RunEvent::PhaseComplete(moment) => {
                 let at = live.wall(moment.at);
-                out.extend(processing(live, &moment.phase, at));
-                if let Some(phase) = live.phase(&moment.phase).filter(|_| live.is_last(&moment.phase)) {
-                    let stats = json!({ "final_processing_stats": views::records(live, phase) });
-                    out.push(Push::new(ALL_RECORDS_RECEIVED, at, stats));
+                processing(&mut out, live, &moment.phase, at);
+                if live.is_last(&moment.phase) {
+                    out.message(
+                        ALL_RECORDS_RECEIVED,
+                        at,
+                        || json!({ "final_processing_stats": records(live, &moment.phase) }),
+                    );
                 }
             }
             RunEvent::Progress(progress) if self.is_due(&progress.phase, progress.elapsed.0) => {
-                out.extend(snapshots(live, &progress.phase));
+                snapshots(&mut out, live, &progress.phase);
             }
             RunEvent::Metrics(snapshot) if live.metrics.as_ref().is_some_and(|known| known.at == snapshot.at) => {
-                let body = json!({ "metrics": views::metrics(live) });
-                out.push(Push::new(REALTIME_METRICS, live.wall(snapshot.at), body).snapshot(0));
+                out.snapshot(
+                    REALTIME_METRICS,
+                    0,
+                    live.wall(snapshot.at),
+                    || json!({ "metrics": views::metrics(live) }),
+                );
             }
             RunEvent::ServerMetrics(snapshot) => {
-                let body = json!({ "snapshot": views::server_snapshot(snapshot) });
-                out.push(Push::new(REALTIME_SERVER_METRICS, None, body).snapshot(0));
+                let body = || json!({ "snapshot": views::server_snapshot(snapshot) });
+                out.snapshot(REALTIME_SERVER_METRICS, 0, None, body);
             }
-            RunEvent::GpuMetrics(_) => {
-                let body = json!({ "metrics": views::gpu_metrics(live) });
-                out.push(Push::new(REALTIME_TELEMETRY_METRICS, None, body).snapshot(0));
-            }
+            RunEvent::GpuMetrics(_) => self.gpus.is_behind = true,
             RunEvent::SourceFound { at, source } | RunEvent::SourceLost { at, source } => {
                 let (kind, pages) = match source.kind {
                     SERVER_METRICS => (SERVER_METRICS_STATUS, &about.server_pages),
                     _ => (TELEMETRY_STATUS, &about.gpu_pages),
                 };
-                out.push(Push::new(kind, live.wall(*at), views::sources(live, source.kind, pages)));
+                out.message(kind, live.wall(*at), || views::sources(live, source.kind, pages));
             }
             RunEvent::Message(message) if matches!(message.level, LogLevel::Error | LogLevel::Critical) => {
-                let error = json!({ "message": &*live.shown(message).text, "type": message.level.name() });
-                out.push(Push::new(SERVICE_ERROR, Some(message.at), json!({ "error": error })));
+                out.message(
+                    SERVICE_ERROR,
+                    Some(message.at),
+                    || json!({ "error": { "message": &*live.shown(message).text, "type": message.level.name() } }),
+                );
             }
             _ => {}
         }
-        out
+        // Any event will do: GPUs may report nothing new when it is their turn.
+        if self.gpus.is_due(live.now, about.gpus_every) {
+            self.gpus(live, &mut out);
+        }
+        out.made
     }
 
     /// The messages about the end of a run.
-    pub(super) fn at_the_end(&mut self, live: &Live, outcome: &Outcome) -> Vec<Push> {
-        let was_cancelled = json!({ "was_cancelled": outcome.was_cancelled });
-        let mut out = Vec::new();
-        if let Some(results) = &outcome.results {
-            out.push(Push::new(PROCESS_ALL_RESULTS, None, json!({ "results": results })));
-            out.push(Push::new(RESULTS_EXPORTED, None, was_cancelled.clone()));
+    pub(super) fn at_the_end(&mut self, live: &Live, outcome: &Outcome, wants: &dyn Fn(&str) -> bool) -> Vec<Push> {
+        let mut out = Pushes::new(wants);
+        let was_cancelled = || json!({ "was_cancelled": outcome.was_cancelled });
+        if self.gpus.is_behind {
+            self.gpus(live, &mut out);
         }
-        out.push(Push::new(BENCHMARK_COMPLETE, None, was_cancelled));
-        out.extend(self.state(live));
-        out
+        if let Some(results) = &outcome.results {
+            out.message(PROCESS_ALL_RESULTS, None, || json!({ "results": results }));
+            out.message(RESULTS_EXPORTED, None, was_cancelled);
+        }
+        out.message(BENCHMARK_COMPLETE, None, was_cancelled);
+        self.state(live, &mut out);
+        out.made
     }
 
-    fn state(&mut self, live: &Live) -> Vec<Push> {
+    fn state(&mut self, live: &Live, out: &mut Pushes<'_>) {
         let state = live.state.name();
-        let is_new = self.state.replace(state) != Some(state);
-        is_new.then(|| Push::new(SYSTEM_STATE_CHANGED, None, json!({ "state": state }))).into_iter().collect()
+        if self.state.replace(state) != Some(state) {
+            out.message(SYSTEM_STATE_CHANGED, None, || json!({ "state": state }));
+        }
+    }
+
+    fn gpus(&mut self, live: &Live, out: &mut Pushes<'_>) {
+        self.gpus = GpuPace { told: Some(live.now), is_behind: false };
+        out.snapshot(REALTIME_TELEMETRY_METRICS, 0, None, || json!({ "metrics": views::gpu_metrics(live) }));
     }
 
     /// Progress is told ten times a second, which is more often than anybody looks.
@@ -182,30 +250,68 @@ impl Pusher {
 const SERVER_METRICS: &str = "server metrics";
 
 pub(super) fn heartbeat() -> Push {
-    Push::new(HEARTBEAT, None, json!({ "service_type": "api", "state": "running" })).snapshot(0)
+    Push::new(HEARTBEAT, None, json!({ "service_type": "api", "state": "running" }))
 }
 
-fn of_phase(kind: &'static str, live: &Live, id: &PhaseId, at: MonoNs, more: &[(&str, Value)]) -> Option<Push> {
-    let mut body = json!({ "stats": views::phase(live, live.phase(id)?) });
-    more.iter().for_each(|(name, value)| body[*name] = value.clone());
-    Some(Push::new(kind, live.wall(at), body))
+fn phase(live: &Live, id: &PhaseId) -> Option<Value> {
+    Some(views::phase(live, live.phase(id)?))
 }
 
-fn turned(kind: &'static str, live: &Live, moment: &PhaseMoment) -> Option<Push> {
-    of_phase(kind, live, &moment.phase, moment.at, &[])
+fn records(live: &Live, id: &PhaseId) -> Option<Value> {
+    Some(views::records(live, live.phase(id)?))
 }
 
-fn processing(live: &Live, id: &PhaseId, at: Option<WallNs>) -> Option<Push> {
-    let body = json!({ "processing_stats": views::records(live, live.phase(id)?) });
-    Some(Push::new(PROCESSING_STATS, at, body).snapshot(id.index.into()))
+fn turned(out: &mut Pushes<'_>, kind: &'static str, live: &Live, moment: &PhaseMoment) {
+    out.message(kind, live.wall(moment.at), || json!({ "stats": phase(live, &moment.phase) }));
 }
 
-fn snapshots(live: &Live, id: &PhaseId) -> Vec<Push> {
-    let Some(phase) = live.phase(id) else { return Vec::new() };
-    let stats = json!({ "stats": views::phase(live, phase) });
-    let statuses = json!({ "worker_statuses": views::worker_statuses(live) });
-    let progress = Push::new(CREDIT_PHASE_PROGRESS, None, stats).snapshot(id.index.into());
-    let workers = Push::new(WORKER_STATUS_SUMMARY, None, statuses).snapshot(0);
-    let group = Push::new(WORKER_GROUP_STATS, None, views::worker_group(live)).snapshot(0);
-    [Some(progress), processing(live, id, None), Some(workers), Some(group)].into_iter().flatten().collect()
+fn processing(out: &mut Pushes<'_>, live: &Live, id: &PhaseId, at: Option<WallNs>) {
+    out.snapshot(PROCESSING_STATS, id.index.into(), at, || json!({ "processing_stats": records(live, id) }));
+}
+
+fn snapshots(out: &mut Pushes<'_>, live: &Live, id: &PhaseId) {
+    out.snapshot(CREDIT_PHASE_PROGRESS, id.index.into(), None, || json!({ "stats": phase(live, id) }));
+    processing(out, live, id, None);
+    let statuses = || json!({ "worker_statuses": views::worker_statuses(live) });
+    out.snapshot(WORKER_STATUS_SUMMARY, 0, None, statuses);
+    out.snapshot(WORKER_GROUP_STATS, 0, None, || views::worker_group(live));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::{GpuSnapshot, Message};
+    use std::sync::Arc;
+
+    /// What is pushed for an event at this second, to clients that want everything.
+    fn pushed(pusher: &mut Pusher, live: &mut Live, event: &RunEvent, second: u64) -> Vec<&'static str> {
+        live.take(event, Nanos::from_millis(1000 * second));
+        let pushes = pusher.about(event, live, &About::sample(), &|_| true);
+        pushes.iter().map(|push| push.kind).collect()
+    }
+
+    #[test]
+    fn gpus_are_told_of_every_five_seconds_and_never_late() {
+        let (mut pusher, mut live) = (Pusher::default(), Live::new(1, Arc::default()));
+        let gpus = RunEvent::GpuMetrics(Arc::new(GpuSnapshot::default()));
+        let other = RunEvent::Message(Message { at: WallNs(0), level: LogLevel::Info, text: "something else".into() });
+        let mut at = |event: &RunEvent, second| pushed(&mut pusher, &mut live, event, second);
+        assert_eq!(at(&gpus, 0), [SYSTEM_STATE_CHANGED, REALTIME_TELEMETRY_METRICS]);
+        assert!((1..5).all(|second| at(&gpus, second).is_empty()));
+        assert_eq!(at(&other, 5), [REALTIME_TELEMETRY_METRICS], "nothing new comes, and this is new to clients");
+        assert!(at(&other, 20).is_empty());
+        assert_eq!(at(&gpus, 21), [REALTIME_TELEMETRY_METRICS]);
+        assert!(at(&gpus, 22).is_empty());
+        let last = pusher.at_the_end(&live, &Outcome::default(), &|_| true);
+        assert_eq!(last.first().map(|push| push.kind), Some(REALTIME_TELEMETRY_METRICS));
+    }
+
+    #[test]
+    fn what_nobody_wants_is_not_made() {
+        let (mut pusher, mut live) = (Pusher::default(), Live::new(1, Arc::default()));
+        let error = RunEvent::Message(Message { at: WallNs(0), level: LogLevel::Error, text: "no".into() });
+        live.take(&error, Nanos::ZERO);
+        let pushes = pusher.about(&error, &live, &About::sample(), &|kind| kind == SERVICE_ERROR);
+        assert_eq!(pushes.iter().map(|push| push.kind).collect::<Vec<_>>(), [SERVICE_ERROR]);
+    }
 }
