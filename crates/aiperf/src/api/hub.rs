@@ -32,20 +32,26 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Limits that the user may set.
-pub(super) struct Limits {
+/// What the user may set.
+pub(super) struct Settings {
     pub(super) most_websockets: usize,
     pub(super) shutdown_delay: Duration,
 }
 
 impl Hub {
-    pub(super) fn new(about: About, guard: Guard, redactor: Arc<Redactor>, limits: &Limits, wish: Sender<()>) -> Self {
+    pub(super) fn new(
+        about: About,
+        guard: Guard,
+        redactor: Arc<Redactor>,
+        settings: &Settings,
+        wish: Sender<()>,
+    ) -> Self {
         let live = Live::new(about.planned_phases, redactor);
         Self {
             about,
             guard,
-            most_websockets: limits.most_websockets,
-            shutdown_delay: limits.shutdown_delay,
+            most_websockets: settings.most_websockets,
+            shutdown_delay: settings.shutdown_delay,
             live: Mutex::new(live),
             pusher: Mutex::default(),
             clients: Mutex::default(),

@@ -39,7 +39,8 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ApiPlan, Plan};
 use aiperf_types::{Nanos, PhaseKind};
 use guard::Guard;
-use hub::{Hub, Limits};
+use hub::{Hub, Settings};
+use server::ClientLimits;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -112,16 +113,16 @@ impl Bound {
         let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let guard = Guard::new(&api.host, machine.trim(), address, &api.cors_origins);
         let about = About::new(plan, &redactor, env!("CARGO_PKG_VERSION"));
-        let limits =
-            Limits { most_websockets: api.most_websockets as usize, shutdown_delay: duration(api.shutdown_delay) };
+        let settings =
+            Settings { most_websockets: api.most_websockets as usize, shutdown_delay: duration(api.shutdown_delay) };
         let (wish, wished) = mpsc::channel();
-        let hub = Arc::new(Hub::new(about, guard, redactor, &limits, wish));
+        let hub = Arc::new(Hub::new(about, guard, redactor, &settings, wish));
         let (stop, stopped) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let (answering, patience) = (hub.clone(), duration(api.shutdown_timeout));
+        let (answering, limits) = (hub.clone(), ClientLimits::new(duration(api.shutdown_timeout)));
         let server = std::thread::Builder::new().name("aiperf-api".into()).spawn(move || {
             let _ = set_lowest_niceness();
-            runtime.block_on(server::serve(listener, answering, stopped, patience));
+            runtime.block_on(server::serve(listener, answering, stopped, limits));
         })?;
         let hearing = hub.clone();
         let listener = std::thread::Builder::new().name("aiperf-api-hear".into()).spawn(move || {

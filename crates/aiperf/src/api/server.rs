@@ -34,12 +34,28 @@ pub(super) const MOST_CONNECTIONS: usize = 128;
 /// After the system had no room for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What clients may take of time and places.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientLimits {
+    pub(super) request_time: Duration,
+    pub(super) reading_time: Duration,
+    pub(super) connections: usize,
+    /// For what is under way when the API ends.
+    pub(super) ending_time: Duration,
+}
+
+impl ClientLimits {
+    pub(super) fn new(ending_time: Duration) -> Self {
+        Self { request_time: REQUEST_TIME, reading_time: READING_TIME, connections: MOST_CONNECTIONS, ending_time }
+    }
+}
+
 /// Answers until `stop` says so, and then what is under way for a little longer.
 pub(super) async fn serve(
     listener: std::net::TcpListener,
     hub: Arc<Hub>,
     stop: watch::Receiver<bool>,
-    patience: Duration,
+    limits: ClientLimits,
 ) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     let mut connections = JoinSet::new();
@@ -52,8 +68,8 @@ pub(super) async fn serve(
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 // Who comes when all places are taken is sent away, and not kept waiting.
-                Ok((stream, _)) if connections.len() < MOST_CONNECTIONS + hub.most_websockets => {
-                    connections.spawn(connection(stream, hub.clone(), stop.clone()));
+                Ok((stream, _)) if connections.len() < limits.connections + hub.most_websockets => {
+                    connections.spawn(connection(stream, hub.clone(), stop.clone(), limits));
                 }
                 Ok(_) => {}
                 Err(_) => tokio::time::sleep(PAUSE).await,
@@ -62,10 +78,10 @@ pub(super) async fn serve(
     }
     drop(listener);
     let all = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(patience, all).await;
+    let _ = tokio::time::timeout(limits.ending_time, all).await;
 }
 
-async fn connection(stream: TcpStream, hub: Arc<Hub>, stop: watch::Receiver<bool>) {
+async fn connection(stream: TcpStream, hub: Arc<Hub>, stop: watch::Receiver<bool>, limits: ClientLimits) {
     let Ok(local) = stream.local_addr() else { return };
     let _ = stream.set_nodelay(true);
     let streams = Arc::new(tokio::sync::Mutex::new(JoinSet::new()));
@@ -75,12 +91,12 @@ async fn connection(stream: TcpStream, hub: Arc<Hub>, stop: watch::Receiver<bool
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST_TIME)
+        .header_read_timeout(limits.request_time)
         // Who has said all may close its half.
         .half_close(true)
         .max_header_size(LONGEST_HEAD)
         .max_buf_size(2 * LONGEST_HEAD)
-        .serve_connection(TokioIo::new(Patient::new(stream, READING_TIME)), service)
+        .serve_connection(TokioIo::new(Patient::new(stream, limits.reading_time)), service)
         .with_upgrades();
     tokio::pin!(serving);
     let mut ended = stop.clone();
@@ -205,3 +221,6 @@ fn options(head: &Head<'_>, hub: &Hub, allowed: &str) -> Answer {
         None => answer,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,267 @@
+//! Clients that take their time, or all places: over real sockets, with limits that need no waiting for.
+
+use super::super::about::About;
+use super::super::guard::Guard;
+use super::super::hub::Settings;
+use super::super::live::Outcome;
+use super::*;
+use aiperf_types::{LogLevel, Message, RunEvent, WallNs};
+use proptest::prelude::*;
+use serde_json::Value;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::mpsc;
+use std::time::Instant;
+
+const SHORT: Duration = Duration::from_millis(100);
+/// A limit that no test reaches.
+const LONG: Duration = Duration::from_secs(600);
+/// How long a test waits before it says that nothing happens.
+const HANGS: Duration = Duration::from_secs(30);
+/// More than the buffers of a loopback connection hold.
+const LARGE: u64 = 64 << 20;
+
+const PATIENT: ClientLimits =
+    ClientLimits { request_time: LONG, reading_time: LONG, connections: 8, ending_time: Duration::ZERO };
+
+fn hub(most_websockets: usize, directory: &std::path::Path) -> Arc<Hub> {
+    let about = About { directory: directory.to_owned(), ..About::sample() };
+    let guard = Guard::new("127.0.0.1", "", SocketAddr::from((Ipv4Addr::LOCALHOST, 80)), &[]);
+    let settings = Settings { most_websockets, shutdown_delay: Duration::ZERO };
+    Arc::new(Hub::new(about, guard, Arc::default(), &settings, mpsc::channel().0))
+}
+
+/// A server that answers on a thread of its own until it is dropped.
+struct Serving {
+    address: SocketAddr,
+    hub: Arc<Hub>,
+    stop: watch::Sender<bool>,
+    directory: tempfile::TempDir,
+}
+
+impl Serving {
+    fn new(limits: ClientLimits, most_websockets: usize) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let hub = hub(most_websockets, directory.path());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (address, (stop, stopped)) = (listener.local_addr().unwrap(), watch::channel(false));
+        let answering = hub.clone();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(serve(listener, answering, stopped, limits));
+        });
+        Self { address, hub, stop, directory }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(HANGS)).unwrap();
+        stream
+    }
+
+    fn say(&self, text: &str) -> TcpStream {
+        let mut stream = self.connect();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    }
+
+    /// Whether there is a place for one more client.
+    fn answers(&self) -> bool {
+        rest(&mut self.say("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).ends_with("ok")
+    }
+
+    /// Waits until there is one again.
+    fn has_room(&self) {
+        let began = Instant::now();
+        while !self.answers() {
+            assert!(began.elapsed() < HANGS, "nobody left");
+            std::thread::yield_now();
+        }
+    }
+
+    /// A file that is there to be had, of no bytes that take any room.
+    fn large_file(&self) {
+        let file = std::fs::File::create(self.directory.path().join("large.jsonl")).unwrap();
+        file.set_len(LARGE).unwrap();
+        self.hub.end(Outcome { results: Some(Value::Null), ..Outcome::default() });
+    }
+
+    fn websocket(&self) -> TcpStream {
+        let mut stream = self.say(
+            "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: \
+             13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        );
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        assert!(head.starts_with(b"HTTP/1.1 101 "), "{}", head.escape_ascii());
+        stream
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+    }
+}
+
+/// All that comes until the other end closes; it may close on what it did not read.
+fn rest(stream: &mut TcpStream) -> String {
+    let mut all = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut all) {
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "nothing happened");
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+#[test]
+fn a_request_that_does_not_come_to_its_end_is_closed() {
+    let serving = Serving::new(ClientLimits { request_time: SHORT, ..PATIENT }, 0);
+    for begun in ["", "GET /healthz HTTP/1.1\r\n", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
+        let began = Instant::now();
+        let said = rest(&mut serving.say(begun));
+        assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+        assert!(began.elapsed() >= SHORT / 2, "it had its time");
+    }
+    // Nor does it help to say a little more again and again.
+    let mut stream = serving.say("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+    let began = Instant::now();
+    while stream.write_all(b"x").is_ok() {
+        assert!(began.elapsed() < HANGS, "it is still heard");
+        std::thread::sleep(SHORT / 20);
+    }
+    assert!(serving.answers());
+}
+
+#[test]
+fn a_connection_that_asks_for_nothing_more_is_closed() {
+    let serving = Serving::new(ClientLimits { request_time: SHORT, ..PATIENT }, 0);
+    let mut kept = serving.say("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(rest(&mut kept).ends_with("ok"));
+}
+
+#[test]
+fn nobody_waits_for_a_body() {
+    let serving = Serving::new(PATIENT, 0);
+    for body in ["Content-Length: 1000\r\n\r\nfirst", "Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n"] {
+        let said = rest(&mut serving.say(&format!("POST /api/shutdown HTTP/1.1\r\nHost: localhost\r\n{body}")));
+        assert!(said.starts_with("HTTP/1.1 409 ") && said.contains("still running"), "{said}");
+    }
+}
+
+#[test]
+fn what_is_too_long_is_refused_and_closed() {
+    let serving = Serving::new(PATIENT, 0);
+    let field = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}", "x".repeat(2 * LONGEST_HEAD));
+    let target = format!("GET /{}", "x".repeat(2 * LONGEST_HEAD));
+    let fields = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}", "X: x\r\n".repeat(1000));
+    for endless in [field, target, fields] {
+        let said = rest(&mut serving.say(&endless));
+        assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
+    }
+    let body =
+        format!("POST /api/shutdown HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", LONGEST_BODY + 1);
+    assert!(rest(&mut serving.say(&body)).starts_with("HTTP/1.1 413 "));
+    assert!(serving.answers());
+}
+
+#[test]
+fn who_comes_when_all_places_are_taken_is_sent_away_until_one_is_free() {
+    let serving = Serving::new(ClientLimits { connections: 3, ..PATIENT }, 0);
+    let mut taken: Vec<TcpStream> = (0..3).map(|_| serving.connect()).collect();
+    assert_eq!(rest(&mut serving.connect()), "");
+    taken.pop();
+    serving.has_room();
+    // Those who waited have lost nothing.
+    taken[0].write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    assert!(rest(&mut taken[0]).ends_with("ok"));
+}
+
+#[test]
+fn who_does_not_read_a_file_loses_the_connection() {
+    let serving = Serving::new(ClientLimits { reading_time: SHORT, connections: 1, ..PATIENT }, 0);
+    serving.large_file();
+    let mut stuck = serving.say("GET /api/results/files/large.jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    serving.has_room();
+    assert!((rest(&mut stuck).len() as u64) < LARGE, "it read no more than was on its way");
+}
+
+#[test]
+fn who_reads_slowly_gets_the_whole_file() {
+    let serving = Serving::new(ClientLimits { reading_time: 10 * SHORT, ..PATIENT }, 0);
+    serving.large_file();
+    let mut slow =
+        serving.say("GET /api/results/files/large.jsonl HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let (mut got, mut piece) = (0, vec![0; 4 << 20]);
+    loop {
+        match slow.read(&mut piece).unwrap() {
+            0 => break,
+            read => got += read as u64,
+        }
+        std::thread::sleep(SHORT / 20);
+    }
+    assert!(got > LARGE, "{got}");
+}
+
+#[test]
+fn a_websocket_that_is_not_read_loses_its_place() {
+    let serving = Serving::new(ClientLimits { reading_time: SHORT, ..PATIENT }, 1);
+    let mut stuck = serving.websocket();
+    let all = br#"{"type":"subscribe","message_types":["*"]}"#;
+    stuck.write_all(&[&[0x81, 0x80 | all.len() as u8, 0, 0, 0, 0], all.as_slice()].concat()).unwrap();
+    let began = Instant::now();
+    let text: Arc<str> = "x".repeat(1 << 20).into();
+    // Its place is free again.
+    while serving.hub.join().is_none() {
+        assert!(began.elapsed() < HANGS, "it is still waited for");
+        let message = Message { at: WallNs(0), level: LogLevel::Error, text: text.clone() };
+        serving.hub.take(&RunEvent::Message(message));
+        std::thread::sleep(SHORT / 20);
+    }
+}
+
+fn header_value() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "localhost(:[0-9]{1,6})?",
+        "https?://(localhost|evil\\.example|\\[::1\\])(:[0-9]{1,6})?",
+        "(websocket|Upgrade|13|gzip|zstd|;q=|,| ){0,6}",
+        "[0-9]{1,25}",
+        "[ -~]{0,40}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Targets, methods and fields of any kind are answered, and nothing is said to whoever calls this machine by another
+    /// name.
+    #[test]
+    fn any_request_is_answered(
+        method in "GET|HEAD|POST|OPTIONS|PUT|[A-Z]{1,8}",
+        path in "/(api|results|files|ws|metrics|shutdown|/|%2e|%|\\.|[!-~]){0,12}",
+        fields in proptest::collection::vec(
+            ("host|origin|upgrade|connection|sec-websocket-(key|version)|accept-encoding|content-length", header_value()),
+            0..8,
+        ),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let _entered = runtime.enter();
+        let hub = hub(1, std::path::Path::new("/nonexistent"));
+        let fields: HeaderMap = fields
+            .iter()
+            .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap()))
+            .collect();
+        let method: Method = method.parse().unwrap();
+        let head = Head { method: &method, path: &path, authority: None, fields: &fields };
+        let own = fields.get(header::HOST).is_some_and(|host| host.as_bytes().starts_with(b"localhost"));
+        let status = match answer(&head, IpAddr::V4(Ipv4Addr::LOCALHOST), &hub) {
+            Ok(Reply::Answer(answer) | Reply::Upgrade(answer)) | Err(answer) => answer.into_response(None).status(),
+        };
+        prop_assert!(own || status == StatusCode::MISDIRECTED_REQUEST, "{status}");
+        prop_assert!(!status.is_server_error() || status == StatusCode::SERVICE_UNAVAILABLE, "{status}");
+    }
+}
