@@ -93,7 +93,35 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::io::Read;
+
+    fn unpacked(encoding: Encoding, packed: &[u8]) -> Vec<u8> {
+        match encoding {
+            Encoding::Zstd => zstd::decode_all(packed).unwrap(),
+            Encoding::Gzip => {
+                let mut back = Vec::new();
+                flate2::read::GzDecoder::new(packed).read_to_end(&mut back).unwrap();
+                back
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_client_gets_what_it_did_not_name(taken in "(gzip|zstd|\\*|;|q=|Q=|0|1|\\.|,| |-|\\PC){0,12}") {
+            if let Some(encoding) = Encoding::accepted(&taken) {
+                prop_assert!(taken.to_ascii_lowercase().contains(encoding.name()), "{taken}");
+            }
+        }
+
+        #[test]
+        fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+            for encoding in [Encoding::Zstd, Encoding::Gzip] {
+                prop_assert_eq!(&unpacked(encoding, &encoding.compressed(&bytes).unwrap()), &bytes);
+            }
+        }
+    }
 
     #[test]
     fn a_client_gets_what_it_takes() {
@@ -113,12 +141,7 @@ mod tests {
             text.as_bytes().chunks(1000).for_each(|piece| out.extend(stream.push(piece).unwrap()));
             out.extend(stream.finish().unwrap());
             assert!(out.len() < text.len() / 10);
-            let mut back = String::new();
-            match encoding {
-                Encoding::Zstd => back = String::from_utf8(zstd::decode_all(&*out).unwrap()).unwrap(),
-                Encoding::Gzip => drop(flate2::read::GzDecoder::new(&*out).read_to_string(&mut back).unwrap()),
-            }
-            assert_eq!(back, text);
+            assert_eq!(unpacked(encoding, &out), text.as_bytes());
         }
     }
 }

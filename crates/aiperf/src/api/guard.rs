@@ -103,6 +103,7 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn guard(host: &str, bound: &str, origins: &[&str]) -> Guard {
         let origins: Vec<String> = origins.iter().map(|origin| (*origin).to_owned()).collect();
@@ -153,6 +154,30 @@ mod tests {
         }
         assert!(answers(&guard, "grafana.example", "127.0.0.1"), "behind a proxy of that name");
         assert!(guard.may_read("https://grafana.example") && !guard.may_read("http://grafana.example"));
+    }
+
+    proptest! {
+        /// Whatever a request says: only own names pass, with a port or without.
+        #[test]
+        fn nobody_passes_by_another_name(
+            host in "(localhost|127\\.0\\.0\\.1|evil|\\[|\\]|::1|:|\\.|@|/|%|[0-9]|\\PC){0,8}",
+            origin in "(https?|://|localhost|:8080|evil\\.example|null|\\PC){0,6}",
+        ) {
+            let guard = guard("127.0.0.1", "127.0.0.1:8080", &[]);
+            if answers(&guard, &host, "127.0.0.1") {
+                let name = host.to_ascii_lowercase();
+                let name = match name.strip_prefix('[') {
+                    Some(rest) => rest.split(']').next().unwrap().to_owned(),
+                    None => name.split(':').next().unwrap().trim_end_matches('.').to_owned(),
+                };
+                prop_assert!(["localhost", "127.0.0.1", "::1"].contains(&&*name), "{host}");
+            }
+            if guard.origin(Some(&origin), Some("localhost:8080")).is_ok() {
+                let from = origin.split_once("://").map(|(_, from)| from.to_ascii_lowercase());
+                prop_assert!(from.is_some_and(|from| from.starts_with("localhost")), "{origin}");
+            }
+            prop_assert!(!guard.may_read(&origin));
+        }
     }
 
     #[test]

@@ -256,6 +256,17 @@ mod tests {
 
     proptest! {
         #[test]
+        fn no_field_of_a_handshake_breaks_anything(
+            values in proptest::collection::vec("(websocket|upgrade|13|,| |=|dGhl|[!-~]){0,8}", 4),
+        ) {
+            let pairs: Vec<_> = GOOD.iter().zip(&values).map(|((name, _), value)| (*name, value.as_str())).collect();
+            if let Ok(answer) = handshake(&Method::GET, &fields(&pairs)) {
+                prop_assert_eq!(answer.status, StatusCode::SWITCHING_PROTOCOLS);
+                prop_assert_eq!(STANDARD.decode(values[3].trim()).unwrap().len(), 16);
+            }
+        }
+
+        #[test]
         fn nothing_that_is_said_breaks_anything(text in "\\PC*", kind in "(un)?subscribe|ping|\\PC*", types in "\\PC*") {
             let mailbox = Mailbox::default();
             reply(&text, &mailbox);

@@ -154,7 +154,13 @@ impl Socket {
         }
         frame.extend([0; 4]);
         frame.extend(payload);
-        let _ = self.stream.write_all(&frame);
+        self.send(&frame);
+    }
+
+    /// Any bytes.
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        // It may have been closed on the way.
+        let _ = self.stream.write_all(bytes);
     }
 
     pub(crate) fn say(&mut self, text: &str) {

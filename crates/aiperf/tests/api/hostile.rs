@@ -130,3 +130,35 @@ fn nothing_that_is_sent_ends_the_api_or_the_run() {
     run.is_on();
     run.stop();
 }
+
+#[test]
+fn no_frame_of_a_websocket_ends_the_api_or_the_run() {
+    let run = watched(ENDLESS, &[], &[]);
+    let frames =
+        prop_oneof![
+            // A good frame of some text, without a mask to speak of.
+            "(\\{\"type\":\"(subscribe|ping)\"|,\"message_types\":|\\[|\\*|\\]|\\}|\\PC){0,6}".prop_map(|text| {
+                let text: Vec<u8> = text.into_bytes().into_iter().take(125).collect();
+                [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], text.as_slice()].concat()
+            }),
+            // Heads that promise anything: kinds, pieces, lengths.
+            (any::<u8>(), any::<u8>(), proptest::collection::vec(any::<u8>(), 0..20))
+                .prop_map(|(kind, length, rest)| [&[kind, length], rest.as_slice()].concat()),
+            Just([&[0x81, 0xff], u64::MAX.to_be_bytes().as_slice()].concat()),
+            Just([&[0x82, 0xff], (i64::MAX as u64).to_be_bytes().as_slice()].concat()),
+            Just(vec![0x01, 0x80, 0, 0, 0, 0]),
+        ];
+    let said = proptest::collection::vec(frames, 1..5).prop_map(|frames| frames.concat());
+    let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
+    runner
+        .run(&said, |said| {
+            Socket::open(&run.client).send(&said);
+            Ok(())
+        })
+        .unwrap();
+    let mut steady = Socket::open(&run.client);
+    steady.say(r#"{"type":"ping"}"#);
+    assert_eq!(steady.text()["type"], "pong");
+    run.is_on();
+    run.stop();
+}
