@@ -1,10 +1,11 @@
 """GPU telemetry, from pages that prometheus-client makes as a DCGM exporter does."""
 
+import json
 import threading
 import wsgiref.simple_server
 
 import bench
-from prometheus_client import CollectorRegistry, Counter, Gauge, make_wsgi_app
+from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics, generate_latest, make_wsgi_app
 from runs import Run, close
 
 LABELS = ["gpu", "UUID", "device", "modelName", "Hostname", "GPU_I_PROFILE", "GPU_I_ID", "pci_bus_id"]
@@ -17,14 +18,27 @@ FIELDS = [
 ]
 
 
-class Exporter:
-    """An exporter of some GPUs, given by their labels; counts its scrapes."""
+def registry(gpus, number):
+    """What an exporter of these GPUs has at a scrape."""
+    all_of_it = CollectorRegistry()
+    for field, kind, _, _, value in FIELDS:
+        metric = kind(field, field, LABELS, registry=all_of_it)
+        for at, labels in enumerate(gpus):
+            sample = metric.labels(**labels)
+            (sample.inc if kind is Counter else sample.set)(value(at, number))
+    return all_of_it
 
-    def __init__(self, gpus):
+
+class Exporter:
+    """An exporter of some GPUs, given by their labels; counts its scrapes. Answers none before `opens` is set."""
+
+    def __init__(self, gpus, opens=None):
         self.gpus, self.scrapes = gpus, 0
         outer = self
 
         def page(environ, start):
+            if opens:
+                opens.wait(10)
             outer.scrapes += 1
             return outer.app(outer.scrapes)(environ, start)
 
@@ -36,13 +50,7 @@ class Exporter:
         self.url = f"http://127.0.0.1:{self.server.server_port}/metrics"
 
     def app(self, number):
-        registry = CollectorRegistry()
-        for field, kind, _, _, value in FIELDS:
-            metric = kind(field, field, LABELS, registry=registry)
-            for at, labels in enumerate(self.gpus):
-                sample = metric.labels(**labels)
-                (sample.inc if kind is Counter else sample.set)(value(at, number))
-        return make_wsgi_app(registry)
+        return make_wsgi_app(registry(self.gpus, number))
 
     def __enter__(self):
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
@@ -59,7 +67,7 @@ class Exporter:
 
 def labels(index, uuid, host, profile="", instance=""):
     return {
-        "gpu": str(index), "UUID": uuid, "device": f"nvidia{index}", "modelName": "NVIDIA H100 80GB HBM3", "Hostname": host,
+        "gpu": str(index), "UUID": uuid, "device": f"nvidia{index}", "modelName": "NVIDIA H100", "Hostname": host,
         "GPU_I_PROFILE": profile, "GPU_I_ID": instance, "pci_bus_id": f"00000000:{index + 1:02x}:00.0",
     }  # fmt: skip
 
@@ -117,12 +125,21 @@ def served(exporter, run):
             yield f"{name}: energy {metrics['nvidia_energy_consumption']['avg']} MJ is no whole number of scrapes"
 
 
+def two_hosts():
+    return [[labels(index, f"GPU-{host}-{index}", host) for index in range(4)] for host in ("node1", "node2")]
+
+
+def divided_gpu():
+    slices = [labels(0, "GPU-whole-0", "node1", "1g.10gb", str(instance)) for instance in (7, 8, 9)]
+    return [*slices, labels(1, "GPU-other-1", "node1")]
+
+
 def check(aiperf):
     """Gives the title of each scenario and what was wrong in it."""
     env = {"AIPERF_GPU_COLLECTION_INTERVAL": "0.05", "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS": "[]"}
     load = ["--concurrency", 4, "--request-count", 80]
+    hosts = two_hosts()
     with bench.Sim(aiperf, "--ttft", "20ms", "--itl", "1ms") as sim:
-        hosts = [[labels(index, f"GPU-{host}-{index}", host) for index in range(4)] for host in ("node1", "node2")]
         with Exporter(hosts[0]) as one, Exporter(hosts[1]) as two:
             run = Run(aiperf, sim.url, *load, "--gpu-telemetry", one.url, two.url, env=env)
             found = [*served(one, run), *served(two, run)]
@@ -133,7 +150,28 @@ def check(aiperf):
         with Exporter(hosts[0] + hosts[1]) as both:
             run = Run(aiperf, sim.url, *load, "--gpu-telemetry", both.url, env=env)
             yield "two hosts behind one exporter", list(served(both, run))
-        slices = [labels(0, "GPU-whole-0", "node1", "1g.10gb", str(instance)) for instance in (7, 8, 9)]
-        with Exporter([*slices, labels(1, "GPU-other-1", "node1")]) as divided:
+        with Exporter(divided_gpu()) as divided:
             run = Run(aiperf, sim.url, *load, "--gpu-telemetry", divided.url, env=env)
             yield "slices of a divided GPU", list(served(divided, run))
+
+
+def record(root):
+    """Pages as prometheus-client makes them, and beside each what was put into it."""
+    # When a counter was made is of no use, and another instant each time.
+    disable_created_metrics()
+    cases = []
+    for name, gpus in [("eight GPUs on two hosts", sum(two_hosts(), [])), ("slices of a divided GPU", divided_gpu())]:
+        number = len(cases) + 3
+        expected = [
+            {
+                "gpu_index": int(gpu["gpu"]), "gpu_uuid": gpu["UUID"], "hostname": gpu["Hostname"], "instance": gpu["GPU_I_ID"],
+                "telemetry_data": {field: value(at, number) * factor for _, _, field, factor, value in FIELDS},
+            }
+            for at, gpu in enumerate(gpus)
+        ]  # fmt: skip
+        cases.append({"name": name, "page": generate_latest(registry(gpus, number)).decode(), "gpus": expected})
+    path = root / "crates/observe/tests/golden/prometheus-client/dcgm.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ",\n".join(json.dumps(case) for case in cases)
+    path.write_text(f'{{"kind": "dcgm_pages", "cases": [\n{lines}\n]}}\n')
+    print(f"{path.relative_to(root)}: {path.stat().st_size} bytes")

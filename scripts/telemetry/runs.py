@@ -7,20 +7,38 @@ import subprocess
 import tempfile
 
 
-class Run:
-    """A run against a server; its directory goes with it."""
+class Started:
+    """A run against a server that is on; its directory goes with it."""
 
-    def __init__(self, aiperf, url, *arguments, env=(), timeout=120):
+    def __init__(self, aiperf, url, *arguments, env=()):
         self.folder = tempfile.TemporaryDirectory(prefix="telemetry-")
         self.dir = pathlib.Path(self.folder.name) / "out"
         command = [
             aiperf, "profile", "--model", "test-model", "--url", url, "--tokenizer", "builtin", "--isl", "16", "--osl", "8",
-            "--streaming", "--ui", "none", "--no-server-metrics", "--artifact-dir", str(self.dir), *map(str, arguments),
+            "--streaming", "--ui", "none", "--artifact-dir", str(self.dir), *map(str, arguments),
         ]  # fmt: skip
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout, cwd=self.folder.name, env={**os.environ, **dict(env)}
+        self.said = open(pathlib.Path(self.folder.name) / "output", "w+")
+        self.process = subprocess.Popen(
+            command, stdout=self.said, stderr=subprocess.STDOUT, cwd=self.folder.name, env={**os.environ, **dict(env)}
         )
-        self.code, self.output = done.returncode, done.stdout + done.stderr
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def finish(self, timeout=120):
+        with self:
+            self.code = self.process.wait(timeout)
+        return self
+
+    @property
+    def output(self):
+        self.said.seek(0)
+        return self.said.read()
 
     def lines(self, name):
         return [json.loads(line) for line in (self.dir / name).read_text().splitlines()]
@@ -33,6 +51,14 @@ class Run:
 
     def log(self):
         return (self.dir / "logs/aiperf.log").read_text()
+
+
+class Run(Started):
+    """A run that is over."""
+
+    def __init__(self, aiperf, url, *arguments, env=(), timeout=120):
+        super().__init__(aiperf, url, "--no-server-metrics", *arguments, env=env)
+        self.finish(timeout)
 
 
 def close(one, two):
