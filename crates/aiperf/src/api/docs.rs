@@ -32,7 +32,8 @@ A client says what it wants to hear of, and hears nothing before:
 
 Messages have `message_type`, `service_id`, `request_ns` where the moment is known (nanoseconds since 1970), and what the table says;
 what is null is left out. Of snapshots (\"the latest only\") a client that reads slowly gets the newest; all other messages reach it, or
-it is closed (1008). A client past the limit is closed with 1013, and when the API ends with 1001.
+it is closed (1008). A client past the limit is closed with 1013, one that breaks the protocol with 1002, 1007 or 1009, and when the API
+ends with 1001.
 
 | `message_type` | when | holds |
 | --- | --- | --- |

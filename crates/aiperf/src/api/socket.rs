@@ -13,8 +13,11 @@ use hyper::{Method, StatusCode};
 use hyper_util::rt::TokioIo;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use serde_json::{Value, json};
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_tungstenite::WebSocketStream;
@@ -118,6 +121,30 @@ async fn drain(socket: &mut Socket) {
     let _ = tokio::time::timeout(FAREWELL, all).await;
 }
 
+/// Tells a client that broke the protocol what it did (RFC 6455, 7.1.7), where it still can be told anything.
+async fn break_off(socket: &mut Socket, error: tungstenite::Error) -> Result<(), tungstenite::Error> {
+    let (code, reason) = match &error {
+        tungstenite::Error::Utf8(_) => (CloseCode::Invalid, "text is UTF-8"),
+        tungstenite::Error::Capacity(_) => (CloseCode::Size, "the message is too long"),
+        tungstenite::Error::Protocol(_) => (CloseCode::Protocol, "no frame of the protocol"),
+        _ => return Err(error),
+    };
+    socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
+    // What follows can no longer be told apart, but left unread it would undo what was said.
+    let mut bytes = [0; 4 << 10];
+    let all = async {
+        loop {
+            let mut rest = ReadBuf::new(&mut bytes);
+            let read = poll_fn(|context| Pin::new(socket.get_mut()).poll_read(context, &mut rest)).await;
+            if read.is_err() || rest.filled().is_empty() {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(FAREWELL, all).await;
+    Ok(())
+}
+
 /// Talks to a client until one of the two has enough, or `stop` says that the API ends.
 pub(super) async fn serve(upgrade: OnUpgrade, hub: Arc<Hub>, stop: watch::Receiver<bool>) {
     let Ok(upgraded) = upgrade.await else { return };
@@ -160,7 +187,11 @@ async fn talk(
             }
             said = socket.next() => {
                 unanswered = 0;
-                let Some(said) = said.transpose()? else { return Ok(()) };
+                let said = match said {
+                    None => return Ok(()),
+                    Some(Ok(said)) => said,
+                    Some(Err(error)) => return break_off(socket, error).await,
+                };
                 let answer = match said {
                     Message::Text(text) => reply(&text, mailbox),
                     Message::Binary(_) => Some(json!({ "type": "error", "message": "Messages are text" })),

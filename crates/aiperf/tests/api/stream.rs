@@ -38,6 +38,7 @@ fn a_client_hears_of_a_run_until_its_end() {
     assert_eq!(latest("credit_phase_progress")["stats"]["phase"], "profiling");
     assert!(!latest("realtime_metrics")["metrics"].as_array().unwrap().is_empty());
     assert!(heard.iter().all(|message| message.as_object().unwrap().values().all(|member| !member.is_null())));
+    heard.iter().for_each(is_as_documented);
     // Nobody is left hanging when the API ends.
     assert_eq!(run.client.ask("POST", "/api/shutdown", &[]).status, 200);
     loop {
@@ -48,6 +49,21 @@ fn a_client_hears_of_a_run_until_its_end() {
         }
     }
     assert_eq!(run.running.finish_soon().code(), Some(0));
+}
+
+/// A message is of a kind that the documentation lists, and has the members that it names.
+fn is_as_documented(message: &Value) {
+    let page = include_str!("../../../../docs/api.md");
+    let (_, table) = page.split_once("| `message_type` | when | holds |\n| --- | --- | --- |\n").unwrap();
+    let kind = message["message_type"].as_str().unwrap();
+    let row = table.lines().find_map(|line| line.strip_prefix(&format!("| `{kind}` | ")));
+    let holds = row.unwrap_or_else(|| panic!("not documented: {message}")).split('|').nth(1).unwrap();
+    for part in holds.split(';').map(|part| part.split(':').next().unwrap()) {
+        let is_name = |word: &&str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        for member in part.split('`').skip(1).step_by(2).filter(is_name) {
+            assert!(member == "reason" || message.get(member).is_some(), "no {member}: {message}");
+        }
+    }
 }
 
 #[test]
@@ -117,21 +133,21 @@ fn there_are_so_many_clients_and_no_more() {
 fn frames_that_break_the_protocol_cost_only_their_own_connection() {
     let run = watched(ENDLESS, &[], &[]);
     let mut steady = Socket::open(&run.client);
-    let bad: [(u8, &[u8]); 5] = [(0x8f, b""), (0x81, b"\xff\xfe"), (0xf1, b"{}"), (0x80, b"tail"), (0x89, &[0; 200])];
-    for (first, payload) in bad {
+    let long = "x".repeat(100_000);
+    let bad: [(u8, &[u8], u16); 6] = [
+        (0x8f, b"", 1002),
+        (0x81, b"\xff\xfe", 1007),
+        (0xf1, b"{}", 1002),
+        (0x80, b"tail", 1002),
+        (0x89, &[0; 200], 1002),
+        (0x81, long.as_bytes(), 1009),
+    ];
+    for (first, payload, why) in bad {
         let mut socket = Socket::open(&run.client);
         socket.frame(first, payload);
-        loop {
-            match socket.receive() {
-                Received::Gone => break,
-                Received::Closed(..) | Received::Ping => {}
-                Received::Text(text) => panic!("{text}"),
-            }
-        }
+        let told = socket.receive();
+        assert!(matches!(told, Received::Closed(code, _) if code == why), "{first:x}: {told:?}");
     }
-    let mut long = Socket::open(&run.client);
-    long.say(&"x".repeat(100_000));
-    assert!(matches!(long.receive(), Received::Closed(..) | Received::Gone));
     steady.say(r#"{"type":"ping"}"#);
     assert_eq!(steady.text()["type"], "pong");
     run.stop();
