@@ -5,6 +5,7 @@ use nix::pty::{Winsize, openpty};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -146,7 +147,7 @@ impl Bench {
 
     /// A command made of this one.
     pub(crate) fn start_as(self, mut command: Command) -> Running {
-        Running { child: command.spawn().unwrap(), dir: self.dir }
+        Running { child: Process::start(&mut command), dir: self.dir }
     }
 }
 
@@ -166,10 +167,47 @@ pub(crate) fn on_a_terminal(mut command: Command, columns: u16) -> (Option<i32>,
     (child.wait().unwrap().code(), String::from_utf8_lossy(&written).into_owned())
 }
 
-/// A run that is still on.
+/// A process that ends with the test that started it, also with one that fails.
+pub(crate) struct Process(Option<Child>);
+
+impl Process {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(Some(command.spawn().unwrap()))
+    }
+
+    fn finish(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It may be over.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A run that is still on. Its process goes before its directory.
 pub(crate) struct Running {
+    pub(crate) child: Process,
     pub(crate) dir: TempDir,
-    pub(crate) child: Child,
 }
 
 impl Running {
@@ -201,10 +239,7 @@ impl Running {
     pub(crate) fn finish_soon(mut self) -> Run {
         let started = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
-            if started.elapsed() > HANGS {
-                self.child.kill().unwrap();
-                panic!("it does not end");
-            }
+            assert!(started.elapsed() <= HANGS, "it does not end");
             std::thread::sleep(Duration::from_millis(5));
         }
         self.finish()
@@ -216,7 +251,7 @@ impl Running {
     }
 
     pub(crate) fn finish(self) -> Run {
-        let output = self.child.wait_with_output().unwrap();
+        let output = self.child.finish();
         Run { dir: self.dir, output }
     }
 }

@@ -1,6 +1,6 @@
 //! The dashboard on a terminal of its own: what it takes it gives back.
 
-use crate::bench::{Bench, quick, serve};
+use crate::bench::{Bench, Process, quick, serve};
 use crate::local_gpus::library;
 use aiperf_sim::{Latency, SimConfig, SimHandle};
 use nix::pty::{Winsize, openpty};
@@ -8,7 +8,7 @@ use nix::sys::termios::{LocalFlags, tcgetattr};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const LEAVE: &str = "\x1b[?1049l";
 
 /// A run on a terminal that is nobody else's.
 struct Session {
-    child: Child,
+    child: Process,
     keyboard: File,
     screen: OwnedFd,
     modes: LocalFlags,
@@ -62,7 +62,7 @@ impl Session {
         let end = || terminal.slave.try_clone().unwrap();
         command.stdin(end()).stdout(end()).stderr(end());
         let modes = tcgetattr(&terminal.slave).unwrap().local_flags;
-        let child = command.spawn().unwrap();
+        let child = Process::start(&mut command);
         let keyboard = File::from(terminal.master);
         let (mut out, written) = (keyboard.try_clone().unwrap(), Arc::new(Mutex::new(Vec::new())));
         let seen = written.clone();
@@ -107,10 +107,7 @@ impl Session {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status.code();
             }
-            if started.elapsed() > HANGS {
-                self.child.kill().unwrap();
-                panic!("it does not end: {}", self.written());
-            }
+            assert!(started.elapsed() <= HANGS, "it does not end: {}", self.written());
             std::thread::sleep(Duration::from_millis(5));
         };
         self.is_given_back(self.takes);

@@ -276,14 +276,19 @@ fn a_receiver_that_never_answers_or_is_not_there_costs_one_warning_and_no_run() 
     let hanging = Receiver::start(|_| Reply::Hang);
     let broken = Receiver::start(|_| Reply::Refuse("503 Service Unavailable", ""));
     let unwilling = Receiver::start(|_| Reply::Refuse("404 Not Found", ""));
-    for address in [&hanging.address, &broken.address, &unwilling.address, "127.0.0.1:9"] {
-        let (_sim, bench) = slowly(address);
-        let run = bench.start().finish_soon();
-        assert_eq!(run.code(), Some(0), "{}", run.stderr());
-        assert_eq!(run.records().len(), 60);
-        assert_eq!(log(&run).matches(WARNING).count(), 1, "{address}: {}", log(&run));
-        assert_eq!(run.stdout().matches(WARNING).count(), 1, "{}", run.stdout());
-    }
+    // Each is tried for five seconds after its run: all at once.
+    std::thread::scope(|scope| {
+        for address in [&hanging.address, &broken.address, &unwilling.address, "127.0.0.1:9"] {
+            scope.spawn(move || {
+                let (_sim, bench) = slowly(address);
+                let run = bench.start().finish_soon();
+                assert_eq!(run.code(), Some(0), "{}", run.stderr());
+                assert_eq!(run.records().len(), 60);
+                assert_eq!(log(&run).matches(WARNING).count(), 1, "{address}: {}", log(&run));
+                assert_eq!(run.stdout().matches(WARNING).count(), 1, "{}", run.stdout());
+            });
+        }
+    });
     assert!(hanging.calls() >= 1 && unwilling.calls() > 1);
 }
 
