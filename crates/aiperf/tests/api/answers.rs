@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::{ENDLESS, Watched, watched};
 use serde_json::Value;
 use std::io::Read;
+use std::process::Command;
 
 const SUMMARY: &str = "/api/results/files/profile_export_aiperf.json";
 const SECRET: &str = "sk-abcdef-123456";
@@ -192,4 +193,37 @@ fn pages_are_whole_and_run_no_other_script() {
     let wrong = run.client.ask("POST", "/api/progress", &[]);
     assert_eq!((wrong.status, wrong.field("Allow")), (405, Some("GET, HEAD")));
     run.stop();
+}
+
+/// The commands of the documentation that ask the API, in its order.
+fn curls(port: u16) -> Vec<String> {
+    let pages = [include_str!("../../../../docs/telemetry.md"), include_str!("../../../../docs/api.md")];
+    let lines = pages.into_iter().flat_map(str::lines).map(|line| line.split('#').next().unwrap().trim());
+    let ours = lines.filter(|line| line.starts_with("curl "));
+    ours.map(|line| line.replace("localhost:8080", &format!("localhost:{port}"))).collect()
+}
+
+#[test]
+fn every_curl_of_the_documentation_is_answered() {
+    let run = watched(["--request-count", "1000"], &["--request-rate", "500"], &[]);
+    let all = curls(run.client.port());
+    let folder = tempfile::TempDir::new().unwrap();
+    let answered = |command: &str| {
+        let command = command.replacen("curl", "curl -fsS -w '\\n%{http_code}'", 1);
+        let output = Command::new("bash").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success() && said.ends_with("\n200"), "{command}: {said}");
+    };
+    let (at_the_end, always): (Vec<&String>, Vec<&String>) =
+        all.iter().partition(|line| line.contains("/files/") || line.contains("/shutdown"));
+    assert!(at_the_end.len() >= 2 && always.len() >= 4, "{all:?}");
+    run.is_measured();
+    always.iter().for_each(|line| answered(line));
+    run.is_over();
+    always.iter().for_each(|line| answered(line));
+    at_the_end.iter().for_each(|line| answered(line));
+    let name = "profile_export_aiperf.json";
+    let on_disk = std::fs::read(run.running.dir.path().join("out").join(name)).unwrap();
+    assert_eq!(std::fs::read(folder.path().join(name)).unwrap(), on_disk);
+    assert_eq!(run.running.finish_soon().code(), Some(0));
 }

@@ -11,6 +11,7 @@
 //! - [`network`]: the network's round trip, and latencies without it
 //! - [`gpu_telemetry`]: what is collected of GPUs; [`local_gpus`]: of those of this machine
 //! - [`otlp`]: what is sent by OTLP, and [`receiver`]: who takes it
+//! - [`examples`]: what the documentation of these shows
 //! - [`environment`]: variables that change what is counted and shown
 //! - [`faults`]: servers that fail, lie or are not there
 //! - [`secrets`]: what nobody may read, even when a server says it back
@@ -27,6 +28,7 @@ mod bench;
 mod dashboard;
 mod disk;
 mod environment;
+mod examples;
 mod faults;
 mod goodput;
 mod gpu_telemetry;
