@@ -1,13 +1,11 @@
 //! What is known of the run before it begins.
 
-use super::live::Outcome;
 use super::prometheus::Labels;
-use super::views::{metric, without_nulls};
-use aiperf_campaign::{Finished, MetricResult};
+use super::views::without_nulls;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Arrival, PhasePlan, Plan, RateLevel};
-use aiperf_report::{RunInfo, RunResult};
-use aiperf_types::{Nanos, PhaseKind, RequestError};
+use aiperf_report::RunInfo;
+use aiperf_types::{Nanos, PhaseKind};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -132,46 +130,5 @@ fn run_info(info: &RunInfo) -> Value {
         "variation_index": info.variation_index,
         "variation_values": info.variation_values,
         "cli_command": info.cli_command,
-    }))
-}
-
-/// What a run came to; `None` is one that failed without any results.
-pub(super) fn outcome(finished: Option<&Finished>, expected: Option<u64>) -> Outcome {
-    let Some(finished) = finished else {
-        return Outcome::default();
-    };
-    Outcome {
-        results: Some(results(&finished.result, expected)),
-        endpoint_summaries: endpoint_summaries(&finished.result),
-        was_cancelled: finished.result.was_cancelled,
-        failed_exporters: finished.written.failures.iter().map(|failure| failure.exporter.to_owned()).collect(),
-    }
-}
-
-fn endpoint_summaries(run: &RunResult) -> Option<Value> {
-    let observed = run.server_metrics.as_deref().filter(|observed| observed.has_metrics())?;
-    aiperf_report::endpoint_summaries(observed).ok().map(without_nulls)
-}
-
-fn results(run: &RunResult, expected: Option<u64>) -> Value {
-    let metrics = |of: &[MetricResult]| -> Vec<Value> {
-        of.iter().map(|of| metric(&of.tag, &of.header, of.unit, &of.stats)).collect()
-    };
-    let error = |(error, count): &(RequestError, u64)| json!({ "error_details": error, "count": count });
-    without_nulls(json!({
-        "results": {
-            "records": metrics(&run.metrics.results),
-            "warmup_records": run.warmup.as_ref().map(|warmup| metrics(&warmup.results)),
-            "total_expected": expected,
-            "completed": run.metrics.records,
-            "start_ns": run.start,
-            "end_ns": run.end,
-            "was_cancelled": run.was_cancelled,
-            "is_complete": run.is_complete(),
-            "incomplete_reason": run.incomplete_reason,
-            "successful_request_count": run.metrics.records - run.metrics.failed,
-            "error_summary": run.errors.iter().map(error).collect::<Vec<_>>(),
-        },
-        "errors": [],
     }))
 }

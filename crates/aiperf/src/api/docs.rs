@@ -1,5 +1,6 @@
 //! docs/api.md, made of the tables. `UPDATE_DOCS=1 cargo test -p aiperf docs` writes it.
 
+use super::mailbox::MOST_WAITING;
 use super::messages::KINDS;
 use super::routes::{self, GROUPS, Told};
 use super::server::{LONGEST_BODY, LONGEST_HEAD, MOST_CONNECTIONS, READING_TIME, REQUEST_TIME};
@@ -69,12 +70,14 @@ fn limits() -> String {
 | a client that takes nothing of its answer | closed after {} s |
 | connections | {MOST_CONNECTIONS}, and as many more as there may be WebSockets |
 | message of a WebSocket client | {} KiB |
+| messages that wait for one | {} MiB |
 ",
         kib(LONGEST_HEAD),
         REQUEST_TIME.as_secs(),
         LONGEST_BODY / 1024,
         READING_TIME.as_secs(),
         kib(LONGEST_MESSAGE),
+        kib(MOST_WAITING) / 1024,
     )
 }
 

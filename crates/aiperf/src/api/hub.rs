@@ -2,9 +2,10 @@
 
 use super::about::About;
 use super::guard::Guard;
-use super::live::{Live, Outcome};
+use super::live::Live;
 use super::mailbox::Mailbox;
 use super::messages::{self, Push, Pusher};
+use super::outcome::Outcome;
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{Nanos, RunEvent};
 use std::sync::mpsc::Sender;
@@ -73,8 +74,8 @@ impl Hub {
     /// The run is over, and its files are written.
     pub(super) fn end(&self, outcome: Outcome) {
         let mut live = locked(&self.live);
-        live.end(outcome.clone());
-        let pushes = locked(&self.pusher).at_the_end(&live, &outcome, &|kind| self.is_wanted(kind));
+        live.end(outcome);
+        let pushes = locked(&self.pusher).at_the_end(&live, &|kind| self.is_wanted(kind));
         drop(live);
         self.push(&pushes);
     }

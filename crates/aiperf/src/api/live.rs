@@ -1,5 +1,6 @@
 //! What is known of the run at this moment: a function of its events.
 
+use super::outcome::Outcome;
 use crate::dashboard::Workers;
 use crate::phase_progress::Phase;
 use aiperf_plan::redact::Redactor;
@@ -7,7 +8,6 @@ use aiperf_types::{
     GpuSnapshot, LogLevel, Message, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment, PhaseStage,
     PhaseTargets, RunEvent, ServerSnapshot, Source, WallAnchor, WallNs,
 };
-use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,17 +35,6 @@ impl SystemState {
             Self::Stopping => "stopping",
         }
     }
-}
-
-/// A run that is over and written down, or failed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Outcome {
-    /// `None` where the run failed without any.
-    pub(super) results: Option<Value>,
-    /// What each server's own metrics came to, where any gave some.
-    pub(super) endpoint_summaries: Option<Value>,
-    pub(super) was_cancelled: bool,
-    pub(super) failed_exporters: Vec<String>,
 }
 
 pub(super) struct Live {
@@ -212,6 +201,6 @@ impl Live {
 }
 
 /// What those who come later should still hear of.
-pub(super) fn matters(message: &Message) -> bool {
+fn matters(message: &Message) -> bool {
     matches!(message.level, LogLevel::Warning | LogLevel::Error | LogLevel::Critical)
 }

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 pub(super) const EVERYTHING: &str = "*";
 /// Bytes that may wait for a client that does not read. Snapshots replace each other, and a run has few phases: more
 /// than this is a client that went away without saying so.
-const MOST_WAITING: usize = 4 << 20;
+pub(super) const MOST_WAITING: usize = 4 << 20;
 
 /// A client's messages, filled by the thread that hears events and emptied by its connection.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! What is pushed to WebSocket clients: one table of the kinds of messages, and what an event says in them.
 
 use super::about::About;
-use super::live::{Live, Outcome};
+use super::live::Live;
 use super::views;
 use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseMoment, RunEvent, WallNs};
 use serde_json::{Map, Value, json};
@@ -203,13 +203,14 @@ impl Pusher {
     }
 
     /// The messages about the end of a run.
-    pub(super) fn at_the_end(&mut self, live: &Live, outcome: &Outcome, wants: &dyn Fn(&str) -> bool) -> Vec<Push> {
+    pub(super) fn at_the_end(&mut self, live: &Live, wants: &dyn Fn(&str) -> bool) -> Vec<Push> {
         let mut out = Pushes::new(wants);
-        let was_cancelled = || json!({ "was_cancelled": outcome.was_cancelled });
+        let outcome = live.outcome.as_ref();
+        let was_cancelled = || json!({ "was_cancelled": outcome.is_some_and(|outcome| outcome.was_cancelled) });
         if self.gpus.is_behind {
             self.gpus(live, &mut out);
         }
-        if let Some(results) = &outcome.results {
+        if let Some(results) = outcome.and_then(|outcome| outcome.results.as_ref()) {
             out.message(PROCESS_ALL_RESULTS, None, || json!({ "results": results }));
             out.message(RESULTS_EXPORTED, None, was_cancelled);
         }
@@ -302,7 +303,7 @@ mod tests {
         assert!(at(&other, 20).is_empty());
         assert_eq!(at(&gpus, 21), [REALTIME_TELEMETRY_METRICS]);
         assert!(at(&gpus, 22).is_empty());
-        let last = pusher.at_the_end(&live, &Outcome::default(), &|_| true);
+        let last = pusher.at_the_end(&live, &|_| true);
         assert_eq!(last.first().map(|push| push.kind), Some(REALTIME_TELEMETRY_METRICS));
     }
 

@@ -4,8 +4,9 @@
 //! answers, both at low priority.
 //!
 //! # Layout
-//! - [`about`]: what is known before the run begins; [`live`]: what is known at this moment, a function of events
-//! - [`views`]: both as JSON; [`prometheus`]: metrics as Prometheus reads them; [`messages`]: what clients are told
+//! - [`about`]: what is known before the run begins; [`live`]: what is known at this moment, a function of events;
+//!   [`outcome`]: what the run came to
+//! - [`views`]: these as JSON; [`prometheus`]: metrics as Prometheus reads them; [`messages`]: what clients are told
 //! - [`guard`]: whose requests are answered; [`files`]: which files can be had
 //! - [`hub`]: where events come in and answers come from; [`mailbox`]: what waits for one client
 //! - [`routes`]: one file a group of routes, and the table of them; [`openapi`], `docs`: the table for tools and people;
@@ -25,6 +26,7 @@ mod live;
 mod mailbox;
 mod messages;
 mod openapi;
+mod outcome;
 mod page;
 mod patient;
 mod prometheus;
@@ -40,6 +42,7 @@ use aiperf_plan::{ApiPlan, Plan};
 use aiperf_types::{Nanos, PhaseKind};
 use guard::Guard;
 use hub::{Hub, Settings};
+use outcome::Outcome;
 use server::ClientLimits;
 use std::fmt;
 use std::io;
@@ -160,7 +163,7 @@ impl Api {
     pub(crate) fn complete(self, finished: Option<&Finished>) -> Staying {
         // All that was told is known before the end is.
         let _ = self.listener.join();
-        self.hub.end(about::outcome(finished, self.expected));
+        self.hub.end(Outcome::new(finished, self.expected));
         Staying { stop: self.stop, server: self.server, wished: self.wished, stays: self.stays }
     }
 }

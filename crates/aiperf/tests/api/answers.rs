@@ -1,7 +1,6 @@
 //! What is answered while a run is on, and when it is over.
 
-use crate::bench::{Bench, quick, serve};
-use crate::client::Client;
+use crate::bench::Bench;
 use crate::{ENDLESS, Watched, watched};
 use serde_json::Value;
 use std::io::Read;
@@ -106,18 +105,10 @@ fn results_and_files_are_there_when_the_run_is_over() {
 
 /// A run of this length whose server gives metrics of its own, and what that server is called.
 fn watching(length: [&str; 2]) -> (Watched, String) {
-    let sim = serve(quick());
-    let (client, server) = (Client::of_free_port(), sim.url().replace("http://", ""));
-    let mut running = Bench::watching(&sim.url())
-        .with(&["--streaming", "--concurrency", "4"])
-        .with(&length)
-        .with(&["--api-port", &client.port().to_string()])
-        .env("AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS", "0.1")
-        .env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "300")
-        .env("AIPERF_API_SERVER_SHUTDOWN_RESPONSE_DELAY_SECONDS", "0")
-        .start();
-    running.wait_for_words("Live API at http://");
-    (Watched { client, running, _sim: sim }, server)
+    let often = [("AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS", "0.1")];
+    let run = Watched::start(Bench::watching, length, &[], &often);
+    let server = run.sim.url().replace("http://", "");
+    (run, server)
 }
 
 const GAUGE: &str = "vllm:num_requests_running";

@@ -26,30 +26,34 @@ use serde_json::Value;
 struct Watched {
     client: Client,
     running: Running,
-    _sim: aiperf_sim::SimHandle,
+    sim: aiperf_sim::SimHandle,
 }
 
 /// A run of this length, whose API stays after it until it is told to end.
 fn watched(length: [&str; 2], args: &[&str], env: &[(&str, &str)]) -> Watched {
-    let sim = serve(quick());
-    let client = Client::of_free_port();
-    let bench = Bench::of(&sim.url())
-        .with(&["--streaming", "--concurrency", "4"])
-        .with(&length)
-        .with(&["--api-port", &client.port().to_string()])
-        .with(args)
-        .env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "300")
-        .env("AIPERF_API_SERVER_SHUTDOWN_RESPONSE_DELAY_SECONDS", "0");
-    let bench = env.iter().fold(bench, |bench, (name, value)| bench.env(name, value));
-    let mut running = bench.start();
-    running.wait_for_words("Live API at http://");
-    Watched { client, running, _sim: sim }
+    Watched::start(Bench::of, length, args, env)
 }
 
 /// A run that does not end by itself.
 const ENDLESS: [&str; 2] = ["--benchmark-duration", "600"];
 
 impl Watched {
+    fn start(bench: fn(&str) -> Bench, length: [&str; 2], args: &[&str], env: &[(&str, &str)]) -> Self {
+        let sim = serve(quick());
+        let client = Client::of_free_port();
+        let bench = bench(&sim.url())
+            .with(&["--streaming", "--concurrency", "4"])
+            .with(&length)
+            .with(&["--api-port", &client.port().to_string()])
+            .with(args)
+            .env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "300")
+            .env("AIPERF_API_SERVER_SHUTDOWN_RESPONSE_DELAY_SECONDS", "0");
+        let bench = env.iter().fold(bench, |bench, (name, value)| bench.env(name, value));
+        let mut running = bench.start();
+        running.wait_for_words("Live API at http://");
+        Self { client, running, sim }
+    }
+
     /// Waits for a message of this kind that is so. Asking again and again would take the processor from the run.
     fn hears(&self, kind: &str, is_so: impl Fn(&Value) -> bool) {
         let mut socket = Socket::open(&self.client);

@@ -16,7 +16,7 @@ pub(super) const GROUP: Group = Group {
             answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`unhealthy`: the run failed and left no results")],
             handler: Read(|asked| {
                 let live = asked.hub.live();
-                told(live.outcome.as_ref().is_none_or(|outcome| outcome.results.is_some()), "unhealthy")
+                state(live.outcome.as_ref().is_none_or(|outcome| outcome.results.is_some()), "unhealthy")
             }),
         },
         Route {
@@ -24,13 +24,13 @@ pub(super) const GROUP: Group = Group {
             path: "/readyz",
             about: "Whether everything is prepared and the run has started.",
             answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`not ready`")],
-            handler: Read(|asked| told(asked.hub.live().has_started(), "not ready")),
+            handler: Read(|asked| state(asked.hub.live().has_started(), "not ready")),
         },
     ],
 };
 
-fn told(well: bool, otherwise: &'static str) -> Answer {
-    match well {
+fn state(is_well: bool, otherwise: &'static str) -> Answer {
+    match is_well {
         true => Answer::new(StatusCode::OK, TEXT, "ok"),
         false => Answer::new(StatusCode::SERVICE_UNAVAILABLE, TEXT, otherwise),
     }

@@ -3,7 +3,7 @@
 use super::super::about::About;
 use super::super::guard::Guard;
 use super::super::hub::Settings;
-use super::super::live::Outcome;
+use super::super::outcome::Outcome;
 use super::*;
 use aiperf_types::{LogLevel, Message, RunEvent, WallNs};
 use proptest::prelude::*;

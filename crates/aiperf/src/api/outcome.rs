@@ -1,0 +1,59 @@
+//! What the run came to.
+
+use super::views::{metric, without_nulls};
+use aiperf_campaign::{Finished, MetricResult};
+use aiperf_report::RunResult;
+use aiperf_types::RequestError;
+use serde_json::{Value, json};
+
+/// A run that is over and written down, or failed.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// `None` where the run failed without any.
+    pub(super) results: Option<Value>,
+    /// What each server's own metrics came to, where any gave some.
+    pub(super) endpoint_summaries: Option<Value>,
+    pub(super) was_cancelled: bool,
+    pub(super) failed_exporters: Vec<String>,
+}
+
+impl Outcome {
+    /// `None` is a run that failed without any results; `expected` are the requests that it was to send.
+    pub(super) fn new(finished: Option<&Finished>, expected: Option<u64>) -> Self {
+        let Some(finished) = finished else { return Self::default() };
+        Self {
+            results: Some(results(&finished.result, expected)),
+            endpoint_summaries: endpoint_summaries(&finished.result),
+            was_cancelled: finished.result.was_cancelled,
+            failed_exporters: finished.written.failures.iter().map(|failure| failure.exporter.to_owned()).collect(),
+        }
+    }
+}
+
+fn endpoint_summaries(run: &RunResult) -> Option<Value> {
+    let observed = run.server_metrics.as_deref().filter(|observed| observed.has_metrics())?;
+    aiperf_report::endpoint_summaries(observed).ok().map(without_nulls)
+}
+
+fn results(run: &RunResult, expected: Option<u64>) -> Value {
+    let metrics = |of: &[MetricResult]| -> Vec<Value> {
+        of.iter().map(|of| metric(&of.tag, &of.header, of.unit, &of.stats)).collect()
+    };
+    let error = |(error, count): &(RequestError, u64)| json!({ "error_details": error, "count": count });
+    without_nulls(json!({
+        "results": {
+            "records": metrics(&run.metrics.results),
+            "warmup_records": run.warmup.as_ref().map(|warmup| metrics(&warmup.results)),
+            "total_expected": expected,
+            "completed": run.metrics.records,
+            "start_ns": run.start,
+            "end_ns": run.end,
+            "was_cancelled": run.was_cancelled,
+            "is_complete": run.is_complete(),
+            "incomplete_reason": run.incomplete_reason,
+            "successful_request_count": run.metrics.records - run.metrics.failed,
+            "error_summary": run.errors.iter().map(error).collect::<Vec<_>>(),
+        },
+        "errors": [],
+    }))
+}
