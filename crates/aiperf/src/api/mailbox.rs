@@ -8,8 +8,8 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 /// Subscribes to everything.
 pub(super) const EVERYTHING: &str = "*";
-/// Bytes that may wait for a client that does not read. Snapshots replace each other, and a run has few phases: more
-/// than this is a client that went away without saying so.
+/// Bytes of several messages that may wait for a client. Snapshots replace each other, and a run has few phases: more than
+/// this is a client that went away without saying so. One message may be larger: many GPUs make it so.
 pub(super) const MOST_WAITING: usize = 4 << 20;
 
 /// A client's messages, filled by the thread that hears events and emptied by its connection.
@@ -76,7 +76,7 @@ impl Mailbox {
             }
         };
         waiting.bytes = waiting.bytes + text.len() - freed;
-        if waiting.bytes > MOST_WAITING {
+        if waiting.bytes > MOST_WAITING && waiting.queue.len() > 1 {
             waiting.is_overrun = true;
             waiting.queue.clear();
             waiting.bytes = 0;
@@ -152,6 +152,17 @@ mod tests {
         assert!(mailbox.waiting().queue.len() == 5, "as much as may wait");
         mailbox.put(&push("phase", None), &text);
         assert_eq!(mailbox.take(), None);
+    }
+
+    #[test]
+    fn one_message_may_be_as_large_as_it_is() {
+        let mailbox = Mailbox::default();
+        let text: Utf8Bytes = "x".repeat(MOST_WAITING + 1).into();
+        mailbox.put(&push("gpus", Some(0)), &text);
+        assert_eq!(taken(&mailbox).len(), 1);
+        mailbox.put(&push("gpus", Some(1)), &text);
+        mailbox.put(&push("phase", None), &"more".into());
+        assert_eq!(mailbox.take(), None, "it has not read that one");
     }
 
     #[test]
