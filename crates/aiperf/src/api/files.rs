@@ -9,8 +9,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Files and folders of a directory that are listed; a run has some dozens.
-const MOST_LISTED: usize = 10_000;
+/// Files and folders of a directory that are looked at for a list; a run has some dozens.
+const MOST_LOOKED_AT: usize = 10_000;
 /// Folders within folders.
 const DEEPEST: usize = 16;
 
@@ -30,23 +30,25 @@ pub(super) enum Unavailable {
     Missing,
 }
 
-/// Every plain file below a directory, by name; links lead nowhere.
+/// Every plain file below a directory, by name; links lead nowhere. Of very many, those that were found first.
 pub(super) fn list(dir: &Path) -> Vec<Listed> {
     let mut out = Vec::new();
-    walk(dir, "", 0, &mut out);
+    walk(dir, "", 0, &mut { MOST_LOOKED_AT }, &mut out);
     out.sort();
     out
 }
 
-fn walk(dir: &Path, prefix: &str, depth: usize, out: &mut Vec<Listed>) {
+fn walk(dir: &Path, prefix: &str, depth: usize, left: &mut usize, out: &mut Vec<Listed>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Some(rest) = left.checked_sub(1) else { return };
+        *left = rest;
         let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
         let path = format!("{prefix}{name}");
-        if out.len() >= MOST_LISTED || is_hidden(&name) {
+        if is_hidden(&name) {
             continue;
         }
         if kind.is_dir() && depth < DEEPEST {
-            walk(&entry.path(), &format!("{path}/"), depth + 1, out);
+            walk(&entry.path(), &format!("{path}/"), depth + 1, left, out);
         } else if kind.is_file()
             && let Ok(metadata) = entry.metadata()
         {

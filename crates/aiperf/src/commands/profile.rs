@@ -217,7 +217,7 @@ fn answer(
             campaign.say(LogLevel::Notice, &format!("Live API at {url}"));
             if is_open {
                 warn("the live API answers all who reach this machine, without a password: they see the configuration and \
-                      can have all files of the run"
+                      can have all files below the artifact directory"
                     .to_owned());
             }
             Some(api)
