@@ -33,7 +33,7 @@ impl Lines {
                 waiting.extend_from_slice(lines);
                 Ok(())
             }
-            // A few lines a second: each is on disk before the next comes.
+            // Not many a second: each is handed over before the next comes.
             Self::Open(file) => file.write_all(lines).and_then(|()| file.flush()).inspect_err(|_| *self = Self::None),
         }
     }

@@ -5,13 +5,14 @@ use super::prober::{Command, EncodeSample, ProbeSetup, Probed};
 use super::sample::{ProbeError, ProbeSample, RoundTrip, round_trip};
 use super::summary::Samples;
 use crate::collection::Announce;
+use crate::collection::lines::Lines;
 use aiperf_plan::{ProbePlan, ProbeTarget};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::handshake::{first_address, handshake};
 use aiperf_transport::{AddressChoice, Closing, DeadlineTimer};
 use aiperf_types::{LogLevel, MonoNs, Nanos, WallAnchor};
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -54,8 +55,7 @@ struct Probing {
     anchor: WallAnchor,
     announce: Arc<dyn Announce>,
     encode: EncodeSample,
-    /// `None` once it cannot be written to.
-    file: Option<Box<dyn Write + Send>>,
+    lines: Lines,
     file_failure: Option<io::Error>,
     watched: Vec<Watched>,
     in_flight: HashMap<u64, InFlight>,
@@ -83,7 +83,7 @@ pub(super) fn run(setup: ProbeSetup, mut commands: UnboundedReceiver<Command>) -
         anchor,
         announce,
         encode,
-        file: Some(file),
+        lines: Lines::Open(file),
         file_failure: None,
         in_flight: HashMap::new(),
         next_number: 0,
@@ -169,17 +169,14 @@ impl Probing {
     fn keep(&mut self, target: usize, started: MonoNs, outcome: Result<RoundTrip, ProbeError>) {
         let target = self.watched[target].target.clone();
         let sample = ProbeSample { target, at: self.anchor.wall(started), outcome };
-        if let Some(file) = &mut self.file {
-            let mut line = Vec::new();
-            (self.encode)(&mut line, &sample);
-            // A few lines a second: each is on disk before the next comes.
-            if let Err(error) = file.write_all(&line).and_then(|()| file.flush()) {
-                self.announce.say(
-                    LogLevel::Warning,
-                    format!("network latency: its file takes no more samples ({error}); probing goes on"),
-                );
-                (self.file, self.file_failure) = (None, Some(error));
-            }
+        let mut line = Vec::new();
+        (self.encode)(&mut line, &sample);
+        if let Err(error) = self.lines.write(&line) {
+            self.announce.say(
+                LogLevel::Warning,
+                format!("network latency: its file takes no more samples ({error}); probing goes on"),
+            );
+            self.file_failure = Some(error);
         }
         self.samples.add(sample);
     }

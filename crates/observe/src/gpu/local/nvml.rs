@@ -190,9 +190,10 @@ mod raw {
     /// The sum over processes, zero where there is none.
     pub(super) fn utilization_of_processes(nvml: &Nvml, device: &Device<'_>) -> Option<f64> {
         let call = nvml.lib().nvmlDeviceGetProcessesUtilizationInfo.as_ref().ok()?;
-        // SAFETY: the device is the library's own; without an array the call only counts.
+        // SAFETY: numbers and a pointer, for which zero is a value.
         let mut asked: nvmlProcessesUtilizationInfo_v1_t = unsafe { zeroed() };
         asked.version = PROCESSES_VERSION;
+        // SAFETY: the device is the library's own; without an array the call only counts.
         let code = unsafe { call(device.handle(), &raw mut asked) };
         if code == SUCCESS && asked.processSamplesCount == 0 {
             return Some(0.0);
@@ -204,7 +205,7 @@ mod raw {
         // SAFETY: numbers alone, for which zero is a value.
         let mut processes: Vec<nvmlProcessUtilizationInfo_v1_t> = vec![unsafe { zeroed() }; room];
         asked.procUtilArray = processes.as_mut_ptr();
-        // SAFETY: the array has as many elements as the structure says.
+        // SAFETY: the array has as many elements as the structure says, and stays where it is until the call is over.
         let code = unsafe { call(device.handle(), &raw mut asked) };
         let said = processes.iter().take(asked.processSamplesCount as usize);
         (code == SUCCESS).then(|| said.map(|process| f64::from(process.smUtil)).sum())
