@@ -7,12 +7,12 @@ use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Heard, Interest, Subscription};
 use aiperf_observe::Announce;
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{OtlpPlan, Plan};
+use aiperf_plan::{NamedFile, OtlpPlan, Plan};
 use aiperf_report::otlp::{Answer, Exporting, Pacing, Rejected};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{Fetcher, Identity, TlsSettings, Trust, fetch};
 use aiperf_types::{LogLevel, MonoNs, Nanos, WallAnchor};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,7 +33,7 @@ const ANSWER_LIMIT: usize = 1 << 20;
     "{what} {} {fault}\n  metrics are sent to {url} over TLS\n  try: a file in PEM, or unset {what}", path.display()
 )]
 pub struct OtlpFileError {
-    what: &'static str,
+    what: String,
     path: PathBuf,
     fault: String,
     url: String,
@@ -42,22 +42,22 @@ pub struct OtlpFileError {
 /// Refuses files that exports would need and cannot use.
 pub(crate) fn check(plan: &Plan) -> Result<(), OtlpFileError> {
     let Some(otlp) = plan.otlp.as_ref().filter(|otlp| otlp.url.server().is_tls()) else { return Ok(()) };
-    let refuse =
-        |what, path: &Path, fault| Err(OtlpFileError { what, path: path.to_owned(), fault, url: otlp.url.shown() });
-    let ca = otlp.ca_file.as_deref().map(|path| ("OTEL_EXPORTER_OTLP_CERTIFICATE", path));
-    let own = otlp.identity.as_ref().map(|own| ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", own.certificate.as_path()));
-    for (what, path) in [ca, own].into_iter().flatten() {
-        if let Some(fault) = certificates::fault(path) {
-            return refuse(what, path, fault);
+    let refuse = |file: &NamedFile, fault| {
+        Err(OtlpFileError { what: file.name.clone(), path: file.path.clone(), fault, url: otlp.url.shown() })
+    };
+    let own = otlp.identity.as_ref().map(|own| &own.certificate);
+    for file in [otlp.ca_file.as_ref(), own].into_iter().flatten() {
+        if let Some(fault) = certificates::fault(&file.path) {
+            return refuse(file, fault);
         }
     }
     match (&otlp.identity, tls(plan, otlp).config()) {
         (Some(own), Err(error)) => {
-            let fault = match certificates::unreadable(&own.key) {
+            let fault = match certificates::unreadable(&own.key.path) {
                 Some(fault) => fault,
                 None => format!("cannot be used with its certificate: {error}"),
             };
-            refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", &own.key, fault)
+            refuse(&own.key, fault)
         }
         _ => Ok(()),
     }
@@ -66,13 +66,14 @@ pub(crate) fn check(plan: &Plan) -> Result<(), OtlpFileError> {
 fn tls(plan: &Plan, otlp: &OtlpPlan) -> TlsSettings {
     let http = &plan.endpoint.http;
     let trust = match (&otlp.ca_file, &http.ca_file) {
-        (Some(file), _) => Trust::File(file.clone()),
+        (Some(file), _) => Trust::File(file.path.clone()),
         (None, _) if !http.verify_certificates => Trust::Anybody,
         (None, Some(file)) => Trust::File(file.clone()),
         (None, None) => Trust::System,
     };
     let identity = otlp.identity.as_ref();
-    let identity = identity.map(|own| Identity { certificate: own.certificate.clone(), key: own.key.clone() });
+    let identity =
+        identity.map(|own| Identity { certificate: own.certificate.path.clone(), key: own.key.path.clone() });
     TlsSettings::new(trust, false).with_identity(identity)
 }
 
@@ -80,6 +81,7 @@ fn tls(plan: &Plan, otlp: &OtlpPlan) -> TlsSettings {
 pub(crate) struct OtlpExport {
     over: Arc<OnceLock<MonoNs>>,
     thread: JoinHandle<()>,
+    telling: Events,
 }
 
 impl OtlpExport {
@@ -95,7 +97,7 @@ impl OtlpExport {
             let over = sender.over.clone();
             let thread = std::thread::Builder::new().name("aiperf-otlp".to_owned());
             let thread = thread.spawn(move || sender.run(heard)).map_err(|error| error.to_string())?;
-            Ok(Self { over, thread })
+            Ok(Self { over, thread, telling: telling.clone() })
         });
         let started = observers::started(started, "metrics are not sent by OTLP", &telling)?;
         let text = format!("Metrics are sent by OTLP to {} every {} s", otlp.url.shown(), otlp.every.as_secs_f64());
@@ -111,8 +113,10 @@ impl OtlpExport {
     /// Waits until the last of it is sent, or given up.
     pub(crate) fn finish(self) {
         self.run_is_over();
-        // One that broke down has said so.
-        let _ = self.thread.join();
+        if self.thread.join().is_err() {
+            self.telling
+                .say(LogLevel::Warning, "metrics are no longer sent by OTLP: the thread that sends them failed");
+        }
     }
 }
 
@@ -125,7 +129,7 @@ struct Sender {
     timeout: Nanos,
     anchor: WallAnchor,
     over: Arc<OnceLock<MonoNs>>,
-    telling: Telling,
+    log: OtlpLog,
 }
 
 impl Sender {
@@ -164,11 +168,12 @@ impl Sender {
             timeout: otlp.timeout,
             anchor,
             over: Arc::default(),
-            telling: Telling {
+            log: OtlpLog {
                 to: Announced::to(&events, redactor),
                 url: otlp.url.shown(),
                 failed: 0,
-                warned: [false; 2],
+                has_warned_of_exports: false,
+                has_warned_of_points: false,
             },
         })
     }
@@ -199,7 +204,7 @@ impl Sender {
         let is_over = || over.get().is_some_and(|at| mono_now().since(*at) > HANGING);
         let answer = self.send(body, self.timeout, is_over);
         self.pace(&answer);
-        self.telling.tell(&answer);
+        self.log.tell(&answer);
     }
 
     /// The last values, again and again until they are taken or the time is up.
@@ -211,10 +216,10 @@ impl Sender {
             let answer = self.send(body, self.timeout.min(end.since(now)), || false);
             self.pace(&answer);
             if let Answer::Taken(_) | Answer::Refused { .. } = answer {
-                return self.telling.tell_last(&answer);
+                return self.log.tell_last(&answer);
             }
             if self.pacing.next() >= end {
-                return self.telling.tell_last(&answer);
+                return self.log.tell_last(&answer);
             }
             std::thread::sleep(Duration::from_nanos(self.pacing.next().since(mono_now()).0));
         }
@@ -237,16 +242,16 @@ impl Sender {
 }
 
 /// What people are told: that it does not work, once.
-struct Telling {
+struct OtlpLog {
     to: Arc<Announced>,
     url: String,
     /// Exports that were not taken since the last that was.
     failed: u64,
-    /// Of exports that failed, and of points that were rejected.
-    warned: [bool; 2],
+    has_warned_of_exports: bool,
+    has_warned_of_points: bool,
 }
 
-impl Telling {
+impl OtlpLog {
     fn tell(&mut self, answer: &Answer) {
         match answer {
             Answer::Taken(rejected) => {
@@ -257,10 +262,15 @@ impl Telling {
                 self.failed = 0;
                 self.tell_rejected(rejected.as_ref());
             }
-            Answer::Later { why, .. } | Answer::Refused { why } => {
+            Answer::Later { why, .. } => {
                 self.failed += 1;
                 let then = "the run goes on, and what is sent later holds all of it";
-                self.warn(0, format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
+                self.warn_of_export(format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
+            }
+            Answer::Refused { why } => {
+                self.failed += 1;
+                let then = "the run goes on; address, headers and certificates of the receiver say whom it listens to";
+                self.warn_of_export(format!("metrics were refused by {}: {why}; {then}", self.url));
             }
         }
     }
@@ -270,7 +280,7 @@ impl Telling {
         match answer {
             Answer::Taken(rejected) => self.tell_rejected(rejected.as_ref()),
             Answer::Later { why, .. } | Answer::Refused { why } => {
-                self.warn(0, format!("the last metrics could not be sent by OTLP to {}: {why}", self.url));
+                self.warn_of_export(format!("the last metrics could not be sent by OTLP to {}: {why}", self.url));
             }
         }
     }
@@ -278,14 +288,19 @@ impl Telling {
     fn tell_rejected(&mut self, rejected: Option<&Rejected>) {
         if let Some(Rejected { points, why }) = rejected {
             let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-            self.warn(1, format!("the OTLP receiver {} did not take {points} data points{why}", self.url));
+            let text = format!("the OTLP receiver {} did not take {points} data points{why}", self.url);
+            let level = first_is_warning(&mut self.has_warned_of_points);
+            self.to.say(level, text);
         }
     }
 
-    /// A warning of a kind, the first time; afterwards it is for those who look closely.
-    fn warn(&mut self, kind: usize, text: String) {
-        let level = if self.warned[kind] { LogLevel::Debug } else { LogLevel::Warning };
-        self.warned[kind] = true;
+    fn warn_of_export(&mut self, text: String) {
+        let level = first_is_warning(&mut self.has_warned_of_exports);
         self.to.say(level, text);
     }
+}
+
+/// A warning the first time; afterwards it is for those who look closely.
+fn first_is_warning(has_warned: &mut bool) -> LogLevel {
+    if std::mem::replace(has_warned, true) { LogLevel::Debug } else { LogLevel::Warning }
 }

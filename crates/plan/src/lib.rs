@@ -71,7 +71,7 @@ pub use metrics::MetricsPlan;
 pub use metrics_url::MetricsUrl;
 pub use models::{ModelPicker, ModelSelection};
 pub use network_latency::{NetworkLatencyPlan, ProbePlan, ProbeTarget};
-pub use otlp::{ClientIdentity, OtlpPlan};
+pub use otlp::{ClientIdentity, NamedFile, OtlpPlan};
 pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};

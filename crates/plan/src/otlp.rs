@@ -25,7 +25,7 @@ pub struct OtlpPlan {
     pub headers: Vec<(String, String)>,
     pub gzip: bool,
     /// By whose certificates the receiver is known; `None`: by those that servers are known by.
-    pub ca_file: Option<PathBuf>,
+    pub ca_file: Option<NamedFile>,
     /// How this client shows who it is.
     pub identity: Option<ClientIdentity>,
     /// Between exports.
@@ -37,8 +37,15 @@ pub struct OtlpPlan {
 /// Files in PEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientIdentity {
-    pub certificate: PathBuf,
-    pub key: PathBuf,
+    pub certificate: NamedFile,
+    pub key: NamedFile,
+}
+
+/// A file, and the variable that names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedFile {
+    pub name: String,
+    pub path: PathBuf,
 }
 
 /// `gen_ai.operation.name` of an endpoint type.

@@ -9,9 +9,8 @@ use crate::resolve::Tree;
 use crate::rules::head;
 use aiperf_plan::otlp::provider_of;
 use aiperf_plan::url::percent_decoded;
-use aiperf_plan::{ClientIdentity, EndpointPlan, MetricsUrl, OtlpPlan};
+use aiperf_plan::{ClientIdentity, EndpointPlan, MetricsUrl, NamedFile, OtlpPlan};
 use aiperf_types::Nanos;
-use std::path::PathBuf;
 
 const SECTION: &str = "benchmark.otel";
 const URL: &str = "benchmark.otel.metrics_url";
@@ -176,7 +175,7 @@ impl Variables<'_, '_> {
     }
 
     /// Whom to trust, and who this is; both count over TLS alone.
-    fn certificates(&mut self, is_tls: bool, notes: &mut Vec<String>) -> (Option<PathBuf>, Option<ClientIdentity>) {
+    fn certificates(&mut self, is_tls: bool, notes: &mut Vec<String>) -> (Option<NamedFile>, Option<ClientIdentity>) {
         let named = ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"].map(|end| self.setting(end));
         if !is_tls {
             for (variable, _) in named.into_iter().flatten() {
@@ -185,7 +184,8 @@ impl Variables<'_, '_> {
             return (None, None);
         }
         let cwd = self.ctx.cwd;
-        let file = |(_, name): &(String, String)| cwd.join(os_text::path(name));
+        let file =
+            |(name, path): &(String, String)| NamedFile { name: name.clone(), path: cwd.join(os_text::path(path)) };
         let [ca_file, certificate, key] = &named;
         let identity = match (certificate, key) {
             (Some(certificate), Some(key)) => Some(ClientIdentity { certificate: file(certificate), key: file(key) }),
