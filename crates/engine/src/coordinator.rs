@@ -86,7 +86,7 @@ struct InHand {
 impl Coordinator {
     pub(crate) fn new(parts: Parts, now: MonoNs) -> Self {
         let threads = parts.mailboxes.len();
-        let sampler = parts.events.sampled_every().map(|every| Sampler::new(every, threads, now));
+        let sampler = Sampler::of(&parts.events, threads, now);
         let complete = vec![false; parts.phases.len()];
         let reports = RecordReports::new(parts.progress.clone());
         let handed = (0..threads).map(|_| VecDeque::new()).collect();
@@ -332,7 +332,8 @@ impl Coordinator {
             }
         }
         let Some(Running { live, histograms }) = sampler.take_answers(now, &self.parts.recorder) else { return };
-        if let Some(snapshot) = sampler::snapshot(&self.parts.phases, &self.parts.metrics, live, now) {
+        let snapshot = live.and_then(|live| sampler::snapshot(&self.parts.phases, &self.parts.metrics, live, now));
+        if let Some(snapshot) = snapshot {
             self.parts.events.emit(RunEvent::Metrics(Arc::new(snapshot)));
         }
         if let Some(histograms) = histograms {

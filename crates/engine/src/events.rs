@@ -225,11 +225,6 @@ impl Events {
     pub(crate) fn histograms_every(&self) -> Option<Nanos> {
         self.listeners.iter().filter_map(|listener| listener.interest.histograms_every).min()
     }
-
-    /// How often record threads are asked for either.
-    pub(crate) fn sampled_every(&self) -> Option<Nanos> {
-        [self.metrics_every(), self.histograms_every()].into_iter().flatten().min()
-    }
 }
 
 /// A listener's end of the stream: an iterator that waits for the next event and ends with the last [`Events`].

@@ -75,30 +75,75 @@ impl Findings {
         self.phases = self.phases.into_iter().zip(other.phases).map(|(one, two)| one.merge(two)).collect();
         self.quality.merge(&other.quality);
         self.lost.iter_mut().zip(&other.lost).for_each(|(lost, other)| *lost += other);
-        merge_histograms(&mut self.histograms, other.histograms.as_ref());
+        join(&mut self.histograms, other.histograms.as_ref(), RecordHistograms::merge);
         self
     }
 }
 
-fn merge_histograms(own: &mut Option<RecordHistograms>, others: Option<&RecordHistograms>) {
+/// Both together, where there are both.
+fn join<T: Clone>(own: &mut Option<T>, others: Option<&T>, merge: impl FnOnce(&mut T, &T)) {
     match (own.as_mut(), others) {
-        (Some(own), Some(others)) => own.merge(others),
+        (Some(own), Some(others)) => merge(own, others),
         (None, others) => *own = others.cloned(),
         (_, None) => {}
     }
 }
 
-/// What a thread can say of its records while the run is on.
+/// What threads are asked for while the run is on. No two questions of a run are alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Question(u64);
+
+impl Question {
+    const METRICS: u64 = 1;
+    const HISTOGRAMS: u64 = 2;
+
+    /// The one after this.
+    pub(crate) fn next(self, metrics: bool, histograms: bool) -> Self {
+        let number = (self.0 >> 2) + 1;
+        let asked = if metrics { Self::METRICS } else { 0 } | if histograms { Self::HISTOGRAMS } else { 0 };
+        Self(number << 2 | asked)
+    }
+
+    /// As it travels between threads.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn wants_metrics(self) -> bool {
+        self.0 & Self::METRICS != 0
+    }
+
+    pub(crate) fn wants_histograms(self) -> bool {
+        self.0 & Self::HISTOGRAMS != 0
+    }
+}
+
+/// What a thread says of its records while the run is on, as far as it was asked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Running {
-    pub(crate) live: LiveByKind,
+    pub(crate) live: Option<LiveByKind>,
     pub(crate) histograms: Option<RecordHistograms>,
 }
 
 impl Running {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.live.merge(&other.live);
-        merge_histograms(&mut self.histograms, other.histograms.as_ref());
+    /// Adds what another thread says to a question.
+    pub(crate) fn merge(&mut self, other: &Self, asked: Question) {
+        if asked.wants_metrics() {
+            join(&mut self.live, other.live.as_ref(), LiveByKind::merge);
+        }
+        if asked.wants_histograms() {
+            join(&mut self.histograms, other.histograms.as_ref(), RecordHistograms::merge);
+        }
+    }
+
+    /// Takes what the same thread said later; what it was not asked for stays as it was.
+    pub(crate) fn update(&mut self, later: Self) {
+        self.live = later.live.or_else(|| self.live.take());
+        self.histograms = later.histograms.or_else(|| self.histograms.take());
     }
 }
 
@@ -112,11 +157,7 @@ pub(crate) struct LiveByKind {
 impl LiveByKind {
     pub(crate) fn merge(&mut self, other: &Self) {
         for (own, others) in [(&mut self.warmup, &other.warmup), (&mut self.profiling, &other.profiling)] {
-            match (own.as_mut(), others) {
-                (Some(own), Some(others)) => own.merge(others),
-                (None, Some(others)) => *own = Some(others.clone()),
-                (_, None) => {}
-            }
+            join(own, others.as_ref(), Live::merge);
         }
     }
 }
@@ -265,9 +306,10 @@ impl Recorder {
         }
     }
 
-    /// What is known so far.
-    pub(crate) fn running(&self) -> Running {
-        Running { live: self.live(), histograms: self.findings.histograms.clone() }
+    /// What is known so far of what is asked for.
+    pub(crate) fn running(&self, asked: Question) -> Running {
+        let histograms = self.findings.histograms.as_ref().filter(|_| asked.wants_histograms());
+        Running { live: asked.wants_metrics().then(|| self.live()), histograms: histograms.cloned() }
     }
 
     fn live(&self) -> LiveByKind {

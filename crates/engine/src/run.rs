@@ -151,7 +151,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         redactor,
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
         is_watched: events.metrics_every().is_some(),
-        instruments: events.histograms_every().map(|_| Arc::new(Instruments::of(&metrics))),
+        instruments: events.histograms_every().map(|_| Arc::new(instruments(&metrics, sizing, phases.len(), &events))),
         counts_until: OnceLock::new(),
         shelves: sinks.iter().map(|_| Shelf::default()).collect(),
     });
@@ -294,6 +294,28 @@ fn describe(sizing: Sizing, stamped: bool) -> String {
     let Sizing { workers, record_threads, connections } = sizing;
     let stamps = if stamped { "kernel receive stamps" } else { "instants of reads" };
     format!("Workers: {workers} | record threads: {record_threads} | connections: at most {connections} | {stamps}")
+}
+
+/// Sets of attributes past which histograms do not tell record threads apart: each set has some thirty histograms, and
+/// all of them are in every export.
+const MOST_SETS: usize = 64;
+
+/// The histograms of a run, by as much as may be told apart.
+fn instruments(metrics: &Metrics, sizing: Sizing, phases: usize, events: &Events) -> Instruments {
+    let all = Instruments::of(metrics);
+    // The coordinator computes records, too.
+    let sets = sizing.workers * (sizing.record_threads + 1) * phases;
+    if sets <= MOST_SETS {
+        return all;
+    }
+    events.say(
+        LogLevel::Info,
+        format!(
+            "Histograms are sent without aiperf.record_processor.id: workers, record processors and phases may make \
+             {sets} sets of attributes, more than {MOST_SETS}"
+        ),
+    );
+    all.without_record_threads()
 }
 
 /// What sinks hold is not left for records that wait for them, of which there is always room for some.

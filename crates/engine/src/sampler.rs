@@ -1,7 +1,8 @@
 //! Asks the record threads for their running statistics and histograms, once for everyone who watches.
 
+use crate::events::Events;
 use crate::phases::PhaseTrack;
-use crate::recorder::{LiveByKind, Recorder, Running};
+use crate::recorder::{LiveByKind, Question, Recorder, Running};
 use aiperf_metrics::{Live, Metrics};
 use aiperf_types::{LatencyBucket, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
 
@@ -14,45 +15,77 @@ const MOST_BUCKETS: usize = 256;
 
 /// When to ask, and what was answered.
 pub(crate) struct Sampler {
-    every: Nanos,
-    next: MonoNs,
-    question: u64,
+    metrics: Option<Pace>,
+    histograms: Option<Pace>,
+    question: Question,
     /// When the question was put that is not answered yet.
     asked_at: Option<MonoNs>,
-    /// By record thread: its latest answer, and to which question.
-    answers: Vec<(u64, Running)>,
+    /// By record thread: its latest answers, and to which question the last one was.
+    answers: Vec<(Question, Running)>,
+}
+
+/// How often something is wanted, and when next.
+struct Pace {
+    every: Nanos,
+    next: MonoNs,
+}
+
+impl Pace {
+    fn new(every: Nanos, now: MonoNs) -> Self {
+        let every = every.max(SHORTEST);
+        Self { every, next: now.plus(every) }
+    }
+
+    fn is_due(&self, now: MonoNs) -> bool {
+        now >= self.next
+    }
+
+    /// Whether it is due; then the next time is set.
+    fn take(&mut self, now: MonoNs) -> bool {
+        let is_due = self.is_due(now);
+        if is_due {
+            self.next = self.next.plus(self.every).max(now);
+        }
+        is_due
+    }
 }
 
 impl Sampler {
-    pub(crate) fn new(every: Nanos, threads: usize, now: MonoNs) -> Self {
-        let answers = (0..threads).map(|_| (0, Running::default())).collect();
-        let every = every.max(SHORTEST);
-        Self { every, next: now.plus(every), question: 0, asked_at: None, answers }
+    /// `None` where nobody wants anything.
+    pub(crate) fn of(events: &Events, threads: usize, now: MonoNs) -> Option<Self> {
+        let pace = |every: Option<Nanos>| every.map(|every| Pace::new(every, now));
+        let (metrics, histograms) = (pace(events.metrics_every()), pace(events.histograms_every()));
+        let answers = (0..threads).map(|_| Default::default()).collect();
+        let is_wanted = metrics.is_some() || histograms.is_some();
+        is_wanted.then(|| Self { metrics, histograms, question: Question::default(), asked_at: None, answers })
     }
 
     pub(crate) fn is_due(&self, now: MonoNs) -> bool {
-        self.asked_at.is_none() && now >= self.next
+        self.asked_at.is_none() && [&self.metrics, &self.histograms].into_iter().flatten().any(|pace| pace.is_due(now))
     }
 
-    pub(crate) fn ask(&mut self, now: MonoNs) -> u64 {
-        self.question += 1;
+    /// For what is due by now.
+    pub(crate) fn ask(&mut self, now: MonoNs) -> Question {
+        let due = |pace: &mut Option<Pace>| pace.as_mut().is_some_and(|pace| pace.take(now));
+        self.question = self.question.next(due(&mut self.metrics), due(&mut self.histograms));
         self.asked_at = Some(now);
-        self.next = self.next.plus(self.every).max(now);
         self.question
     }
 
-    pub(crate) fn answer(&mut self, thread: usize, asked: u64, running: Running) {
-        self.answers[thread] = (asked, running);
+    pub(crate) fn answer(&mut self, thread: usize, asked: Question, running: Running) {
+        let (answered, known) = &mut self.answers[thread];
+        *answered = asked;
+        known.update(running);
     }
 
-    /// The statistics of all threads, once they answered the question that is open or took too long.
+    /// What all threads say, once they answered the question that is open or took too long.
     pub(crate) fn take_answers(&mut self, now: MonoNs, coordinator: &Recorder) -> Option<Running> {
         if !self.is_answered(now) {
             return None;
         }
         self.asked_at = None;
-        let mut running = coordinator.running();
-        self.answers.iter().for_each(|(_, answer)| running.merge(answer));
+        let mut running = coordinator.running(self.question);
+        self.answers.iter().for_each(|(_, answer)| running.merge(answer, self.question));
         Some(running)
     }
 

@@ -134,12 +134,12 @@ pub(crate) fn hex(value: u32) -> [u8; 8] {
 
 /// Names for the workers and record threads of a run: look random, differ from run to run, never collide within one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RunIds {
+pub struct RunIds {
     seed: u32,
 }
 
 impl RunIds {
-    pub(crate) fn new(benchmark_id: &str) -> Self {
+    pub fn new(benchmark_id: &str) -> Self {
         // FNV-1a: any hash that spreads short texts will do.
         let seed = benchmark_id
             .bytes()
@@ -153,6 +153,15 @@ impl RunIds {
 
     pub(crate) fn record_thread(self, number: u16) -> u32 {
         scramble(!self.seed ^ u32::from(number))
+    }
+
+    /// As records and whatever is sent elsewhere call a worker.
+    pub fn worker_id(self, number: u16) -> String {
+        format!("worker_{:08x}", self.worker(number))
+    }
+
+    pub(crate) fn record_processor_id(self, number: u16) -> String {
+        format!("record_processor_{:08x}", self.record_thread(number))
     }
 }
 

@@ -256,7 +256,8 @@ pub struct Histogram {
 pub struct HistogramPoint {
     pub phase: Arc<PhaseId>,
     pub worker: u16,
-    pub record_thread: u16,
+    /// `None` where record threads are not told apart.
+    pub record_thread: Option<u16>,
     pub was_cancelled: bool,
     pub has_error: bool,
     /// What kind of error, where the metric tells them apart.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::curves::Sweeps;
-use crate::events::Interest;
+use crate::events::{Heard, Interest};
 use crate::phases;
 use crate::record::Reader;
 use crate::record_thread;
@@ -14,7 +14,7 @@ use crate::sinks::{RecordSink, SinkWriter, Wrote};
 use crate::testing::{Shown, plan};
 use crate::worker_counters::AllCounters;
 use aiperf_dataset::{Dataset, Making};
-use aiperf_metrics::{RecordEncoder, RecordView, RunTraits};
+use aiperf_metrics::{Instruments, RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{
     ContentMark, EndpointKind, Exchange, Failure, Parsed, PhaseIndex, PhaseProgress, RequestTag, Timeline, WallAnchor,
@@ -68,7 +68,7 @@ impl Bench {
             metrics: metrics.clone(),
             redactor: Arc::default(),
             sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
-            instruments: None,
+            instruments: events.histograms_every().map(|_| Arc::new(Instruments::of(&metrics))),
             is_watched: true,
             counts_until: OnceLock::new(),
             shelves: vec![Shelf::default()],
@@ -255,4 +255,33 @@ fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
     record(3..5);
     let findings = recorder.into_findings();
     assert_eq!((findings.phases[0].records(), findings.quality.uncounted), (5, 2));
+}
+
+#[test]
+fn histograms_are_told_as_often_as_somebody_wants_them_however_often_metrics_are() {
+    let mut events = Events::new(WallAnchor::default());
+    let every = |ms| Some(Nanos::from_millis(ms));
+    let mut heard =
+        events.subscribe(Interest { metrics_every: every(100), histograms_every: every(1000), ..Interest::default() });
+    let mut bench = Bench::new(events);
+    let _ = bench.phases[0].started.set(MonoNs(0));
+    bench.push(0..40);
+    let (mut metrics, mut counts) = (0, Vec::new());
+    // No record thread ever answers: what the coordinator computed itself is told.
+    let start = mono_now();
+    for ms in (0..3500).step_by(10) {
+        bench.settle(start.plus(Nanos::from_millis(ms)));
+        while let Heard::Event(event) = heard.next_within(Duration::ZERO) {
+            match event {
+                RunEvent::Metrics(_) => metrics += 1,
+                RunEvent::Histograms(all) => {
+                    let durations = all.histograms.iter().find(|all| &*all.name == "gen_ai.client.operation.duration");
+                    counts.push(durations.iter().flat_map(|all| &all.points).map(|point| point.count).sum::<u64>());
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!((3..=5).contains(&counts.len()) && metrics > 2 * counts.len(), "{metrics} {counts:?}");
+    assert_eq!(counts.last(), Some(&40));
 }

@@ -290,3 +290,16 @@ fn a_video_is_one_record_of_several_legs() {
     assert_eq!(summary.avg("video_inference_time"), Some(2000.0));
     assert!(summary.get("output_sequence_length").is_none() && summary.get("input_sequence_length").is_some());
 }
+
+#[test]
+fn histograms_of_many_threads_are_sent_without_record_processors_and_it_is_said() {
+    let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
+    let said = |workers, record_threads| {
+        let mut events = Events::new(WallAnchor::default());
+        let heard = events.subscribe(Interest::default());
+        instruments(&metrics, Sizing { workers, record_threads, connections: 1 }, 2, &events);
+        drop(events);
+        heard.filter(|event| matches!(event, RunEvent::Message(_))).count()
+    };
+    assert_eq!((said(4, 7), said(4, 8), said(32, 32)), (0, 1, 1));
+}

@@ -9,6 +9,7 @@ use crate::run::Metrics;
 use crate::run::error_type::ErrorType;
 use crate::run::record::{Number, RecordMetrics};
 use aiperf_types::{Histogram, HistogramPoint, PhaseId, RecordMeta, RequestError};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The histograms that a run has.
@@ -19,6 +20,8 @@ pub struct Instruments {
     by_metric: Vec<Option<usize>>,
     /// Place of the one that failed requests have too.
     duration: Option<usize>,
+    /// Which record thread computed a record is an attribute of it.
+    tells_record_threads: bool,
 }
 
 #[derive(Debug)]
@@ -40,7 +43,14 @@ impl Instruments {
             Some(list.len() - 1)
         };
         let by_metric = metrics.chosen().map(&mut place).collect();
-        Self { list, by_metric, duration }
+        Self { list, by_metric, duration, tells_record_threads: true }
+    }
+
+    /// The same for a run with many threads: any of them may compute any worker's records, so that telling them apart
+    /// multiplies what is kept and sent.
+    #[must_use]
+    pub fn without_record_threads(self) -> Self {
+        Self { tells_record_threads: false, ..self }
     }
 }
 
@@ -49,6 +59,7 @@ impl Instruments {
 pub struct RecordHistograms {
     instruments: Arc<Instruments>,
     sets: Vec<Set>,
+    by_key: HashMap<Key, usize>,
     /// The one that the record before was added to.
     latest: usize,
 }
@@ -57,31 +68,26 @@ pub struct RecordHistograms {
 #[derive(Clone, Debug)]
 struct Set {
     key: Key,
+    phase: Arc<PhaseId>,
     /// By instrument.
     values: Vec<Buckets>,
     /// How long requests took that failed, by how they did.
     failed: Vec<(ErrorType, Buckets)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
-    phase: Arc<PhaseId>,
+    phase: u16,
     worker: u16,
-    record_thread: u16,
+    /// `None` where they are not told apart.
+    record_thread: Option<u16>,
     was_cancelled: bool,
     has_error: bool,
 }
 
-impl PartialEq for Key {
-    fn eq(&self, other: &Self) -> bool {
-        let plain = |key: &Self| (key.phase.index, key.worker, key.record_thread, key.was_cancelled, key.has_error);
-        plain(self) == plain(other)
-    }
-}
-
 impl RecordHistograms {
     pub fn new(instruments: Arc<Instruments>) -> Self {
-        Self { instruments, sets: Vec::new(), latest: 0 }
+        Self { instruments, sets: Vec::new(), by_key: HashMap::new(), latest: 0 }
     }
 
     /// Adds a record: whose it is, its metrics, and why it failed, with the status of its response.
@@ -106,15 +112,11 @@ impl RecordHistograms {
     /// The place of the records that are like this one.
     fn set_of(&mut self, meta: &RecordMeta, has_error: bool) -> usize {
         let RecordMeta { worker, record_thread, was_cancelled, .. } = *meta;
-        let is_it = |set: &Set| {
-            let key = &set.key;
-            (key.worker, key.phase.index, key.has_error, key.was_cancelled, key.record_thread)
-                == (worker, meta.phase.index, has_error, was_cancelled, record_thread)
-        };
-        if !self.sets.get(self.latest).is_some_and(is_it) {
-            self.latest = self.sets.iter().position(is_it).unwrap_or_else(|| {
-                let key = Key { phase: meta.phase.clone(), worker, record_thread, was_cancelled, has_error };
-                self.sets.push(Set::new(key, &self.instruments));
+        let record_thread = self.instruments.tells_record_threads.then_some(record_thread);
+        let key = Key { phase: meta.phase.index, worker, record_thread, was_cancelled, has_error };
+        if self.sets.get(self.latest).is_none_or(|set| set.key != key) {
+            self.latest = *self.by_key.entry(key).or_insert_with(|| {
+                self.sets.push(Set::new(key, meta.phase.clone(), &self.instruments));
                 self.sets.len() - 1
             });
         }
@@ -124,9 +126,12 @@ impl RecordHistograms {
     /// Both together.
     pub fn merge(&mut self, other: &Self) {
         for set in &other.sets {
-            match self.sets.iter_mut().find(|own| own.key == set.key) {
-                Some(own) => own.merge(set),
-                None => self.sets.push(set.clone()),
+            match self.by_key.get(&set.key) {
+                Some(own) => self.sets[*own].merge(set),
+                None => {
+                    self.by_key.insert(set.key, self.sets.len());
+                    self.sets.push(set.clone());
+                }
             }
         }
     }
@@ -157,14 +162,14 @@ impl RecordHistograms {
     fn points(&self, set: &Set, place: usize) -> Vec<HistogramPoint> {
         let Instrument { per_unit, token_type, .. } = self.instruments.list[place].instrument;
         let point = |buckets: &Buckets, error_type: Option<ErrorType>| {
-            let Key { phase, worker, record_thread, was_cancelled, has_error } = &set.key;
+            let Key { worker, record_thread, was_cancelled, has_error, .. } = set.key;
             let (min, max) = buckets.range();
             HistogramPoint {
-                phase: phase.clone(),
-                worker: *worker,
-                record_thread: *record_thread,
-                was_cancelled: *was_cancelled,
-                has_error: *has_error,
+                phase: set.phase.clone(),
+                worker,
+                record_thread,
+                was_cancelled,
+                has_error,
                 error_type: error_type.map(ErrorType::name),
                 token_type,
                 count: buckets.total(),
@@ -182,8 +187,8 @@ impl RecordHistograms {
 }
 
 impl Set {
-    fn new(key: Key, instruments: &Instruments) -> Self {
-        Self { key, values: vec![Buckets::default(); instruments.list.len()], failed: Vec::new() }
+    fn new(key: Key, phase: Arc<PhaseId>, instruments: &Instruments) -> Self {
+        Self { key, phase, values: vec![Buckets::default(); instruments.list.len()], failed: Vec::new() }
     }
 
     /// How long a request took that failed.
@@ -207,4 +212,57 @@ fn failed(all: &mut Vec<(ErrorType, Buckets)>, kind: ErrorType) -> &mut Buckets 
         all.len() - 1
     });
     &mut all[at].1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::RunTraits;
+    use aiperf_types::{CorrelationId, EndpointKind, PhaseKind, WallNs};
+
+    fn meta(worker: u16, record_thread: u16) -> RecordMeta {
+        let phase = PhaseId { index: 0, profiling_index: Some(0), name: "p".into(), kind: PhaseKind::Profiling };
+        RecordMeta {
+            session_num: 0,
+            request_id: 0,
+            correlation_id: CorrelationId::Uuid(0),
+            conversation_id: "c".into(),
+            turn_index: 0,
+            credit_issued: None,
+            request_start: WallNs(0),
+            request_ack: None,
+            request_end: WallNs(1_000_000_000),
+            worker,
+            record_thread,
+            phase: Arc::new(phase),
+            was_cancelled: false,
+            cancelled_at: None,
+        }
+    }
+
+    /// What three record threads add up of the failed requests of two workers, four each, in turns.
+    fn durations(told_apart: bool) -> Vec<(u16, Option<u16>, u64, f64)> {
+        let instruments = Instruments::of(&Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
+        let instruments = Arc::new(if told_apart { instruments } else { instruments.without_record_threads() });
+        let error = RequestError { code: None, kind: None, message: "no".into(), cause: None, cause_chain: None };
+        let of_thread = |thread: u16| {
+            let mut histograms = RecordHistograms::new(instruments.clone());
+            for worker in [0, 1, 0, 1, 0, 1, 0, 1] {
+                histograms.add(&meta(worker, thread), &RecordMetrics::default(), Some((&error, None)));
+            }
+            histograms
+        };
+        let mut all = of_thread(0);
+        [1, 2].map(of_thread).iter().for_each(|other| all.merge(other));
+        let histograms = all.histograms();
+        assert_eq!(histograms.len(), 1);
+        histograms[0].points.iter().map(|point| (point.worker, point.record_thread, point.count, point.sum)).collect()
+    }
+
+    #[test]
+    fn a_set_is_a_worker_and_a_record_thread_or_a_worker_alone() {
+        let pairs = [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)];
+        assert_eq!(durations(true), pairs.map(|(worker, thread)| (worker, Some(thread), 4, 4.0)));
+        assert_eq!(durations(false), [(0, None, 12, 12.0), (1, None, 12, 12.0)]);
+    }
 }

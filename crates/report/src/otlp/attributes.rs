@@ -1,7 +1,7 @@
 //! What points say of themselves, beside their value.
 
 use super::messages::{KeyValue, Value};
-use crate::record_metadata::{RunIds, hex};
+use crate::record_metadata::RunIds;
 use aiperf_plan::otlp::operation_name;
 use aiperf_plan::{OtlpPlan, Plan};
 use aiperf_types::{HistogramPoint, PhaseId, PhaseTargets};
@@ -32,14 +32,9 @@ impl Attributes {
     }
 
     pub(super) fn of_point(&self, point: &HistogramPoint, is_convention: bool) -> Vec<KeyValue> {
-        let id = |start: &str, number: u32| format!("{start}{}", String::from_utf8_lossy(&hex(number)));
-        let mut out = vec![
-            KeyValue::text("aiperf.worker.id", id("worker_", self.ids.worker(point.worker))),
-            KeyValue::text(
-                "aiperf.record_processor.id",
-                id("record_processor_", self.ids.record_thread(point.record_thread)),
-            ),
-        ];
+        let mut out = vec![KeyValue::text("aiperf.worker.id", self.ids.worker_id(point.worker))];
+        let processor = point.record_thread.map(|number| self.ids.record_processor_id(number));
+        out.extend(processor.map(|id| KeyValue::text("aiperf.record_processor.id", id)));
         out.extend(self.of_phase(&point.phase));
         out.push(KeyValue::new("aiperf.was_cancelled", Value::Bool(point.was_cancelled)));
         out.push(KeyValue::new("aiperf.has_error", Value::Bool(point.has_error)));
