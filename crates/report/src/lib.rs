@@ -87,6 +87,7 @@ pub use gpu_telemetry::GpuTelemetryResult;
 pub use log_lines::{LogLine, LogLines};
 pub use number::thousands;
 pub use raw_jsonl::RawLine;
+pub use record_metadata::RunIds;
 pub use records_jsonl::RecordLine;
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;

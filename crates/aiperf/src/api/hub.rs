@@ -7,6 +7,7 @@ use super::mailbox::Mailbox;
 use super::messages::{self, Push, Pusher};
 use super::outcome::Outcome;
 use aiperf_plan::redact::Redactor;
+use aiperf_report::RunIds;
 use aiperf_types::{Nanos, RunEvent};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,7 +48,7 @@ impl Hub {
         settings: &Settings,
         wish: Sender<()>,
     ) -> Self {
-        let live = Live::new(about.planned_phases, redactor);
+        let live = Live::new(about.planned_phases, RunIds::new(&about.benchmark_id), redactor);
         Self {
             about,
             guard,

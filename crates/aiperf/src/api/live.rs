@@ -4,6 +4,7 @@ use super::outcome::Outcome;
 use crate::dashboard::Workers;
 use crate::phase_progress::Phase;
 use aiperf_plan::redact::Redactor;
+use aiperf_report::RunIds;
 use aiperf_types::{
     GpuSnapshot, LogLevel, Message, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment, PhaseStage,
     PhaseTargets, RunEvent, ServerSnapshot, Source, WallAnchor, WallNs,
@@ -52,6 +53,7 @@ pub(super) struct Live {
     pub(super) now: Nanos,
     anchor: Option<WallAnchor>,
     planned_phases: usize,
+    ids: RunIds,
     redactor: Arc<Redactor>,
 }
 
@@ -71,7 +73,7 @@ pub(super) struct LiveSource {
 }
 
 impl Live {
-    pub(super) fn new(planned_phases: usize, redactor: Arc<Redactor>) -> Self {
+    pub(super) fn new(planned_phases: usize, ids: RunIds, redactor: Arc<Redactor>) -> Self {
         Self {
             phases: Vec::new(),
             metrics: None,
@@ -85,8 +87,14 @@ impl Live {
             now: Nanos::ZERO,
             anchor: None,
             planned_phases,
+            ids,
             redactor,
         }
+    }
+
+    /// What records call a worker, so that both can be joined.
+    pub(super) fn worker_id(&self, number: usize) -> String {
+        self.ids.worker_id(number as u16)
     }
 
     /// Takes an event that was heard at this time.

@@ -44,8 +44,8 @@ kinds! {
     REALTIME_METRICS = "realtime_metrics", "once a second while profiling; the latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics";
     REALTIME_SERVER_METRICS = "realtime_server_metrics", "as often as server metrics are published; the latest only", "`snapshot`: values by name; what each endpoint says is at `/api/server-metrics`";
     REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "GPUs report, where a value changed, every five seconds or as `--stats-interval` says; the latest only", "`metrics`: of each GPU and each metric one, with `current` and statistics over all samples";
-    WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on, where one changed; the latest only", "`worker_statuses`: `healthy`, `high_load`, `error`, `idle` or `stale` by worker";
-    WORKER_GROUP_STATS = "worker_group_stats", "twice a second while a phase is on; the latest only", "all workers together, and each of them";
+    WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on, where one changed; the latest only", "`worker_statuses`: `healthy`, `high_load`, `error`, `idle` or `stale` by worker, named as in the records";
+    WORKER_GROUP_STATS = "worker_group_stats", "twice a second while a phase is on; the latest only", "all workers together, and each of them, named as in the records";
     SERVICE_ERROR = "service_error", "the run logs an error", "`error`: `message`, `type` (its level)";
     PROCESS_ALL_RESULTS = "process_all_results", "the run is over", "`results`, as in `/api/results`";
     RESULTS_EXPORTED = "results_exported", "the files of the run are written", "`was_cancelled`";
@@ -281,6 +281,7 @@ fn snapshots(out: &mut Pushes<'_>, live: &Live, id: &PhaseId) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aiperf_report::RunIds;
     use aiperf_types::{GpuSnapshot, Message};
     use std::sync::Arc;
 
@@ -293,7 +294,7 @@ mod tests {
 
     #[test]
     fn gpus_are_told_of_every_five_seconds_and_never_late() {
-        let (mut pusher, mut live) = (Pusher::default(), Live::new(1, Arc::default()));
+        let (mut pusher, mut live) = (Pusher::default(), Live::new(1, RunIds::new("id"), Arc::default()));
         let gpus = RunEvent::GpuMetrics(Arc::new(GpuSnapshot::default()));
         let other = RunEvent::Message(Message { at: WallNs(0), level: LogLevel::Info, text: "something else".into() });
         let mut at = |event: &RunEvent, second| pushed(&mut pusher, &mut live, event, second);
@@ -309,7 +310,7 @@ mod tests {
 
     #[test]
     fn what_nobody_wants_is_not_made() {
-        let (mut pusher, mut live) = (Pusher::default(), Live::new(1, Arc::default()));
+        let (mut pusher, mut live) = (Pusher::default(), Live::new(1, RunIds::new("id"), Arc::default()));
         let error = RunEvent::Message(Message { at: WallNs(0), level: LogLevel::Error, text: "no".into() });
         live.take(&error, Nanos::ZERO);
         let pushes = pusher.about(&error, &live, &About::sample(), &|kind| kind == SERVICE_ERROR);

@@ -192,10 +192,6 @@ fn health(health: Health) -> &'static str {
     }
 }
 
-fn worker_id(at: usize) -> String {
-    format!("worker_{at}")
-}
-
 fn task_stats<'a>(of: impl IntoIterator<Item = &'a Worker>) -> Value {
     let (total, failed, completed) =
         of.into_iter().fold((0, 0, 0), |(total, failed, completed), Worker { now, .. }| {
@@ -210,7 +206,7 @@ fn task_stats<'a>(of: impl IntoIterator<Item = &'a Worker>) -> Value {
 
 /// Each worker by its name, with its state and what it did.
 fn each_worker(live: &Live) -> Vec<(String, &'static str, &Worker)> {
-    let named = |(at, worker)| (worker_id(at), health(live.workers.health(worker, live.now)), worker);
+    let named = |(at, worker)| (live.worker_id(at), health(live.workers.health(worker, live.now)), worker);
     live.workers.workers.iter().enumerate().map(named).collect()
 }
 

@@ -36,7 +36,8 @@ fn a_run_is_seen_while_it_is_on() {
     assert!(page.text().contains(&first), "{}", page.text());
     assert!(page.text().contains("# TYPE aiperf_request_latency_ms summary\n"), "{}", page.text());
     let workers = run.client.get("/api/workers").json();
-    assert!(workers["workers"]["worker_0"]["task_stats"]["total"].as_u64() > Some(0), "{workers}");
+    let (id, first) = workers["workers"].as_object().unwrap().iter().next().unwrap();
+    assert!(first["worker_id"] == **id && first["task_stats"]["total"].as_u64() > Some(0), "{workers}");
     assert_eq!(workers["worker_groups"]["local"]["declared_workers"], workers["workers"].as_object().unwrap().len());
     let none = run.client.get("/api/server-metrics").json();
     assert_eq!(none["message"], "No server metrics available yet");

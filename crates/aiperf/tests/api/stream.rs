@@ -34,7 +34,14 @@ fn a_client_hears_of_a_run_until_its_end() {
     assert_eq!(latest("all_records_received")["final_processing_stats"]["total_records"], 400);
     assert_eq!(latest("process_all_results")["results"]["results"]["completed"], 400);
     assert_eq!(latest("benchmark_complete")["was_cancelled"], false);
-    assert!(latest("worker_group_stats")["worker_task_stats"]["worker_0"]["completed"].as_u64() > Some(0));
+    let workers = &latest("worker_group_stats")["worker_task_stats"];
+    let records = run.client.get("/api/results/files/profile_export.jsonl");
+    for line in records.text().lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let worker = record["metadata"]["worker_id"].as_str().unwrap();
+        assert!(workers[worker].is_object(), "{worker}: {workers}");
+    }
+    assert!(workers.as_object().unwrap().values().any(|worker| worker["completed"].as_u64() > Some(0)), "{workers}");
     assert_eq!(latest("credit_phase_progress")["stats"]["phase"], "profiling");
     assert!(!latest("realtime_metrics")["metrics"].as_array().unwrap().is_empty());
     assert!(heard.iter().all(|message| message.as_object().unwrap().values().all(|member| !member.is_null())));

@@ -54,8 +54,8 @@ pub(super) const GROUP: Group = Group {
             answers: &[Told(
                 200,
                 JSON,
-                "`workers`: by name `status`, `task_stats`, requests in flight, bytes; `worker_groups`: all of them, as \
-                 the group `local`",
+                "`workers`: by the `worker_id` of the records `status`, `task_stats`, requests in flight, bytes; \
+                 `worker_groups`: all of them, as the group `local`",
             )],
             handler: Read(|asked| Answer::json(&views::workers(&asked.hub.live()))),
         },
