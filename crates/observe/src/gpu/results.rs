@@ -6,7 +6,7 @@ use super::store::{GpuSeries, GpuSourceSeries, GpuStore};
 use super::table::{ENERGY, MetricId, POWER, Table};
 use crate::results::{ScrapeError, TimeRange};
 use aiperf_types::{Nanos, PhaseId, Stats, WallNs};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Everything known of the GPUs when a run is over.
@@ -171,15 +171,19 @@ fn keys(gpus: &[&Gpu]) -> Vec<String> {
         let (instance, host) = (after(gpu.instance.as_deref()), after(gpu.hostname.as_deref()));
         format!("gpu_{}_{}{instance}{host}", gpu.index, gpu.uuid)
     };
-    let key = |gpu: &&Gpu| {
-        let alike: Vec<&&Gpu> = gpus.iter().filter(|other| other.index == gpu.index).collect();
-        let tells_apart = |form: &&fn(&Gpu) -> String| {
-            let named: BTreeSet<String> = alike.iter().map(|gpu| form(gpu)).collect();
-            named.len() == alike.len()
-        };
-        forms.iter().find(tells_apart).map_or_else(|| last(gpu), |form| form(gpu))
-    };
-    gpus.iter().map(key).collect()
+    let mut by_index: HashMap<i64, Vec<usize>> = HashMap::new();
+    for (place, gpu) in gpus.iter().enumerate() {
+        by_index.entry(gpu.index).or_default().push(place);
+    }
+    let mut keys = vec![String::new(); gpus.len()];
+    for alike in by_index.into_values() {
+        let named = |form: &fn(&Gpu) -> String| -> Vec<String> { alike.iter().map(|at| form(gpus[*at])).collect() };
+        let tells_apart = |named: &Vec<String>| named.iter().collect::<HashSet<_>>().len() == named.len();
+        let named = forms.iter().map(named).find(tells_apart);
+        let named = named.unwrap_or_else(|| alike.iter().map(|at| last(gpus[*at])).collect());
+        alike.iter().zip(named).for_each(|(at, key)| keys[*at] = key);
+    }
+    keys
 }
 
 /// The first eight characters of a UUID behind what all begin with.
@@ -206,7 +210,8 @@ pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
     let table = store.table();
     let ids = |keys: [&str; 2]| keys.map(|key| table.id(key));
     let (power, energy) = (ids(POWER), ids(ENERGY));
-    let mut seen: Vec<(String, PowerSamples)> = Vec::new();
+    let mut seen: Vec<PowerSamples> = Vec::new();
+    let mut by_name: HashMap<String, usize> = HashMap::new();
     let all = store.sources().iter().flat_map(|source| source.gpus.iter().map(move |gpu| (source, gpu)));
     let (whole, parts): (Vec<_>, Vec<_>) = all.partition(|(_, series)| series.gpu.instance.is_none());
     for (source, series) in whole.into_iter().chain(parts) {
@@ -222,11 +227,11 @@ pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
                 .find(|samples| !samples.is_empty())
                 .unwrap_or_default()
         };
-        let place = seen.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            seen.push((name, PowerSamples::default()));
+        let place = *by_name.entry(name).or_insert_with(|| {
+            seen.push(PowerSamples::default());
             seen.len() - 1
         });
-        let known = &mut seen[place].1;
+        let known = &mut seen[place];
         if known.power.is_empty() {
             known.power = samples(power);
         }
@@ -234,7 +239,7 @@ pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
             known.energy = samples(energy);
         }
     }
-    seen.into_iter().map(|(_, samples)| samples).collect()
+    seen
 }
 
 #[cfg(test)]
@@ -266,6 +271,18 @@ mod tests {
             named(&[gpu(0, "GPU-aaaabbbb1", None), gpu(0, "GPU-aaaabbbb2", None)]),
             ["gpu_0_GPU-aaaabbbb1", "gpu_0_GPU-aaaabbbb2"]
         );
+    }
+
+    #[test]
+    fn thousands_of_machines_behind_one_source_have_keys_of_their_own_at_once() {
+        let gpus: Vec<Gpu> =
+            (0..8000).map(|at| gpu(at % 8, &format!("GPU-{at:08x}"), None)).chain([gpu(9, "GPU-x", None)]).collect();
+        let begun = std::time::Instant::now();
+        let keys = named(&gpus);
+        assert_eq!((keys[9].as_str(), keys[8000].as_str()), ("gpu_1_00000009", "gpu_9"));
+        assert_eq!(keys.iter().collect::<HashSet<_>>().len(), gpus.len());
+        // Each compared with each took minutes.
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
 
     fn store(pages: &[(&str, u64, &str)]) -> GpuStore {
