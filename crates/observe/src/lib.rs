@@ -15,6 +15,7 @@
 //! - [`estimator`]: percentiles of histograms
 //! - [`labels`]: the order of series
 //! - [`numbers`]: sums, deviations and percentiles of plain numbers
+//! - `distribution`: what many numbers come to, of which none is kept
 //! - [`summarise`](mod@summarise): everything that is exported when a run is over
 //! - [`snapshot`](mod@snapshot): what is known while the run is on
 //! - [`deltas`](mod@deltas): samples as rows of a table
@@ -26,6 +27,7 @@
 pub mod collection;
 pub mod deltas;
 pub mod discovery;
+mod distribution;
 pub mod estimator;
 pub mod exposition;
 pub mod gpu;
