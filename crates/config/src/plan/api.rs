@@ -1,7 +1,7 @@
 //! Whether the run can be watched over HTTP, and by whom.
 
-use super::subject;
-use crate::environment::{ApiServer, variables};
+use super::{idle_variables, subject};
+use crate::environment::ApiServer;
 use crate::error::Problem;
 use crate::resolve::Tree;
 use aiperf_plan::ApiPlan;
@@ -17,7 +17,8 @@ pub(super) fn plan(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Prob
     let server = &tree.environment.api;
     let asked = runtime.api_port.and_then(|port| u16::try_from(port).ok());
     let Some(port) = asked.or(server.port) else {
-        notes.extend(idle(tree));
+        let why = "without a port there is no live API\n  try: --api-port 8080";
+        notes.extend(idle_variables(tree, VARIABLES, why));
         return None;
     };
     let (text, what, place) = match (&runtime.api_host, &server.host) {
@@ -52,21 +53,6 @@ pub(super) fn plan(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Prob
         shutdown_timeout,
         most_websockets,
     })
-}
-
-/// Variables about an API that nobody asked for.
-fn idle(tree: &Tree) -> Option<String> {
-    let set = |name: &&str| name.starts_with(VARIABLES) && tree.environment.has(name);
-    let acts = |variable: &&crate::environment::Variable| variable.status == crate::environment::Status::Acts;
-    let names: Vec<&str> = variables().filter(acts).map(|variable| variable.name).filter(set).collect();
-    let names = (!names.is_empty()).then(|| names.join(", "))?;
-    Some(format!(
-        "{names} {} no effect: without a port there is no live API\n  try: --api-port 8080",
-        match names.contains(", ") {
-            true => "have",
-            false => "has",
-        }
-    ))
 }
 
 /// An address, in brackets or not, or a name.

@@ -1,5 +1,6 @@
 //! What is collected of GPUs, and how.
 
+use super::idle_variables;
 use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
@@ -11,6 +12,7 @@ use aiperf_plan::{DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, Loc
 use aiperf_types::Nanos;
 
 const SECTION: &str = "benchmark.gpu_telemetry";
+const VARIABLES: &str = "AIPERF_GPU_";
 const USUAL: &str = "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS";
 /// A silence this many times as long as the time between samples is more than anybody meant.
 const LONG_READ: f64 = 100.0;
@@ -23,6 +25,7 @@ pub(super) fn plan(
 ) -> Option<GpuTelemetryPlan> {
     let section = tree.benchmark.gpu_telemetry.clone().unwrap_or_default();
     if !section.enabled() {
+        notes.extend(idle_variables(tree, VARIABLES, "GPU telemetry is off"));
         return None;
     }
     let source = match section.collector() {

@@ -15,7 +15,7 @@ mod user_files;
 use crate::advice;
 use crate::command_line;
 use crate::context::Context;
-use crate::environment::Environment;
+use crate::environment::{self, Environment, Variable};
 use crate::error::{ConfigError, Problem};
 use crate::flags::Status;
 use crate::keys;
@@ -197,6 +197,19 @@ fn plan(
         runtime,
         input_config,
     })
+}
+
+/// Says that the variables whose names begin so have no effect, and why; nothing where none of them is set. What never has
+/// one is said elsewhere.
+fn idle_variables(tree: &Tree, start: &str, why: &str) -> Option<String> {
+    let is_idle = |variable: &&Variable| {
+        variable.status == environment::Status::Acts
+            && variable.name.starts_with(start)
+            && tree.environment.has(variable.name)
+    };
+    let names: Vec<&str> = environment::variables().filter(is_idle).map(|variable| variable.name).collect();
+    let verb = if names.len() > 1 { "have" } else { "has" };
+    (!names.is_empty()).then(|| format!("{} {verb} no effect: {why}", names.join(", ")))
 }
 
 fn subject(tree: &Tree, path: &str) -> String {

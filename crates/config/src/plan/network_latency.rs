@@ -1,6 +1,6 @@
 //! Whether latencies are also given without the network's round trip, and where that is known from.
 
-use super::subject;
+use super::{idle_variables, subject};
 use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::tree::Origin;
@@ -8,6 +8,7 @@ use aiperf_plan::{EndpointPlan, NetworkLatencyPlan, ProbePlan, ProbeTarget};
 use aiperf_types::Nanos;
 
 const AT: &str = "benchmark.network_latency";
+const VARIABLES: &str = "AIPERF_NETWORK_LATENCY_";
 
 pub(super) fn plan(
     tree: &Tree,
@@ -24,6 +25,8 @@ pub(super) fn plan(
         for (key, _) in idle.iter().filter(|(_, value)| value.is_some() && !is_said) {
             notes.push(format!("{} has no effect: network latency is off\n  try: enabled: true beside it", given(key)));
         }
+        let why = "network latency is off\n  try: --network-latency-automatic";
+        notes.extend(idle_variables(tree, VARIABLES, why));
         return None;
     }
     if let Some(mean) = section.mean_ms {
@@ -38,6 +41,8 @@ pub(super) fn plan(
         if mean == 0.0 {
             notes.push(format!("{} takes nothing off: there are no network-adjusted metrics", given("mean_ms")));
         }
+        let why = format!("{} is given, and nothing is pinged", given("mean_ms"));
+        notes.extend(idle_variables(tree, VARIABLES, &why));
         return Some(NetworkLatencyPlan::Known(mean));
     }
     let targets = ProbeTarget::of_urls(&endpoint.urls);

@@ -1,6 +1,6 @@
 //! What is sent by OTLP, and how: the section `otel`, and the variables that every exporter of OpenTelemetry knows.
 
-use super::subject;
+use super::{idle_variables, subject};
 use crate::compose::observe::{attributes, otel_url};
 use crate::context::Context;
 use crate::error::{Problem, needs};
@@ -14,6 +14,7 @@ use aiperf_types::Nanos;
 
 const SECTION: &str = "benchmark.otel";
 const URL: &str = "benchmark.otel.metrics_url";
+const VARIABLES: &str = "AIPERF_OTEL_";
 /// Where receivers listen for gRPC, which is not spoken here.
 const GRPC_PORT: u16 = 4317;
 
@@ -37,6 +38,8 @@ pub(super) fn plan(
                 problems.push(needs(&subject(tree, &at), "metrics_url", "without it nothing is sent").at(at));
             }
         }
+        let why = "without a URL nothing is sent by OTLP\n  try: --otel-url http://localhost:4318";
+        notes.extend(idle_variables(tree, VARIABLES, why));
         return None;
     };
     let provider = section.gen_ai_provider.as_deref().map(str::trim);
@@ -67,6 +70,7 @@ pub(super) fn plan(
     };
     let (metrics, timing) = (section.stream_metrics_enabled(), section.stream_timing_enabled());
     if !metrics && !timing {
+        notes.extend(idle_variables(tree, VARIABLES, "neither metrics nor timing are sent by OTLP"));
         return None;
     }
     if url.server().port() == GRPC_PORT {
@@ -77,6 +81,7 @@ pub(super) fn plan(
     }
     let usual = &tree.environment.otlp;
     let mut variables = Variables { ctx, problems };
+    notes.extend(variables.unheard(&url));
     let headers = variables.headers();
     let gzip = variables.gzip();
     let timeout = usual.timeout.or_else(|| variables.timeout());
@@ -102,6 +107,34 @@ pub(super) fn plan(
 /// Seconds that an export may take, where nobody says.
 const TIMEOUT: f64 = 10.0;
 
+/// A variable that exporters of OpenTelemetry read, and this one does not.
+struct Unheard {
+    name: &'static str,
+    /// Values that ask for what is done anyway, in any letter case.
+    fits: &'static [&'static str],
+    why: &'static str,
+}
+
+/// Those that name a receiver; whoever names the same as the URL gets what they want.
+const ENDPOINTS: &[&str] = &["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+
+const PROTOCOLS: &[&str] = &["http/protobuf"];
+const OVER_HTTP: &str = "metrics are sent over HTTP, in protobuf";
+
+// One row a variable.
+#[rustfmt::skip]
+const UNHEARD: &[Unheard] = &[
+    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
+    Unheard { name: "OTEL_EXPORTER_OTLP_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
+    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", fits: &["cumulative"], why: "every value is sent cumulative, so that an export that fails loses nothing" },
+    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", fits: &["explicit_bucket_histogram"], why: "histograms have fixed bounds" },
+    Unheard { name: "OTEL_METRIC_EXPORT_INTERVAL", fits: &[], why: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS says how often metrics are sent" },
+    Unheard { name: "OTEL_METRIC_EXPORT_TIMEOUT", fits: &[], why: "OTEL_EXPORTER_OTLP_TIMEOUT says how long an export may take" },
+    Unheard { name: "OTEL_METRICS_EXPORTER", fits: &["otlp"], why: "--otel-url asks for metrics by OTLP" },
+    Unheard { name: "OTEL_SERVICE_NAME", fits: &["aiperf"], why: "the service is aiperf unless --otel-resource-attributes has a service.name" },
+    Unheard { name: "OTEL_SDK_DISABLED", fits: &["false"], why: "--otel-url asks for metrics" },
+];
+
 /// What the environment says to every exporter of OpenTelemetry.
 struct Variables<'a, 'c> {
     ctx: &'a Context<'c>,
@@ -117,6 +150,21 @@ impl Variables<'_, '_> {
 
     fn text(&self, name: &str) -> Option<String> {
         self.ctx.env.get(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// A line for each variable that is set and asks in vain. No message shows a value: a URL may have a password.
+    fn unheard(&self, url: &MetricsUrl) -> Vec<String> {
+        let same =
+            |text: &str| otel_url(text).and_then(|text| MetricsUrl::verbatim(&text)).is_ok_and(|named| named == *url);
+        let elsewhere = |name: &&&str| self.text(name).is_some_and(|text| !same(&text));
+        let other = |unheard: &&Unheard| {
+            let fits = |value: String| unheard.fits.iter().any(|fit| value.eq_ignore_ascii_case(fit));
+            self.text(unheard.name).is_some_and(|value| !fits(value))
+        };
+        let endpoints =
+            ENDPOINTS.iter().filter(elsewhere).map(|name| (*name, "metrics are sent to the URL of --otel-url"));
+        let others = UNHEARD.iter().filter(other).map(|unheard| (unheard.name, unheard.why));
+        endpoints.chain(others).map(|(name, why)| format!("{name} has no effect: {why}")).collect()
     }
 
     /// `name=value` items, values with percent escapes. No message shows a value.
@@ -222,6 +270,19 @@ impl Variables<'_, '_> {
                 );
                 Vec::new()
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guide_names_every_variable_that_is_not_heard() {
+        let guide = include_str!("../../../../docs/telemetry.md");
+        for name in UNHEARD.iter().map(|unheard| &unheard.name).chain(ENDPOINTS) {
+            assert!(guide.contains(&format!("`{name}`")), "{name}");
         }
     }
 }

@@ -420,8 +420,52 @@ fn variables_of_opentelemetry() {
         ),
         by("-m m", &[("OTEL_EXPORTER_OTLP_HEADERS", "word"), ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")]),
         by(sent, &[("AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", "0.01"), ("AIPERF_OTEL_REQUEST_TIMEOUT_SECONDS", "0")]),
+        by(
+            sent,
+            &[
+                ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:hunter2@other:4318"),
+                ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "https://other/v1/metrics"),
+                ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+                ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta"),
+                ("OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", "base2_exponential_bucket_histogram"),
+                ("OTEL_METRIC_EXPORT_INTERVAL", "1000"),
+                ("OTEL_METRIC_EXPORT_TIMEOUT", "1000"),
+                ("OTEL_METRICS_EXPORTER", "none"),
+                ("OTEL_SERVICE_NAME", "bench"),
+                ("OTEL_SDK_DISABLED", "true"),
+            ],
+        ),
+        by(
+            sent,
+            &[
+                ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://h/"),
+                ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf"),
+                ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "Cumulative"),
+                ("OTEL_SDK_DISABLED", "false"),
+            ],
+        ),
+        by("-m m", &[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), ("OTEL_SDK_DISABLED", "true")]),
     ];
     seen!(all.join("\n"));
+}
+
+#[test]
+fn variables_about_what_nobody_asked_for() {
+    let env = [
+        ("AIPERF_API_SERVER_HOST", "0.0.0.0"),
+        ("AIPERF_GPU_COLLECTION_INTERVAL", "1"),
+        ("AIPERF_GPU_REACHABILITY_TIMEOUT", "1"),
+        ("AIPERF_NETWORK_LATENCY_CONNECT_TIMEOUT", "1"),
+        ("AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", "1"),
+        ("AIPERF_OTEL_REQUEST_TIMEOUT_SECONDS", "1"),
+    ];
+    let lines = [
+        "-m m",
+        "-m m --no-gpu-telemetry",
+        "-m m --network-latency-mean 2 --otel-url http://h --stream none",
+        "-m m --api-port 1 --network-latency-automatic --otel-url http://h",
+    ];
+    seen!(lines.map(|line| said(&Case { line, files: &[], env: &env })).join("\n"));
 }
 
 #[test]
