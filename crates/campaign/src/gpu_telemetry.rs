@@ -259,6 +259,7 @@ fn pages(
         kind: GpuPages {
             dcgm: Dcgm::new(&custom),
             encode: gpu_telemetry_jsonl::record_lines,
+            is_watched: events.metrics_every().is_some(),
             redactor: redactor.clone(),
         },
         pages: exporters.iter().map(page).collect(),

@@ -90,7 +90,7 @@ impl<K: PageKind> Keeper<K> {
         let jobs = thread.is_some().then_some(jobs);
         drop(self.results);
         let mut keeping = Keeping::<K> {
-            kept: Kept { store: K::Store::default(), file_failure: None },
+            kept: Kept { store: self.kind.store(), file_failure: None },
             waiting: VecDeque::new(),
             reader: K::Reader::default(),
             lines: if self.writes_lines { Lines::waiting() } else { Lines::None },

@@ -43,7 +43,7 @@ pub trait PageKind: Send + Sync + 'static {
     /// What a thread that reads pages keeps from one to the next.
     type Reader: Default;
     /// What is kept of all.
-    type Store: Default + Send + 'static;
+    type Store: Send + 'static;
 
     const WORDS: &'static Words;
     /// Whether a page that is none is looked for at another path.
@@ -51,6 +51,9 @@ pub trait PageKind: Send + Sync + 'static {
 
     /// Reads a page: the work that nobody waits for.
     fn read(&self, reader: &mut Self::Reader, page: &FetchedPage) -> ReadPage<Self::Content>;
+
+    /// Where nothing is kept yet.
+    fn store(&self) -> Self::Store;
 
     /// Keeps what a page said; tells what could not be kept. A duplicate has the text of the page before.
     fn keep(store: &mut Self::Store, page: &FetchedPage, content: Self::Content, is_duplicate: bool) -> Vec<String>;

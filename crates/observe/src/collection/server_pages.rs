@@ -66,6 +66,10 @@ impl PageKind for ServerPages {
         ReadPage { content: Ok(scrape), warnings: read.warnings, line }
     }
 
+    fn store(&self) -> Store {
+        Store::default()
+    }
+
     fn keep(store: &mut Store, page: &FetchedPage, mut scrape: Scrape, is_duplicate: bool) -> Vec<String> {
         scrape.is_duplicate = is_duplicate;
         let is_left_out = page.is_between_boundaries && store.is_full();

@@ -1,12 +1,13 @@
 //! What GPUs report by now, for those who watch a run.
 
-use super::reading::{Gpu, GpuKey, GpuScrape};
+use super::reading::Gpu;
 use super::results::order;
+use super::store::GpuSourceSeries;
 use super::table::{MetricId, Table};
 use crate::distribution::Distribution;
 use aiperf_types::stats::PERCENTILES;
 use aiperf_types::{GpuSnapshot, GpuState, GpuValue, Stats};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Characters of a UUID that a tag has.
@@ -41,78 +42,64 @@ impl Samples {
     }
 }
 
-#[derive(Clone, Debug)]
-struct LiveGpu {
-    /// Number of its source, in the order in which they were seen.
-    source: usize,
-    gpu: Arc<Gpu>,
-    metrics: BTreeMap<MetricId, Samples>,
-}
-
 /// Every GPU by now.
 #[derive(Clone, Debug, Default)]
-pub struct LiveGpus {
-    sources: Vec<Arc<str>>,
-    gpus: Vec<LiveGpu>,
-    by_key: HashMap<(usize, GpuKey), usize>,
+pub(super) struct LiveGpus {
+    /// By source and GPU, in the places that the store has them at.
+    samples: Vec<Vec<BTreeMap<MetricId, Samples>>>,
     /// A value is another than the one that was told.
     has_changed: bool,
 }
 
 impl LiveGpus {
-    /// Notes what a source said; GPUs past so many are left out, as they are by whoever keeps samples.
-    pub(super) fn note(&mut self, scrape: &GpuScrape, most_gpus: usize) {
-        let source = self.sources.iter().position(|known| *known == scrape.source).unwrap_or_else(|| {
-            self.sources.push(scrape.source.clone());
-            self.sources.len() - 1
-        });
-        for reading in &scrape.readings {
-            let key = (source, reading.gpu.key());
-            let at = match self.by_key.get(&key) {
-                Some(at) => *at,
-                None if self.gpus.len() >= most_gpus => continue,
-                None => {
-                    self.gpus.push(LiveGpu { source, gpu: reading.gpu.clone(), metrics: BTreeMap::new() });
-                    self.by_key.insert(key, self.gpus.len() - 1);
-                    self.gpus.len() - 1
-                }
-            };
-            let known = &mut self.gpus[at];
-            known.gpu = reading.gpu.clone();
-            for (metric, value) in &reading.values {
-                let samples = known.metrics.entry(*metric).or_default();
-                self.has_changed |= samples.all.count == 0 || samples.current != *value;
-                samples.note(*value);
-            }
+    /// Notes what a GPU of a source said.
+    pub(super) fn note(&mut self, source: usize, gpu: usize, values: &[(MetricId, f64)]) {
+        let known = at(at(&mut self.samples, source), gpu);
+        for (metric, value) in values {
+            let samples = known.entry(*metric).or_default();
+            self.has_changed |= samples.all.count == 0 || samples.current != *value;
+            samples.note(*value);
         }
     }
 
     /// What there is to tell, where a value changed since this was asked last.
-    pub fn changed(&mut self, table: &Table) -> Option<GpuSnapshot> {
-        std::mem::take(&mut self.has_changed).then(|| self.snapshot(table))
+    pub(super) fn changed(&mut self, sources: &[GpuSourceSeries], table: &Table) -> Option<GpuSnapshot> {
+        std::mem::take(&mut self.has_changed).then(|| self.snapshot(sources, table))
     }
 
-    fn snapshot(&self, table: &Table) -> GpuSnapshot {
-        let mut gpus: Vec<&LiveGpu> = self.gpus.iter().collect();
-        gpus.sort_by(|a, b| (a.source, order(&a.gpu)).cmp(&(b.source, order(&b.gpu))));
-        let state = |live: &LiveGpu| {
-            let (gpu, source) = (&*live.gpu, &*self.sources[live.source]);
-            let title = format!("{} | GPU {} | {}", display_name(source), gpu.index, gpu.model);
-            let value = |(metric, samples): (&MetricId, &Samples)| {
-                let metric = table.metric(*metric);
-                GpuValue {
-                    tag: tag(&metric.key, source, gpu).into(),
-                    header: format!("{} | {title}", metric.name).into(),
-                    name: metric.name.as_ref().into(),
-                    unit: metric.unit.as_ref().into(),
-                    current: samples.current,
-                    stats: samples.stats(),
-                }
-            };
-            GpuState { metrics: live.metrics.iter().map(value).collect(), title: title.into() }
+    fn snapshot(&self, sources: &[GpuSourceSeries], table: &Table) -> GpuSnapshot {
+        let of_source = |(source, samples): (&GpuSourceSeries, &Vec<BTreeMap<MetricId, Samples>>)| {
+            let described = source.gpus.iter().map(|series| series.gpu.clone());
+            let mut gpus: Vec<(Arc<Gpu>, &BTreeMap<MetricId, Samples>)> = described.zip(samples).collect();
+            gpus.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
+            gpus.into_iter().map(|(gpu, samples)| state(&source.url, &gpu, samples, table)).collect::<Vec<_>>()
         };
-        GpuSnapshot { gpus: gpus.into_iter().map(state).collect() }
+        GpuSnapshot { gpus: sources.iter().zip(&self.samples).flat_map(of_source).collect() }
     }
+}
+
+/// A place of a list that is as long as needed.
+fn at<T: Default>(list: &mut Vec<T>, place: usize) -> &mut T {
+    if list.len() <= place {
+        list.resize_with(place + 1, T::default);
+    }
+    &mut list[place]
+}
+
+fn state(source: &str, gpu: &Gpu, samples: &BTreeMap<MetricId, Samples>, table: &Table) -> GpuState {
+    let title = format!("{} | GPU {} | {}", display_name(source), gpu.index, gpu.model);
+    let value = |(metric, samples): (&MetricId, &Samples)| {
+        let metric = table.metric(*metric);
+        GpuValue {
+            tag: tag(&metric.key, source, gpu).into(),
+            header: format!("{} | {title}", metric.name).into(),
+            name: metric.name.as_ref().into(),
+            unit: metric.unit.as_ref().into(),
+            current: samples.current,
+            stats: samples.stats(),
+        }
+    };
+    GpuState { metrics: samples.iter().map(value).collect(), title: title.into() }
 }
 
 /// What tables call a source: host, port and path, without one `/metrics` at its end.
@@ -132,7 +119,8 @@ fn tag(key: &str, source: &str, gpu: &Gpu) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::reading::GpuReading;
+    use crate::gpu::reading::{GpuReading, GpuScrape};
+    use crate::gpu::store::GpuStore;
     use aiperf_types::WallNs;
 
     fn scrape(values: &[(&str, f64)]) -> GpuScrape {
@@ -145,11 +133,11 @@ mod tests {
 
     #[test]
     fn a_snapshot_says_what_each_gpu_says_now_and_what_it_said_so_far() {
-        let mut live = LiveGpus::default();
+        let mut live = GpuStore::watched();
         for watts in [100.0, 300.0, 200.0] {
-            live.note(&scrape(&[("nvidia_power_usage", watts)]), 9);
+            live.add(&scrape(&[("nvidia_power_usage", watts)]));
         }
-        let told = live.changed(&Table::default()).unwrap();
+        let told = live.changed().unwrap();
         assert_eq!(&*told.gpus[0].title, "n1:9400 | GPU 0 | NVIDIA H100");
         let power = &told.gpus[0].metrics[0];
         assert_eq!(&*power.tag, "nvidia_power_usage_dcgm_http___n1_9400_metrics_gpu0_GPU-aaaabbbb");
@@ -162,14 +150,14 @@ mod tests {
 
     #[test]
     fn nothing_is_told_where_nothing_changed() {
-        let mut live = LiveGpus::default();
+        let mut live = GpuStore::watched();
         let same = scrape(&[("nvidia_power_usage", 100.0)]);
-        live.note(&same, 9);
-        assert!(live.changed(&Table::default()).is_some());
-        live.note(&same, 9);
-        assert!(live.changed(&Table::default()).is_none());
-        live.note(&scrape(&[("nvidia_power_usage", 101.0)]), 9);
-        assert_eq!(live.changed(&Table::default()).unwrap().gpus[0].metrics[0].stats.count, Some(3));
+        live.add(&same);
+        assert!(live.changed().is_some());
+        live.add(&same);
+        assert!(live.changed().is_none());
+        live.add(&scrape(&[("nvidia_power_usage", 101.0)]));
+        assert_eq!(live.changed().unwrap().gpus[0].metrics[0].stats.count, Some(3));
     }
 
     #[test]

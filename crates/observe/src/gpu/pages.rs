@@ -16,6 +16,8 @@ pub type EncodeGpus = fn(&mut Vec<u8>, &GpuScrape);
 pub struct GpuPages {
     pub dcgm: Dcgm,
     pub encode: EncodeGpus,
+    /// Somebody wants to see them while the run is on.
+    pub is_watched: bool,
     /// What an exporter may say back and nobody may read.
     pub redactor: Arc<Redactor>,
 }
@@ -62,6 +64,10 @@ impl PageKind for GpuPages {
         });
         scrape.iter().for_each(|scrape| (self.encode)(&mut line, scrape));
         ReadPage { content: Ok(scrape), warnings: read.warnings, line }
+    }
+
+    fn store(&self) -> GpuStore {
+        if self.is_watched { GpuStore::watched() } else { GpuStore::default() }
     }
 
     fn keep(store: &mut GpuStore, page: &FetchedPage, scrape: GpuScrape, _is_duplicate: bool) -> Vec<String> {

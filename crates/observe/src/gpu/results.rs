@@ -213,6 +213,8 @@ pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
     let mut seen: Vec<PowerSamples> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     let all = store.sources().iter().flat_map(|source| source.gpus.iter().map(move |gpu| (source, gpu)));
+    // One that came when there was no more room has no sample.
+    let all = all.filter(|(_, series)| !series.times().is_empty());
     let (whole, parts): (Vec<_>, Vec<_>) = all.partition(|(_, series)| series.gpu.instance.is_none());
     for (source, series) in whole.into_iter().chain(parts) {
         let gpu = &series.gpu;

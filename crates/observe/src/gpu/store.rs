@@ -70,13 +70,19 @@ pub struct GpuSourceSeries {
 pub struct GpuStore {
     sources: Vec<GpuSourceSeries>,
     table: Arc<Table>,
-    live: LiveGpus,
+    /// `None` where nobody watches.
+    live: Option<LiveGpus>,
     gpus: usize,
     cells: usize,
     is_told: bool,
 }
 
 impl GpuStore {
+    /// One that also has something to tell while the run is on.
+    pub fn watched() -> Self {
+        Self { live: Some(LiveGpus::default()), ..Self::default() }
+    }
+
     pub fn sources(&self) -> &[GpuSourceSeries] {
         &self.sources
     }
@@ -92,21 +98,21 @@ impl GpuStore {
 
     /// What there is to tell of all readings, where a value changed since this was asked last.
     pub fn changed(&mut self) -> Option<GpuSnapshot> {
-        self.live.changed(&self.table)
+        self.live.as_mut()?.changed(&self.sources, &self.table)
     }
 
     /// Adds what a source said between starts and ends of phases, while there is room; tells what could not be kept, once.
     pub fn offer(&mut self, scrape: &GpuScrape) -> Vec<String> {
-        if self.is_full() {
-            self.live.note(scrape, MOST_GPUS);
-            return Vec::new();
-        }
-        self.add(scrape)
+        self.take(scrape, !self.is_full())
     }
 
     /// Adds what a source said; tells what could not be kept, once.
     pub fn add(&mut self, scrape: &GpuScrape) -> Vec<String> {
-        self.live.note(scrape, MOST_GPUS);
+        self.take(scrape, true)
+    }
+
+    /// Finds the GPUs of a source, and adds what it said to its samples, or only to what is told.
+    fn take(&mut self, scrape: &GpuScrape, is_kept: bool) -> Vec<String> {
         let was_full = self.is_full();
         let mut left_out = false;
         self.table = scrape.table.clone();
@@ -136,7 +142,12 @@ impl GpuStore {
             };
             let series = &mut source.gpus[place];
             series.gpu = reading.gpu.clone();
-            self.cells += series.add(scrape.at, reading);
+            if is_kept {
+                self.cells += series.add(scrape.at, reading);
+            }
+            if let Some(live) = &mut self.live {
+                live.note(number, place, &reading.values);
+            }
         }
         let mut told = Vec::new();
         if left_out && !std::mem::replace(&mut self.is_told, true) {
@@ -188,5 +199,24 @@ mod tests {
         }
         let (_, values) = store.sources()[0].gpus[0].metrics().next().unwrap();
         assert_eq!(values, [1.0, 2.0]);
+    }
+
+    #[test]
+    fn what_is_told_is_gathered_only_where_somebody_watches() {
+        let (mut plain, mut watched) = (GpuStore::default(), GpuStore::watched());
+        for store in [&mut plain, &mut watched] {
+            store.add(&scrape(10, &[("nvidia_power_usage", 1.0)]));
+        }
+        assert!(plain.live.is_none() && plain.changed().is_none());
+        assert_eq!(watched.changed().unwrap().gpus.len(), 1);
+        // A store that is full goes on telling, also of GPUs that it has no sample of.
+        watched.cells = MOST_BYTES;
+        let mut other = scrape(20, &[("nvidia_power_usage", 2.0)]);
+        other.readings[0].gpu = Arc::new(Gpu { index: 1, uuid: "GPU-1".into(), ..Gpu::default() });
+        watched.offer(&other);
+        let told = watched.changed().unwrap();
+        assert_eq!((told.gpus.len(), told.gpus[1].metrics[0].current), (2, 2.0));
+        let kept: Vec<usize> = watched.sources()[0].gpus.iter().map(|gpu| gpu.times().len()).collect();
+        assert_eq!(kept, [1, 0]);
     }
 }

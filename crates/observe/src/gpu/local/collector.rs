@@ -78,7 +78,8 @@ impl LocalCollector {
     /// Starts, with a first reading.
     pub fn start(setup: LocalSetup) -> io::Result<Self> {
         let (commands, obeyed) = mpsc::channel();
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let store = if setup.live_every.is_some() { GpuStore::watched() } else { GpuStore::default() };
+        let kept = Arc::new(Mutex::new(Kept { store, ..Kept::default() }));
         let (source, announce, patience) = (setup.source.clone(), setup.announce.clone(), setup.patience);
         let reading = Reading {
             seen: HashSet::new(),
