@@ -1,5 +1,4 @@
 //! Pages of DCGM exporters as the official client of Prometheus makes them (`scripts/check-telemetry --record`).
-#![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 use aiperf_golden::{Area, Shape, has};
 use aiperf_observe::gpu::Dcgm;
