@@ -127,6 +127,7 @@ struct Sender {
     fetcher: Fetcher,
     call: fetch::Call,
     timeout: Nanos,
+    redactor: Arc<Redactor>,
     anchor: WallAnchor,
     over: Arc<OnceLock<MonoNs>>,
     log: OtlpLog,
@@ -167,6 +168,7 @@ impl Sender {
             },
             timeout: otlp.timeout,
             anchor,
+            redactor: redactor.clone(),
             over: Arc::default(),
             log: OtlpLog {
                 to: Announced::to(&events, redactor),
@@ -229,7 +231,7 @@ impl Sender {
         let timeout = Duration::from_nanos(timeout.0);
         let call = fetch::Call { body: body.into(), timeout, ..self.call.clone() };
         let called = self.fetcher.call(&call, is_over);
-        Answer::of(called, self.anchor.wall(mono_now()))
+        Answer::of(called, self.anchor.wall(mono_now()), &self.redactor)
     }
 
     fn pace(&mut self, answer: &Answer) {

@@ -3,6 +3,8 @@
 
 use super::dcgm;
 use super::table::{GpuMetric, GpuMetricKind, METRICS};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A field of DCGM that the user wants too.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,16 +67,28 @@ const UNITS: &[(&str, &str, f64)] = &[
 /// What is in no unit that is known is counted.
 const COUNT: (&str, f64) = ("count", 1.0);
 
+/// Metrics of one file: a GPU reports some hundreds.
+const MOST_METRICS: usize = 4096;
+
 /// Reads a file. Every text is one, if only of rows that are skipped.
 pub fn parse(text: &str) -> Custom {
     let mut custom = Custom::default();
+    let mut known: HashSet<Arc<str>> = METRICS.iter().map(|metric| metric.key.as_ref().into()).collect();
     for (index, row) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let row = row.trim();
         if row.is_empty() || row.starts_with('#') {
             continue;
         }
-        match read(row, &custom.metrics) {
-            Ok(Some(metric)) => custom.metrics.push(metric),
+        match read(row, &known) {
+            Ok(Some(_)) if custom.metrics.len() == MOST_METRICS => {
+                let why = format!("a file gives {MOST_METRICS} metrics at most");
+                custom.skipped.push(SkippedRow { line: index + 1, why });
+                break;
+            }
+            Ok(Some(metric)) => {
+                known.insert(metric.metric.key.as_ref().into());
+                custom.metrics.push(metric);
+            }
             Ok(None) => {}
             Err(why) => custom.skipped.push(SkippedRow { line: index + 1, why }),
         }
@@ -83,7 +97,7 @@ pub fn parse(text: &str) -> Custom {
 }
 
 /// A row's metric; none where it is collected anyway.
-fn read(row: &str, known: &[CustomMetric]) -> Result<Option<CustomMetric>, String> {
+fn read(row: &str, known: &HashSet<Arc<str>>) -> Result<Option<CustomMetric>, String> {
     let mut cells = row.splitn(3, ',').map(str::trim);
     let (Some(field), Some(kind), Some(help)) = (cells.next(), cells.next(), cells.next()) else {
         return Err(format!("'{}' is not `FIELD, gauge|counter, help text`", shown(row)));
@@ -100,7 +114,7 @@ fn read(row: &str, known: &[CustomMetric]) -> Result<Option<CustomMetric>, Strin
         return Ok(None);
     }
     let key = key(field);
-    if known.iter().any(|other| other.metric.key == key) || METRICS.iter().any(|metric| metric.key == key) {
+    if known.contains(key.as_str()) {
         return Err(format!("{} is there already, as {}", shown(field), shown(&key)));
     }
     let (unit, factor) = unit(help);
@@ -194,6 +208,13 @@ mod tests {
         let lines: Vec<usize> = custom.skipped.iter().map(|row| row.line).collect();
         assert_eq!(lines, [3, 4, 5, 7, 8]);
         assert_eq!(custom.skipped[2].why, "'Gauge' is neither gauge nor counter");
+    }
+
+    #[test]
+    fn a_file_of_very_many_rows_is_read_up_to_a_number_of_them() {
+        let text: String = (0..100_000).map(|n| format!("DCGM_FI_DEV_M{n}, gauge, m (in W)\n")).collect();
+        let custom = parse(&text);
+        assert_eq!((custom.metrics.len(), custom.skipped.len()), (MOST_METRICS, 1));
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! What a receiver said to an export, by the rules of OTLP over HTTP.
 
 use super::messages::{ExportMetricsServiceResponse, Status};
+use aiperf_plan::redact::Redactor;
 use aiperf_transport::{FetchError, Fetched};
 use aiperf_types::{Nanos, WallNs};
 use prost::Message;
@@ -30,12 +31,12 @@ const LONGEST: usize = 200;
 const PROTOBUF: &str = "application/x-protobuf";
 
 impl Answer {
-    /// What an exchange with the receiver means; `now` is for dates in it.
-    pub fn of(called: Result<Fetched, FetchError>, now: WallNs) -> Self {
+    /// What an exchange with the receiver means; `now` is for dates in it. A receiver may say back what nobody may read.
+    pub fn of(called: Result<Fetched, FetchError>, now: WallNs, redactor: &Redactor) -> Self {
         match called {
-            Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(rejected(&fetched)),
+            Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(rejected(&fetched, redactor)),
             Ok(fetched) => {
-                let why = format!("it answered {} {}{}", fetched.status, fetched.reason, said(&fetched));
+                let why = format!("it answered {} {}{}", fetched.status, fetched.reason, said(&fetched, redactor));
                 match RETRYABLE.contains(&fetched.status) {
                     true => Self::Later { why, after: fetched.header("retry-after").and_then(|text| wait(text, now)) },
                     false => Self::Refused { why },
@@ -49,27 +50,29 @@ impl Answer {
     }
 }
 
-fn rejected(fetched: &Fetched) -> Option<Rejected> {
+fn rejected(fetched: &Fetched, redactor: &Redactor) -> Option<Rejected> {
     if fetched.media_type != PROTOBUF {
         return None;
     }
     let partial = ExportMetricsServiceResponse::decode(fetched.body.as_slice()).ok()?.partial_success?;
     let is_any = partial.rejected_data_points != 0 || !partial.error_message.is_empty();
-    is_any.then(|| Rejected { points: partial.rejected_data_points, why: beginning(&partial.error_message) })
+    is_any.then(|| Rejected { points: partial.rejected_data_points, why: beginning(&partial.error_message, redactor) })
 }
 
 /// What an answer says of its error, after a colon.
-fn said(fetched: &Fetched) -> String {
+fn said(fetched: &Fetched, redactor: &Redactor) -> String {
     let text = match fetched.media_type == PROTOBUF {
         true => Status::decode(fetched.body.as_slice()).map(|status| status.message).unwrap_or_default(),
         false => String::from_utf8_lossy(&fetched.body).into_owned(),
     };
-    let text = beginning(&text);
+    let text = beginning(&text, redactor);
     if text.is_empty() { text } else { format!(": {text}") }
 }
 
-fn beginning(text: &str) -> String {
-    let line: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+/// Secrets go first: cut in two, they would not be known any more.
+fn beginning(text: &str, redactor: &Redactor) -> String {
+    let line: String =
+        redactor.hide(text.trim()).chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
     line.trim_end().to_owned()
 }
 
@@ -105,6 +108,17 @@ mod tests {
     use crate::otlp::messages::ExportMetricsPartialSuccess;
     use aiperf_transport::FetchTimes;
 
+    const SECRET: &str = "sk-SUPERSECRETTOKEN0123456789";
+
+    #[test]
+    fn a_secret_at_the_edge_of_what_is_shown_is_not_cut_but_hidden() {
+        for padding in LONGEST - SECRET.len() - 8..LONGEST + 8 {
+            let body = format!("{} {SECRET} said the receiver", "x".repeat(padding));
+            let Answer::Refused { why } = answered(400, &[], "text/plain", body.into_bytes()) else { panic!() };
+            assert!(!why.contains("sk-SUPER"), "{why}");
+        }
+    }
+
     fn answered(status: u16, headers: &[(&str, &str)], media_type: &str, body: Vec<u8>) -> Answer {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let fetched = Fetched {
@@ -116,7 +130,7 @@ mod tests {
             body,
             times: FetchTimes::default(),
         };
-        Answer::of(Ok(fetched), WallNs(784_111_770_000_000_000))
+        Answer::of(Ok(fetched), WallNs(784_111_770_000_000_000), &Redactor::new([SECRET.to_owned()]))
     }
 
     #[test]
@@ -127,7 +141,8 @@ mod tests {
         for status in [301, 400, 401, 404, 413, 500, 501] {
             assert!(matches!(answered(status, &[], "", vec![]), Answer::Refused { .. }), "{status}");
         }
-        let lost = Answer::of(Err(FetchError::TimedOut(std::time::Duration::from_secs(10))), WallNs(0));
+        let lost =
+            Answer::of(Err(FetchError::TimedOut(std::time::Duration::from_secs(10))), WallNs(0), &Redactor::default());
         assert_eq!(lost, Answer::Later { why: "timed out after 10 s".to_owned(), after: None });
     }
 

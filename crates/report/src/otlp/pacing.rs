@@ -31,9 +31,10 @@ impl Pacing {
         self.next = self.next.plus(self.every).max(now);
     }
 
-    /// An export may be taken later: waits as long as the receiver asks, or longer and longer.
+    /// An export may be taken later: waits as long as the receiver asks, or longer and longer. One that asks for no wait
+    /// is not asked without pause.
     pub fn put_off(&mut self, now: MonoNs, after: Option<Nanos>) {
-        let wait = after.unwrap_or_else(|| self.wait(now));
+        let wait = after.map_or_else(|| self.wait(now), |asked| asked.max(FIRST_WAIT));
         self.failures = self.failures.saturating_add(1);
         self.next = now.plus(wait);
     }
@@ -88,5 +89,7 @@ mod tests {
         let mut pacing = Pacing::new(Nanos(2 * SECOND), at(0));
         pacing.put_off(at(2), Some(Nanos(7 * SECOND)));
         assert_eq!(pacing.next(), at(9));
+        pacing.put_off(at(10), Some(Nanos(0)));
+        assert_eq!(pacing.next(), at(10).plus(FIRST_WAIT));
     }
 }
