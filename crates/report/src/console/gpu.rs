@@ -102,7 +102,7 @@ fn named(result: &GpuTelemetryResult) -> Vec<(String, bool)> {
     telemetry.configured.iter().map(|url| (name(url), telemetry.successful.contains(url))).collect()
 }
 
-fn table(endpoint: &str, summary: &GpuSummary, result: &GpuTelemetryResult, page: Page) -> Table {
+fn table(endpoint: &str, summary: &GpuSummary, result: &GpuTelemetryResult, page: Page) -> Table<'static> {
     let number = summary.key.strip_prefix("gpu_").unwrap_or(&summary.key);
     let title = one_line(&format!("{endpoint} | GPU {number} | {}", summary.gpu.model), LONGEST_NAME);
     let column = |title, wraps| Column { title, align: Align::Right, wraps };

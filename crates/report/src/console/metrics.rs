@@ -124,7 +124,7 @@ fn group_table(
     endpoint: EndpointKind,
     suffix: &str,
     page: Page,
-) -> Option<Table> {
+) -> Option<Table<'static>> {
     let shown = |metric: &&MetricResult| metric.group == group && !HIDDEN.iter().any(|flag| metric.flags.has(*flag));
     let title = format!("NVIDIA AIPerf | {}{suffix}", endpoint.traits().title);
     table(title, metrics.results.iter().filter(shown), page)
@@ -149,7 +149,7 @@ pub(crate) fn cache_hint(metrics: &Summary, page: Page) -> Option<String> {
     Some(format!("\n{painted}"))
 }
 
-fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, page: Page) -> Option<Table> {
+fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, page: Page) -> Option<Table<'static>> {
     let mut metrics: Vec<&MetricResult> = metrics.collect();
     if metrics.is_empty() {
         return None;

@@ -120,7 +120,7 @@ pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
 }
 
 impl Server {
-    fn table(&self, observed: &ServerMetricsResult, page: Page) -> Option<Table> {
+    fn table(&self, observed: &ServerMetricsResult, page: Page) -> Option<Table<'_>> {
         let rows: Vec<[String; 5]> = self.rows.iter().flat_map(|row| self.family(row, observed)).collect();
         if rows.is_empty() {
             return None;
@@ -274,7 +274,7 @@ const LEAST_ROOM: usize = 32;
 
 /// Rows whose names and labels have line breaks where the page is too narrow for them: names have no spaces, and break
 /// behind their joints.
-fn fitted(rows: Vec<[String; 5]>, columns: &[Column], page: Page) -> Vec<[String; 5]> {
+fn fitted(rows: Vec<[String; 5]>, columns: &[Column<'_>], page: Page) -> Vec<[String; 5]> {
     let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
     let titled = |at: usize| widest(at).max(width(columns[at].title));
     let has_labels = widest(1) > 0;

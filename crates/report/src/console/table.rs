@@ -4,8 +4,8 @@ use super::page::{Page, Style};
 use super::text::{Align, centre, fill, width, wrap};
 
 /// A column: its heading and how its cells look.
-pub(crate) struct Column {
-    pub(crate) title: &'static str,
+pub(crate) struct Column<'a> {
+    pub(crate) title: &'a str,
     pub(crate) align: Align,
     /// Whether cells wrap at spaces when the page is too narrow; others give way only as a last resort.
     pub(crate) wraps: bool,
@@ -18,10 +18,10 @@ pub(crate) struct Cell {
 }
 
 /// A table ready to be drawn.
-pub(crate) struct Table {
+pub(crate) struct Table<'a> {
     pub(crate) title: String,
     pub(crate) title_style: Style,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<Column<'a>>,
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
@@ -32,7 +32,7 @@ const TOP: Rule = Rule("┏", "━", "┳", "┓");
 const UNDER_HEAD: Rule = Rule("┡", "━", "╇", "┩");
 const BOTTOM: Rule = Rule("└", "─", "┴", "┘");
 
-impl Table {
+impl Table<'_> {
     /// The table as lines, each with its line break.
     pub(crate) fn draw(&self, page: Page) -> String {
         self.draw_below(&[], page)
@@ -59,13 +59,13 @@ impl Table {
         out
     }
 
-    fn draw_row<'a>(
+    fn draw_row<'t>(
         &self,
         out: &mut String,
         page: Page,
         widths: &[usize],
         border: &str,
-        cells: impl Iterator<Item = (&'a str, Style)>,
+        cells: impl Iterator<Item = (&'t str, Style)>,
     ) {
         let cells: Vec<(Vec<String>, Style)> =
             cells.zip(widths).map(|((text, style), &width)| (wrap(text, width), style)).collect();
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn table(cells: &[(&str, &str)]) -> Table {
+    fn table(cells: &[(&str, &str)]) -> Table<'static> {
         let cell = |text: &str| Cell { text: text.to_owned(), style: Style::PLAIN };
         Table {
             title: "Title".into(),
