@@ -10,6 +10,52 @@ pub struct Slo {
     pub threshold: f64,
 }
 
+/// A bound on one statistic of one metric that a configuration has to keep to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlaFilter {
+    pub metric_tag: String,
+    /// As statistics are named: `avg`, `p95`.
+    pub stat: String,
+    pub op: SlaOp,
+    /// In the unit the metric is shown in.
+    pub threshold: f64,
+}
+
+impl SlaFilter {
+    /// Whether a value keeps to it. What was not measured does not.
+    pub fn is_met_by(&self, value: Option<f64>) -> bool {
+        let Some(value) = value else { return false };
+        match self.op {
+            SlaOp::Lt => value < self.threshold,
+            SlaOp::Le => value <= self.threshold,
+            SlaOp::Gt => value > self.threshold,
+            SlaOp::Ge => value >= self.threshold,
+        }
+    }
+}
+
+/// On which side of a threshold a value has to lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlaOp {
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl SlaOp {
+    /// The name a user chooses it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lt => "lt",
+            Self::Le => "le",
+            Self::Gt => "gt",
+            Self::Ge => "ge",
+        }
+    }
+}
+
 /// What is wrong with a list of objectives, in the words of the format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SloFault {
