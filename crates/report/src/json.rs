@@ -177,6 +177,18 @@ impl Pretty {
         self.raw(if value { b"true" } else { b"false" });
     }
 
+    /// A member that is a text.
+    pub(crate) fn text(&mut self, key: &str, text: &str) {
+        self.key(key);
+        self.str(text);
+    }
+
+    /// A member that is a number, or null where there is none.
+    pub(crate) fn number(&mut self, key: &str, value: Option<f64>) {
+        self.key(key);
+        self.f64(value.unwrap_or(f64::NAN));
+    }
+
     /// Text that is JSON already.
     fn raw(&mut self, text: &[u8]) {
         self.place();

@@ -14,6 +14,7 @@
 //! - `user_files`: texts of the user's own, written before a run
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
+//! - [`aggregate`]: many runs: trials and sweeps
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
 //!   statistics; [`server_metrics_parquet`]: every sample; [`server_metrics_jsonl`]: every page, written
 //!   while the run is on; `server_metrics_phases`: each phase
@@ -27,6 +28,7 @@
 //!   directory, and files that appear whole; `reserve`: room for those of the end
 //! - `json`, `number`, `stamp`: how values become text
 
+pub mod aggregate;
 pub mod artifacts;
 pub mod console;
 mod export;
@@ -80,7 +82,9 @@ pub use console::page::Page;
 pub use console::quantities::{bytes_text, clock_text, duration_text, remaining_text};
 pub use console::report;
 pub use console::statistics::{StatisticsRow, statistics_table};
+pub use console::sweep::{SWEEP_COLUMNS, SweepColumn, SweepRow, SweepTable, sweep_conclusion};
 pub use console::text::{fit, literal, wrap_hanging};
+pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::{LinesFile, is_still_there};
 pub use gpu_telemetry::GpuTelemetryResult;

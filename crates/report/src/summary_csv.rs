@@ -98,7 +98,8 @@ pub(crate) fn quoted(field: &str) -> String {
     }
 }
 
-fn push_line(out: &mut String, line: &str) {
+/// Appends a line with its end.
+pub(crate) fn push_line(out: &mut String, line: &str) {
     out.push_str(line);
     out.push_str(LINE_END);
 }

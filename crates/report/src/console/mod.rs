@@ -13,6 +13,7 @@
 //! - `notices`: panels outside the report: exit errors, cancellation
 //! - `footer`: where everything was written
 //! - `statistics`: how numbers are spread, for what is no run
+//! - `trials`: several runs, before and after; `sweep`: the table of a sweep, and what it came to
 //! - `live`: the block printed while a run is on; `live_table`: the metrics of that moment as rows
 
 pub(crate) mod errors;
@@ -27,8 +28,10 @@ pub(crate) mod panel;
 pub(crate) mod quantities;
 pub(crate) mod server_metrics;
 pub(crate) mod statistics;
+pub(crate) mod sweep;
 pub(crate) mod table;
 pub(crate) mod text;
+pub(crate) mod trials;
 pub(crate) mod warnings;
 
 use crate::export::Exporter;

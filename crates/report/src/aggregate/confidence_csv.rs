@@ -1,0 +1,73 @@
+//! Several runs of one benchmark as CSV: a row for each statistic of each metric, then what the runs were.
+
+use super::python;
+use super::trials::{AcrossRuns, ConfidenceReport};
+use crate::summary_csv::{push_line, quoted};
+
+const HEAD: &str = "metric,mean,std,min,max,cv,se,ci_low,ci_high,t_critical,unit";
+
+/// The table.
+pub fn confidence_csv(report: &ConfidenceReport) -> String {
+    let mut out = String::new();
+    push_line(&mut out, HEAD);
+    for (key, across) in &report.metrics {
+        push_line(&mut out, &row(key, across));
+    }
+    push_line(&mut out, "");
+    push_line(&mut out, "Aggregation Type,confidence");
+    push_line(&mut out, &format!("Total Runs,{}", report.tally.runs));
+    push_line(&mut out, &format!("Successful Runs,{}", report.tally.successful.len()));
+    for (key, value) in &report.metadata() {
+        push_line(&mut out, &format!("{},{}", title_case(key), quoted(&python::text(value))));
+    }
+    out
+}
+
+fn row(key: &str, across: &AcrossRuns) -> String {
+    let AcrossRuns { mean, std, min, max, cv, se, ci_low, ci_high, t_critical, unit } = across;
+    let short = |value: &Option<f64>| cell(*value, 2);
+    let long = |value: &Option<f64>| cell(*value, 4);
+    [
+        quoted(key),
+        short(mean),
+        short(std),
+        short(&Some(*min)),
+        short(&Some(*max)),
+        long(cv),
+        long(se),
+        short(ci_low),
+        short(ci_high),
+        long(t_critical),
+        quoted(unit),
+    ]
+    .join(",")
+}
+
+/// A number with so many decimals: empty where there is none, `inf` where it has no bound.
+fn cell(value: Option<f64>, decimals: usize) -> String {
+    match value {
+        Some(value) if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        Some(value) if !value.is_nan() => format!("{value:.decimals$}"),
+        _ => String::new(),
+    }
+}
+
+/// `confidence_level` as `Confidence Level`.
+pub(crate) fn title_case(key: &str) -> String {
+    let word = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
+    };
+    key.split('_').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_bound_says_so_and_what_is_not_known_is_empty() {
+        let values = [Some(0.005), Some(f64::INFINITY), Some(f64::NEG_INFINITY), Some(f64::NAN), None];
+        assert_eq!(values.map(|value| cell(value, 4)), ["0.0050", "inf", "-inf", "", ""]);
+    }
+}

@@ -1,0 +1,26 @@
+//! Many runs written down: how far trials agree, and what the cells of a sweep came to.
+//!
+//! The values come from whoever ran them; nothing is computed here.
+//!
+//! # Layout
+//! - [`trials`]: several runs of one benchmark; [`confidence_json`], [`confidence_csv`]: their files
+//! - [`pooled`]: the requests of several runs as one population; [`collated_json`]: its file
+//! - [`sweep`]: one benchmark under several settings; [`sweep_json`], [`sweep_csv`]: its files
+//! - [`files`]: names, and files that appear whole
+//! - `python`: values as the reference prints them
+
+pub mod collated_json;
+pub mod confidence_csv;
+pub mod confidence_json;
+pub mod files;
+pub mod pooled;
+mod python;
+pub mod sweep;
+pub mod sweep_csv;
+pub mod sweep_json;
+pub mod trials;
+
+pub use files::{AggregateNames, write_collated, write_confidence, write_document, write_sweep};
+pub use pooled::{Collated, Combined, Pooled, RunMean};
+pub use sweep::{Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep, SweepCell, SweptParameter};
+pub use trials::{AcrossRuns, CellOfSweep, ConfidenceReport, FailedRun, RunTally};

@@ -1,0 +1,134 @@
+//! One benchmark under several settings: what each cell came to, and which are the best.
+
+use super::trials::{AcrossRuns, RunTally};
+use aiperf_metrics::Stats;
+use aiperf_types::SlaFilter;
+use serde_json::{Map, Value};
+
+/// A sweep, summed up.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    pub tally: RunTally,
+    /// What was varied, in the order of the columns.
+    pub parameters: Vec<SweptParameter>,
+    pub sla: Option<SlaConstraints>,
+    pub sweep_mode: String,
+    pub confidence_level: f64,
+    /// Trials that were planned for each cell.
+    pub trials: usize,
+    pub pareto_axes: Option<ParetoAxes>,
+    /// Those in which a run succeeded, in the order they were planned.
+    pub cells: Vec<SweepCell>,
+    pub best_throughput: Option<Best>,
+    pub best_latency: Option<Best>,
+    /// Parameters of the cells that no other is better than in every way.
+    pub pareto_optimal: Vec<Map<String, Value>>,
+}
+
+impl Sweep {
+    /// Cells of the grid that the values span.
+    pub fn combinations(&self) -> usize {
+        self.parameters.iter().map(|parameter| parameter.values.len()).product()
+    }
+}
+
+/// A setting that was varied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweptParameter {
+    /// In the configuration.
+    pub path: String,
+    /// Its last part, where no other parameter ends alike.
+    pub name: String,
+    pub values: Vec<Value>,
+}
+
+/// What cells were held to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlaConstraints {
+    pub filters: Vec<SlaFilter>,
+    pub feasible: usize,
+    pub infeasible: usize,
+}
+
+/// What is traded against what: less of `x` for more of `y`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParetoAxes {
+    pub x: Axis,
+    pub y: Axis,
+    /// Parameters that part the points into curves.
+    pub series: Vec<String>,
+}
+
+/// What an axis shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Axis {
+    Metric { tag: String, stat: String },
+    Parameter { path: String },
+}
+
+/// One cell of a sweep.
+#[derive(Clone, Debug)]
+pub struct SweepCell {
+    /// By the name of the parameter.
+    pub parameters: Map<String, Value>,
+    pub metrics: CellMetrics,
+}
+
+impl SweepCell {
+    /// A parameter by its path, or by what the path ends in.
+    pub fn parameter(&self, path: &str) -> Option<&Value> {
+        let leaf = path.rsplit('.').next().unwrap_or(path);
+        self.parameters.get(path).or_else(|| self.parameters.get(leaf))
+    }
+}
+
+/// What a cell came to: its only run as it is, or how far its trials agree.
+#[derive(Clone, Debug)]
+pub enum CellMetrics {
+    /// By tag.
+    One(Vec<(String, CellStats)>),
+    /// By `<tag>_<statistic>`.
+    Several(Vec<(String, AcrossRuns)>),
+}
+
+/// One metric of a run, in display units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellStats {
+    pub unit: String,
+    pub stats: Stats,
+}
+
+impl CellMetrics {
+    /// A statistic of a metric with its unit: over trials, their mean. A metric that is a single number is that number
+    /// whatever the statistic.
+    pub fn value(&self, tag: &str, stat: &str) -> Option<(f64, &str)> {
+        let is_number = || Self::DISTRIBUTION.iter().all(|stat| self.exactly(tag, stat).is_none());
+        let found = self.exactly(tag, stat).or_else(|| self.exactly(tag, "avg").filter(|_| is_number()));
+        found.filter(|(value, _)| value.is_finite())
+    }
+
+    /// What only metrics of many values have.
+    const DISTRIBUTION: [&str; 5] = ["p50", "p90", "p95", "p99", "max"];
+
+    fn exactly(&self, tag: &str, stat: &str) -> Option<(f64, &str)> {
+        match self {
+            Self::One(metrics) => {
+                let (_, metric) = metrics.iter().find(|(known, _)| known == tag)?;
+                Some((metric.stats.get(stat)?, &metric.unit))
+            }
+            Self::Several(metrics) => {
+                let is_it = |key: &str| key.strip_prefix(tag).and_then(|rest| rest.strip_prefix('_')) == Some(stat);
+                let (_, across) = metrics.iter().find(|(key, _)| is_it(key))?;
+                Some((across.mean?, &across.unit))
+            }
+        }
+    }
+}
+
+/// The best of all cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    pub parameters: Map<String, Value>,
+    pub metric: f64,
+    pub unit: String,
+}

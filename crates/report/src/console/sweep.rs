@@ -1,0 +1,144 @@
+//! A sweep as a table: a row a cell, while it is on and when it is over.
+
+use super::page::{Page, Style};
+use super::table::{Cell, Column, Table};
+use super::text::{Align, literal};
+use crate::aggregate::sweep::{Best, Sweep, SweptParameter};
+use crate::aggregate::trials::RunTally;
+use crate::number::grouped;
+use serde_json::Value;
+
+/// A column of numbers: a statistic of a metric.
+#[derive(Clone, Copy, Debug)]
+pub struct SweepColumn {
+    pub tag: &'static str,
+    pub stat: &'static str,
+    /// Two lines, where there is room.
+    title: &'static str,
+    /// Where there is none.
+    short: &'static str,
+}
+
+/// What each cell is shown by.
+pub const SWEEP_COLUMNS: [SweepColumn; 4] = [
+    SweepColumn {
+        tag: "output_token_throughput",
+        stat: "avg",
+        title: "output_token_throughput\n(avg)",
+        short: "tokens/s",
+    },
+    SweepColumn { tag: "time_to_first_token", stat: "p99", title: "time_to_first_token\n(p99)", short: "TTFT\np99" },
+    SweepColumn { tag: "inter_token_latency", stat: "p99", title: "inter_token_latency\n(p99)", short: "ITL\np99" },
+    SweepColumn { tag: "request_latency", stat: "p95", title: "request_latency\n(p95)", short: "latency\np95" },
+];
+
+/// The cells of a sweep, ready to be drawn.
+#[derive(Clone, Debug)]
+pub struct SweepTable {
+    pub parameters: Vec<SweptParameter>,
+    pub rows: Vec<SweepRow>,
+}
+
+/// One cell.
+#[derive(Clone, Debug)]
+pub struct SweepRow {
+    /// In the order of the parameters; none where the cell leaves one as it is.
+    pub parameters: Vec<Option<Value>>,
+    /// In the order of [`SWEEP_COLUMNS`].
+    pub numbers: [Option<f64>; SWEEP_COLUMNS.len()],
+    pub trials: usize,
+    pub failed_trials: usize,
+    /// No other cell beats it; none where nothing is traded.
+    pub is_pareto_optimal: Option<bool>,
+}
+
+impl SweepTable {
+    /// The table, as wide as the page allows.
+    pub fn draw(&self, page: Page) -> String {
+        let whole = self.table(false);
+        // Long names first give way as a whole: half a name is none.
+        let table = if whole.least_width(0) > page.width() { self.table(true) } else { whole };
+        table.draw(page)
+    }
+
+    fn table(&self, is_narrow: bool) -> Table<'_> {
+        let column = |title, wraps| Column { title, align: Align::Right, wraps };
+        let parameters = self
+            .parameters
+            .iter()
+            .map(|parameter| column(if is_narrow { parameter.name.as_str() } else { parameter.path.as_str() }, true));
+        let numbers = SWEEP_COLUMNS.iter().map(|of| column(if is_narrow { of.short } else { of.title }, false));
+        let has_front = self.rows.iter().any(|row| row.is_pareto_optimal.is_some());
+        let front = has_front.then(|| column("pareto", false));
+        Table {
+            title: "NVIDIA AIPerf | Sweep".to_owned(),
+            title_style: Style::ITALIC,
+            columns: parameters.chain(numbers).chain([column("trials", false)]).chain(front).collect(),
+            rows: self.rows.iter().map(|row| row.cells(has_front)).collect(),
+        }
+    }
+}
+
+impl SweepRow {
+    fn cells(&self, has_front: bool) -> Vec<Cell> {
+        let cell = |text: String, style| Cell { text, style };
+        let parameters =
+            self.parameters.iter().map(|value| cell(value.as_ref().map(shown).unwrap_or_default(), Style::CYAN));
+        let numbers =
+            self.numbers.iter().map(|number| cell(grouped(*number).unwrap_or_else(|| "N/A".into()), Style::PLAIN));
+        let trials = match self.failed_trials {
+            0 => cell(self.trials.to_string(), Style::PLAIN),
+            failed => cell(format!("{} of {}", self.trials - failed, self.trials), Style::YELLOW),
+        };
+        let mark = if self.is_pareto_optimal == Some(true) { "*" } else { "" };
+        let front = has_front.then(|| cell(mark.to_owned(), Style::BOLD_GREEN));
+        parameters.chain(numbers).chain([trials]).chain(front).collect()
+    }
+}
+
+/// A setting as users write it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => literal(text),
+        other => literal(&other.to_string()),
+    }
+}
+
+/// What a sweep came to, below its table: how many cells keep to the limits, which are the best, which runs failed.
+pub fn sweep_conclusion(sweep: &Sweep) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(sla) = &sweep.sla {
+        let all = sla.feasible + sla.infeasible;
+        lines.push(match sla.feasible {
+            0 => format!("None of {all} configurations is within every limit; the best are those of all"),
+            feasible => format!("Within every limit: {feasible} of {all} configurations; the best are among these"),
+        });
+    }
+    let best = |what: &str, best: &Best| {
+        let number = grouped(Some(best.metric)).unwrap_or_default();
+        format!("{what}: {number} {} at {}", best.unit, settings(best.parameters.iter()))
+    };
+    lines.extend(sweep.best_throughput.as_ref().map(|found| best("Highest throughput", found)));
+    lines.extend(sweep.best_latency.as_ref().map(|found| best("Lowest p99 latency", found)));
+    if !sweep.pareto_optimal.is_empty() {
+        let points: Vec<String> = sweep.pareto_optimal.iter().map(|point| settings(point.iter())).collect();
+        lines.push(format!("Pareto optimal: {}", points.join("; ")));
+    }
+    lines.extend(failed_lines(&sweep.tally));
+    lines
+}
+
+fn settings<'a>(parameters: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
+    parameters.map(|(name, value)| format!("{name} {}", shown(value))).collect::<Vec<_>>().join(", ")
+}
+
+/// Which runs failed, and why.
+pub(super) fn failed_lines(tally: &RunTally) -> Vec<String> {
+    let failed = tally.failed.len();
+    let head = (failed > 0).then(|| format!("Failed Runs: {failed}"));
+    let each = tally.failed.iter().map(|run| {
+        let error = literal(&run.error);
+        format!("  - {}: {}", run.label, error.lines().next().unwrap_or_default())
+    });
+    head.into_iter().chain(each).collect()
+}

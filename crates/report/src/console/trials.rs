@@ -1,0 +1,117 @@
+//! Several runs of one benchmark, as lines of the log: what is about to run, and what it came to.
+
+use super::sweep::failed_lines;
+use crate::aggregate::trials::{AcrossRuns, ConfidenceReport};
+
+/// Columns of the rules between which blocks stand.
+const RULE: usize = 80;
+/// Metrics that runs are compared by.
+const KEY_METRICS: [&str; 4] = ["request_throughput", "time_to_first_token", "inter_token_latency", "request_latency"];
+/// The first that there is of a metric stands for it.
+const KEY_STATS: [&str; 4] = ["avg", "p99", "max", "p50"];
+/// How the numbers are to be read.
+const GUIDE: [&str; 7] = [
+    "How to read this:",
+    "  CV (deviation relative to the mean) < 5%: excellent repeatability",
+    "  CV 5-10%: good",
+    "  CV 10-20%: fair; more or longer runs would tell more",
+    "  CV > 20%: high; look for what differs between runs",
+    "  The interval holds the true mean at its confidence level;",
+    "  where those of two configurations overlap, they may be the same.",
+];
+
+/// What is about to run.
+#[derive(Clone, Debug)]
+pub struct MultiRunPlan {
+    pub configurations: usize,
+    pub trials: usize,
+    pub confidence_level: f64,
+    pub cooldown_seconds: f64,
+    /// Lines on when trials end early, and on how long all of it may take.
+    pub notes: Vec<String>,
+}
+
+/// Lines before the first run.
+pub fn multi_run_banner(plan: &MultiRunPlan) -> Vec<String> {
+    let mut lines = heading("Starting Multi-Run Benchmark");
+    lines.extend([
+        format!("  Configurations: {}", plan.configurations),
+        format!("  Trials per config: {}", plan.trials),
+        format!("  Total runs: {}", plan.configurations * plan.trials),
+        format!("  Confidence level: {}", percent(plan.confidence_level)),
+        format!("  Cooldown between runs: {:?}s", plan.cooldown_seconds),
+    ]);
+    lines.extend(plan.notes.iter().map(|note| format!("  {note}")));
+    lines.push(rule());
+    lines
+}
+
+/// Lines after the last one.
+pub fn multi_run_summary(report: &ConfidenceReport) -> Vec<String> {
+    let mut lines = heading("AGGREGATE STATISTICS SUMMARY");
+    lines.extend([
+        "Aggregation Type: confidence".to_owned(),
+        format!("Total Runs: {}", report.tally.runs),
+        format!("Successful Runs: {}", report.tally.successful.len()),
+    ]);
+    lines.extend(failed_lines(&report.tally));
+    lines.push(format!("Confidence Level: {}", percent(report.level)));
+    lines.extend([String::new(), "Key Metrics:".to_owned()]);
+    for tag in KEY_METRICS {
+        let found = KEY_STATS.iter().find_map(|stat| {
+            let key = format!("{tag}_{stat}");
+            report.metrics.iter().find(|(known, _)| *known == key).map(|(_, across)| (stat, across))
+        });
+        if let Some((stat, across)) = found {
+            lines.push(String::new());
+            lines.push(format!("{} ({}):", title(tag), title(stat)));
+            lines.extend(block(across, report.level));
+        }
+    }
+    lines.push(String::new());
+    lines.extend(GUIDE.map(str::to_owned));
+    lines.push(rule());
+    lines
+}
+
+fn block(across: &AcrossRuns, level: f64) -> Vec<String> {
+    let unit = &across.unit;
+    let line = |name: &str, value: Option<f64>| match value {
+        Some(value) => format!("  {name:<8} {value:>12.4} {unit}"),
+        None => format!("  {name:<8} {:>12}", "N/A"),
+    };
+    let cv = match across.cv {
+        Some(cv) if cv.is_finite() => format!("{:.2}%", cv * 100.0),
+        _ => "N/A".to_owned(),
+    };
+    let interval = match (across.ci_low, across.ci_high) {
+        (Some(low), Some(high)) => format!("[{low:.4}, {high:.4}] {unit}"),
+        _ => "N/A".to_owned(),
+    };
+    vec![
+        line("Mean:", across.mean),
+        line("Std Dev:", across.std),
+        line("Min:", Some(across.min)),
+        line("Max:", Some(across.max)),
+        format!("  {:<8} {cv:>12}", "CV:"),
+        format!("  {} CI: {interval}", percent(level)),
+    ]
+}
+
+fn heading(text: &str) -> Vec<String> {
+    vec![rule(), text.to_owned(), rule()]
+}
+
+fn rule() -> String {
+    "=".repeat(RULE)
+}
+
+/// A share as whole percent, or with the decimals it has.
+fn percent(share: f64) -> String {
+    let text = format!("{:.4}", share * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn title(words: &str) -> String {
+    crate::aggregate::confidence_csv::title_case(words)
+}
