@@ -18,12 +18,12 @@
 //! - [`otlp`]: what a run measures, sent by OTLP while it is on
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`measurement`]: the run's own error, as numbers and in words
-//! - [`mod@confidence`]: several runs of one benchmark, how far they agree
+//! - [`aggregate`]: what many runs came to: trials and sweeps
 
+pub mod aggregate;
 mod caller;
 pub mod campaign;
 pub mod certificates;
-pub mod confidence;
 pub mod control;
 pub mod gpu_telemetry;
 mod hooks;

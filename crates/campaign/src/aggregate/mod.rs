@@ -1,0 +1,24 @@
+//! Many runs: how far trials of one benchmark agree, and what came of a sweep over its settings.
+//!
+//! Takes what runs came to and gives what `aiperf_report::aggregate` writes down; no clock, no file.
+//!
+//! # Layout
+//! - [`outcome`]: a run as one of many
+//! - [`mod@confidence`]: each statistic over several runs
+//! - [`mod@collate`]: the requests of several runs as one population
+//! - [`mod@sweep`]: cells of a sweep, the best of them, and what cells are held to
+//! - [`pareto`]: which points no other is better than in every way
+//! - [`sweep_table`]: the cells that are done, for people who watch
+
+pub mod collate;
+pub mod confidence;
+pub mod outcome;
+pub mod pareto;
+pub mod sweep;
+pub mod sweep_table;
+
+pub use collate::{RunRecords, collate};
+pub use confidence::{Confidence, ConfidenceError, confidence};
+pub use outcome::{RunMetric, RunOutcome};
+pub use sweep::{Cell, CellRuns, SweepPlan, SweepRun, cells, sweep};
+pub use sweep_table::sweep_table;

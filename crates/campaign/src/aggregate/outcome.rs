@@ -1,0 +1,96 @@
+//! A run as one of many: what it is called, and its metrics or why it has none.
+
+use aiperf_metrics::{Stats, Summary};
+use aiperf_report::aggregate::{FailedRun, RunTally};
+
+/// One run of several.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    pub label: String,
+    /// Its metrics, or why it failed.
+    pub result: Result<Vec<RunMetric>, String>,
+}
+
+/// One metric of one run, in display units.
+#[derive(Clone, Debug)]
+pub struct RunMetric {
+    pub tag: String,
+    pub unit: String,
+    pub stats: Stats,
+}
+
+impl RunOutcome {
+    /// A run that came to its end. One in which no request succeeded failed all the same.
+    pub fn of(label: impl Into<String>, summary: &Summary) -> Self {
+        let metrics = summary.results.iter().map(|metric| RunMetric {
+            tag: metric.tag.to_string(),
+            unit: metric.unit.to_owned(),
+            stats: metric.stats,
+        });
+        let metrics: Vec<RunMetric> = metrics.collect();
+        let result = match why_failed(&metrics) {
+            Some(error) => Err(error),
+            None => Ok(metrics),
+        };
+        Self { label: label.into(), result }
+    }
+
+    /// A run that did not.
+    pub fn failed(label: impl Into<String>, error: impl Into<String>) -> Self {
+        Self { label: label.into(), result: Err(error.into()) }
+    }
+}
+
+/// In the words of the reference, which files of others are searched for.
+fn why_failed(metrics: &[RunMetric]) -> Option<String> {
+    let count = |tag: &str| metrics.iter().find(|metric| metric.tag == tag).and_then(|metric| metric.stats.avg);
+    if metrics.is_empty() {
+        return Some("No metrics found in artifacts - run may have failed to complete".to_owned());
+    }
+    if count("request_count").is_some_and(|requests| requests > 0.0) {
+        return None;
+    }
+    Some(match count("error_request_count") {
+        Some(errors) if errors > 0.0 => format!("All {errors:.0} requests failed"),
+        _ => "No requests completed".to_owned(),
+    })
+}
+
+/// Which of these runs succeeded.
+pub fn tally<'a>(runs: impl IntoIterator<Item = &'a RunOutcome>) -> RunTally {
+    let mut tally = RunTally::default();
+    for run in runs {
+        tally.runs += 1;
+        match &run.result {
+            Ok(_) => tally.successful.push(run.label.clone()),
+            Err(error) => tally.failed.push(FailedRun { label: run.label.clone(), error: error.clone() }),
+        }
+    }
+    tally
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(counts: &[(&str, f64)]) -> Vec<RunMetric> {
+        let metric = |(tag, count): &(&str, f64)| RunMetric {
+            tag: (*tag).to_owned(),
+            unit: "requests".to_owned(),
+            stats: Stats::of(*count),
+        };
+        counts.iter().map(metric).collect()
+    }
+
+    #[test]
+    fn a_run_without_a_successful_request_failed() {
+        let why = |given: &[(&str, f64)]| why_failed(&counts(given));
+        assert_eq!(why(&[("request_count", 3.0), ("error_request_count", 1.0)]), None);
+        assert_eq!(
+            why(&[("request_count", 0.0), ("error_request_count", 7.0)]).as_deref(),
+            Some("All 7 requests failed")
+        );
+        assert_eq!(why(&[("benchmark_duration", 1.0)]).as_deref(), Some("No requests completed"));
+        assert!(why(&[]).is_some_and(|why| why.starts_with("No metrics found")));
+    }
+}

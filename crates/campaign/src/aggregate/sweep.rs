@@ -1,0 +1,217 @@
+//! Cells of a sweep: what each came to, which of them keep to what they are held to, and the best.
+
+use super::confidence::{ConfidenceError, confidence};
+use super::outcome::{RunOutcome, tally};
+use super::pareto;
+use aiperf_report::aggregate::{
+    Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep, SweepCell, SweptParameter,
+};
+use aiperf_types::SlaFilter;
+use serde_json::{Map, Value};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+/// What requests a second are called: the statistic that the best cell has most of.
+const THROUGHPUT: (&str, &str) = ("request_throughput", "avg");
+/// What the best cell has least of: the first that every cell has.
+const LATENCIES: [(&str, &str); 2] = [("time_to_first_token", "p99"), ("request_latency", "p99")];
+
+/// One configuration of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    pub label: String,
+    /// What was varied, by path.
+    pub values: Map<String, Value>,
+    /// Name of its folder.
+    pub directory: String,
+}
+
+/// One run of one configuration.
+#[derive(Clone, Debug)]
+pub struct SweepRun {
+    pub cell: Cell,
+    pub outcome: RunOutcome,
+}
+
+/// The runs of one configuration.
+#[derive(Clone, Debug)]
+pub struct CellRuns {
+    pub cell: Cell,
+    pub runs: Vec<RunOutcome>,
+}
+
+/// What a sweep was to be.
+#[derive(Clone, Debug)]
+pub struct SweepPlan {
+    pub sweep_mode: String,
+    pub confidence_level: f64,
+    /// Trials of each cell.
+    pub trials: usize,
+    pub sla_filters: Vec<SlaFilter>,
+    pub pareto_axes: Option<ParetoAxes>,
+}
+
+/// The runs by their cells, in the order in which cells were first run.
+pub fn cells(runs: &[SweepRun]) -> Vec<CellRuns> {
+    let mut cells: Vec<CellRuns> = Vec::new();
+    for SweepRun { cell, outcome } in runs {
+        let is_it = |known: &&mut CellRuns| known.cell.label == cell.label && known.cell.values == cell.values;
+        match cells.iter_mut().find(is_it) {
+            Some(known) => known.runs.push(outcome.clone()),
+            None => cells.push(CellRuns { cell: cell.clone(), runs: vec![outcome.clone()] }),
+        }
+    }
+    cells
+}
+
+/// Sums up a sweep. Cells in which no run succeeded are left out.
+pub fn sweep(plan: &SweepPlan, runs: &[SweepRun]) -> Result<Sweep, ConfidenceError> {
+    let grouped = cells(runs);
+    let parameters = parameters(grouped.iter().map(|cell| &cell.cell.values));
+    let mut cells = Vec::new();
+    for CellRuns { cell, runs } in &grouped {
+        if let Some(metrics) = cell_metrics(plan, runs)? {
+            cells.push(SweepCell { parameters: named(&parameters, &cell.values), metrics });
+        }
+    }
+    let feasible: Vec<&SweepCell> = cells.iter().filter(|cell| is_feasible(cell, &plan.sla_filters)).collect();
+    let sla = (!plan.sla_filters.is_empty()).then(|| SlaConstraints {
+        filters: plan.sla_filters.clone(),
+        feasible: feasible.len(),
+        infeasible: cells.len() - feasible.len(),
+    });
+    // Where none keeps to the limits, the best of all is still worth knowing.
+    let eligible = if feasible.is_empty() { cells.iter().collect() } else { feasible.clone() };
+    let best_throughput = throughputs(&eligible).and_then(|found| best(&eligible, &found, Ordering::Greater));
+    let best_latency = latencies(&eligible).and_then(|found| best(&eligible, &found, Ordering::Less));
+    let pareto_optimal = match (latencies(&feasible), throughputs(&feasible)) {
+        (Some(x), Some(y)) => front(&feasible, &x, &y),
+        _ => Vec::new(),
+    };
+    Ok(Sweep {
+        tally: tally(runs.iter().map(|run| &run.outcome)),
+        sla,
+        sweep_mode: plan.sweep_mode.clone(),
+        confidence_level: plan.confidence_level,
+        trials: plan.trials,
+        pareto_axes: plan.pareto_axes.clone(),
+        best_throughput,
+        best_latency,
+        pareto_optimal,
+        parameters,
+        cells,
+    })
+}
+
+/// What was varied: sorted by path, each with its values.
+pub(super) fn parameters<'a>(cells: impl Iterator<Item = &'a Map<String, Value>> + Clone) -> Vec<SweptParameter> {
+    let paths: BTreeSet<&str> = cells.clone().flat_map(|values| values.keys().map(String::as_str)).collect();
+    let is_unique = |name: &str| paths.iter().filter(|path| leaf(path) == name).count() == 1;
+    let parameter = |path: &&str| {
+        let mut values: Vec<Value> = Vec::new();
+        for value in cells.clone().filter_map(|cell| cell.get(*path)) {
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        if values.iter().all(Value::is_number) {
+            values.sort_by(compare);
+        }
+        let name = if is_unique(leaf(path)) { leaf(path) } else { path };
+        SweptParameter { path: (*path).to_owned(), name: name.to_owned(), values }
+    };
+    paths.iter().map(parameter).collect()
+}
+
+/// The last part of a path.
+pub(super) fn leaf(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+fn named(parameters: &[SweptParameter], values: &Map<String, Value>) -> Map<String, Value> {
+    let value = |parameter: &SweptParameter| Some((parameter.name.clone(), values.get(&parameter.path)?.clone()));
+    parameters.iter().filter_map(value).collect()
+}
+
+/// What a cell came to; nothing where no run succeeded.
+pub(super) fn cell_metrics(plan: &SweepPlan, runs: &[RunOutcome]) -> Result<Option<CellMetrics>, ConfidenceError> {
+    if plan.trials > 1 {
+        return match confidence(plan.confidence_level, runs) {
+            Ok(found) => Ok(Some(CellMetrics::Several(found.metrics))),
+            Err(ConfidenceError::AllRunsFailed(_)) => Ok(None),
+            Err(error) => Err(error),
+        };
+    }
+    let metrics = runs.iter().find_map(|run| run.result.as_ref().ok());
+    Ok(metrics.map(|metrics| {
+        let stats = |metric: &super::RunMetric| CellStats { unit: metric.unit.clone(), stats: metric.stats };
+        CellMetrics::One(metrics.iter().map(|metric| (metric.tag.clone(), stats(metric))).collect())
+    }))
+}
+
+/// Whether a cell keeps to every limit; over several trials their mean has to.
+fn is_feasible(cell: &SweepCell, filters: &[SlaFilter]) -> bool {
+    filters.iter().all(|filter| {
+        let value = cell.metrics.value(&filter.metric_tag, &filter.stat);
+        filter.is_met_by(value.map(|(value, _)| value))
+    })
+}
+
+/// A statistic of every cell; nothing where one of them, or every one, is missing.
+fn values<'a>(cells: &[&'a SweepCell], (tag, stat): (&str, &str)) -> Option<Vec<(f64, &'a str)>> {
+    let values: Option<Vec<_>> = cells.iter().map(|cell| cell.metrics.value(tag, stat)).collect();
+    values.filter(|values| !values.is_empty())
+}
+
+fn throughputs<'a>(cells: &[&'a SweepCell]) -> Option<Vec<(f64, &'a str)>> {
+    values(cells, THROUGHPUT)
+}
+
+fn latencies<'a>(cells: &[&'a SweepCell]) -> Option<Vec<(f64, &'a str)>> {
+    LATENCIES.into_iter().find_map(|latency| values(cells, latency))
+}
+
+/// The first cell with the largest or smallest value.
+fn best(cells: &[&SweepCell], values: &[(f64, &str)], wanted: Ordering) -> Option<Best> {
+    let mut best: Option<usize> = None;
+    for (at, (value, _)) in values.iter().enumerate() {
+        if best.is_none_or(|best| value.partial_cmp(&values[best].0) == Some(wanted)) {
+            best = Some(at);
+        }
+    }
+    best.map(|at| Best {
+        parameters: cells[at].parameters.clone(),
+        metric: values[at].0,
+        unit: values[at].1.to_owned(),
+    })
+}
+
+fn front(cells: &[&SweepCell], x: &[(f64, &str)], y: &[(f64, &str)]) -> Vec<Map<String, Value>> {
+    let points: Vec<(f64, f64)> = x.iter().zip(y).map(|((x, _), (y, _))| (*x, *y)).collect();
+    let on_front = cells.iter().zip(pareto::front(&points)).filter(|(_, is_on)| *is_on);
+    let mut parameters: Vec<Map<String, Value>> = on_front.map(|(cell, _)| cell.parameters.clone()).collect();
+    parameters.sort_by(|one, other| {
+        let compared = one.values().zip(other.values()).map(|(one, other)| compare(one, other));
+        compared.fold(Ordering::Equal, Ordering::then)
+    });
+    parameters
+}
+
+/// Where a cell stands on the axes of a trade-off, if it has both.
+pub(super) fn point(axes: &ParetoAxes, cell: &SweepCell) -> Option<(f64, f64)> {
+    let value = |axis: &Axis| match axis {
+        Axis::Metric { tag, stat } => cell.metrics.value(tag, stat).map(|(value, _)| value),
+        Axis::Parameter { path } => cell.parameter(path).and_then(Value::as_f64),
+    };
+    Some((value(&axes.x)?, value(&axes.y)?))
+}
+
+/// Numbers by size, before everything else by its text.
+fn compare(one: &Value, other: &Value) -> Ordering {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one), Some(other)) => one.total_cmp(&other),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => one.to_string().cmp(&other.to_string()),
+    }
+}
