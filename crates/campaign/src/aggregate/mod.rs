@@ -9,11 +9,13 @@
 //! - [`mod@sweep`]: cells of a sweep, the best of them, and what cells are held to
 //! - [`pareto`]: which points no other is better than in every way
 //! - [`sweep_table`]: the cells that are done, for people who watch
+//! - [`post_process`]: what is made of a sweep when it is over, one file a kind
 
 pub mod collate;
 pub mod confidence;
 pub mod outcome;
 pub mod pareto;
+pub mod post_process;
 pub mod sweep;
 pub mod sweep_table;
 

@@ -74,7 +74,7 @@ fn found(input: &Value) -> Result<Confidence, ConfidenceError> {
 fn golden_files_that_nothing_here_reads_are_named() {
     area("metrics").tell_unread("campaign: metrics", &[is_comparison]);
     area("exports").tell_unread("campaign: exports", &[is_one_statistic]);
-    let shapes = [is_orchestrated, crate::sweeps::is_sweep];
+    let shapes = [is_orchestrated, crate::sweeps::is_sweep, crate::post_process::is_post_process];
     area("orchestration").tell_unread("campaign: orchestration", &shapes);
 }
 

@@ -1,0 +1,131 @@
+//! What is made of a sweep when it is over: a knee, a curve, a surface, a front.
+//!
+//! A handler takes the cells of a sweep and its parameters as the sweep names them, and gives the document that is
+//! written beside the sweep's own files. One that cannot says why, and that is written instead.
+//!
+//! # Layout
+//! - [`Handler`]: what a kind gives; one file a kind; [`HANDLERS`] lists them
+//! - `params`: the parameters of a handler; `points`: cells as points
+
+pub mod degradation_knee_detect;
+pub mod itl_surface_fit;
+mod params;
+pub mod pareto_sweep_export;
+mod points;
+pub mod sla_breach_knee;
+pub mod ttft_curve_fit;
+
+use aiperf_report::aggregate::SweepCell;
+use params::Params;
+use serde_json::{Map, Value, json};
+use std::path::{Component, Path};
+
+/// What is written where a handler failed.
+pub const ERRORS_FILE: &str = "post_process_errors.json";
+
+/// Every handler, by name.
+pub const HANDLERS: &[&Handler] = &[
+    &degradation_knee_detect::HANDLER,
+    &sla_breach_knee::HANDLER,
+    &ttft_curve_fit::HANDLER,
+    &itl_surface_fit::HANDLER,
+    &pareto_sweep_export::HANDLER,
+];
+
+/// One kind of thing that is made of a sweep.
+pub struct Handler {
+    pub name: &'static str,
+    make: fn(&[SweepCell], &Params<'_>) -> Result<Made, String>,
+}
+
+/// A document, and what should be said about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    pub document: Value,
+    pub warning: Option<String>,
+}
+
+impl From<Value> for Made {
+    fn from(document: Value) -> Self {
+        Self { document, warning: None }
+    }
+}
+
+/// What is to be made of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PostProcess {
+    /// Name of the handler.
+    pub handler: String,
+    pub params: Map<String, Value>,
+    pub output_filename: String,
+}
+
+/// A file that comes of it: what was made, or why nothing was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    pub file: String,
+    pub document: Value,
+    pub warning: Option<String>,
+}
+
+impl PostProcess {
+    /// Makes it of the cells of a sweep.
+    pub fn run(&self, cells: &[SweepCell]) -> Output {
+        match self.made(cells) {
+            Ok(Made { document, warning }) => Output { file: self.output_filename.clone(), document, warning },
+            Err(error) => Output {
+                file: ERRORS_FILE.to_owned(),
+                warning: Some(format!("{} was not written: {error}", self.output_filename)),
+                // The name by which the reference calls whatever is wrong with a value.
+                document: json!({
+                    "handler": self.handler,
+                    "output_filename": self.output_filename,
+                    "error": error,
+                    "type": "ValueError",
+                }),
+            },
+        }
+    }
+
+    /// The document, or why there is none.
+    pub fn made(&self, cells: &[SweepCell]) -> Result<Made, String> {
+        let mut parts = Path::new(&self.output_filename).components();
+        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+            return Err(format!("{}: output_filename '{}' is no file name", self.handler, self.output_filename));
+        }
+        let known = HANDLERS.iter().find(|handler| handler.name == self.handler);
+        let handler = known.ok_or_else(|| {
+            let names: Vec<&str> = HANDLERS.iter().map(|handler| handler.name).collect();
+            format!("there is no post-process handler '{}'; there are {}", self.handler, names.join(", "))
+        })?;
+        (handler.make)(cells, &Params { handler: handler.name, given: &self.params })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post_process(handler: &str, file: &str) -> PostProcess {
+        let (handler, output_filename) = (handler.to_owned(), file.to_owned());
+        PostProcess { handler, params: Map::new(), output_filename }
+    }
+
+    #[test]
+    fn what_fails_is_written_down_by_name() {
+        let output = post_process("pareto_sweep_export", "pareto.json").run(&[]);
+        assert_eq!(output.file, "post_process_errors.json");
+        assert_eq!(output.document["handler"], "pareto_sweep_export");
+        assert_eq!(output.document["output_filename"], "pareto.json");
+        assert!(output.document["error"].as_str().is_some_and(|error| error.contains("x_metric")), "{output:?}");
+        assert!(output.warning.is_some());
+    }
+
+    #[test]
+    fn nothing_is_written_outside_the_folder_or_by_a_handler_that_is_not() {
+        for file in ["../x.json", "/x.json", "a/b.json", "", ".", ".."] {
+            assert!(post_process("ttft_curve_fit", file).made(&[]).is_err_and(|error| error.contains("no file name")));
+        }
+        assert!(post_process("x", "a.json").made(&[]).is_err_and(|error| error.contains("itl_surface_fit")));
+    }
+}

@@ -1,0 +1,77 @@
+//! How far a parameter may go until limits are broken.
+
+use super::params::Params;
+use super::{Handler, Made};
+use aiperf_report::aggregate::SweepCell;
+use aiperf_types::SlaFilter;
+use serde_json::{Map, Value, json};
+
+pub(super) const HANDLER: Handler = Handler { name: "sla_breach_knee", make };
+
+/// All cells with one value of the parameter.
+struct Point {
+    given: Value,
+    x: f64,
+    breaches: Vec<Value>,
+}
+
+impl Point {
+    fn is_feasible(&self) -> bool {
+        self.breaches.is_empty()
+    }
+}
+
+fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
+    let (path, filters) = (params.text("swept_param")?, params.filters("sla_filters")?);
+    let leaf = Params::leaf(path);
+    let points = points(cells, path, &filters);
+    if points.is_empty() {
+        return Err(params.fault(&format!("sweep aggregate has no rows with parameter '{path}'.")));
+    }
+    let highest = points.iter().rfind(|point| point.is_feasible());
+    let lowest = points.iter().find(|point| !point.is_feasible());
+    let is_monotonic = points.is_sorted_by(|one, other| one.is_feasible() >= other.is_feasible());
+    let mut document = Map::new();
+    let mut add = |key: String, value: Value| drop(document.insert(key, value));
+    add("swept_param".to_owned(), path.into());
+    add(format!("max_passing_{leaf}"), highest.map(|point| point.given.clone()).into());
+    add(format!("first_failing_{leaf}"), lowest.map(|point| point.given.clone()).into());
+    add("first_failing_breach".to_owned(), lowest.and_then(|point| point.breaches.first().cloned()).into());
+    let all = points.iter().map(|point| {
+        let members = [
+            (leaf.to_owned(), point.given.clone()),
+            ("feasible".to_owned(), point.is_feasible().into()),
+            ("breaches".to_owned(), point.breaches.clone().into()),
+        ];
+        Value::Object(members.into_iter().collect())
+    });
+    add("all_points".to_owned(), all.collect());
+    add("monotonicity_check".to_owned(), is_monotonic.into());
+    add("filters".to_owned(), filters.iter().map(|filter| json!(filter)).collect());
+    Ok(Value::Object(document).into())
+}
+
+/// Cells by their value of the parameter, in its order: what breaks a limit in one of them breaks it for all.
+fn points(cells: &[SweepCell], path: &str, filters: &[SlaFilter]) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for cell in cells {
+        let Some((given, x)) = cell.parameter(path).and_then(|given| Some((given, given.as_f64()?))) else { continue };
+        let breaches = breaches(cell, filters);
+        match points.iter_mut().find(|point| point.x == x) {
+            Some(point) => point.breaches.extend(breaches),
+            None => points.push(Point { given: given.clone(), x, breaches }),
+        }
+    }
+    points.sort_by(|one, other| one.x.total_cmp(&other.x));
+    points
+}
+
+fn breaches(cell: &SweepCell, filters: &[SlaFilter]) -> Vec<Value> {
+    let breach = |filter: &SlaFilter| {
+        let observed = cell.metrics.value(&filter.metric_tag, &filter.stat).map(|(value, _)| value);
+        let mut breach = json!(filter);
+        breach["observed"] = observed.into();
+        (!filter.is_met_by(observed)).then_some(breach)
+    };
+    filters.iter().filter_map(breach).collect()
+}
