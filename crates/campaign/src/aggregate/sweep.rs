@@ -215,3 +215,56 @@ fn compare(one: &Value, other: &Value) -> Ordering {
         (None, None) => one.to_string().cmp(&other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn values(given: Value) -> Map<String, Value> {
+        given.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_parameter_is_called_by_the_end_of_its_path_unless_another_ends_alike() {
+        let cells = [
+            values(json!({ "b.mean": 8, "c.rate": 2.5, "a.mean": 1 })),
+            values(json!({ "b.mean": 4, "c.rate": 2.5, "d": "x" })),
+        ];
+        let found = parameters(cells.iter());
+        let names: Vec<(&str, Value)> =
+            found.iter().map(|parameter| (parameter.name.as_str(), json!(parameter.values))).collect();
+        let expected = [("a.mean", json!([1])), ("b.mean", json!([4, 8])), ("rate", json!([2.5])), ("d", json!(["x"]))];
+        assert_eq!(names, expected);
+        assert_eq!(named(&found, &cells[1]), values(json!({ "b.mean": 4, "rate": 2.5, "d": "x" })));
+    }
+
+    #[test]
+    fn a_cell_without_a_successful_run_is_counted_and_left_out() {
+        let run = |concurrency: u64| SweepRun {
+            cell: Cell {
+                label: format!("c={concurrency}"),
+                values: values(json!({ "concurrency": concurrency })),
+                directory: String::new(),
+            },
+            outcome: RunOutcome::failed("trial_0001", "All 6 requests failed"),
+        };
+        let plan = SweepPlan {
+            sweep_mode: "repeated".to_owned(),
+            confidence_level: 0.95,
+            trials: 1,
+            sla_filters: Vec::new(),
+            pareto_axes: None,
+        };
+        let found = sweep(&plan, &[run(1), run(2)]).map(|sweep| {
+            (
+                sweep.cells.len(),
+                sweep.combinations(),
+                sweep.tally.failed.len(),
+                sweep.best_latency,
+                sweep.pareto_optimal,
+            )
+        });
+        assert_eq!(found, Ok((0, 2, 2, None, Vec::new())));
+    }
+}

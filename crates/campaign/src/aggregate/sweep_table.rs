@@ -31,3 +31,59 @@ fn done(plan: &SweepPlan, CellRuns { cell, runs }: &CellRuns) -> SweepCell {
     let metrics = cell_metrics(plan, runs).ok().flatten().unwrap_or_else(nothing);
     SweepCell { parameters: cell.values.clone(), metrics }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cell, RunMetric, RunOutcome};
+    use super::*;
+    use aiperf_metrics::Stats;
+    use aiperf_report::aggregate::{Axis, ParetoAxes};
+    use serde_json::{Map, json};
+
+    fn run(concurrency: u64, latency: Option<f64>) -> SweepRun {
+        let values = Map::from_iter([("phases.profiling.concurrency".to_owned(), json!(concurrency))]);
+        let cell = Cell { label: format!("c={concurrency}"), values, directory: format!("concurrency_{concurrency}") };
+        let metric = |tag: &str, stats| RunMetric { tag: tag.to_owned(), unit: "ms".to_owned(), stats };
+        let metrics = |latency| {
+            let spread = Stats { p95: Some(latency), ..Stats::of(latency) };
+            vec![metric("request_latency", spread), metric("output_token_throughput", Stats::of(100.0))]
+        };
+        let result = latency.map(metrics).ok_or_else(|| "All 6 requests failed".to_owned());
+        SweepRun { cell, outcome: RunOutcome { label: "trial_0001".to_owned(), result } }
+    }
+
+    fn plan(trials: usize, axes: Option<ParetoAxes>) -> SweepPlan {
+        SweepPlan {
+            sweep_mode: "repeated".to_owned(),
+            confidence_level: 0.95,
+            trials,
+            sla_filters: Vec::new(),
+            pareto_axes: axes,
+        }
+    }
+
+    #[test]
+    fn cells_are_shown_as_they_are_done_whether_they_failed_or_not() {
+        let table = sweep_table(&plan(1, None), &[run(1, Some(10.0)), run(2, None)]);
+        let shown: Vec<_> = table.rows.iter().map(|row| (row.numbers[3], row.trials, row.failed_trials)).collect();
+        assert_eq!(shown, [(Some(10.0), 1, 0), (None, 1, 1)]);
+        assert!(table.rows.iter().all(|row| row.is_pareto_optimal.is_none()));
+    }
+
+    #[test]
+    fn several_trials_are_shown_by_their_mean() {
+        let table = sweep_table(&plan(2, None), &[run(1, Some(10.0)), run(2, Some(7.0)), run(1, Some(20.0))]);
+        let shown: Vec<_> = table.rows.iter().map(|row| (row.numbers[0], row.numbers[3], row.trials)).collect();
+        assert_eq!(shown, [(Some(100.0), Some(15.0), 2), (Some(100.0), Some(7.0), 1)]);
+    }
+
+    #[test]
+    fn cells_that_none_beats_on_the_axes_of_the_plan_are_marked() {
+        let x = Axis::Metric { tag: "request_latency".to_owned(), stat: "p95".to_owned() };
+        let y = Axis::Parameter { path: "phases.profiling.concurrency".to_owned() };
+        let axes = Some(ParetoAxes { x, y, series: Vec::new() });
+        let runs = [run(1, Some(10.0)), run(2, Some(10.0)), run(4, Some(30.0)), run(8, None)];
+        let marks: Vec<_> = sweep_table(&plan(1, axes), &runs).rows.iter().map(|row| row.is_pareto_optimal).collect();
+        assert_eq!(marks, [Some(false), Some(true), Some(true), Some(false)]);
+    }
+}
