@@ -1,0 +1,22 @@
+//! Statistics of many runs: tests, designs of experiments, and whether one run differs from another.
+//!
+//! The crate is pure: no clock, no file, no socket, no thread. Where chance is needed a seed is given, and the same seed
+//! gives the same answer on every machine.
+//!
+//! # Layout
+//! - [`student`]: Student's t
+//! - [`welch`]: whether two means differ
+//! - [`kolmogorov`]: whether two samples come from one distribution
+//! - [`holm`](mod@holm): several tests at once
+//! - [`design`]: where to look first in a space of settings: Sobol points, Latin hypercubes
+
+pub mod design;
+pub mod holm;
+pub mod kolmogorov;
+pub mod student;
+pub mod welch;
+
+pub use design::{Evenness, Sobol, latin_hypercube};
+pub use holm::holm;
+pub use kolmogorov::KolmogorovSmirnov;
+pub use welch::{Estimate, Sample, Welch};
