@@ -11,7 +11,7 @@ const MOST_FREEDOM: f64 = 1e10;
 
 /// Share of the distribution below `t`.
 pub fn cdf(t: f64, freedom: f64) -> f64 {
-    if t.is_nan() || !(freedom > 0.0) {
+    if t.is_nan() || !is_valid(freedom) {
         return f64::NAN;
     }
     let beyond = two_sided(t, freedom) / 2.0;
@@ -20,7 +20,7 @@ pub fn cdf(t: f64, freedom: f64) -> f64 {
 
 /// Share of the distribution beyond `-t` and `t` together: the p-value of a two-sided test.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
-    if t.is_nan() || !(freedom > 0.0) {
+    if t.is_nan() || !is_valid(freedom) {
         return f64::NAN;
     }
     Shares::of(t.abs(), freedom).beyond
@@ -28,7 +28,7 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
 
 /// The t below which a share `p` of the distribution lies.
 pub fn quantile(p: f64, freedom: f64) -> f64 {
-    if !(0.0..=1.0).contains(&p) || !(freedom > 0.0) {
+    if !(0.0..=1.0).contains(&p) || !is_valid(freedom) {
         return f64::NAN;
     }
     // 2p - 1 is exact near a half, and 2p, 2(1 - p) are exact near the ends.
@@ -38,10 +38,15 @@ pub fn quantile(p: f64, freedom: f64) -> f64 {
 
 /// The t within which, on both sides of zero, a share `level` of the distribution lies.
 pub fn critical(level: f64, freedom: f64) -> f64 {
-    if !(0.0..=1.0).contains(&level) || !(freedom > 0.0) {
+    if !(0.0..=1.0).contains(&level) || !is_valid(freedom) {
         return f64::NAN;
     }
     solve(1.0 - level, level, freedom)
+}
+
+/// Degrees of freedom may be infinite.
+fn is_valid(freedom: f64) -> bool {
+    freedom > 0.0
 }
 
 /// The distribution cut at -t and t.

@@ -90,6 +90,9 @@ fn freedom(first: Estimate, second: Estimate) -> f64 {
     if largest == 0.0 {
         return first.freedom + second.freedom;
     }
+    if largest == f64::INFINITY {
+        return first.freedom.min(second.freedom);
+    }
     // Relative to the larger one: the fourth power of a small number is zero.
     let (a, b) = ((first.error / largest).powi(2), (second.error / largest).powi(2));
     (a + b) * (a + b) / (a * a / first.freedom + b * b / second.freedom)

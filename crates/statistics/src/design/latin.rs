@@ -8,13 +8,14 @@ const EXCHANGES: usize = 10_000;
 /// Exchanges without effect after which no more are tried.
 const IN_VAIN: usize = 100;
 /// Coordinates looked at at most, over all exchanges: with very many points there are fewer exchanges, not a longer wait
-/// (about 2 s on one core).
-const EFFORT: usize = 1_000_000_000;
+/// (two or three seconds on one core).
+const EFFORT: usize = 300_000_000;
 /// Rounds of Lloyd's algorithm, and uniform draws for each point in each of them.
 const ROUNDS: usize = 10;
 const DRAWS_A_POINT: usize = 100;
+const FEWEST_DRAWS_A_POINT: usize = 10;
 /// As `EFFORT`, for Lloyd's algorithm, which compares each draw with every point.
-const LLOYD_EFFORT: usize = 2_000_000_000;
+const LLOYD_EFFORT: usize = 1_000_000_000;
 
 /// What is done to make the points of a hypercube more even.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,8 @@ pub enum Evenness {
     /// a Latin one.
     CentredDiscrepancy,
     /// `lloyd`: points move to the middle of what lies nearest to them. They keep apart, but the hypercube is then no
-    /// Latin one any more.
+    /// Latin one any more. It takes the square of the number of points, so where these are many (past 1,400 in five
+    /// dimensions) it is left undone.
     Lloyd,
 }
 
@@ -79,13 +81,15 @@ fn spread(points: &mut [Vec<f64>], draws: &mut Draws) {
     if count < 2 || dimensions == 0 {
         return;
     }
-    let affordable = LLOYD_EFFORT / (ROUNDS * count * count * dimensions).max(1);
+    let affordable = LLOYD_EFFORT / (ROUNDS * dimensions).saturating_mul(count.saturating_mul(count));
+    if affordable < FEWEST_DRAWS_A_POINT {
+        return;
+    }
     for _ in 0..ROUNDS {
         let mut sums = vec![(0usize, vec![0.0; dimensions]); count];
-        for _ in 0..count * DRAWS_A_POINT.min(affordable.max(1)) {
+        for _ in 0..count * DRAWS_A_POINT.min(affordable) {
             let place: Vec<f64> = (0..dimensions).map(|_| draws.uniform()).collect();
-            let apart = |point: &[f64]| point.iter().zip(&place).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-            let nearest = (0..count).min_by(|&a, &b| apart(&points[a]).total_cmp(&apart(&points[b]))).unwrap_or(0);
+            let nearest = nearest(points, &place);
             sums[nearest].0 += 1;
             sums[nearest].1.iter_mut().zip(&place).for_each(|(sum, value)| *sum += value);
         }
@@ -95,6 +99,17 @@ fn spread(points: &mut [Vec<f64>], draws: &mut Draws) {
             }
         }
     }
+}
+
+fn nearest(points: &[Vec<f64>], place: &[f64]) -> usize {
+    let mut best = (0, f64::INFINITY);
+    for (index, point) in points.iter().enumerate() {
+        let apart = point.iter().zip(place).map(|(a, b)| (a - b) * (a - b)).sum();
+        if apart < best.1 {
+            best = (index, apart);
+        }
+    }
+    best.0
 }
 
 #[cfg(test)]

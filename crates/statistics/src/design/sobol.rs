@@ -63,7 +63,7 @@ impl Sobol {
                 })
                 .collect();
             for number in numbers {
-                *number = rows.iter().fold(0, |bits, row| bits << 1 | (row & *number).count_ones() % 2);
+                *number = rows.iter().fold(0, |bits, row| (bits << 1) | ((row & *number).count_ones() % 2));
             }
             *shift = draws.bits() >> (32 - BITS);
         }

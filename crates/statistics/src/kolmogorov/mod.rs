@@ -2,7 +2,7 @@
 //!
 //! Its statistic is the largest distance between the two shares of values at or below a point. As in scipy's `ks_2samp`,
 //! p is exact where neither sample is larger than [`LARGEST_EXACT`], and else that of a single sample of the size that
-//! two such samples are worth. Exact, 10,000 against 9,999 values take 0.4 s at worst and a few milliseconds where p is
+//! two such samples are worth. Exact, 10,000 against 9,999 values take half a second at worst, and 15 ms where p is
 //! not tiny.
 //!
 //! # Layout
@@ -51,25 +51,16 @@ impl KolmogorovSmirnov {
         if first.is_empty() || second.is_empty() {
             return None;
         }
-        let (statistic, _) = distance(first, second);
+        let (statistic, steps) = distance(first, second);
         if first.len().max(second.len()) <= LARGEST_EXACT {
-            return Some(Self::exact(first, second).unwrap_or_else(|| Self::asymptotic(first, second)));
+            let (p, statistic) = lattice::probability(first.len(), second.len(), steps);
+            // Rounding may leave no probability, which scipy too takes as a reason to approximate.
+            if (0.0..=1.0).contains(&p) {
+                return Some(Self { statistic, p, method: Method::Exact });
+            }
         }
         let p = asymptotic_p(statistic, first.len(), second.len());
         Some(Self { statistic, p, method: Method::Asymptotic })
-    }
-
-    /// None where rounding left no probability, which scipy also takes as a reason to approximate.
-    fn exact(first: &[f64], second: &[f64]) -> Option<Self> {
-        let (_, steps) = distance(first, second);
-        let (p, statistic) = lattice::probability(first.len(), second.len(), steps);
-        (0.0..=1.0).contains(&p).then_some(Self { statistic, p, method: Method::Exact })
-    }
-
-    fn asymptotic(first: &[f64], second: &[f64]) -> Self {
-        let (statistic, _) = distance(first, second);
-        let p = asymptotic_p(statistic, first.len(), second.len());
-        Self { statistic, p, method: Method::Asymptotic }
     }
 }
 
