@@ -8,14 +8,17 @@
 //! - [`welch`]: whether two means differ
 //! - [`kolmogorov`]: whether two samples come from one distribution
 //! - [`holm`](mod@holm): several tests at once
+//! - [`comparison`]: whether one run differs from another
 //! - [`design`]: where to look first in a space of settings: Sobol points, Latin hypercubes
 
+pub mod comparison;
 pub mod design;
 pub mod holm;
 pub mod kolmogorov;
 pub mod student;
 pub mod welch;
 
+pub use comparison::{Comparison, Direction, Series, Statistic, Verdict, compare, compare_trials};
 pub use design::{Evenness, Sobol, latin_hypercube};
 pub use holm::holm;
 pub use kolmogorov::KolmogorovSmirnov;
