@@ -17,6 +17,7 @@
 //!   servers; `observers`: what these do alike
 //! - [`otlp`]: what a run measures, sent by OTLP while it is on
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
+//! - [`runs`]: the order of many runs, and when they have shown enough
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`aggregate`]: what many runs came to: trials and sweeps
 
@@ -39,6 +40,7 @@ mod preparation;
 mod public_files;
 pub mod rehearsal;
 mod result;
+pub mod runs;
 mod sending;
 mod server_metrics;
 mod slices;

@@ -57,7 +57,7 @@ pub(crate) fn summarise(
     redactor.settings(&mut input_config);
     let result = RunResult {
         version: version.to_owned(),
-        info: RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(command)),
+        info: RunInfo::of(run, command),
         endpoint: plan.endpoint.kind,
         models: plan.models.clone(),
         concurrency: first_profiling(plan).and_then(|phase| phase.concurrency),

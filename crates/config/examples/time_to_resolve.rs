@@ -32,7 +32,7 @@ fn main() -> std::io::Result<()> {
     let ctx = Context { env: &env, stdout_is_terminal: true, cwd: &dir, benchmark_id: "0123456789ab".into() };
     let resolve = |line: &str| {
         let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        resolve_profile(&args, &ctx).map(|resolved| resolved.plan.phases.len())
+        resolve_profile(&args, &ctx).map(|resolved| resolved.plan().phases.len())
     };
     let flags = "-m m -u h:1 --streaming --concurrency 8 --request-count 100 --isl 512 --osl 64 -H A:b --extra-inputs ignore_eos:true";
     time("flags to plan", || resolve(flags));

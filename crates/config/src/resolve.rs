@@ -56,8 +56,16 @@ pub struct RunVariation {
     pub values: Map<String, Value>,
     /// Seed of the run.
     pub seed: Option<i64>,
-    /// Its configuration, as exported.
-    pub input_config: Value,
+    pub(crate) benchmark: Benchmark,
+    /// Its configuration with the origin of each value.
+    pub(crate) node: Node,
+}
+
+impl RunVariation {
+    /// Its configuration as exported: every setting that holds, secrets redacted.
+    pub fn input_config(&self) -> Value {
+        export::input_config(&self.benchmark)
+    }
 }
 
 impl Tree {
@@ -89,6 +97,13 @@ impl Tree {
         let vary = self.envelope.multi_run.as_ref().is_some_and(MultiRun::vary_seed_per_trial);
         let label = run.map_or("base", |run| run.label.as_str());
         Some(if vary { sweep::derived_seed(seed, &format!("{label}:trial:{trial}")) } else { seed })
+    }
+
+    /// The configuration of one run of a sweep, as if it stood alone.
+    pub(crate) fn of_run(&self, run: &RunVariation) -> Self {
+        let mut node = self.node.clone();
+        node.put("benchmark", run.node.clone());
+        Self { benchmark: run.benchmark.clone(), node, ..self.clone() }
     }
 
     /// Whether this is one run.
@@ -153,8 +168,7 @@ impl Job<'_> {
         let typed = self.typed(&envelope, &places, &flags, &mut notes).map_err(ConfigError::Invalid)?;
         let variations = sweep::expand(&envelope, &places).map_err(ConfigError::Invalid)?;
         let seed = self.seed(&typed, &mut envelope);
-        let mut first: Option<(Node, Benchmark)> = None;
-        let mut runs = Vec::new();
+        let mut runs: Vec<RunVariation> = Vec::new();
         for variation in &variations {
             let node = self.varied(&envelope, &source, variation, &flags).map_err(ConfigError::Invalid)?;
             let benchmark = self.benchmark(&node, &places, &mut Vec::new()).map_err(|problems| {
@@ -162,12 +176,12 @@ impl Job<'_> {
                     problems.into_iter().map(|problem| problem.because(format!("in the run {}", variation.label)));
                 ConfigError::Invalid(told.collect())
             })?;
-            runs.push(self.run(variation, &typed, seed, variations.len(), &benchmark));
-            first.get_or_insert((node, benchmark));
+            runs.push(self.run(variation, &typed, seed, variations.len(), benchmark, node));
         }
+        told_apart(&runs).map_err(|problem| ConfigError::Invalid(vec![problem]))?;
         let body = envelope.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
-        let (node, benchmark) = match first {
-            Some(first) => first,
+        let (node, benchmark) = match runs.first() {
+            Some(first) => (first.node.clone(), first.benchmark.clone()),
             None => (body, typed.benchmark.clone().unwrap_or_default()),
         };
         envelope.put("benchmark", node);
@@ -314,7 +328,8 @@ impl Job<'_> {
         typed: &Envelope,
         seed: Option<i64>,
         count: usize,
-        benchmark: &Benchmark,
+        benchmark: Benchmark,
+        node: Node,
     ) -> RunVariation {
         let same = count == 1 || typed.sweep.as_ref().is_some_and(Sweep::same_seed);
         RunVariation {
@@ -323,7 +338,8 @@ impl Job<'_> {
             dir_name: variation.dir_name.clone(),
             values: variation.values.clone(),
             seed: seed.map(|seed| if same { seed } else { seed.wrapping_add(variation.index as i64) }),
-            input_config: export::input_config(benchmark),
+            benchmark,
+            node,
         }
     }
 
@@ -336,6 +352,18 @@ impl Job<'_> {
             envelope.put_default("random_seed", seed);
         }
         seed
+    }
+}
+
+/// Each run has a folder of its own.
+fn told_apart(runs: &[RunVariation]) -> Result<(), Problem> {
+    let mut seen = BTreeSet::new();
+    match runs.iter().find(|run| !seen.insert(run.dir_name.as_str())) {
+        None => Ok(()),
+        Some(run) => Err(Problem::new(format!("two runs of the sweep have the folder {}", run.dir_name))
+            .because("the files of one would replace those of the other")
+            .hint("each value once, or names for the runs")
+            .at("sweep")),
     }
 }
 

@@ -101,7 +101,7 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
         let mut values = Value::Object(run.values.clone());
         export::without_secrets(&mut values);
         let (index, label) = (run.index, &run.label);
-        json!({"index": index, "dir_name": run.dir_name, "label": label, "values": values, "benchmark": run.input_config})
+        json!({"index": index, "dir_name": run.dir_name, "label": label, "values": values, "benchmark": run.input_config()})
     };
     let runs: Vec<Value> = tree.variations.iter().map(one).collect();
     let all = json!({"sweep_type": kind.map(Choice::name), "variations": runs});

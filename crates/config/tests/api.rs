@@ -26,7 +26,7 @@ fn resolve(section: Option<&str>, flags: &[&str], env: &[(&str, &str)]) -> Resul
 }
 
 fn planned(section: Option<&str>, flags: &[&str], env: &[(&str, &str)]) -> Option<ApiPlan> {
-    resolve(section, flags, env).unwrap().plan.runtime.api
+    resolve(section, flags, env).unwrap().into_plan().runtime.api
 }
 
 fn refused(flags: &[&str], env: &[(&str, &str)]) -> String {

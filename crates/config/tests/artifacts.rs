@@ -23,7 +23,7 @@ fn with(artifacts: &str, args: &[&str], env: &[(&str, &str)]) -> Result<Resolved
 }
 
 fn plan(artifacts: &str, args: &[&str]) -> ArtifactPlan {
-    with(artifacts, args, &[]).unwrap_or_else(|error| panic!("{artifacts} {args:?}: {error}")).plan.artifacts
+    with(artifacts, args, &[]).unwrap_or_else(|error| panic!("{artifacts} {args:?}: {error}")).into_plan().artifacts
 }
 
 #[test]
@@ -121,13 +121,13 @@ variables: {who: me, n: 3, half: \"3.50\"}
 #[test]
 fn files_of_the_user_are_rendered_with_what_is_known_of_the_run() {
     let resolved = with(FILES, &[], &[("AIPERF_NAMESPACE", "bench")]).unwrap();
-    let files = resolved.plan.artifacts.user_files;
+    let files = &resolved.plan().artifacts.user_files;
     let text = |path: &str| {
         let file = files.iter().find(|file| file.path == Path::new(path));
         file.unwrap_or_else(|| panic!("{path}")).text.as_str()
     };
     assert_eq!(text("notes/run.txt"), "me 3 3.50 on m at http://h:1\n");
-    let dir = resolved.plan.artifacts.dir.display();
+    let dir = resolved.plan().artifacts.dir.display();
     assert_eq!(text("where.txt"), format!("job in {dir}, [bench]"));
     let expected = "{\n  \"n\": 3,\n  \"list\": [\n    1,\n    \"m\"\n  ],\n  \"body\": \"me\",\n  \"plain\": \"3\",\n  \"none\": null\n}";
     assert_eq!(text("a.json"), expected);
@@ -135,7 +135,7 @@ fn files_of_the_user_are_rendered_with_what_is_known_of_the_run() {
     assert_eq!(text("c.json"), "5");
     let when: serde_json::Value = serde_json::from_str(text("when.json")).unwrap();
     assert!(when["epoch"].as_u64().is_some_and(|epoch| epoch > 1_700_000_000), "{when}");
-    let elsewhere = with(FILES, &[], &[]).unwrap().plan.artifacts.user_files;
+    let elsewhere = with(FILES, &[], &[]).unwrap().into_plan().artifacts.user_files;
     assert!(elsewhere[1].text.ends_with(", []"), "{}", elsewhere[1].text);
 }
 
@@ -143,7 +143,7 @@ fn files_of_the_user_are_rendered_with_what_is_known_of_the_run() {
 fn what_the_run_knows_stands_before_a_variable_and_is_said() {
     let files = "  artifacts: {user_files: [{path: a, content: \"{{ model }}\"}]}\nvariables: {model: other}\n";
     let resolved = with(files, &[], &[]).unwrap();
-    assert_eq!(resolved.plan.artifacts.user_files[0].text, "m");
+    assert_eq!(resolved.plan().artifacts.user_files[0].text, "m");
     assert!(resolved.notes.iter().any(|note| note.starts_with("in user_files, model is")), "{:?}", resolved.notes);
 }
 
@@ -157,10 +157,10 @@ fn files_of_the_user_hold_no_secrets_by_name() {
 variables: {pass: sk-secret-2, password: sk-secret-3}
 ";
     let resolved = with(files, &[], &[]).unwrap();
-    for file in &resolved.plan.artifacts.user_files {
+    for file in &resolved.plan().artifacts.user_files {
         assert!(file.text.contains("<redacted>") && !file.text.contains("sk-secret"), "{}", file.text);
     }
-    let shown = resolved.plan.input_config["artifacts"]["user_files"].to_string();
+    let shown = resolved.plan().input_config["artifacts"]["user_files"].to_string();
     assert!(!shown.contains("sk-secret"), "{shown}");
 }
 
@@ -173,17 +173,17 @@ fn everything_below_a_secret_name_in_files_of_the_user_is_hidden() {
 variables: {secrets: {a: below-4444}}
 ";
     let resolved = with(files, &[], &[]).unwrap();
-    for file in &resolved.plan.artifacts.user_files {
+    for file in &resolved.plan().artifacts.user_files {
         assert!(file.text.contains("<redacted>") && !file.text.contains("below"), "{}", file.text);
     }
-    let shown = resolved.plan.input_config["artifacts"]["user_files"].to_string();
+    let shown = resolved.plan().input_config["artifacts"]["user_files"].to_string();
     assert!(!shown.contains("below"), "{shown}");
 }
 
 #[test]
 fn a_format_that_is_asked_for_twice_is_written_once() {
     let resolved = with("  artifacts: {records: [jsonl, jsonl]}\n", &[], &[]).unwrap();
-    assert_eq!(resolved.plan.input_config["artifacts"]["records"], serde_json::json!(["jsonl"]));
+    assert_eq!(resolved.plan().input_config["artifacts"]["records"], serde_json::json!(["jsonl"]));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_template_that_grows_without_bound_is_refused() {
 
 #[test]
 fn every_setting_that_holds_is_exported() {
-    let config = with("", &[], &[]).unwrap().plan.input_config;
+    let config = with("", &[], &[]).unwrap().into_plan().input_config;
     for (path, expected) in [
         ("/models/strategy", serde_json::json!("round_robin")),
         ("/endpoint/timeout", 21600.0.into()),

@@ -54,7 +54,7 @@ fn a_template_is_offered_exactly_when_it_can_be_run() {
 
 #[test]
 fn templates_of_load_are_the_load_they_are_named_for() {
-    let plan = |name: &str| profile(&config_init(name, None, None).unwrap(), &[]).unwrap().plan;
+    let plan = |name: &str| profile(&config_init(name, None, None).unwrap(), &[]).unwrap().into_plan();
     let kinds = |name: &str| plan(name).phases.into_iter().map(|phase| phase.arrival).collect::<Vec<_>>();
     assert!(matches!(kinds("request-rate")[..], [Arrival::Rate { law: ArrivalLaw::Poisson, .. }]));
     assert!(matches!(kinds("user-centric")[..], [Arrival::UserCentric { users: 20, .. }]));
@@ -77,7 +77,7 @@ fn a_setting_of_a_file_that_does_not_exist_yet_is_refused_by_place() {
 #[test]
 fn the_file_s_screen_is_respected_without_a_terminal() {
     let text = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 5}\n  profiling: {type: concurrency, requests: 1}\n  runtime: {ui: simple}\n";
-    let plan = profile(text, &[]).unwrap().plan;
+    let plan = profile(text, &[]).unwrap().into_plan();
     assert_eq!(plan.runtime.ui, aiperf_plan::UiKind::Simple);
 }
 
@@ -94,7 +94,7 @@ fn a_sweep_over_a_variable_renders_the_templates_again() {
     let text = "variables: {n: 1}\nbenchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 5}\n  profiling: {type: concurrency, concurrency: \"{{ n }}\", requests: \"{{ n * 10 }}\"}\nsweep: {parameters: {variables.n: [2, 3]}}\n";
     let tree = with_file(text, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx)).unwrap();
     let requests: Vec<i64> =
-        tree.variations.iter().map(|run| run.input_config["phases"][0]["requests"].as_i64().unwrap()).collect();
+        tree.variations.iter().map(|run| run.input_config()["phases"][0]["requests"].as_i64().unwrap()).collect();
     assert_eq!(requests, [20, 30]);
 }
 

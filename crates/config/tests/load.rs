@@ -140,22 +140,22 @@ fn flags_become_one_phase() {
             },
         ),
     ] {
-        assert_eq!(line(args).plan.phases, [expected], "{args}");
+        assert_eq!(line(args).into_plan().phases, [expected], "{args}");
     }
 }
 
 #[test]
 fn a_warmup_is_like_profiling_but_for_flags_of_its_own() {
-    let phases = line("--request-rate 5 --concurrency 4 --request-rate-ramp-duration 2 --warmup-request-count 3 --warmup-arrival-pattern constant --warmup-request-rate 1").plan.phases;
+    let phases = line("--request-rate 5 --concurrency 4 --request-rate-ramp-duration 2 --warmup-request-count 3 --warmup-arrival-pattern constant --warmup-request-rate 1").into_plan().phases;
     let [warmup, profiling] = &phases[..] else { panic!("{phases:?}") };
     let ramp = Some(Ramp::linear(seconds(2)));
     let climbing = |law, level| Arrival::Rate { law, rate: RatePlan { level: RateLevel::Fixed(level), ramp } };
     assert_eq!(warmup.arrival, climbing(ArrivalLaw::Constant, 1.0));
     assert_eq!(profiling.arrival, climbing(ArrivalLaw::Poisson, 5.0));
     assert_eq!((warmup.concurrency, &warmup.stop[..], warmup.grace), (Some(4), &[StopWhen::Requests(3)][..], None));
-    let timed = line("--request-rate 5 --warmup-duration 3").plan.phases;
+    let timed = line("--request-rate 5 --warmup-duration 3").into_plan().phases;
     assert_eq!((timed[0].concurrency, timed[0].grace), (None, None));
-    let timed = line("--warmup-duration 3 --warmup-grace-period 1").plan.phases;
+    let timed = line("--warmup-duration 3 --warmup-grace-period 1").into_plan().phases;
     assert_eq!((timed[0].concurrency, timed[0].grace), (Some(1), Some(seconds(1))));
 }
 
@@ -171,7 +171,7 @@ fn a_file_may_have_any_list_of_phases() {
     - {name: f, kind: profiling, type: poisson, rate_series: series.json, requests: 5}
 ";
     let resolved = file("{isl: 8}", phases).expect("a plan");
-    let plan = resolved.plan.phases;
+    let plan = &resolved.plan().phases;
     let names: Vec<&str> = plan.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["warm", "a", "again", "b", "c", "d", "e", "f"]);
     let seamless: Vec<bool> = plan.iter().map(|phase| phase.seamless).collect();
@@ -200,7 +200,7 @@ fn a_file_may_have_any_list_of_phases() {
 
 #[test]
 fn a_fixed_schedule_ends_by_itself_and_earlier_only_where_the_user_says_so() {
-    let of = |more: &str| line(&format!("--fixed-schedule --input-file one.jsonl {more}")).plan;
+    let of = |more: &str| line(&format!("--fixed-schedule --input-file one.jsonl {more}")).into_plan();
     let plan = of("");
     assert_eq!(plan.phases, [profiling(Arrival::FixedSchedule { zero: ScheduleZero::First })]);
     assert_eq!(plan.input_config["phases"][0]["requests"], 2);
@@ -215,29 +215,29 @@ fn a_fixed_schedule_ends_by_itself_and_earlier_only_where_the_user_says_so() {
     assert_eq!(window(&from), TimestampWindow { start_ms: Some(6.0), end_ms: Some(9.0) });
     assert_eq!(from.phases[0].arrival, Arrival::FixedSchedule { zero: ScheduleZero::At(6.0) });
     let phase = "    - {name: profiling, type: fixed_schedule, auto_offset: false}\n";
-    let plan = file("{type: file, path: one.jsonl}", phase).expect("a plan").plan;
+    let plan = file("{type: file, path: one.jsonl}", phase).expect("a plan").into_plan();
     assert_eq!(plan.phases[0].arrival, Arrival::FixedSchedule { zero: ScheduleZero::At(0.0) });
 }
 
 #[test]
 fn conversations_have_the_turns_delays_and_order_that_were_asked_for() {
-    let plan = line("--num-sessions 5 --session-turns-mean 4 --session-turns-stddev 1 --session-turn-delay-mean 100 --session-turn-delay-stddev 10 --session-delay-ratio 0.5 --dataset-sampling-strategy shuffle").plan;
+    let plan = line("--num-sessions 5 --session-turns-mean 4 --session-turns-stddev 1 --session-turn-delay-mean 100 --session-turn-delay-stddev 10 --session-delay-ratio 0.5 --dataset-sampling-strategy shuffle").into_plan();
     assert_eq!(plan.sampling, Sampling::Shuffle);
     let DatasetPlan::Synthetic(made) = plan.dataset else { panic!() };
     assert_eq!(made.entries, 5);
     assert_eq!(made.turns.count, Distribution::normal(4.0, 1.0));
     assert_eq!((made.turns.delay_ms, made.turns.delay_ratio), (Distribution::normal(100.0, 10.0), 0.5));
-    let plan = line("--request-count 40 --session-turns-mean 4").plan;
+    let plan = line("--request-count 40 --session-turns-mean 4").into_plan();
     assert_eq!(plan.dataset.entries(), Some(40));
     let phase = "    - {name: profiling, type: user_centric, users: 2, rate: 1, sessions: 4}\n";
-    let plan = file("{type: file, path: turns.jsonl, turn_delay_ratio: 0.25}", phase).expect("a plan").plan;
+    let plan = file("{type: file, path: turns.jsonl, turn_delay_ratio: 0.25}", phase).expect("a plan").into_plan();
     let DatasetPlan::File(read) = plan.dataset else { panic!() };
     assert_eq!((read.format.name(), read.delay_ratio), ("multi_turn", 0.25));
 }
 
 #[test]
 fn delays_of_conversations_are_capped_by_flag_and_by_key() {
-    let cap = |resolved: Resolved| match resolved.plan.dataset {
+    let cap = |resolved: Resolved| match resolved.into_plan().dataset {
         DatasetPlan::File(read) => read.delay_cap_ms,
         _ => panic!("a file"),
     };
@@ -252,16 +252,16 @@ fn delays_of_conversations_are_capped_by_flag_and_by_key() {
 #[test]
 fn very_many_turns_are_made_only_as_far_as_prompts_go() {
     let resolved = line("--request-count 100000000 --session-turns-mean 100 --isl 100");
-    assert_eq!(resolved.plan.dataset.entries(), Some(400_000));
+    assert_eq!(resolved.plan().dataset.entries(), Some(400_000));
     assert!(resolved.notes.iter().any(|note| note.contains("prompts are made")), "{:?}", resolved.notes);
 }
 
 #[test]
 fn the_clockwork_goes_by_the_environment() {
     let env = [("AIPERF_TIMING_MAX_CATCHUP_SECONDS", "0.01"), ("AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL", "5")];
-    let timing = resolved_with(&[], &env, &["-m", "m", "-u", "h:1"]).expect("a plan").plan.timing;
+    let timing = resolved_with(&[], &env, &["-m", "m", "-u", "h:1"]).expect("a plan").into_plan().timing;
     assert_eq!((timing.max_catchup, timing.warmup_log_interval), (Some(Nanos::from_millis(10)), Some(seconds(5))));
-    assert_eq!(line("").plan.timing, aiperf_plan::TimingPlan::default());
+    assert_eq!(line("").into_plan().timing, aiperf_plan::TimingPlan::default());
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn failures_of_a_warmup_do_not_end_the_run() {
     - {name: main, kind: profiling, type: concurrency, requests: 3, failed_request_threshold: 0.5}\n";
     let resolved = file("{type: synthetic}", phases).expect("a plan");
     let thresholds: Vec<Option<f64>> =
-        resolved.plan.phases.iter().map(|phase| phase.failed_request_threshold).collect();
+        resolved.plan().phases.iter().map(|phase| phase.failed_request_threshold).collect();
     assert_eq!(thresholds, [None, Some(0.5)]);
     let told = |note: &String| note.contains("phases.0.failed_request_threshold") && note.contains("has no effect");
     assert!(resolved.notes.iter().any(told), "{:?}", resolved.notes);

@@ -29,7 +29,7 @@ fn resolve(section: Option<&str>, flags: &[&str], env: &[(&str, &str)]) -> Resul
 }
 
 fn planned(section: Option<&str>, flags: &[&str]) -> Option<NetworkLatencyPlan> {
-    resolve(section, flags, &[]).unwrap().plan.network_latency
+    resolve(section, flags, &[]).unwrap().into_plan().network_latency
 }
 
 fn probed(plan: Option<NetworkLatencyPlan>) -> ProbePlan {
@@ -76,7 +76,7 @@ fn variables_say_how_servers_are_probed_and_a_flag_wins() {
         ("AIPERF_NETWORK_LATENCY_COMPLETE_TOPUP_TIMEOUT", "0"),
     ];
     let of = |flags: &[&str]| {
-        let plan = resolve(None, flags, &env).unwrap().plan;
+        let plan = resolve(None, flags, &env).unwrap().into_plan();
         (plan.input_config["network_latency"].clone(), probed(plan.network_latency))
     };
     let (shown, probes) = of(&[AUTOMATIC]);
@@ -93,7 +93,7 @@ fn variables_say_how_servers_are_probed_and_a_flag_wins() {
 #[test]
 fn a_known_mean_is_taken_as_it_is() {
     for (section, flags) in [(None, &[MEAN, "1.5"][..]), (Some("{enabled: true, mean_ms: 1.5}"), &[])] {
-        let plan = resolve(section, flags, &[]).unwrap().plan;
+        let plan = resolve(section, flags, &[]).unwrap().into_plan();
         assert_eq!(plan.network_latency, Some(NetworkLatencyPlan::Known(1.5)));
         assert_eq!(plan.input_config["network_latency"], json!({"enabled": true, "mean_ms": 1.5}));
     }

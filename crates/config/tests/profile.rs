@@ -29,7 +29,7 @@ fn resolve(args: &[&str]) -> Result<Resolved, ConfigError> {
 
 #[test]
 fn the_plainest_run_has_every_default() {
-    let plan = resolve(&["-m", "m"]).unwrap().plan;
+    let plan = resolve(&["-m", "m"]).unwrap().into_plan();
     assert_eq!(plan.endpoint.urls[0].as_str(), "http://localhost:8000");
     assert_eq!(plan.phases[0].requests(), Some(10));
     assert_eq!(plan.phases[0].concurrency, Some(1));
@@ -41,14 +41,14 @@ fn the_plainest_run_has_every_default() {
 
 #[test]
 fn twice_the_concurrency_is_sent_when_nothing_ends_the_run() {
-    assert_eq!(resolve(&["-m", "m", "--concurrency", "40"]).unwrap().plan.phases[0].requests(), Some(80));
+    assert_eq!(resolve(&["-m", "m", "--concurrency", "40"]).unwrap().into_plan().phases[0].requests(), Some(80));
 }
 
 #[test]
 fn a_time_limit_comes_with_a_grace_period_and_a_warmup_waits() {
     let plan = resolve(&["-m", "m", "--benchmark-duration", "60", "--warmup-request-count", "5", "--concurrency", "4"])
         .unwrap()
-        .plan;
+        .into_plan();
     assert_eq!(
         (plan.phases[0].kind, plan.phases[0].grace, plan.phases[0].concurrency),
         (PhaseKind::Warmup, None, Some(4))
@@ -61,7 +61,7 @@ fn a_time_limit_comes_with_a_grace_period_and_a_warmup_waits() {
 fn the_environment_reaches_the_http_settings() {
     let env = [("AIPERF_HTTP_CONNECTION_LIMIT", "7"), ("AIPERF_HTTP_CONECTION_LIMIT", "8")];
     let resolved = resolve_in(&["-m", "m"], &env, false).unwrap();
-    assert_eq!(resolved.plan.endpoint.http.connection_limit, Some(7));
+    assert_eq!(resolved.plan().endpoint.http.connection_limit, Some(7));
     assert!(
         resolved.notes.iter().any(|note| note.contains("did you mean AIPERF_HTTP_CONNECTION_LIMIT")),
         "{:?}",
@@ -72,13 +72,13 @@ fn the_environment_reaches_the_http_settings() {
 #[test]
 fn a_section_of_the_environment_may_be_json_and_single_names_win() {
     let env = [("AIPERF_HTTP", "{\"CONNECTION_LIMIT\": 66, \"TCP_KEEPIDLE\": 9}"), ("aiperf_http_tcp_keepidle", "11")];
-    let http = resolve_in(&["-m", "m"], &env, false).unwrap().plan.endpoint.http;
+    let http = resolve_in(&["-m", "m"], &env, false).unwrap().into_plan().endpoint.http;
     assert_eq!((http.connection_limit, http.keep_idle), (Some(66), 11));
 }
 
 #[test]
 fn objectives_slices_and_limits_reach_the_plan() {
-    let plain = resolve(&["-m", "m"]).unwrap().plan.metrics;
+    let plain = resolve(&["-m", "m"]).unwrap().into_plan().metrics;
     assert_eq!(plain, MetricsPlan::default());
     let args = ["-m", "m", "--goodput", "request_latency:250 time_to_first_token:1e2 request_latency:300"];
     let more = ["--slice-duration", "2.5", "--show-trace-timing"];
@@ -98,15 +98,15 @@ fn objectives_slices_and_limits_reach_the_plan() {
         show_experimental: false,
         show_trace_timing: true,
     };
-    assert_eq!(resolved.plan.metrics, expected);
-    assert_eq!(resolved.plan.input_config["slos"]["time_to_first_token"], 100.0);
-    assert_eq!(resolved.plan.input_config["artifacts"]["slice_duration"], 2.5);
+    assert_eq!(resolved.plan().metrics, expected);
+    assert_eq!(resolved.plan().input_config["slos"]["time_to_first_token"], 100.0);
+    assert_eq!(resolved.plan().input_config["artifacts"]["slice_duration"], 2.5);
 }
 
 #[test]
 fn secrets_are_nowhere_in_what_is_shown() {
     let args = ["-m", "m", "--api-key", "sk-1", "-H", "Authorization: Bearer sk-2", "-u", "http://u:sk-3@h:1"];
-    let plan = resolve(&args).unwrap().plan;
+    let plan = resolve(&args).unwrap().into_plan();
     assert_eq!(plan.endpoint.headers, [("Authorization".to_owned(), "Bearer sk-2".to_owned())]);
     let shown = format!("{} {}", plan.run.cli_command, plan.input_config);
     assert!(!shown.contains("sk-"), "{shown}");
@@ -121,12 +121,12 @@ fn the_exported_configuration_names_the_directory_of_the_run() {
         ("../out", "/home/me/../out"),
         ("/b/./out", "/b/out"),
     ] {
-        let plan = resolve(&["-m", "m", "--artifact-dir", given]).unwrap().plan;
+        let plan = resolve(&["-m", "m", "--artifact-dir", given]).unwrap().into_plan();
         let shown = plan.input_config["artifacts"]["dir"].as_str().unwrap();
         assert_eq!(std::path::Path::new(shown), std::path::Path::new(dir), "{given}");
         assert_eq!(shown.trim_end_matches('/'), dir);
     }
-    let plan = resolve(&["-m", "m", "--artifact-dir", "out"]).unwrap().plan;
+    let plan = resolve(&["-m", "m", "--artifact-dir", "out"]).unwrap().into_plan();
     assert_eq!(plan.input_config["artifacts"]["dir"], "/home/me/out");
     assert_eq!(plan.run.cli_command, "aiperf profile -m m --artifact-dir out");
 }
@@ -179,7 +179,7 @@ fn no_flag_is_ignored() {
             }
             Status::NotYet(reason) => {
                 later += 1;
-                let error = result.map(|resolved| resolved.plan.run.cli_command).unwrap_err();
+                let error = result.map(|resolved| resolved.into_plan().run.cli_command).unwrap_err();
                 assert_eq!(error.exit_code(), 2);
                 // Some are refused earlier: by a rule, or for what they need beside them.
                 let text = error.to_string();
@@ -192,7 +192,7 @@ fn no_flag_is_ignored() {
 
 #[test]
 fn gpus_of_this_machine_are_read_by_whoever_was_named() {
-    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan;
+    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().into_plan();
     let source = |item: &str| plan(&["--gpu-telemetry", item]).gpu_telemetry.unwrap().source;
     assert_eq!(source("PyNVML"), GpuSource::Local(LocalSource::Nvml));
     assert_eq!(source("amdsmi"), GpuSource::Local(LocalSource::Amd));
@@ -203,7 +203,7 @@ fn gpus_of_this_machine_are_read_by_whoever_was_named() {
 
 #[test]
 fn gpus_are_watched_where_exporters_usually_are_and_where_they_are_said_to_be() {
-    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan;
+    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().into_plan();
     let exporters = |args: &[&str]| -> Vec<(String, bool)> {
         let telemetry = plan(args).gpu_telemetry.unwrap();
         telemetry.source.exporters().iter().map(|exporter| (exporter.url.shown(), exporter.is_guess)).collect()
@@ -339,10 +339,10 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         let beside = beside.iter().find(|(name, _)| *name == flag.name).map_or(&[][..], |(_, beside)| beside);
         let before = [&["-m", "m"], beside].concat();
         // What alone is not enough is still what the other is held against.
-        let base = resolve(&before).or_else(|_| resolve(&["-m", "m"])).unwrap().plan;
+        let base = resolve(&before).or_else(|_| resolve(&["-m", "m"])).unwrap().into_plan();
         let base = serde_json::to_value(&base).unwrap();
         let args: Vec<&str> = before.into_iter().chain(sample.iter().map(String::as_str)).collect();
-        let plan = resolve(&args).unwrap_or_else(|error| panic!("{}: {error}", flag.name)).plan;
+        let plan = resolve(&args).unwrap_or_else(|error| panic!("{}: {error}", flag.name)).into_plan();
         let mut changed = serde_json::to_value(&plan).unwrap();
         changed["run"]["cli_command"] = base["run"]["cli_command"].clone();
         assert_ne!(changed, base, "{} changes nothing", flag.name);
@@ -351,7 +351,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
 
 #[test]
 fn text_and_what_is_put_into_it_reach_the_plan() {
-    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan;
+    let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().into_plan();
     let text = |args: &[&str]| match plan(args).dataset {
         DatasetPlan::Synthetic(plan) => (plan.text, plan.pairs),
         other => panic!("{other:?}"),
@@ -377,7 +377,7 @@ fn text_and_what_is_put_into_it_reach_the_plan() {
 
 #[test]
 fn a_flag_about_a_call_switches_the_call_on() {
-    let endpoint = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan.endpoint;
+    let endpoint = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().into_plan().endpoint;
     let plain = endpoint(&[]);
     assert_eq!((plain.cache_reset, plain.server_profiler, plain.readiness), (None, None, None));
     let reset = endpoint(&["--reset-kv-cache"]).cache_reset.unwrap();
@@ -394,7 +394,7 @@ fn a_flag_about_a_call_switches_the_call_on() {
 #[test]
 fn requests_are_cancelled_in_profiling_phases_alone() {
     let args = ["-m", "m", "--warmup-request-count", "2", "--request-cancellation-rate", "12.5"];
-    let plan = resolve(&args).unwrap().plan;
+    let plan = resolve(&args).unwrap().into_plan();
     let cancellation = Cancellation { rate_percent: 12.5, delay: Nanos::ZERO };
     let of = |at: usize| plan.phases[at].cancellation;
     assert_eq!((of(0), of(1)), (None, Some(cancellation)));
@@ -419,10 +419,10 @@ fn a_file_says_for_each_phase_what_is_cancelled() {
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let resolved = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).unwrap();
     let given = Some(Cancellation { rate_percent: 20.0, delay: Nanos::from_millis(500) });
-    let of: Vec<_> = resolved.plan.phases.iter().map(|phase| phase.cancellation).collect();
+    let of: Vec<_> = resolved.plan().phases.iter().map(|phase| phase.cancellation).collect();
     assert_eq!(of, [None, given, given, None]);
     assert!(resolved.notes.iter().any(|note| note.ends_with("no request of a warmup is cancelled")));
-    assert_eq!(resolved.plan.endpoint.cache_reset.unwrap().max_retry, Nanos::from_millis(7000));
+    assert_eq!(resolved.plan().endpoint.cache_reset.as_ref().unwrap().max_retry, Nanos::from_millis(7000));
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn credentials_of_a_netrc_file_are_sent_where_nothing_else_says_who_asks() {
     std::fs::write(&file, "machine h login me password hunter22").unwrap();
     let env = [("AIPERF_HTTP_TRUST_ENV", "1"), ("NETRC", file.to_str().unwrap())];
     let sent = |args: &[&str]| {
-        let plan = resolve_in(&[&["-m", "m"], args].concat(), &env, false).unwrap().plan;
+        let plan = resolve_in(&[&["-m", "m"], args].concat(), &env, false).unwrap().into_plan();
         plan.endpoint.urls[0].credentials().map(|credentials| credentials.basic())
     };
     assert_eq!(sent(&["-u", "h:1"]).as_deref(), Some("Basic bWU6aHVudGVyMjI="));
@@ -459,7 +459,7 @@ fn a_terminal_gets_the_dashboard_unless_it_is_told_otherwise() {
         (&["-vv", "--ui", "dashboard"], UiKind::Simple),
     ] {
         let resolved = resolve_in(&[&["-m", "m"], args].concat(), &[("TERM", "xterm")], true).unwrap();
-        assert_eq!(resolved.plan.runtime.ui, ui, "{args:?}");
+        assert_eq!(resolved.plan().runtime.ui, ui, "{args:?}");
     }
 }
 
@@ -467,10 +467,10 @@ fn a_terminal_gets_the_dashboard_unless_it_is_told_otherwise() {
 fn a_terminal_that_cannot_be_drawn_on_gets_lines() {
     for (env, said) in [(&[][..], "is not set"), (&[("TERM", "")], "is not set"), (&[("TERM", "dumb")], "is dumb")] {
         let usual = resolve_in(&["-m", "m"], env, true).unwrap();
-        assert_eq!(usual.plan.runtime.ui, UiKind::Simple, "{env:?}");
+        assert_eq!(usual.plan().runtime.ui, UiKind::Simple, "{env:?}");
         assert!(usual.notes.iter().all(|note| !note.contains("dashboard")), "{:?}", usual.notes);
         let asked = resolve_in(&["-m", "m", "--ui", "dashboard"], env, true).unwrap();
-        assert_eq!(asked.plan.runtime.ui, UiKind::Simple, "{env:?}");
+        assert_eq!(asked.plan().runtime.ui, UiKind::Simple, "{env:?}");
         let told = format!(
             "--ui dashboard requires a terminal that can be drawn on; TERM {said}, falling back to --ui simple"
         );
@@ -481,10 +481,10 @@ fn a_terminal_that_cannot_be_drawn_on_gets_lines() {
 #[test]
 fn a_dashboard_without_a_terminal_is_shown_as_lines_and_said_once() {
     let resolved = resolve(&["-m", "m", "--ui", "dashboard"]).unwrap();
-    assert_eq!(resolved.plan.runtime.ui, UiKind::Simple);
+    assert_eq!(resolved.plan().runtime.ui, UiKind::Simple);
     let told = "--ui dashboard requires an interactive terminal; stdout is not a TTY, falling back to --ui simple";
     assert_eq!(resolved.notes.iter().filter(|note| *note == told).count(), 1, "{:?}", resolved.notes);
-    assert_eq!(resolve(&["-m", "m"]).unwrap().plan.runtime.ui, UiKind::None);
+    assert_eq!(resolve(&["-m", "m"]).unwrap().into_plan().runtime.ui, UiKind::None);
 }
 
 #[test]
@@ -498,8 +498,9 @@ fn several_runs_have_no_dashboard() {
 #[test]
 fn statistics_are_told_as_often_as_asked_and_always_to_the_dashboard() {
     let every = |args: &[&str], env: &[(&str, &str)], terminal: bool| {
-        let plan =
-            resolve_in(&[&["-m", "m"], args].concat(), &[env, &[("TERM", "xterm")]].concat(), terminal).unwrap().plan;
+        let plan = resolve_in(&[&["-m", "m"], args].concat(), &[env, &[("TERM", "xterm")]].concat(), terminal)
+            .unwrap()
+            .into_plan();
         plan.runtime.stats_interval.map(|time| time.as_secs_f64())
     };
     let on = ("AIPERF_UI_REALTIME_METRICS_ENABLED", "true");
@@ -519,7 +520,7 @@ fn statistics_are_told_as_often_as_asked_and_always_to_the_dashboard() {
 
 #[test]
 fn the_environment_says_how_a_run_is_drawn_and_how_often_its_files_are_flushed() {
-    let plan = resolve(&["-m", "m"]).unwrap().plan;
+    let plan = resolve(&["-m", "m"]).unwrap().into_plan();
     assert_eq!(plan.artifacts.report_width, 140);
     assert_eq!(plan.runtime.bar_step_percent, 1.0);
     assert_eq!(plan.runtime.dashboard, DashboardPlan::default());
@@ -531,7 +532,7 @@ fn the_environment_says_how_a_run_is_drawn_and_how_often_its_files_are_flushed()
         ("AIPERF_UI_SPINNER_REFRESH_RATE", "0.25"),
         ("AIPERF_METRICS_EXPORT_FLUSH_INTERVAL", "3"),
     ];
-    let plan = resolve_in(&["-m", "m"], &env, false).unwrap().plan;
+    let plan = resolve_in(&["-m", "m"], &env, false).unwrap().into_plan();
     assert_eq!(plan.artifacts.report_width, 200);
     assert_eq!(plan.runtime.bar_step_percent, 2.5);
     let (log_refresh, spinner_refresh) = (Nanos::from_millis(500), Nanos::from_millis(250));
@@ -574,7 +575,7 @@ fn plan_in(files: &[(&str, &str)], env: &[(&str, &str)], args: &[&str]) -> Plan 
     let env: BTreeMap<String, String> = env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let args: Vec<String> = ["-m", "m"].iter().chain(args).map(|arg| arg.to_string()).collect();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
-    resolve_profile(&args, &ctx).unwrap_or_else(|error| panic!("{args:?}: {error}")).plan
+    resolve_profile(&args, &ctx).unwrap_or_else(|error| panic!("{args:?}: {error}")).into_plan()
 }
 
 #[test]
@@ -640,7 +641,7 @@ fn a_template_of_a_file_makes_its_type_and_leaves_the_extras() {
     std::fs::write(dir.path().join("t.j2"), "{}").unwrap();
     let env = BTreeMap::new();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
-    let endpoint = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).unwrap().plan.endpoint;
+    let endpoint = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).unwrap().into_plan().endpoint;
     assert_eq!((endpoint.kind, endpoint.template.unwrap().as_str()), (EndpointKind::Template, "{}"));
     assert_eq!((endpoint.response_field, &endpoint.extra["response_field"]), (None, &serde_json::json!("x")));
 }
@@ -693,6 +694,6 @@ fn the_environment_says_how_content_is_put_and_videos_are_waited_for() {
     assert!(endpoint.force_content_parts && endpoint.video.download);
     assert_eq!(endpoint.video.poll_interval, Nanos::from_millis(500));
     assert_eq!(endpoint.session_header.as_deref(), Some("X-Mine"));
-    let usual = resolve(&["-m", "m"]).unwrap().plan.endpoint;
+    let usual = resolve(&["-m", "m"]).unwrap().into_plan().endpoint;
     assert_eq!((usual.force_content_parts, usual.video, usual.session_header), (false, VideoPlan::default(), None));
 }

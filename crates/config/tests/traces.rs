@@ -23,7 +23,7 @@ fn resolve(args: &[&str], env: &[(&str, &str)]) -> Result<Resolved, String> {
 }
 
 fn trace(args: &[&str]) -> TracePlan {
-    let DatasetPlan::Trace(trace) = resolve(args, &[]).expect("a plan").plan.dataset else { panic!("no trace") };
+    let DatasetPlan::Trace(trace) = resolve(args, &[]).expect("a plan").into_plan().dataset else { panic!("no trace") };
     trace
 }
 
@@ -77,14 +77,16 @@ fn every_flag_about_traces_changes_the_plan_of_one() {
 #[test]
 fn a_variable_says_which_column_names_sessions() {
     let set = [("AIPERF_DATASET_BASETEN_SESSION_COLUMN", "poor_man_session_id")];
-    let DatasetPlan::Trace(trace) = resolve(&["b.parquet"], &set).unwrap().plan.dataset else { panic!("no trace") };
+    let DatasetPlan::Trace(trace) = resolve(&["b.parquet"], &set).unwrap().into_plan().dataset else {
+        panic!("no trace")
+    };
     assert_eq!(trace.baseten.session_column, SessionColumn::PoorMan);
 }
 
 #[test]
 fn timestamps_decide_when_rows_are_sent_where_the_type_is_named() {
     let is_fixed = |args: &[&str]| {
-        let phases = resolve(args, &[]).unwrap().plan.phases;
+        let phases = resolve(args, &[]).unwrap().into_plan().phases;
         matches!(phases[0].arrival, Arrival::FixedSchedule { .. })
     };
     assert!(is_fixed(&["m.jsonl", "--custom-dataset-type", "mooncake_trace"]));

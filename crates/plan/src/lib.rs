@@ -4,6 +4,7 @@
 //! socket and no file handle, only values.
 //!
 //! # Layout
+//! - [`campaign`]: many runs, their order and their places
 //! - [`endpoint`]: where requests go and in which dialect
 //! - [`url`]: URLs of servers, their credentials apart
 //! - [`http`]: how connections are made and kept; [`proxy`]: what stands between
@@ -27,6 +28,7 @@ pub mod additions;
 pub mod api;
 pub mod arrival;
 pub mod artifacts;
+pub mod campaign;
 pub mod cancellation;
 pub mod control;
 pub mod dataset;
@@ -55,6 +57,7 @@ pub use additions::{Additions, CacheBust, MarkerKind, MarkerPlace};
 pub use api::ApiPlan;
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile, collide};
+pub use campaign::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, PostProcess, RunId, SweepPlan, Trials};
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{
@@ -132,6 +135,37 @@ pub struct RunIdentity {
     pub random_seed: Option<u64>,
     /// The command line, redacted.
     pub cli_command: String,
+    /// Where it stands among others.
+    pub place: RunPlace,
+}
+
+/// Where a run stands among the runs of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlace {
+    /// What all these runs have in common; `None` for a run on its own.
+    pub sweep_id: Option<String>,
+    /// Which trial of its cell it is, from 0.
+    pub trial: u32,
+    pub label: String,
+    /// The name of its cell.
+    pub variation_label: String,
+    pub variation_index: u32,
+    /// What its cell varies, by path.
+    pub variation_values: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Default for RunPlace {
+    /// A run on its own: the first trial of the only cell.
+    fn default() -> Self {
+        Self {
+            sweep_id: None,
+            trial: 0,
+            label: "run_0001".into(),
+            variation_label: "base".into(),
+            variation_index: 0,
+            variation_values: serde_json::Map::new(),
+        }
+    }
 }
 
 /// Which tokenizer counts.

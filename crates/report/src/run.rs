@@ -3,7 +3,7 @@
 use crate::gpu_telemetry::GpuTelemetryResult;
 use crate::server_metrics::ServerMetricsResult;
 use aiperf_metrics::{Slice, Summary, Thresholds};
-use aiperf_plan::{ArtifactPlan, Provenance};
+use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity};
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -100,6 +100,22 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
+    /// The run that a plan says, with its command line as it may be shown.
+    pub fn of(run: &RunIdentity, cli_command: String) -> Self {
+        let place = run.place.clone();
+        Self {
+            benchmark_id: run.benchmark_id.clone(),
+            sweep_id: place.sweep_id,
+            random_seed: run.random_seed,
+            trial: place.trial,
+            run_label: place.label,
+            variation_label: place.variation_label,
+            variation_index: place.variation_index,
+            variation_values: place.variation_values,
+            cli_command: Some(cli_command),
+        }
+    }
+
     /// A run on its own: the first trial of the only variation.
     pub fn single(benchmark_id: impl Into<String>, random_seed: Option<u64>, cli_command: Option<String>) -> Self {
         Self {

@@ -41,7 +41,7 @@ impl About {
         let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
         let run = &plan.run;
         let command = redactor.hide_in_own(&run.cli_command).into_owned();
-        let info = RunInfo::single(run.benchmark_id.clone(), run.random_seed, Some(command));
+        let info = RunInfo::of(run, command);
         let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints);
         let exporters = plan.gpu_telemetry.iter().flat_map(|watched| watched.source.exporters());
         Self {

@@ -155,12 +155,12 @@ pub(crate) fn validate_command(args: &[String]) -> Exit {
 
 /// `aiperf validate FILE`, also as `aiperf config validate FILE`: all that `profile` checks before it touches a file.
 fn check(file: &str) -> Exit {
-    let Resolved { plan, notes } = match validate(file, &Surroundings::now().context()) {
+    let Resolved { campaign, notes } = match validate(file, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
         Err(error) => return refused(&error, &Redactor::default()),
     };
-    let secrets = Redactor::of(&plan);
-    if let Err(error) = Campaign::check(&plan) {
+    let secrets = Redactor::of_all(campaign.cells.iter().map(|cell| &cell.plan));
+    if let Some(error) = campaign.cells.iter().find_map(|cell| Campaign::check(&cell.plan).err()) {
         exit::complain(&secrets, &error);
         return Exit::Usage;
     }

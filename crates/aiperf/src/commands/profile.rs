@@ -37,7 +37,8 @@ pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
     for note in &resolved.notes {
         exit::say("note", &given, note);
     }
-    run_plan(resolved.plan, &resolved.notes, signals)
+    let notes = resolved.notes.clone();
+    run_plan(resolved.into_plan(), &notes, signals)
 }
 
 /// What the configuration may depend on besides its arguments.

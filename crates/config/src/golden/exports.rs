@@ -87,7 +87,8 @@ fn hooks(case: &Value, tally: &mut Tally) {
             assert_eq!(wanted["error"], "config", "{resolved:?}");
             return;
         };
-        let (reset, profiler) = (resolved.plan.endpoint.cache_reset, resolved.plan.endpoint.server_profiler);
+        let endpoint = resolved.into_plan().endpoint;
+        let (reset, profiler) = (endpoint.cache_reset, endpoint.server_profiler);
         assert_eq!(reset.is_none(), list(&wanted["reset_urls"]).is_empty());
         assert_eq!(profiler.is_none(), list(&wanted["profiler_start_urls"]).is_empty());
         let same = |time: Nanos, key: &str| assert_eq!(time.as_secs_f64(), wanted[key].as_f64().unwrap(), "{key}");

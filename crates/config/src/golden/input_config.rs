@@ -44,7 +44,7 @@ fn check(args: &[String], summary: &Value) {
 /// The configuration of the run of a sweep that has these values.
 fn config_of(tree: &Tree, values: &Value) -> Value {
     let run = tree.variations.iter().find(|run| Value::Object(run.values.clone()) == *values);
-    run.map_or_else(|| tree.input_config(), |run| run.input_config.clone())
+    run.map_or_else(|| tree.input_config(), |run| run.input_config().clone())
 }
 
 /// Brings a recorded configuration in line with the decisions that change it.

@@ -105,7 +105,7 @@ fn series(case: &Value, tally: &mut Tally) {
         let read = in_directory(&json!({"series.json": case["text"]}), &Value::Null, |ctx| resolve_profile(&args, ctx));
         match (read, case["expected"].get("error")) {
             (Ok(resolved), None) => {
-                assert_eq!(Some(&points(&resolved.plan.phases[0].arrival)), case["expected"].get("ok"))
+                assert_eq!(Some(&points(&resolved.plan().phases[0].arrival)), case["expected"].get("ok"))
             }
             // Numbers among what is mentioned are those of the validator there; keys are the user's, and so is the file.
             (Err(error), Some(refused)) => {

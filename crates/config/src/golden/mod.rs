@@ -118,7 +118,7 @@ fn names_for(prefix: Option<&str>) -> FileNames {
     let mut args = strings(&["-m", "m"]);
     args.extend(prefix.map(|prefix| format!("--profile-export-prefix={prefix}")));
     let resolved = in_directory(&Value::Null, &Value::Null, |ctx| resolve_profile(&args, ctx));
-    resolved.unwrap_or_else(|error| panic!("{prefix:?}: {error}")).plan.artifacts.names
+    resolved.unwrap_or_else(|error| panic!("{prefix:?}: {error}")).into_plan().artifacts.names
 }
 
 /// Tokens, a map, or a list of pairs, as `--extra-inputs` and a file may give them.

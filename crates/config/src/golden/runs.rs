@@ -211,7 +211,7 @@ fn whole_runs(case: &Value, wanted: &[Value], alone: &[Tree]) {
     for ((run, wanted), alone) in tree.variations.iter().zip(wanted).zip(alone) {
         let found = json!({"index": run.index, "label": run.label, "values": run.values, "dir_name": run.dir_name});
         labelled(&found, wanted);
-        assert_eq!(run.input_config, alone.input_config(), "{}", run.label);
+        assert_eq!(run.input_config(), alone.input_config(), "{}", run.label);
     }
 }
 
@@ -278,7 +278,7 @@ fn sequence_distribution(case: &Value, tally: &mut Tally) {
 /// The lengths that are drawn together for a command line.
 fn drawn(args: &[String]) -> Result<Option<PairedLengths>, ConfigError> {
     let resolved = in_directory(&Value::Null, &Value::Null, |ctx| resolve_profile(args, ctx))?;
-    match resolved.plan.dataset {
+    match resolved.into_plan().dataset {
         DatasetPlan::Synthetic(plan) => Ok(plan.pairs),
         other => panic!("{other:?} is not synthetic"),
     }

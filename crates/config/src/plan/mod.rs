@@ -2,6 +2,7 @@
 
 mod additions;
 mod api;
+mod campaign;
 mod dataset;
 mod endpoint;
 mod gpu_telemetry;
@@ -25,8 +26,8 @@ use crate::sections::artifacts::{RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin};
 use aiperf_plan::{
-    ArtifactPlan, FileNames, MetricsPlan, NetworkLatencyPlan, Plan, RecordFiles, RunIdentity, RuntimePlan,
-    SummaryFiles, TokenizerPlan, UiKind,
+    ArtifactPlan, CampaignPlan, FileNames, MetricsPlan, NetworkLatencyPlan, Plan, RecordFiles, RunIdentity, RunPlace,
+    RuntimePlan, SummaryFiles, TokenizerPlan, UiKind,
 };
 use aiperf_types::{Nanos, Slo};
 use serde_json::Value;
@@ -36,12 +37,24 @@ pub(crate) use dataset::can_be_read;
 #[cfg(test)]
 pub(crate) use dataset::looks_like;
 
-/// A plan, and what a user should know about it.
+/// What is run, and what a user should know about it.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    pub plan: Plan,
+    pub campaign: CampaignPlan,
     /// One line each, for stderr.
     pub notes: Vec<String>,
+}
+
+impl Resolved {
+    /// The plan of the first run, or of the only one.
+    pub fn plan(&self) -> &Plan {
+        &self.campaign.cells[0].plan
+    }
+
+    /// The same, where nothing else is wanted.
+    pub fn into_plan(mut self) -> Plan {
+        self.campaign.cells.swap_remove(0).plan
+    }
 }
 
 /// Between live statistics in the log, where nothing says how often.
@@ -61,16 +74,15 @@ fn planned(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> 
     let tree = resolve_config(args, ctx)?;
     let mut notes = tree.notes.clone();
     let mut problems = Vec::new();
-    refused(&tree, &mut notes, &mut problems);
-    let Some(plan) = plan(&tree, ctx, args, &mut notes, &mut problems).filter(|_| problems.is_empty()) else {
-        return Err(ConfigError::Invalid(problems));
-    };
-    notes.extend(endpoint::replaced(&plan, &tree));
-    Ok(Resolved { plan, notes })
+    refused_flags(&tree, &mut notes, &mut problems);
+    match campaign::plan(&tree, ctx, args, &mut notes, &mut problems) {
+        Some(campaign) if problems.is_empty() => Ok(Resolved { campaign, notes }),
+        _ => Err(ConfigError::Invalid(problems)),
+    }
 }
 
-/// What was asked for and does not exist yet, by the name it was asked for; what can have no effect is noted.
-fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
+/// Flags that ask for what does not exist yet, by the name it was asked for; what can have no effect is noted.
+fn refused_flags(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     for given in &tree.flags.0 {
         match given.flag.status {
             Status::Acts => {}
@@ -91,7 +103,6 @@ fn refused(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
             );
         }
     }
-    walk(&tree.node, "", "", tree, notes, problems);
 }
 
 fn not_yet(what: &str, reason: &str) -> Problem {
@@ -142,9 +153,7 @@ fn plan(
     problems: &mut Vec<Problem>,
 ) -> Option<Plan> {
     let body = &tree.benchmark;
-    if !tree.single_run() && problems.is_empty() {
-        problems.push(not_yet("more than one run", "a benchmark is one run"));
-    }
+    walk(&tree.node, "", "", tree, notes, problems);
     let (models, model_selection) = models::models(tree, notes)?;
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;
@@ -171,6 +180,7 @@ fn plan(
             benchmark_id: ctx.benchmark_id.clone(),
             random_seed: tree.random_seed.and_then(|seed| u64::try_from(seed).ok()),
             cli_command: command_line::shown(&[&["profile".to_owned()], args].concat()),
+            place: RunPlace::default(),
         },
         tokenizer: TokenizerPlan {
             apply_chat_template: tokenizer.apply_chat_template(),

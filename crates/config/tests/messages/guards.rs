@@ -184,7 +184,9 @@ fn a_key_may_come_from_the_environment_or_a_file() {
         let env: BTreeMap<String, String> = env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
         let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
         let args: Vec<String> = ["-m", "m"].iter().chain(args).map(|arg| arg.to_string()).collect();
-        resolve_profile(&args, &ctx).map(|resolved| resolved.plan.endpoint.api_key).map_err(|error| error.to_string())
+        resolve_profile(&args, &ctx)
+            .map(|resolved| resolved.into_plan().endpoint.api_key)
+            .map_err(|error| error.to_string())
     };
     let env = [("AIPERF_API_KEY", "from-the-environment")];
     assert_eq!(key(&[], &env), Ok(Some("from-the-environment".to_owned())));
@@ -209,7 +211,7 @@ fn what_a_run_of_a_sweep_sets_is_never_taken_for_a_default() {
         let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
         let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
         let tree = resolve_config(&args, &ctx).expect("a configuration");
-        tree.variations.iter().map(|run| run.input_config["phases"][0]["requests"].as_i64().unwrap_or(-1)).collect()
+        tree.variations.iter().map(|run| run.input_config()["phases"][0]["requests"].as_i64().unwrap_or(-1)).collect()
     };
     let file = ["-f", "c.yaml"];
     let scenarios = "  profiling: {type: concurrency, concurrency: 50, duration: 5}\nsweep:\n  type: scenarios\n  runs:\n    - {name: a, benchmark: {phases: [{name: profiling, requests: 7}]}}\n    - {name: b, benchmark: {phases: [{name: profiling, requests: 8}]}}\n";
@@ -289,7 +291,7 @@ fn secret_extra_inputs_within_lists_are_hidden_and_known() {
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let extra = r#"{"x":[{"api_key":"hunter2"}],"token":["hunter2"]}"#;
     let args = ["-m", "m", "-u", "h:1", "--extra-inputs", extra].map(str::to_owned);
-    let plan = resolve_profile(&args, &ctx).expect("a plan").plan;
+    let plan = resolve_profile(&args, &ctx).expect("a plan").into_plan();
     let shown = plan.input_config["endpoint"]["extra"].to_string();
     assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
     let redactor = Redactor::of(&plan);
@@ -307,7 +309,7 @@ fn templates_that_stay_small_do_what_they_always_did() {
     let env = BTreeMap::new();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let resolved = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a plan");
-    assert_eq!(resolved.plan.models, ["x-y-a_b-c-b23007300000000 call me315&lt;"]);
+    assert_eq!(resolved.into_plan().models, ["x-y-a_b-c-b23007300000000 call me315&lt;"]);
 }
 
 #[test]
@@ -317,7 +319,7 @@ fn secrets_of_a_template_are_hidden_and_known() {
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let template = r#"payload_template:{"api_key":"TOPSECRET1","q":{{ text|tojson }}}"#;
     let args = ["-m", "m", "-u", "h:1", "--endpoint-type", "template", "--extra-inputs", template].map(str::to_owned);
-    let plan = resolve_profile(&args, &ctx).expect("a plan").plan;
+    let plan = resolve_profile(&args, &ctx).expect("a plan").into_plan();
     let shown = plan.input_config["endpoint"]["template"]["body"].as_str().expect("a template");
     assert_eq!(shown, r#"{"api_key":"<redacted>","q":{{ text|tojson }}}"#);
     let resolved = aiperf_config::show_resolved(&args, &ctx).expect("a configuration");

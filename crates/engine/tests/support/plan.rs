@@ -2,7 +2,7 @@
 
 use aiperf_plan::{
     Additions, Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames,
-    LogLevel, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RuntimePlan, Sampling, StopWhen,
+    LogLevel, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RunPlace, RuntimePlan, Sampling, StopWhen,
     SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, UiKind,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
@@ -11,7 +11,12 @@ use std::path::PathBuf;
 /// One streamed chat request by one worker; tests change what they are about.
 pub(crate) fn plan(url: &str) -> Plan {
     Plan {
-        run: RunIdentity { benchmark_id: "0123456789ab".into(), random_seed: Some(1), cli_command: String::new() },
+        run: RunIdentity {
+            benchmark_id: "0123456789ab".into(),
+            random_seed: Some(1),
+            cli_command: String::new(),
+            place: RunPlace::default(),
+        },
         models: vec!["m".into()],
         model_selection: ModelSelection::default(),
         endpoint: EndpointPlan {

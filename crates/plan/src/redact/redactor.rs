@@ -73,6 +73,15 @@ impl Redactor {
     /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs, secret extra
     /// inputs, those of the template, and all headers of metrics that are sent elsewhere.
     pub fn of(plan: &Plan) -> Self {
+        Self::of_all([plan])
+    }
+
+    /// The same of several plans.
+    pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Self {
+        Self::new(plans.into_iter().flat_map(Self::secrets_of_plan))
+    }
+
+    fn secrets_of_plan(plan: &Plan) -> Vec<String> {
         let endpoint = &plan.endpoint;
         let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints).map(|page| &page.url);
         let exporters = plan.gpu_telemetry.iter().flat_map(|watched| watched.source.exporters());
@@ -83,7 +92,7 @@ impl Redactor {
             secrets_of_page(&otlp.url).into_iter().chain(headers)
         });
         let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
-        Self::new(secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp))
+        secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp).collect()
     }
 
     /// A message without the secrets.

@@ -76,8 +76,13 @@ pub(crate) fn run(args: &[String]) -> Exit {
             return Exit::Usage;
         }
     };
-    let Resolved { plan, notes } = match resolve_profile(&options.profile, &Surroundings::now().context()) {
-        Ok(resolved) => resolved,
+    let (plan, notes) = match resolve_profile(&options.profile, &Surroundings::now().context()) {
+        Ok(Resolved { campaign, .. }) if !campaign.is_single() => {
+            let (runs, try_this) = (campaign.most_runs(), "try: one value for each setting, and one trial");
+            exit::complain(&given, &format!("a schedule is that of one run, and this would be {runs}\n  {try_this}"));
+            return Exit::Usage;
+        }
+        Ok(resolved) => (resolved.plan().clone(), resolved.notes),
         Err(ConfigError::Help(_)) => return exit::print_help(&help()),
         Err(error) => {
             exit::complain(&given, &error);

@@ -25,7 +25,7 @@ fn plan(phases: Vec<PhasePlan>) -> Plan {
     let context = Context { env: &env, stdout_is_terminal: false, cwd, benchmark_id: "0123456789ab".to_owned() };
     let args = ["-m", "m", "--streaming", "--random-seed", "7", "--tokenizer", "builtin"].map(str::to_owned);
     let resolved = resolve_profile(&args, &context).expect("a plan");
-    Plan { phases, ..resolved.plan }
+    Plan { phases, ..resolved.into_plan() }
 }
 
 fn phase(arrival: Arrival, stop: StopWhen) -> PhasePlan {

@@ -94,8 +94,9 @@ fn solve<const N: usize>(mut equations: [[f64; 4]; 3]) -> Option<[f64; 3]> {
         }
         for row in (0..N).filter(|row| *row != at) {
             let factor = equations[row][at] / equations[at][at];
-            for column in at..4 {
-                equations[row][column] -= factor * equations[at][column];
+            let subtracted = equations[at];
+            for (value, of_pivot) in equations[row].iter_mut().zip(subtracted).skip(at) {
+                *value -= factor * of_pivot;
             }
         }
     }

@@ -1,0 +1,149 @@
+//! All runs of a benchmark.
+
+use super::{endpoint, not_yet};
+use crate::choice::Choice;
+use crate::context::Context;
+use crate::error::Problem;
+use crate::resolve::{RunVariation, Tree};
+use crate::sections::runs::{ConvergenceMode as Mode, MultiRun};
+use crate::sections::scale;
+use crate::sections::sweep::{IterationOrder, Sweep};
+use crate::setting::List;
+use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
+use aiperf_types::{Nanos, SlaFilter, SlaOp};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+pub(super) fn plan(
+    tree: &Tree,
+    ctx: &Context<'_>,
+    args: &[String],
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> Option<CampaignPlan> {
+    let sweep = tree.envelope.sweep.as_ref();
+    let trials = trials(&tree.envelope.multi_run.clone().unwrap_or_default());
+    let sources: Vec<Option<&RunVariation>> = match tree.variations.as_slice() {
+        [] => vec![None],
+        runs => runs.iter().map(Some).collect(),
+    };
+    let mut cells = Vec::new();
+    let mut seen: Vec<Problem> = Vec::new();
+    for (index, run) in sources.iter().enumerate() {
+        let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
+        let (mut said, mut found) = (Vec::new(), Vec::new());
+        let planned = super::plan(&own, ctx, args, &mut said, &mut found);
+        if let Some(plan) = &planned {
+            said.extend(endpoint::replaced(plan, &own));
+        }
+        said.retain(|note| !notes.contains(note));
+        notes.extend(said);
+        // What is wrong with every run is said once.
+        found.retain(|problem| !seen.iter().any(|other| other.what == problem.what));
+        seen.extend(found.iter().cloned());
+        // What the first has too is no matter of one run.
+        let of_run = |problem: Problem| match run {
+            Some(run) if index > 0 => problem.because(format!("in the run {}", run.label)),
+            _ => problem,
+        };
+        problems.extend(found.into_iter().map(of_run));
+        cells.extend(planned.map(|plan| cell(tree, ctx, index, *run, plan, trials.count)));
+    }
+    if !tree.single_run() && problems.is_empty() {
+        problems.push(not_yet("more than one run", "a benchmark is one run"));
+    }
+    let dir = cells.first()?.plan.artifacts.dir.clone();
+    let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
+    (cells.len() == sources.len()).then(|| CampaignPlan {
+        cells,
+        trials,
+        sweep: sweep.map(|sweep| sweep_plan(sweep, !tree.envelope.no_sweep_table())),
+        dir,
+        id,
+    })
+}
+
+fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {
+    let trials = 0..trials as usize;
+    let seed = |trial| tree.run_seed(index, trial).and_then(|seed| u64::try_from(seed).ok());
+    let id = |trial| match tree.single_run() {
+        true => ctx.benchmark_id.clone(),
+        false => hex(&format!("{}:{index}:{trial}", ctx.benchmark_id))[..12].to_owned(),
+    };
+    Cell {
+        label: run.map_or_else(|| "base".to_owned(), |run| run.label.clone()),
+        name: run.map_or_else(|| "base".to_owned(), |run| run.dir_name.clone()),
+        values: run.map_or_else(Map::new, |run| run.values.clone()),
+        plan,
+        seeds: trials.clone().map(seed).collect(),
+        ids: trials.map(id).collect(),
+    }
+}
+
+fn trials(multi: &MultiRun) -> Trials {
+    Trials {
+        count: u32::try_from(multi.num_runs()).unwrap_or(1),
+        cooldown: Nanos::from_secs_f64(multi.cooldown_seconds()),
+        warmup_once: multi.disable_warmup_after_first(),
+        confidence_level: multi.confidence_level(),
+        convergence: multi.convergence.as_ref().map(|convergence| {
+            let mode = match convergence.mode() {
+                Mode::CiWidth => ConvergenceMode::CiWidth,
+                Mode::Cv => ConvergenceMode::Cv,
+                Mode::Distribution => ConvergenceMode::Distribution,
+            };
+            Convergence {
+                metric: convergence.metric.clone().unwrap_or_default(),
+                stat: convergence.stat().name().to_owned(),
+                mode,
+                threshold: convergence.threshold.unwrap_or(mode.usual_threshold()),
+                min_runs: u32::try_from(convergence.min_runs()).unwrap_or(u32::MAX),
+            }
+        }),
+    }
+}
+
+fn sweep_plan(sweep: &Sweep, shows_table: bool) -> SweepPlan {
+    let List(filters) = sweep.sla_filters.clone().unwrap_or_default();
+    SweepPlan {
+        order: match sweep.iteration_order() {
+            IterationOrder::Repeated => Order::Repeated,
+            IterationOrder::Independent => Order::Independent,
+        },
+        cooldown: Nanos::from_secs_f64(sweep.cooldown_seconds()),
+        sla_filters: filters.iter().map(sla_filter).collect(),
+        post_process: sweep.post_process.as_ref().map(|post| PostProcess {
+            handler: post.handler.clone().unwrap_or_default(),
+            params: post.params.clone().unwrap_or(Value::Null),
+            output_filename: post.output_filename.clone().unwrap_or_default(),
+        }),
+        recipe: sweep.recipe_name.clone(),
+        design: None,
+        shows_table,
+    }
+}
+
+fn sla_filter(filter: &scale::SlaFilter) -> SlaFilter {
+    SlaFilter {
+        metric_tag: filter.metric_tag.clone().unwrap_or_default(),
+        stat: filter.stat().name().to_owned(),
+        op: match filter.op {
+            Some(scale::Comparison::Le) => SlaOp::Le,
+            Some(scale::Comparison::Gt) => SlaOp::Gt,
+            Some(scale::Comparison::Ge) => SlaOp::Ge,
+            Some(scale::Comparison::Lt) | None => SlaOp::Lt,
+        },
+        threshold: filter.threshold.unwrap_or_default(),
+    }
+}
+
+/// What identifies all runs together, made of what identifies this command.
+fn uuid(id: &str) -> String {
+    let digits = hex(&format!("{id}:runs"));
+    let variant = ['8', '9', 'a', 'b'][usize::from(digits.as_bytes()[16]) % 4];
+    format!("{}-{}-4{}-{variant}{}-{}", &digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..32])
+}
+
+fn hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

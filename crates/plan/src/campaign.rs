@@ -1,0 +1,253 @@
+//! A benchmark of one run or of many: which runs, in which order, what lies between them, and when enough is known.
+
+use crate::{Plan, RunPlace};
+use aiperf_types::{Nanos, PhaseKind, SlaFilter};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// All runs of a benchmark.
+#[derive(Clone, Debug)]
+pub struct CampaignPlan {
+    /// What is run: the cells of a sweep in their order, or the only one.
+    pub cells: Vec<Cell>,
+    pub trials: Trials,
+    /// `None`: nothing is varied.
+    pub sweep: Option<SweepPlan>,
+    /// Below which the folders of all runs lie.
+    pub dir: PathBuf,
+    /// What all runs of it have in common, a UUID; `None` for a run on its own.
+    pub id: Option<String>,
+}
+
+/// One point of a sweep, or the whole of a benchmark that is not swept.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What differs, in words.
+    pub label: String,
+    /// Its folder, and its name in results.
+    pub name: String,
+    /// What differs, by path.
+    pub values: Map<String, Value>,
+    /// The first run of it, on its own.
+    pub plan: Plan,
+    /// The seed of each trial.
+    pub seeds: Vec<Option<u64>>,
+    /// The identity of each trial.
+    pub ids: Vec<String>,
+}
+
+/// How often each cell is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trials {
+    /// At most so often.
+    pub count: u32,
+    /// Between two trials.
+    pub cooldown: Nanos,
+    /// Only the first trial of a cell warms up.
+    pub warmup_once: bool,
+    /// Of intervals over trials.
+    pub confidence_level: f64,
+    /// What ends them early.
+    pub convergence: Option<Convergence>,
+}
+
+/// When trials have shown enough.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Convergence {
+    pub metric: String,
+    pub stat: String,
+    pub mode: ConvergenceMode,
+    pub threshold: f64,
+    /// Trials before it is asked.
+    pub min_runs: u32,
+}
+
+/// What having shown enough means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConvergenceMode {
+    /// The interval of the mean is narrow.
+    CiWidth,
+    /// Trials vary little.
+    Cv,
+    /// Requests of the last trial are distributed as those before it.
+    Distribution,
+}
+
+impl ConvergenceMode {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CiWidth => "ci_width",
+            Self::Cv => "cv",
+            Self::Distribution => "distribution",
+        }
+    }
+
+    /// The threshold where none is given.
+    pub const fn usual_threshold(self) -> f64 {
+        match self {
+            Self::CiWidth => 0.10,
+            Self::Cv | Self::Distribution => 0.05,
+        }
+    }
+}
+
+/// What is varied, and what is made of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepPlan {
+    pub order: Order,
+    /// Between two cells.
+    pub cooldown: Nanos,
+    /// What a cell must hold to count among the best.
+    pub sla_filters: Vec<SlaFilter>,
+    /// What is made of all cells.
+    pub post_process: Option<PostProcess>,
+    pub recipe: Option<String>,
+    /// How points were drawn, as exported; `None` where they were listed.
+    pub design: Option<Value>,
+    /// A table after each cell.
+    pub shows_table: bool,
+}
+
+/// Which loop is the outer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// All cells, then all of them again.
+    Repeated,
+    /// All trials of a cell, then the next cell.
+    Independent,
+}
+
+impl Order {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Repeated => "repeated",
+            Self::Independent => "independent",
+        }
+    }
+}
+
+/// What is made of all cells, by the name of what makes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PostProcess {
+    pub handler: String,
+    pub params: Value,
+    pub output_filename: String,
+}
+
+/// One run: a cell and a trial of it, both counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId {
+    pub cell: usize,
+    pub trial: usize,
+}
+
+impl CampaignPlan {
+    /// A run on its own.
+    pub fn single(plan: Plan) -> Self {
+        let (dir, id, seed) = (plan.artifacts.dir.clone(), plan.run.benchmark_id.clone(), plan.run.random_seed);
+        let place = &plan.run.place;
+        let cell = Cell {
+            label: place.variation_label.clone(),
+            name: place.variation_label.clone(),
+            values: Map::new(),
+            seeds: vec![seed],
+            ids: vec![id],
+            plan,
+        };
+        Self { cells: vec![cell], trials: Trials::once(), sweep: None, dir, id: None }
+    }
+
+    /// Whether it is one run, with its files where a run on its own has them.
+    pub fn is_single(&self) -> bool {
+        self.trials.count == 1 && self.sweep.is_none()
+    }
+
+    /// Runs at most.
+    pub fn most_runs(&self) -> usize {
+        self.cells.len() * self.trials.count as usize
+    }
+
+    /// Which loop is the outer one; without a sweep there is no other.
+    pub fn order(&self) -> Order {
+        self.sweep.as_ref().map_or(Order::Repeated, |sweep| sweep.order)
+    }
+
+    /// The plan of one run.
+    pub fn run(&self, id: RunId) -> Plan {
+        let cell = &self.cells[id.cell];
+        let mut plan = cell.plan.clone();
+        if self.is_single() {
+            return plan;
+        }
+        plan.artifacts.dir = self.run_dir(id);
+        plan.run.benchmark_id.clone_from(&cell.ids[id.trial]);
+        plan.run.random_seed = cell.seeds[id.trial];
+        plan.run.place = RunPlace {
+            sweep_id: self.id.clone(),
+            trial: id.trial as u32,
+            label: self.label(id.trial),
+            variation_label: cell.name.clone(),
+            variation_index: id.cell as u32,
+            variation_values: cell.values.clone(),
+        };
+        if self.trials.warmup_once && id.trial > 0 {
+            plan.phases.retain(|phase| phase.kind != PhaseKind::Warmup);
+        }
+        plan
+    }
+
+    /// A trial's name, as its folder has it.
+    pub fn label(&self, trial: usize) -> String {
+        let word = if self.sweep.is_some() { "trial" } else { "run" };
+        format!("{word}_{:04}", trial + 1)
+    }
+
+    /// Where the files of one run go.
+    pub fn run_dir(&self, id: RunId) -> PathBuf {
+        let (runs, label) = ("profile_runs", self.label(id.trial));
+        let Some(sweep) = &self.sweep else { return self.dir.join(runs).join(label) };
+        let name = &self.cells[id.cell].name;
+        match (self.trials.count, sweep.order) {
+            (1, _) => self.dir.join(name),
+            (_, Order::Repeated) => self.dir.join(runs).join(label).join(name),
+            (_, Order::Independent) => self.dir.join(name).join(runs).join(label),
+        }
+    }
+
+    /// Where what the trials of a cell have in common goes.
+    pub fn aggregate_dir(&self, cell: usize) -> PathBuf {
+        let Some(sweep) = &self.sweep else { return self.dir.join("aggregate") };
+        let name = &self.cells[cell].name;
+        match sweep.order {
+            Order::Repeated => self.dir.join("aggregate").join(name),
+            Order::Independent => self.dir.join(name).join("aggregate"),
+        }
+    }
+
+    /// Where what is said of all cells goes.
+    pub fn sweep_dir(&self) -> PathBuf {
+        match (self.trials.count, self.order()) {
+            (1, _) | (_, Order::Independent) => self.dir.join("sweep_aggregate"),
+            (_, Order::Repeated) => self.dir.join("aggregate").join("sweep_aggregate"),
+        }
+    }
+}
+
+impl Trials {
+    /// The level where none is given.
+    pub const CONFIDENCE_LEVEL: f64 = 0.95;
+
+    /// One run.
+    pub const fn once() -> Self {
+        Self {
+            count: 1,
+            cooldown: Nanos(0),
+            warmup_once: true,
+            confidence_level: Self::CONFIDENCE_LEVEL,
+            convergence: None,
+        }
+    }
+}
