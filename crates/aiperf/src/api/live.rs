@@ -6,8 +6,8 @@ use crate::phase_progress::Phase;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::RunIds;
 use aiperf_types::{
-    GpuSnapshot, LogLevel, Message, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment, PhaseStage,
-    PhaseTargets, RunEvent, ServerSnapshot, Source, WallAnchor, WallNs,
+    GpuSnapshot, LogLevel, Message, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment,
+    PhaseStage, PhaseTargets, RunEvent, ServerSnapshot, Source, WallAnchor, WallNs,
 };
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -146,6 +146,12 @@ impl Live {
     pub(super) fn end(&mut self, outcome: Outcome) {
         self.outcome = Some(outcome);
         self.reach(SystemState::Stopping);
+    }
+
+    /// The metrics so far; once the run is over, what it came to.
+    pub(super) fn metrics(&self) -> &[MetricSnapshot] {
+        let last = self.outcome.as_ref().map(|outcome| &outcome.metrics[..]).filter(|last| !last.is_empty());
+        last.or(self.metrics.as_ref().map(|snapshot| &snapshot.metrics[..])).unwrap_or_default()
     }
 
     /// A text as everybody may read it.

@@ -3,7 +3,7 @@
 use super::views::{metric, without_nulls};
 use aiperf_campaign::{Finished, MetricResult};
 use aiperf_report::RunResult;
-use aiperf_types::RequestError;
+use aiperf_types::{MetricSnapshot, RequestError};
 use serde_json::{Value, json};
 
 /// A run that is over and written down, or failed.
@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 pub(super) struct Outcome {
     /// `None` where the run failed without any.
     pub(super) results: Option<Value>,
+    /// What the profiling phases came to, exact and complete.
+    pub(super) metrics: Vec<MetricSnapshot>,
     /// What each server's own metrics came to, where any gave some.
     pub(super) endpoint_summaries: Option<Value>,
     pub(super) was_cancelled: bool,
@@ -23,11 +25,17 @@ impl Outcome {
         let Some(finished) = finished else { return Self::default() };
         Self {
             results: Some(results(&finished.result, expected)),
+            metrics: finished.result.metrics.results.iter().map(last_of).collect(),
             endpoint_summaries: endpoint_summaries(&finished.result),
             was_cancelled: finished.result.was_cancelled,
             failed_exporters: finished.written.failures.iter().map(|failure| failure.exporter.to_owned()).collect(),
         }
     }
+}
+
+fn last_of(result: &MetricResult) -> MetricSnapshot {
+    let (tag, header) = (result.tag.clone(), result.header.clone());
+    MetricSnapshot { tag, header, unit: result.unit, stats: result.stats }
 }
 
 fn endpoint_summaries(run: &RunResult) -> Option<Value> {

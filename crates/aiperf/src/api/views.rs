@@ -40,7 +40,7 @@ fn live_metric(of: &MetricSnapshot) -> Value {
 
 /// The metrics so far, one after the other.
 pub(super) fn metrics(live: &Live) -> Vec<Value> {
-    live.metrics.iter().flat_map(|snapshot| &snapshot.metrics).map(live_metric).collect()
+    live.metrics().iter().map(live_metric).collect()
 }
 
 /// What each GPU reported so far, a metric of a GPU each.
@@ -60,17 +60,19 @@ pub(super) fn metrics_by_tag(live: &Live, about: &About) -> Value {
         let Value::String(tag) = metric.as_object_mut()?.shift_remove("tag")? else { return None };
         Some((tag, metric))
     });
-    without_nulls(json!({
+    let mut all = without_nulls(json!({
         "aiperf_version": about.version,
         "benchmark_id": about.benchmark_id,
         "model": about.model,
         "endpoint_type": about.endpoint_type,
         "streaming": about.streaming,
         "concurrency": about.concurrency,
-        "request_rate": about.request_rate,
         "metrics": by_tag.collect::<Map<String, Value>>(),
         "telemetry_metrics": Some(gpu_metrics(live)).filter(|metrics| !metrics.is_empty()),
-    }))
+    }));
+    // There also where requests have none.
+    all["request_rate"] = about.request_rate.into();
+    all
 }
 
 fn identity(live: &Live, of: &LivePhase) -> Value {

@@ -68,6 +68,15 @@ fn results_and_files_are_there_when_the_run_is_over() {
     let on_disk = std::fs::read(run.running.dir.path().join("out/profile_export_aiperf.json")).unwrap();
     let summary: Value = serde_json::from_slice(&on_disk).unwrap();
     assert_eq!(latency.unwrap()["p99"], summary["request_latency"]["p99"]);
+    let last = run.client.get("/api/metrics").json();
+    assert_eq!(last["metrics"]["request_latency"]["p99"], summary["request_latency"]["p99"]);
+    assert!(last["metrics"]["request_count"]["avg"] == 40.0 && last["request_rate"].is_null(), "{last}");
+    let page = run.client.get("/metrics");
+    assert!(
+        page.text().lines().any(|line| line.starts_with("aiperf_request_count") && line.ends_with(" 40.0")),
+        "{}",
+        page.text()
+    );
     let progress = run.client.get("/api/progress").json();
     assert_eq!((&progress["results_exported"], &progress["system_state"]), (&true.into(), &"stopping".into()));
     let phases = &progress["phases"];

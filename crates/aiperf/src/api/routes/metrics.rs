@@ -19,8 +19,7 @@ pub(super) const GROUP: Group = Group {
             answers: &[Told(200, PROMETHEUS, "`aiperf_info`, then of each metric a summary and gauges")],
             handler: Read(|asked| {
                 let (live, about) = (asked.hub.live(), &asked.hub.about);
-                let metrics = live.metrics.iter().flat_map(|snapshot| &snapshot.metrics);
-                let shown = metrics.map(|metric| Shown {
+                let shown = live.metrics().iter().map(|metric| Shown {
                     tag: &metric.tag,
                     header: &metric.header,
                     unit: metric.unit,
