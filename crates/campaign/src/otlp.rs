@@ -271,8 +271,8 @@ impl OtlpLog {
             }
             Answer::Refused { why } => {
                 self.failed += 1;
-                let then = "the run goes on; address, headers and certificates of the receiver say whom it listens to";
-                self.warn_of_export(format!("metrics were refused by {}: {why}; {then}", self.url));
+                let then = "the run goes on; address, headers and certificates say whom the receiver listens to";
+                self.warn_of_export(format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
             }
         }
     }
