@@ -8,7 +8,7 @@
 //! - [`mod@collate`]: the requests of several runs as one population
 //! - [`mod@sweep`]: cells of a sweep, the best of them, and what cells are held to
 //! - [`pareto`]: which points no other is better than in every way
-//! - [`sweep_table`]: the cells that are done, for people who watch
+//! - [`mod@sweep_table`]: the cells that are done, for people who watch
 //! - [`post_process`]: what is made of a sweep when it is over, one file a kind
 
 pub mod collate;
