@@ -104,10 +104,6 @@ pub struct SweepPlan {
     /// What is made of all cells.
     pub post_process: Option<PostProcess>,
     pub recipe: Option<String>,
-    /// How points were drawn, as exported; `None` where they were listed.
-    pub design: Option<Value>,
-    /// A table after each cell.
-    pub shows_table: bool,
 }
 
 /// Which loop is the outer one.

@@ -3,6 +3,7 @@
 use super::outcome::{RunOutcome, tally};
 use aiperf_metrics::Stats;
 use aiperf_report::aggregate::{AcrossRuns, RunTally};
+use aiperf_statistics::student;
 use std::collections::BTreeMap;
 
 /// Several runs of one benchmark, summed up.
@@ -86,7 +87,7 @@ fn across(values: &[f64], level: f64, several: bool, unit: &str) -> AcrossRuns {
         _ => {
             let std = (values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0)).sqrt();
             let se = std / count.sqrt();
-            let t = t_critical(level, values.len() as u32 - 1);
+            let t = student::critical(level, values.len() as f64 - 1.0);
             AcrossRuns {
                 mean: Some(mean),
                 std: Some(std),
@@ -103,40 +104,6 @@ fn across(values: &[f64], level: f64, several: bool, unit: &str) -> AcrossRuns {
     }
 }
 
-/// The t within which a share of `level` of Student's distribution lies, on both sides of zero.
-///
-/// For whole degrees of freedom that share is a finite sum in the angle whose tangent is t / sqrt(freedom), so the
-/// angle is found by halving and no special function is needed.
-pub fn t_critical(level: f64, freedom: u32) -> f64 {
-    let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
-    for _ in 0..100 {
-        let middle = f64::midpoint(low, high);
-        if share_within(middle, freedom) < level {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    f64::midpoint(low, high).tan() * f64::from(freedom).sqrt()
-}
-
-fn share_within(angle: f64, freedom: u32) -> f64 {
-    let (sine, cosine) = angle.sin_cos();
-    let odd = freedom % 2 == 1;
-    if freedom == 1 {
-        return angle * std::f64::consts::FRAC_2_PI;
-    }
-    let mut term = if odd { cosine } else { 1.0 };
-    let mut sum = term;
-    let mut factor = if odd { 2.0 } else { 1.0 };
-    for _ in 0..(freedom.saturating_sub(2)) / 2 {
-        term *= cosine * cosine * factor / (factor + 1.0);
-        factor += 2.0;
-        sum += term;
-    }
-    if odd { (angle + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +116,7 @@ mod tests {
             (0.99, 9, 3.249_835_541_592_141),
             (0.9, 120, 1.657_650_899_281_45),
         ] {
-            let found = t_critical(level, freedom);
+            let found = student::critical(level, f64::from(freedom));
             assert!((found / t - 1.0).abs() < 1e-10, "{level} {freedom}: {found}");
         }
     }

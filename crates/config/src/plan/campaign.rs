@@ -54,13 +54,7 @@ pub(super) fn plan(
     }
     let dir = cells.first()?.plan.artifacts.dir.clone();
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
-    (cells.len() == sources.len()).then(|| CampaignPlan {
-        cells,
-        trials,
-        sweep: sweep.map(|sweep| sweep_plan(sweep, !tree.envelope.no_sweep_table())),
-        dir,
-        id,
-    })
+    (cells.len() == sources.len()).then(|| CampaignPlan { cells, trials, sweep: sweep.map(sweep_plan), dir, id })
 }
 
 fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {
@@ -103,7 +97,7 @@ fn trials(multi: &MultiRun) -> Trials {
     }
 }
 
-fn sweep_plan(sweep: &Sweep, shows_table: bool) -> SweepPlan {
+fn sweep_plan(sweep: &Sweep) -> SweepPlan {
     let List(filters) = sweep.sla_filters.clone().unwrap_or_default();
     SweepPlan {
         order: match sweep.iteration_order() {
@@ -118,8 +112,6 @@ fn sweep_plan(sweep: &Sweep, shows_table: bool) -> SweepPlan {
             output_filename: post.output_filename.clone().unwrap_or_default(),
         }),
         recipe: sweep.recipe_name.clone(),
-        design: None,
-        shows_table,
     }
 }
 

@@ -34,17 +34,22 @@ pub fn confidence_json(report: &ConfidenceReport) -> Vec<u8> {
 
 fn push_across(json: &mut Pretty, across: &AcrossRuns) {
     json.begin_object();
-    json.number("mean", across.mean);
-    json.number("std", across.std);
-    json.number("min", Some(across.min));
-    json.number("max", Some(across.max));
-    json.number("cv", across.cv);
+    push_spread(json, across);
     json.number("se", across.se);
     json.number("ci_low", across.ci_low);
     json.number("ci_high", across.ci_high);
     json.number("t_critical", across.t_critical);
     json.text("unit", &across.unit);
     json.end_object();
+}
+
+/// Where the values lie, and how far apart.
+pub(super) fn push_spread(json: &mut Pretty, across: &AcrossRuns) {
+    json.number("mean", across.mean);
+    json.number("std", across.std);
+    json.number("min", Some(across.min));
+    json.number("max", Some(across.max));
+    json.number("cv", across.cv);
 }
 
 /// How many runs there were, and which failed.

@@ -1,6 +1,6 @@
 //! A sweep as JSON.
 
-use super::confidence_json::push_tally;
+use super::confidence_json::{push_spread, push_tally};
 use super::sweep::{Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep};
 use super::trials::AcrossRuns;
 use crate::json::Pretty;
@@ -180,11 +180,7 @@ fn push_one(json: &mut Pretty, tag: &str, CellStats { unit, stats }: &CellStats)
 fn push_several(json: &mut Pretty, key: &str, across: &AcrossRuns) {
     json.key(key);
     json.begin_object();
-    json.number("mean", across.mean);
-    json.number("std", across.std);
-    json.number("min", Some(across.min));
-    json.number("max", Some(across.max));
-    json.number("cv", across.cv);
+    push_spread(json, across);
     json.number("ci_low", across.ci_low);
     json.number("ci_high", across.ci_high);
     json.text("unit", &across.unit);
