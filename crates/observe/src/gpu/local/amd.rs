@@ -22,7 +22,6 @@ const MOST_BYTES: u64 = 64 << 10;
 /// All GPUs of AMD, in the order of their places on the bus.
 pub struct AmdGpus {
     gpus: Vec<AmdGpu>,
-    table: Table,
 }
 
 struct AmdGpu {
@@ -48,7 +47,7 @@ impl AmdGpus {
         if gpus.is_empty() {
             return Err(LocalError::NoAmdGpu(cards.display().to_string()));
         }
-        Ok(Self { gpus, table: Table::default() })
+        Ok(Self { gpus })
     }
 }
 
@@ -57,8 +56,8 @@ impl LocalGpus for AmdGpus {
         self.gpus.iter().map(|gpu| gpu.gpu.clone()).collect()
     }
 
-    fn read(&mut self) -> Vec<GpuReading> {
-        let reading = |gpu: &AmdGpu| GpuReading { gpu: gpu.gpu.clone(), values: values(&self.table, gpu.read()) };
+    fn read(&mut self, table: &Table) -> Vec<GpuReading> {
+        let reading = |gpu: &AmdGpu| GpuReading { gpu: gpu.gpu.clone(), values: values(table, gpu.read()) };
         self.gpus.iter().map(reading).filter(|reading| !reading.values.is_empty()).collect()
     }
 }
@@ -197,7 +196,7 @@ mod tests {
                 let values = reading.values.iter();
                 (reading.gpu, values.map(|(id, value)| (table.metric(*id).key.to_string(), *value)).collect())
             };
-            AmdGpus::open(self.0.path()).unwrap().read().into_iter().map(named).collect()
+            AmdGpus::open(self.0.path()).unwrap().read(&table).into_iter().map(named).collect()
         }
     }
 

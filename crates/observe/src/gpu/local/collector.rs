@@ -193,7 +193,7 @@ impl Reading {
     /// All GPUs with one stamp.
     fn read(&mut self, is_between_boundaries: bool) {
         let at = self.setup.anchor.wall(mono_now());
-        let readings = self.setup.gpus.read();
+        let readings = self.setup.gpus.read(&self.table);
         self.tell_of_silent(&readings);
         if readings.is_empty() {
             return;
@@ -285,15 +285,14 @@ mod tests {
             (0..2).map(|index| Arc::new(gpu(index))).collect()
         }
 
-        fn read(&mut self) -> Vec<GpuReading> {
+        fn read(&mut self, table: &Table) -> Vec<GpuReading> {
             self.readings += 1;
             if let Some(may_end) = &self.may_end {
                 let _ = may_end.recv();
             }
             let there = if self.readings > self.lost_after { 1 } else { 2 };
-            let table = Table::default();
             let reading =
-                |gpu| GpuReading { gpu, values: values(&table, [("nvidia_power_usage", Some(self.readings as f64))]) };
+                |gpu| GpuReading { gpu, values: values(table, [("nvidia_power_usage", Some(self.readings as f64))]) };
             self.gpus().into_iter().take(there).map(reading).collect()
         }
     }

@@ -26,7 +26,7 @@ pub trait LocalGpus: Send {
     /// Who they are.
     fn gpus(&self) -> Vec<Arc<Gpu>>;
     /// What they say now. What cannot be read is left out, and so is a GPU of which nothing can.
-    fn read(&mut self) -> Vec<GpuReading>;
+    fn read(&mut self, table: &Table) -> Vec<GpuReading>;
 }
 
 /// Why there is nothing to read.

@@ -38,7 +38,6 @@ fn library() -> Result<&'static Nvml, LocalError> {
 /// All GPUs that the driver shows.
 pub struct NvmlGpus {
     gpus: Vec<NvmlGpu>,
-    table: Table,
 }
 
 struct NvmlGpu {
@@ -62,7 +61,7 @@ impl NvmlGpus {
         if gpus.is_empty() {
             return Err(LocalError::NoNvidiaGpu);
         }
-        Ok(Self { gpus, table: Table::default() })
+        Ok(Self { gpus })
     }
 }
 
@@ -71,8 +70,7 @@ impl LocalGpus for NvmlGpus {
         self.gpus.iter().map(|gpu| gpu.gpu.clone()).collect()
     }
 
-    fn read(&mut self) -> Vec<GpuReading> {
-        let table = &self.table;
+    fn read(&mut self, table: &Table) -> Vec<GpuReading> {
         let readings =
             self.gpus.iter_mut().map(|gpu| GpuReading { gpu: gpu.gpu.clone(), values: values(table, gpu.read()) });
         readings.filter(|reading| !reading.values.is_empty()).collect()
