@@ -18,7 +18,7 @@ use aiperf_plan::{
     PhasePlan, Plan,
 };
 use aiperf_report::{Artifacts, ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_jsonl};
-use aiperf_types::{LogLevel, Nanos, PhaseKind, WallNs};
+use aiperf_types::{LogLevel, Nanos, PhaseKind};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -197,12 +197,9 @@ impl GpuWatch {
         let samples = power_samples(&store);
         let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
         add_efficiency(&mut run.metrics, &samples, observed.profiling, self.plan.grace, traits, first);
-        let starts: Vec<WallNs> = run.phases.iter().map(|phase| phase.start).collect();
         for phase in run.phases.iter_mut().filter(|phase| phase.id.kind == PhaseKind::Profiling) {
             let range = TimeRange { start: phase.start, end: phase.end };
-            // What the next phase takes is none of this one's.
-            let next = starts.iter().filter(|start| **start >= range.end).min();
-            let grace = next.map_or(self.plan.grace, |next| self.plan.grace.min(Nanos(next.0 - range.end.0)));
+            let grace = observed.grace_after(range);
             let of_plan = plan.phases.get(usize::from(phase.id.index));
             add_efficiency(&mut phase.metrics, &samples, range, grace, traits, of_plan);
         }

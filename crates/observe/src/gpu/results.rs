@@ -94,14 +94,22 @@ impl GpuTelemetry {
     }
 }
 
+impl ObservedGpus {
+    /// How long after its end a phase still takes readings: what the next phase takes is none of its own.
+    pub fn grace_after(&self, phase: TimeRange) -> Nanos {
+        let starts = self.phases.iter().map(|(_, other)| other.start);
+        let next = starts.filter(|start| *start >= phase.end).min();
+        next.map_or(self.grace, |next| self.grace.min(Nanos(next.0 - phase.end.0)))
+    }
+}
+
 /// Sums all readings up.
 pub fn summarise_gpus(store: &GpuStore, observed: &ObservedGpus) -> GpuTelemetry {
     let said: Vec<&GpuSourceSeries> = store.sources().iter().filter(|source| !source.gpus.is_empty()).collect();
     let successful = |url: &Arc<str>| said.iter().any(|source| source.url == *url);
     let configured: Vec<Arc<str>> = observed.sources.iter().map(|(url, _)| url.clone()).collect();
     let phase = |(phase, range): &(PhaseId, TimeRange)| {
-        let later = observed.phases.iter().map(|(_, other)| other.start).filter(|start| *start >= range.end);
-        let end = within_grace(*range, observed.grace).min(later.min().unwrap_or(WallNs(u64::MAX)));
+        let end = within_grace(*range, observed.grace_after(*range));
         let span = Span { start: Some(range.start), end: Some(end) };
         GpuPhase { phase: phase.clone(), range: *range, endpoints: endpoints(&said, observed, store.table(), span) }
     };
