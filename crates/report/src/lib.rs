@@ -24,6 +24,7 @@
 //! - [`otlp`]: metrics as OTLP has them, for those who send them
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
+//! - [`junit`]: what was checked, for CI systems
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
 //!   directory, and files that appear whole; `reserve`: room for those of the end
 //! - `json`, `number`, `stamp`: how values become text
@@ -38,6 +39,7 @@ mod gpu_telemetry_csv;
 pub mod gpu_telemetry_jsonl;
 pub mod inputs_json;
 mod json;
+pub mod junit;
 mod kinds;
 pub mod log_lines;
 pub mod marker;
@@ -88,6 +90,7 @@ pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::{LinesFile, is_still_there};
 pub use gpu_telemetry::GpuTelemetryResult;
+pub use junit::{JunitCase, JunitOutcome, junit_xml};
 pub use log_lines::{LogLine, LogLines};
 pub use number::thousands;
 pub use raw_jsonl::RawLine;

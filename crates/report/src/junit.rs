@@ -1,0 +1,135 @@
+//! Outcomes as JUnit XML, the form in which CI systems read them.
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JunitCase {
+    /// What it belongs to: systems sort cases by it.
+    pub class: String,
+    pub name: String,
+    pub outcome: JunitOutcome,
+}
+
+/// How it came out, with words where there are any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JunitOutcome {
+    Passed,
+    Failed(String),
+    /// Nothing could be said.
+    Skipped(String),
+    /// It could not be checked.
+    Error(String),
+}
+
+impl JunitOutcome {
+    /// The element that says so, and its words.
+    fn element(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::Passed => None,
+            Self::Failed(words) => Some(("failure", words)),
+            Self::Skipped(words) => Some(("skipped", words)),
+            Self::Error(words) => Some(("error", words)),
+        }
+    }
+}
+
+/// The document: one suite with its cases.
+pub fn junit_xml(suite: &str, cases: &[JunitCase]) -> String {
+    let count = |element: &str| {
+        cases.iter().filter(|case| case.outcome.element().is_some_and(|(name, _)| name == element)).count()
+    };
+    let totals = format!(
+        "name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
+        escaped(suite),
+        cases.len(),
+        count("failure"),
+        count("error"),
+        count("skipped"),
+    );
+    let mut out =
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  <testsuite {totals}>\n",);
+    for case in cases {
+        let head = format!("classname=\"{}\" name=\"{}\"", escaped(&case.class), escaped(&case.name));
+        match case.outcome.element() {
+            None => out.push_str(&format!("    <testcase {head}/>\n")),
+            Some((element, words)) => {
+                let first = words.lines().next().unwrap_or_default();
+                out.push_str(&format!(
+                    "    <testcase {head}>\n      <{element} message=\"{}\">{}</{element}>\n    </testcase>\n",
+                    escaped(first),
+                    escaped(words),
+                ));
+            }
+        }
+    }
+    out.push_str("  </testsuite>\n</testsuites>\n");
+    out
+}
+
+/// Text as it may stand in an element or an attribute. What no XML document may hold is shown as a replacement.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            '\t' => out.push_str("&#9;"),
+            '\r' => out.push_str("&#13;"),
+            '\u{0}'..'\u{20}' | '\u{fffe}' | '\u{ffff}' => out.push(char::REPLACEMENT_CHARACTER),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn case(name: &str, outcome: JunitOutcome) -> JunitCase {
+        JunitCase { class: "aiperf.compare".into(), name: name.into(), outcome }
+    }
+
+    #[test]
+    fn each_outcome_is_an_element_and_is_counted() {
+        let cases = [
+            case("a", JunitOutcome::Passed),
+            case("b", JunitOutcome::Failed("5% over\nmore \"words\"".into())),
+            case("c", JunitOutcome::Skipped("too little data".into())),
+            case("d", JunitOutcome::Error("not measured".into())),
+        ];
+        insta::assert_snapshot!(junit_xml("a & b", &cases), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="a &amp; b" tests="4" failures="1" errors="1" skipped="1">
+          <testsuite name="a &amp; b" tests="4" failures="1" errors="1" skipped="1">
+            <testcase classname="aiperf.compare" name="a"/>
+            <testcase classname="aiperf.compare" name="b">
+              <failure message="5% over">5% over&#10;more &quot;words&quot;</failure>
+            </testcase>
+            <testcase classname="aiperf.compare" name="c">
+              <skipped message="too little data">too little data</skipped>
+            </testcase>
+            <testcase classname="aiperf.compare" name="d">
+              <error message="not measured">not measured</error>
+            </testcase>
+          </testsuite>
+        </testsuites>
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_document(text in any::<String>()) {
+            let out = escaped(&text);
+            prop_assert!(!out.contains(['<', '>', '"', '\n', '\u{0}', '\u{1b}']));
+            let references = out.split('&').skip(1);
+            for rest in references {
+                let (name, _) = rest.split_once(';').unwrap_or_default();
+                prop_assert!(["amp", "lt", "gt", "quot", "#9", "#10", "#13"].contains(&name));
+            }
+        }
+    }
+}
