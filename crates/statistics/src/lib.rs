@@ -18,7 +18,7 @@ pub mod kolmogorov;
 pub mod student;
 pub mod welch;
 
-pub use comparison::{Comparison, Direction, Series, Statistic, Verdict, compare, compare_trials};
+pub use comparison::{Comparison, Direction, Series, Statistic, Verdict, compare, compare_samples, compare_trials};
 pub use design::{Evenness, Sobol, latin_hypercube};
 pub use holm::holm;
 pub use kolmogorov::KolmogorovSmirnov;

@@ -52,5 +52,5 @@ pub mod verdict;
 pub use long_run::LongRun;
 pub use records::{FEWEST_BEYOND, FEWEST_BLOCKS, FEWEST_EFFECTIVE, compare};
 pub use series::Series;
-pub use trials::{FEWEST_TRIALS, compare_trials};
+pub use trials::{FEWEST_TRIALS, compare_samples, compare_trials};
 pub use verdict::{Comparison, Direction, Doubt, Statistic, Verdict};

@@ -34,6 +34,11 @@ impl Series {
         Self::new(records.into_iter().map(|(_, value)| value).collect())
     }
 
+    /// The series of changed values.
+    pub fn mapped(&self, change: impl Fn(f64) -> f64) -> Self {
+        Self::new(self.in_time.iter().map(|value| change(*value)).collect())
+    }
+
     pub fn len(&self) -> usize {
         self.sorted.len()
     }

@@ -11,7 +11,11 @@ pub const FEWEST_TRIALS: usize = 3;
 /// finite is left out.
 pub fn compare_trials(first: &[f64], second: &[f64], direction: Direction, level: f64) -> Option<Comparison> {
     let finite = |values: &[f64]| values.iter().copied().filter(|value| value.is_finite()).collect::<Vec<_>>();
-    let (first, second) = (Sample::of(&finite(first))?, Sample::of(&finite(second))?);
+    Some(compare_samples(Sample::of(&finite(first))?, Sample::of(&finite(second))?, direction, level))
+}
+
+/// The same of runs of which only their number, mean and variance are known.
+pub fn compare_samples(first: Sample, second: Sample, direction: Direction, level: f64) -> Comparison {
     let (interval, p) = match Welch::of(first, second) {
         Some(test) => (test.interval(level), test.p),
         None => ((f64::NEG_INFINITY, f64::INFINITY), student::two_sided(0.0, 1.0)),
@@ -24,7 +28,7 @@ pub fn compare_trials(first: &[f64], second: &[f64], direction: Direction, level
         effective: (first.count as f64, second.count as f64),
         enough: first.count.min(second.count) >= FEWEST_TRIALS,
     };
-    Some(finding.judged(direction, level))
+    finding.judged(direction, level)
 }
 
 #[cfg(test)]
