@@ -1,12 +1,13 @@
 //! Writes it down: what a run did, in files for programs and tables for people.
 //!
-//! Takes values and gives text; only [`artifacts`] and [`files`] touch the disk. Computes no metric: numbers come in
-//! display units and leave as they came.
+//! Takes values and gives text; only [`artifacts`], [`files`] and [`records_reading`] touch the disk. Computes no metric:
+//! numbers come in display units and leave as they came.
 //!
 //! # Layout
 //! - [`run`]: what there is to write down
 //! - [`records_jsonl`]: one line a request, written while the run is on; `record_metadata`: whose it is; `trace_data`: its
 //!   HTTP trace
+//! - [`records_reading`]: the same lines read back, as columns
 //! - `records_parquet`: the same as columns; `parquet_pages`: column chunks of Parquet files
 //! - [`raw_jsonl`]: the same with all that was sent and came
 //! - [`outputs_json`]: what was generated, gathered while the run is on; `sorted_entries`: in the order of requests
@@ -53,6 +54,7 @@ pub mod raw_jsonl;
 mod record_metadata;
 pub mod records_jsonl;
 mod records_parquet;
+pub mod records_reading;
 mod reserve;
 pub mod run;
 pub mod server_metrics;
@@ -96,6 +98,7 @@ pub use number::thousands;
 pub use raw_jsonl::RawLine;
 pub use record_metadata::RunIds;
 pub use records_jsonl::RecordLine;
+pub use records_reading::{RecordColumn, RecordColumns};
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;
 pub use server_metrics_jsonl::{ScrapeFile, scrape_line};
