@@ -16,6 +16,7 @@
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`aggregate`]: many runs: trials and sweeps
+//! - [`compare`]: runs side by side
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
 //!   statistics; [`server_metrics_parquet`]: every sample; [`server_metrics_jsonl`]: every page, written
 //!   while the run is on; `server_metrics_phases`: each phase
@@ -32,6 +33,7 @@
 
 pub mod aggregate;
 pub mod artifacts;
+pub mod compare;
 pub mod console;
 mod export;
 pub mod files;
@@ -76,6 +78,9 @@ pub use artifacts::{
     Artifacts, ExportFailure, FirstWritten, IncompleteFile, OpenRecordFile, ReportError, StagedInputs, Written,
     WrittenFile,
 };
+pub use compare::cases::compare_cases;
+pub use compare::json::compare_json;
+pub use compare::table::compare_text;
 pub use console::footer::footer;
 pub use console::gpu::gpu_number;
 pub use console::live::{LiveBlock, ServerLine, live_block};

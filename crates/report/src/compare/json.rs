@@ -1,0 +1,149 @@
+//! A comparison as JSON.
+
+use super::{CompareReport, Judgement, Method, Outcome, Pair, Row, RowVerdict};
+use crate::json::Pretty;
+
+/// Version of the document's layout.
+const SCHEMA_VERSION: &str = "1.0";
+
+/// The document.
+pub fn compare_json(report: &CompareReport) -> Vec<u8> {
+    let mut json = Pretty::default();
+    json.begin_object();
+    json.text("schema_version", SCHEMA_VERSION);
+    json.text("aiperf_version", &report.version);
+    json.number("confidence_level", Some(report.level));
+    json.key("sides");
+    json.begin_list();
+    for side in &report.sides {
+        json.begin_object();
+        json.text("label", &side.label);
+        json.text("path", &side.path);
+        json.key("runs");
+        json.int(side.runs);
+        if let Some(records) = side.records {
+            json.key("records");
+            json.int(records);
+        }
+        json.end_object();
+    }
+    json.end_list();
+    json.key("comparisons");
+    json.begin_list();
+    for pair in &report.pairs {
+        push_pair(&mut json, report, pair);
+    }
+    json.end_list();
+    json.key("notes");
+    json.begin_list();
+    for note in &report.notes {
+        json.str(note);
+    }
+    json.end_list();
+    json.end_object();
+    json.finish()
+}
+
+fn push_pair(json: &mut Pretty, report: &CompareReport, pair: &Pair) {
+    let (first, second) = report.labels(pair);
+    json.begin_object();
+    json.text("first", first);
+    json.text("second", second);
+    json.text(
+        "method",
+        match pair.method {
+            Method::Records => "records",
+            Method::Trials => "trials",
+            Method::Summaries => "summaries",
+        },
+    );
+    json.key("settings");
+    json.begin_list();
+    for setting in &pair.settings {
+        json.begin_object();
+        json.text("path", &setting.path);
+        for (key, value) in [("first", &setting.first), ("second", &setting.second)] {
+            if let Some(value) = value {
+                json.text(key, value);
+            }
+        }
+        json.end_object();
+    }
+    json.end_list();
+    json.key("metrics");
+    json.begin_list();
+    for row in &pair.rows {
+        push_row(json, row);
+    }
+    json.end_list();
+    json.key("limits");
+    json.begin_list();
+    for judgement in &pair.judgements {
+        push_judgement(json, judgement);
+    }
+    json.end_list();
+    json.end_object();
+}
+
+fn push_row(json: &mut Pretty, row: &Row) {
+    let numbers = &row.numbers;
+    json.begin_object();
+    json.text("metric", &row.tag);
+    json.text("stat", &row.stat);
+    json.text("unit", &row.unit);
+    json.text(
+        "direction",
+        match row.larger_is_better {
+            Some(true) => "larger_is_better",
+            Some(false) => "smaller_is_better",
+            None => "neutral",
+        },
+    );
+    json.number("first", Some(numbers.first));
+    json.number("second", Some(numbers.second));
+    json.number("difference", Some(numbers.difference));
+    json.number("difference_percent", numbers.relative.map(|share| share * 100.0));
+    push_interval(json, numbers.interval);
+    json.number("p", numbers.p);
+    json.number("p_corrected", numbers.corrected_p);
+    if let Some((first, second)) = numbers.effective {
+        json.key("effective_values");
+        json.begin_list();
+        json.f64(first);
+        json.f64(second);
+        json.end_list();
+    }
+    json.text("verdict", row.verdict.name());
+    if let RowVerdict::Undecided(reason) = row.verdict {
+        json.text("reason", reason.name());
+    }
+    json.end_object();
+}
+
+fn push_judgement(json: &mut Pretty, judgement: &Judgement) {
+    json.begin_object();
+    json.text("limit", &judgement.rule);
+    json.text("outcome", judgement.outcome.name());
+    if let Outcome::Undecided(reason) = judgement.outcome {
+        json.text("reason", reason.name());
+    }
+    json.text("unit", &judgement.unit);
+    json.number("first", Some(judgement.first));
+    json.number("second", Some(judgement.second));
+    json.number("difference_percent", judgement.relative.map(|share| share * 100.0));
+    json.number("limit_value", Some(judgement.limit));
+    push_interval(json, judgement.interval);
+    json.number("p", judgement.p);
+    json.number("p_corrected", judgement.corrected_p);
+    json.end_object();
+}
+
+/// An end that the data do not bound is null.
+fn push_interval(json: &mut Pretty, interval: Option<(f64, f64)>) {
+    let Some((low, high)) = interval else { return };
+    json.key("interval");
+    json.begin_list();
+    json.f64(low);
+    json.f64(high);
+    json.end_list();
+}

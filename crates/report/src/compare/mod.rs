@@ -1,0 +1,226 @@
+//! Runs side by side written down: what differs, how sure that is, and whether limits hold.
+//!
+//! The values come from whoever compared them; nothing is computed here but shares of what is there.
+//!
+//! # Layout
+//! - [`table`]: for people; [`compare_json`](mod@json): for programs; [`cases`]: for CI systems
+
+pub mod cases;
+pub mod json;
+pub mod table;
+
+/// Several sides, each compared with the first.
+#[derive(Clone, Debug)]
+pub struct CompareReport {
+    /// This program's.
+    pub version: String,
+    /// The level of the intervals: 0.95.
+    pub level: f64,
+    pub sides: Vec<Side>,
+    pub pairs: Vec<Pair>,
+    /// What a reader should know of the sides before believing any of it.
+    pub notes: Vec<String>,
+}
+
+/// One directory.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// `A` for the first.
+    pub label: String,
+    /// As it was given.
+    pub path: String,
+    pub runs: usize,
+    /// Requests whose records were read; none where records were not needed or are not there.
+    pub records: Option<usize>,
+}
+
+/// Two of the sides.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Their places among the sides.
+    pub first: usize,
+    pub second: usize,
+    pub method: Method,
+    pub rows: Vec<Row>,
+    /// Settings in which they differ.
+    pub settings: Vec<SettingDifference>,
+    pub judgements: Vec<Judgement>,
+}
+
+/// What verdicts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Records of one run a side.
+    Records,
+    /// Several runs a side.
+    Trials,
+    /// There is nothing that they could come from.
+    Summaries,
+}
+
+/// One setting that is not the same on both sides; none where a side does not have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingDifference {
+    pub path: String,
+    pub first: Option<String>,
+    pub second: Option<String>,
+}
+
+/// One statistic of one metric.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub tag: String,
+    /// The metric's name as people read it, and a shorter one.
+    pub header: String,
+    pub short: String,
+    pub unit: String,
+    /// `avg`, `p99`.
+    pub stat: String,
+    /// `None` where neither direction is better.
+    pub larger_is_better: Option<bool>,
+    pub numbers: Numbers,
+    pub verdict: RowVerdict,
+}
+
+/// What was found of a statistic. Differences are the second side less the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Numbers {
+    pub first: f64,
+    pub second: f64,
+    pub difference: f64,
+    /// As a share of the first side's size.
+    pub relative: Option<f64>,
+    /// Where the difference lies; an end is infinite where the data do not bound it.
+    pub interval: Option<(f64, f64)>,
+    pub p: Option<f64>,
+    /// The same, corrected for how many comparisons there are.
+    pub corrected_p: Option<f64>,
+    /// Independent values that would tell as much, of each side.
+    pub effective: Option<(f64, f64)>,
+}
+
+impl Numbers {
+    /// The interval in shares of the first side's size.
+    pub fn relative_interval(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.interval?;
+        let size = self.first.abs();
+        (size > 0.0).then(|| (low / size, high / size))
+    }
+}
+
+/// What is to be said of the second side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowVerdict {
+    Better,
+    Worse,
+    /// Neither direction is better.
+    Neutral,
+    Undecided(Reason),
+}
+
+impl RowVerdict {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Neutral => "neutral",
+            Self::Undecided(_) => "undecided",
+        }
+    }
+}
+
+/// Why nothing can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    WithinNoise,
+    /// It would be a verdict if it were the only comparison.
+    ManyComparisons,
+    FewRecords,
+    FewRuns,
+    NoRecords,
+    IncompleteRecords,
+    OneValue,
+    Lists,
+}
+
+impl Reason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WithinNoise => "within_noise",
+            Self::ManyComparisons => "many_comparisons",
+            Self::FewRecords => "few_records",
+            Self::FewRuns => "few_runs",
+            Self::NoRecords => "no_records",
+            Self::IncompleteRecords => "incomplete_records",
+            Self::OneValue => "one_value_a_run",
+            Self::Lists => "lists",
+        }
+    }
+
+    /// The reason, and what would help.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::WithinNoise => "chance alone would differ as much",
+            Self::ManyComparisons => {
+                "would be a verdict alone, but not among so many comparisons (Holm); --metrics and --stats ask for fewer"
+            }
+            Self::FewRecords => {
+                "too little data: a mean needs 30 independent requests a side, p90 100, p99 1,000, and requests that \
+                 wait for each other count for fewer; longer runs would tell"
+            }
+            Self::FewRuns => "fewer than 3 runs on a side, so nobody knows how runs differ from each other",
+            Self::NoRecords => "a side has no records, only a summary; runs with --export-level records would tell",
+            Self::IncompleteRecords => "a side's records are not complete",
+            Self::OneValue => "one value a run: several runs a side would tell (--num-profile-runs 3 or more)",
+            Self::Lists => "several values a request, which are not compared",
+        }
+    }
+}
+
+/// A limit, and whether it holds.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// As it was given: `time_to_first_token:p99:+5%`.
+    pub rule: String,
+    pub unit: String,
+    pub first: f64,
+    pub second: f64,
+    pub relative: Option<f64>,
+    /// The value of the second side at which the limit lies.
+    pub limit: f64,
+    /// Where the second side less the limit lies.
+    pub interval: Option<(f64, f64)>,
+    pub p: Option<f64>,
+    /// The same, corrected for how many limits there are.
+    pub corrected_p: Option<f64>,
+    pub outcome: Outcome,
+}
+
+/// Whether a limit holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Within,
+    Beyond,
+    Undecided(Reason),
+}
+
+impl Outcome {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Within => "within",
+            Self::Beyond => "beyond",
+            Self::Undecided(_) => "undecided",
+        }
+    }
+}
+
+impl CompareReport {
+    pub(crate) fn labels(&self, pair: &Pair) -> (&str, &str) {
+        (&self.sides[pair.first].label, &self.sides[pair.second].label)
+    }
+
+    /// Every judgement with its pair.
+    pub fn judgements(&self) -> impl Iterator<Item = (&Pair, &Judgement)> {
+        self.pairs.iter().flat_map(|pair| pair.judgements.iter().map(move |judgement| (pair, judgement)))
+    }
+}

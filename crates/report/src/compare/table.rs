@@ -1,0 +1,381 @@
+//! A comparison as people read it: who is compared, a table a pair, why something is undecided, and the limits.
+
+use super::{CompareReport, Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict, Side};
+use crate::console::page::{Page, Style};
+use crate::console::table::{Cell, Column, Table};
+use crate::console::text::{Align, literal, wrap_hanging, wrap_whole};
+use crate::number::{grouped, thousands};
+
+/// Signs that lead from a verdict to its reason.
+const MARKS: [&str; 8] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸"];
+/// Columns that a metric's name has before the table takes its narrow form.
+const LABEL_WIDTH: usize = 24;
+/// The longest name that still has its unit beside it, where there is a row for that below.
+const LONGEST_HEADER: usize = 30;
+/// Columns that short names have, and the fewest, before they go on in the next row.
+const SHORT_NAME: usize = 16;
+const LEAST_NAME: usize = 9;
+/// The longest unit that stands behind a short name: longer ones are told by the name.
+const SHORT_UNIT: usize = 6;
+/// Settings that are named one by one.
+const NAMED_SETTINGS: usize = 8;
+
+/// The whole report.
+pub fn compare_text(report: &CompareReport, page: Page) -> String {
+    let mut out = String::from("\n");
+    for side in &report.sides {
+        push_wrapped(&mut out, page, Style::PLAIN, &side_line(side), 3);
+    }
+    for note in &report.notes {
+        push_wrapped(&mut out, page, Style::YELLOW, &literal(note), 2);
+    }
+    for pair in &report.pairs {
+        out.push_str(&pair_text(report, pair, page));
+    }
+    out
+}
+
+fn side_line(side: &Side) -> String {
+    let runs = match side.runs {
+        1 => "one run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    let records = side.records.map(|records| format!(", {} records", thousands(records as u64))).unwrap_or_default();
+    format!("{}  {}: {runs}{records}", side.label, literal(&side.path))
+}
+
+fn pair_text(report: &CompareReport, pair: &Pair, page: Page) -> String {
+    let (first, second) = report.labels(pair);
+    let mut out = String::new();
+    if let Some(line) = settings_line(pair, first, second) {
+        push_wrapped(&mut out, page, Style::YELLOW, &line, 2);
+    }
+    let reasons = reasons(&pair.rows);
+    out.push_str(&format!("\n{}", fitting_table(report, pair, &reasons, page).draw(page)));
+    for (mark, reason) in MARKS.iter().zip(&reasons) {
+        push_wrapped(&mut out, page, Style::DIM, &format!("{mark} {}", reason.words()), 2);
+    }
+    if pair.method != Method::Summaries {
+        push_wrapped(&mut out, page, Style::DIM, &method_line(report, pair), 2);
+    }
+    for judgement in &pair.judgements {
+        let style = match judgement.outcome {
+            Outcome::Within => Style::GREEN,
+            Outcome::Beyond => Style::BOLD_RED,
+            Outcome::Undecided(_) => Style::YELLOW,
+        };
+        let words = judgement_words(judgement, first, second, report.level);
+        push_wrapped(&mut out, page, style, &format!("--fail-on {}: {words}", literal(&judgement.rule)), 2);
+    }
+    out
+}
+
+fn method_line(report: &CompareReport, pair: &Pair) -> String {
+    let level = percent_of_level(report.level);
+    let (first, second) = report.labels(pair);
+    let from = match pair.method {
+        Method::Trials => "how runs differ from each other (Welch)",
+        Method::Records | Method::Summaries => "how requests vary over time within each run",
+    };
+    format!("Differences are {second} less {first}; {level} intervals and verdicts come from {from}.")
+}
+
+fn settings_line(pair: &Pair, first: &str, second: &str) -> Option<String> {
+    if pair.settings.is_empty() {
+        return None;
+    }
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "(not set)".to_owned());
+    let named = pair.settings.iter().take(NAMED_SETTINGS);
+    let named: Vec<String> =
+        named.map(|one| format!("{} {} | {}", one.path, value(&one.first), value(&one.second))).collect();
+    let more = match pair.settings.len().saturating_sub(NAMED_SETTINGS) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    Some(literal(&format!("The settings of {first} and {second} differ: {}{more}", named.join("; "))))
+}
+
+/// Each reason once, in the order of the rows.
+fn reasons(rows: &[Row]) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    for row in rows {
+        if let RowVerdict::Undecided(reason) = row.verdict
+            && !reasons.contains(&reason)
+        {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}
+
+/// The table in the form that the page has room for.
+fn fitting_table<'a>(report: &'a CompareReport, pair: &Pair, reasons: &[Reason], page: Page) -> Table<'a> {
+    let wide = table(report, pair, reasons, Form::Wide);
+    // A name that is broken into many lines says less than its short form.
+    if wide.least_width(LABEL_WIDTH) <= page.width() {
+        return wide;
+    }
+    let narrow = |name_width| table(report, pair, reasons, Form::Narrow { name_width });
+    let fits = |table: &Table| table.least_width(usize::MAX) <= page.width();
+    (LEAST_NAME..=SHORT_NAME).rev().map(narrow).find(fits).unwrap_or_else(|| narrow(LEAST_NAME))
+}
+
+/// How a table makes use of its width.
+#[derive(Clone, Copy)]
+enum Form {
+    Wide,
+    /// Short names, broken so that they have so many columns where words allow, and one column for difference and interval.
+    Narrow {
+        name_width: usize,
+    },
+}
+
+fn table<'a>(report: &'a CompareReport, pair: &Pair, reasons: &[Reason], form: Form) -> Table<'a> {
+    let is_narrow = matches!(form, Form::Narrow { .. });
+    let (first, second) = report.labels(pair);
+    let column = |title: &'a str, wraps| Column { title, align: Align::Right, wraps };
+    let mut columns = vec![column("Metric", true), column("Stat", false), column(first, false), column(second, false)];
+    if is_narrow {
+        columns.push(column("Diff [interval]", false));
+    } else {
+        columns.extend([column("Difference", false), column("%", false), column("Interval, %", false)]);
+    }
+    columns.push(Column { title: "Verdict", align: Align::Left, wraps: false });
+    let of_metric = pair.rows.chunk_by(|one, next| one.tag == next.tag);
+    let rows = of_metric.flat_map(|rows| {
+        let labels = labels(&rows[0], rows.len(), form);
+        rows.iter().zip(labels).map(|(row, label)| cells(row, label, reasons, is_narrow))
+    });
+    let rows = rows.collect();
+    Table { title: "NVIDIA AIPerf | Comparison".to_owned(), title_style: Style::ITALIC, columns, rows }
+}
+
+fn cells(row: &Row, label: String, reasons: &[Reason], is_narrow: bool) -> Vec<Cell> {
+    let cell = |text: String, style| Cell { text, style };
+    let number = |value| grouped(Some(value)).unwrap_or_else(|| "N/A".to_owned());
+    let numbers = &row.numbers;
+    let mut cells = vec![
+        cell(label, Style::CYAN),
+        cell(row.stat.clone(), Style::PLAIN),
+        cell(number(numbers.first), Style::GREEN),
+        cell(number(numbers.second), Style::GREEN),
+    ];
+    let style = match row.verdict {
+        RowVerdict::Better => Style::BOLD_GREEN,
+        RowVerdict::Worse => Style::BOLD_RED,
+        RowVerdict::Neutral | RowVerdict::Undecided(_) => Style::DIM,
+    };
+    if is_narrow {
+        cells.push(cell(narrow_difference(numbers), Style::PLAIN));
+    } else {
+        let interval =
+            numbers.relative_interval().map(|(low, high)| format!("{} to {}", share(low, 2), share(high, 2)));
+        cells.extend([
+            cell(signed(numbers.difference), Style::PLAIN),
+            cell(numbers.relative.map_or_else(|| "N/A".to_owned(), |relative| share(relative, 2)), Style::PLAIN),
+            cell(interval.unwrap_or_else(|| "N/A".to_owned()), Style::PLAIN),
+        ]);
+    }
+    cells.push(cell(verdict(row.verdict, reasons), style));
+    cells
+}
+
+/// The name of a metric, which may go on below itself where it has several rows.
+fn labels(row: &Row, count: usize, form: Form) -> Vec<String> {
+    let Row { header, short, unit, .. } = row;
+    let mut lines = match form {
+        Form::Narrow { name_width } if unit.len() > SHORT_UNIT || short.contains(unit) => wrap_whole(short, name_width),
+        Form::Narrow { name_width } => wrap_whole(&format!("{short} ({unit})"), name_width),
+        Form::Wide if header.len() > LONGEST_HEADER => vec![header.clone(), format!("({unit})")],
+        Form::Wide => vec![format!("{header} ({unit})")],
+    };
+    if lines.len() > count {
+        let rest = lines.split_off(count - 1).join(" ");
+        lines.push(rest);
+    }
+    lines.resize(count, String::new());
+    lines
+}
+
+fn verdict(verdict: RowVerdict, reasons: &[Reason]) -> String {
+    let mark = match verdict {
+        RowVerdict::Undecided(reason) => reasons.iter().position(|one| *one == reason).and_then(|at| MARKS.get(at)),
+        _ => None,
+    };
+    format!("{}{}", verdict.name(), mark.unwrap_or(&""))
+}
+
+/// `+5.1% [-1.2, +9.0]`, in the unit where there is no share.
+fn narrow_difference(numbers: &Numbers) -> String {
+    let Some(relative) = numbers.relative else { return signed(numbers.difference) };
+    let interval = numbers.relative_interval().map(|(low, high)| format!(" [{}, {}]", share(low, 1), share(high, 1)));
+    format!("{}%{}", share(relative, 1), interval.unwrap_or_default())
+}
+
+/// A share in percent, with its sign.
+fn share(share: f64, decimals: usize) -> String {
+    match share * 100.0 {
+        percent if percent == f64::INFINITY => "∞".to_owned(),
+        percent if percent == f64::NEG_INFINITY => "-∞".to_owned(),
+        percent => {
+            let text = format!("{percent:+.decimals$}");
+            // What is nothing has no sign.
+            if text[1..].chars().all(|c| matches!(c, '0' | '.')) { text[1..].to_owned() } else { text }
+        }
+    }
+}
+
+/// A number with its sign.
+fn signed(value: f64) -> String {
+    match grouped(Some(value)) {
+        Some(text) if text == "0.00" || text == "-0.00" => "0.00".to_owned(),
+        Some(text) if value > 0.0 => format!("+{text}"),
+        Some(text) => text,
+        None if value == f64::INFINITY => "∞".to_owned(),
+        None if value == f64::NEG_INFINITY => "-∞".to_owned(),
+        None => "N/A".to_owned(),
+    }
+}
+
+/// What came of a limit, on one line.
+pub(super) fn judgement_words(judgement: &Judgement, first: &str, second: &str, level: f64) -> String {
+    let Judgement { unit, limit, interval, relative, .. } = judgement;
+    let number = |value: f64| grouped(Some(value)).unwrap_or_else(|| "N/A".to_owned());
+    let relative = relative.map(|relative| format!(" ({}%)", share(relative, 1))).unwrap_or_default();
+    let mut out = format!(
+        "{}: {first} {}, {second} {}{relative}, limit {} {unit}",
+        judgement.outcome.name(),
+        number(judgement.first),
+        number(judgement.second),
+        number(*limit),
+    );
+    if let Some((low, high)) = interval {
+        out.push_str(&format!(
+            "; {second} less the limit lies between {} and {} ({})",
+            signed(*low),
+            signed(*high),
+            percent_of_level(level)
+        ));
+    }
+    if let Outcome::Undecided(reason) = judgement.outcome {
+        let words = match reason {
+            Reason::WithinNoise => "the limit lies within what chance may do",
+            Reason::ManyComparisons => "would be decided alone, but not among so many limits (Holm)",
+            other => other.words(),
+        };
+        out.push_str(&format!("; {words}"));
+    }
+    out
+}
+
+fn percent_of_level(level: f64) -> String {
+    let text = format!("{:.2}", level * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn push_wrapped(out: &mut String, page: Page, style: Style, text: &str, indent: usize) {
+    for line in wrap_hanging(text, page.width(), indent) {
+        out.push_str(&page.paint(style, &line));
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Judgement, SettingDifference};
+    use super::*;
+    use crate::console::text::width;
+
+    fn row(tag: &str, stat: &str, numbers: (f64, f64, Option<(f64, f64)>), verdict: RowVerdict) -> Row {
+        let (first, second, interval) = numbers;
+        Row {
+            tag: tag.to_owned(),
+            header: "Output Token Throughput Per User".to_owned(),
+            short: "Output TPS/User".to_owned(),
+            unit: "tokens/sec/user".to_owned(),
+            stat: stat.to_owned(),
+            larger_is_better: Some(true),
+            numbers: Numbers {
+                first,
+                second,
+                difference: second - first,
+                relative: (first != 0.0).then(|| (second - first) / first),
+                interval,
+                p: None,
+                corrected_p: None,
+                effective: None,
+            },
+            verdict,
+        }
+    }
+
+    fn report() -> CompareReport {
+        let side =
+            |label: &str| Side { label: label.into(), path: format!("runs/{label}"), runs: 1, records: Some(1234) };
+        let rows = vec![
+            row("a", "avg", (12_345.678, 13_000.0, Some((-10.0, 1_300.0))), RowVerdict::Better),
+            row("a", "p99", (100.0, 90.0, Some((f64::NEG_INFINITY, 3.0))), RowVerdict::Undecided(Reason::FewRecords)),
+            row("b", "avg", (0.0, 1.0, None), RowVerdict::Undecided(Reason::OneValue)),
+        ];
+        let judgement = Judgement {
+            rule: "a:p99:-5%".into(),
+            unit: "tokens/sec/user".into(),
+            first: 100.0,
+            second: 90.0,
+            relative: Some(-0.1),
+            limit: 95.0,
+            interval: Some((-8.0, -2.0)),
+            p: Some(0.001),
+            corrected_p: Some(0.001),
+            outcome: Outcome::Beyond,
+        };
+        let setting =
+            |at: usize| SettingDifference { path: format!("phases.{at}"), first: Some("1".into()), second: None };
+        let pair = Pair {
+            first: 0,
+            second: 1,
+            method: Method::Records,
+            rows,
+            settings: (0..10).map(setting).collect(),
+            judgements: vec![judgement],
+        };
+        let notes = vec!["B was \u{1b}[31mcut".to_owned()];
+        CompareReport { version: "1".into(), level: 0.95, sides: vec![side("A"), side("B")], pairs: vec![pair], notes }
+    }
+
+    #[test]
+    fn every_line_fits_and_what_is_undecided_says_why() {
+        for columns in [60, 80, 100, 120, 200] {
+            let text = compare_text(&report(), Page::screen(columns));
+            assert!(text.lines().all(|line| width(line) <= columns), "{columns}:\n{text}");
+            assert!(!text.contains('\u{1b}'), "{text}");
+            let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for words in [
+                "A runs/A: one run, 1,234 records",
+                "¹ too little data",
+                "² one value a run",
+                "; and 2 more",
+                "--fail-on a:p99:-5%: beyond: A 100.00, B 90.00 (-10.0%), limit 95.00 tokens/sec/user; B less the limit lies \
+                 between -8.00 and -2.00 (95%)",
+            ] {
+                assert!(flat.contains(words), "{columns}: {words}:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_narrow_screen_has_short_names_and_one_column_for_difference_and_interval() {
+        let text = compare_text(&report(), Page::screen(80));
+        for wanted in [
+            "│ Output   │ avg │ 12,345.68 │ 13,000.00 │ +5.3% [-0.1, +10.5] │ better     │",
+            "│ TPS/User │ p99 │    100.00 │     90.00 │   -10.0% [-∞, +3.0] │ undecided¹ │",
+        ] {
+            let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.lines().any(|line| squeezed(line) == squeezed(wanted)), "{wanted}\n{text}");
+        }
+        let wide = compare_text(&report(), Page::screen(140));
+        assert!(wide.contains("Output Token Throughput Per User │  avg"), "{wide}");
+        assert!(wide.contains("(tokens/sec/user) │  p99"), "{wide}");
+        assert!(wide.contains("+654.32 │  +5.30 │ -0.08 to +10.53 │ better"), "{wide}");
+    }
+}
