@@ -19,12 +19,13 @@
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`runs`]: the order of many runs, and when they have shown enough
 //! - [`measurement`]: the run's own error, as numbers and in words
-//! - [`aggregate`]: what many runs came to: trials and sweeps
+//! - [`aggregate`]: what many runs came to: trials and sweeps; [`compare`]: runs side by side
 
 pub mod aggregate;
 mod caller;
 pub mod campaign;
 pub mod certificates;
+pub mod compare;
 pub mod control;
 pub mod gpu_telemetry;
 mod hooks;

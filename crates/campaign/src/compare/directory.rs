@@ -1,0 +1,126 @@
+//! What a directory holds: a run, several runs of one benchmark, or what no side can be.
+
+use super::CompareError;
+use super::summary::{Aggregate, RunSummary, entries};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Where several runs of one benchmark lie.
+const RUNS: &str = "profile_runs";
+const AGGREGATE: &str = "aggregate";
+/// Cells of a sweep that are named one by one.
+const NAMED_CELLS: usize = 8;
+
+/// What a directory came to.
+#[derive(Debug)]
+pub(super) enum Contents {
+    Run(Box<RunSummary>),
+    /// At least two, and the names of those without results.
+    Runs(Vec<RunSummary>, Vec<String>),
+    Aggregate(Aggregate),
+}
+
+impl Contents {
+    pub(super) fn read(path: &Path) -> Result<Self, CompareError> {
+        match path.metadata() {
+            Err(source) if source.kind() == ErrorKind::NotFound => {
+                return Err(CompareError::Missing { path: path.to_owned() });
+            }
+            Err(source) => return Err(CompareError::Unreadable { path: path.to_owned(), source }),
+            Ok(meta) if !meta.is_dir() => return Err(CompareError::NoDirectory { path: path.to_owned() }),
+            Ok(_) => {}
+        }
+        if let Some(run) = RunSummary::find(path)? {
+            return Ok(Self::Run(Box::new(run)));
+        }
+        if path.file_name().is_some_and(|name| name == RUNS)
+            && let Some(contents) = Self::of_runs(&folders(path)?)?
+        {
+            return Ok(contents);
+        }
+        let runs = path.join(RUNS);
+        if runs.is_dir()
+            && let Some(contents) = Self::of_runs(&folders(&runs)?)?
+        {
+            return Ok(contents);
+        }
+        if let Some(file) = Aggregate::file(path)? {
+            // The runs say more than their aggregate.
+            return match Self::of_runs(&runs_of_aggregate(path)?)? {
+                Some(contents) => Ok(contents),
+                None => Aggregate::read(&file).map(Self::Aggregate),
+            };
+        }
+        match cells(path)? {
+            cells if cells.is_empty() => Err(CompareError::NoRun { path: path.to_owned() }),
+            cells => {
+                let count = cells.len();
+                let named = cells.iter().take(NAMED_CELLS).map(|cell| cell.display().to_string());
+                let more = (count > NAMED_CELLS).then(|| format!("{} more", count - NAMED_CELLS));
+                let cells = named.chain(more).collect::<Vec<_>>().join(", ");
+                Err(CompareError::Sweep { path: path.to_owned(), count, cells })
+            }
+        }
+    }
+
+    /// None where none of the directories holds a run.
+    fn of_runs(dirs: &[PathBuf]) -> Result<Option<Self>, CompareError> {
+        let (mut runs, mut without) = (Vec::new(), Vec::new());
+        for dir in dirs {
+            match RunSummary::find(dir)? {
+                // A run in which nothing succeeded has no results.
+                Some(run) if run.metrics.contains_key("request_latency") || run.metrics.len() > 3 => runs.push(run),
+                _ => without.push(dir.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+            }
+        }
+        Ok(match runs.len() {
+            0 => None,
+            1 => runs.pop().map(|run| Self::Run(Box::new(run))),
+            _ => Some(Self::Runs(runs, without)),
+        })
+    }
+}
+
+fn folders(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
+    let mut folders = entries(dir)?;
+    folders.retain(|path| path.is_dir());
+    Ok(folders)
+}
+
+/// The runs that an aggregate was made of: those beside it, or the same cell of each trial of a sweep.
+fn runs_of_aggregate(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
+    // A path such as `.` has no parent to speak of.
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let is_aggregate = |dir: &Path| dir.file_name().is_some_and(|name| name == AGGREGATE);
+    let Some(parent) = dir.parent() else { return Ok(Vec::new()) };
+    if is_aggregate(&dir) {
+        let runs = parent.join(RUNS);
+        return if runs.is_dir() { folders(&runs) } else { Ok(Vec::new()) };
+    }
+    let runs = parent.parent().map(|base| base.join(RUNS)).filter(|runs| is_aggregate(parent) && runs.is_dir());
+    match (runs, dir.file_name()) {
+        (Some(runs), Some(cell)) => {
+            Ok(folders(&runs)?.into_iter().map(|trial| trial.join(cell)).filter(|run| run.is_dir()).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The cells of a sweep: folders that hold a run or several, or whose aggregate lies with those of others.
+fn cells(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
+    let aggregate = dir.join(AGGREGATE);
+    let mut found = Vec::new();
+    for folder in folders(dir)? {
+        if folder.join(RUNS).is_dir() || RunSummary::find(&folder).is_ok_and(|run| run.is_some()) {
+            found.push(folder);
+        }
+    }
+    if found.is_empty() && aggregate.is_dir() {
+        for folder in folders(&aggregate)? {
+            if Aggregate::file(&folder)?.is_some() {
+                found.push(folder);
+            }
+        }
+    }
+    Ok(found)
+}

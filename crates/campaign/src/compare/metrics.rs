@@ -1,0 +1,104 @@
+//! Which metrics are compared, what of each, and which direction is the better one.
+
+use super::rule::Stat;
+use aiperf_metrics::metric::ConsoleGroup;
+use aiperf_metrics::{Flags, Kind, Metric, Unit, registry};
+use aiperf_statistics::Direction;
+
+/// Metrics with one of these are on no table of a run.
+const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
+/// What is shown of a distribution.
+const DISTRIBUTION: [Stat; 4] = [Stat::MEAN, Stat::percentile(50.0), Stat::percentile(90.0), Stat::percentile(99.0)];
+
+/// Run-level rates that are sums over requests by the length of the run, and what each request adds: a record metric, or
+/// one for itself.
+pub(super) const RATES: &[(&str, Option<&str>)] = &[
+    ("request_throughput", None),
+    ("output_token_throughput", Some("output_sequence_length")),
+    ("input_token_throughput", Some("input_sequence_length")),
+    ("goodput", Some("good_request_count")),
+];
+
+/// What the console shows of a run, in its order.
+pub(super) fn shown() -> Vec<&'static Metric> {
+    let is_shown = |metric: &&&Metric| {
+        metric.group == ConsoleGroup::Default
+            && metric.order.is_some()
+            && !HIDDEN.iter().any(|flag| metric.flags.has(*flag))
+    };
+    let mut shown: Vec<&Metric> = registry::all().iter().filter(is_shown).copied().collect();
+    shown.sort_by_key(|metric| metric.order);
+    shown
+}
+
+/// What is shown of a metric where nobody asks for something else.
+pub(super) fn stats_of(tag: &str) -> &'static [Stat] {
+    match registry::find(tag) {
+        // How long requests were is asked of their mean; what is one number has no percentiles.
+        Some(metric) if direction(tag) == Direction::Neither || !is_distribution(metric) => &DISTRIBUTION[..1],
+        _ => &DISTRIBUTION,
+    }
+}
+
+/// Whether records say something of a metric: requests have it, or it is a rate of theirs.
+pub(super) fn has_records(tag: &str) -> bool {
+    let is_rate = RATES.iter().any(|(rate, _)| *rate == tag);
+    is_rate || registry::find(tag).is_none_or(|metric| matches!(metric.kind(), Kind::Record | Kind::List))
+}
+
+fn is_distribution(metric: &Metric) -> bool {
+    matches!(metric.kind(), Kind::Record | Kind::List | Kind::Analysis)
+}
+
+/// What is good in a metric.
+pub(super) fn direction(tag: &str) -> Direction {
+    let Some(metric) = registry::find(tag) else { return Direction::Neither };
+    match metric.display {
+        // How much was asked for and sent, not how well it was served, unless it counts failures or what met its
+        // objectives.
+        Unit::Tokens | Unit::Requests | Unit::Images | Unit::Count
+            if !metric.flags.has(Flags::ERROR_ONLY) && !metric.flags.has(Flags::GOODPUT) =>
+        {
+            Direction::Neither
+        }
+        // The registry, as the reference, has no flag on some of these.
+        Unit::RequestsPerSec | Unit::ImagesPerSec => Direction::LargerIsBetter,
+        _ => match metric.larger_is_better() {
+            Some(true) => Direction::LargerIsBetter,
+            Some(false) => Direction::SmallerIsBetter,
+            None => Direction::Neither,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_should_be_small_rates_large_and_lengths_are_neither() {
+        for (tag, wanted) in [
+            ("time_to_first_token", Direction::SmallerIsBetter),
+            ("request_latency", Direction::SmallerIsBetter),
+            ("request_error_rate", Direction::SmallerIsBetter),
+            ("error_request_count", Direction::SmallerIsBetter),
+            ("request_throughput", Direction::LargerIsBetter),
+            ("output_token_throughput_per_user", Direction::LargerIsBetter),
+            ("goodput", Direction::LargerIsBetter),
+            ("image_throughput", Direction::LargerIsBetter),
+            ("input_sequence_length", Direction::Neither),
+            ("request_count", Direction::Neither),
+            ("no_such_metric", Direction::Neither),
+        ] {
+            assert_eq!(direction(tag), wanted, "{tag}");
+        }
+    }
+
+    #[test]
+    fn rates_are_of_metrics_that_exist() {
+        for (tag, weight) in RATES {
+            assert!(registry::find(tag).is_some() && weight.is_none_or(|tag| registry::find(tag).is_some()), "{tag}");
+        }
+        assert_eq!(shown().first().map(|metric| metric.tag), Some("time_to_first_token"));
+    }
+}

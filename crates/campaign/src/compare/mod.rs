@@ -1,0 +1,264 @@
+//! Runs side by side: how far each metric differs, how sure that is, and whether limits hold.
+//!
+//! Each side is compared with the first. Where both are several runs of a benchmark, their figures are compared as those
+//! of runs (Welch); where both are single runs, by their records over time (`aiperf_statistics::comparison` says how).
+//! What neither can tell is shown and left undecided, with the reason. All verdicts that are given at once are corrected
+//! for their number (Holm), and so are all limits.
+//!
+//! # Layout
+//! - [`rule`]: limits, and what of a metric is compared
+//! - `metrics`: which metrics are compared, and what is good in each
+//! - `summary`, `directory`: files of a run read back; what a directory holds
+//! - `side`: one side, and its values in the order of time
+//! - `settings`: in what the benchmarks differ
+//! - `verdicts`: what is concluded
+
+mod directory;
+mod metrics;
+pub mod rule;
+mod settings;
+mod side;
+mod summary;
+mod verdicts;
+
+use aiperf_plan::nearest::nearest;
+use aiperf_report::compare::{CompareReport, Outcome, Pair, Side as ReportedSide};
+pub use rule::{Rule, Stat};
+use settings::Written;
+use side::{Records, Side};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use verdicts::Wanted;
+
+/// Share by which records may fall short of what the summary counts, and a rate differ from what it says.
+const LARGEST_GAP: f64 = 0.01;
+/// Sides have letters for names.
+pub const MOST_SIDES: usize = 26;
+
+/// Why sides cannot be compared.
+#[derive(Debug, Error)]
+pub enum CompareError {
+    #[error("there is no directory {}\n  try: one that aiperf profile wrote, such as those in artifacts/", path.display())]
+    Missing { path: PathBuf },
+    #[error("{} is not a directory\n  try: the directory of the run, {}", path.display(), parent(path).display())]
+    NoDirectory { path: PathBuf },
+    #[error("{} cannot be read: {source}\n  try: ls -l to see who may, and a copy that you may read", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is not JSON: {source}\n  try: a run that ended; a copy may have been cut off", path.display())]
+    Malformed { path: PathBuf, source: serde_json::Error },
+    #[error("{} is not the summary of a run: it has no schema_version and input_config\n  try: a directory as aiperf \
+             profile wrote it", path.display())]
+    NotASummary { path: PathBuf },
+    #[error("{} holds no run: there is no profile_export_aiperf.json in it and no profile_runs\n  try: the artifact \
+             directory of a run that ended, such as those in artifacts/", path.display())]
+    NoRun { path: PathBuf },
+    #[error("{} holds several runs: {names}\n  try: a directory for each of them", path.display())]
+    SeveralRuns { path: PathBuf, names: String },
+    #[error("{} is a sweep of {count} cells, and each side is one of them\n  try: two of {cells}", path.display())]
+    Sweep { path: PathBuf, count: usize, cells: String },
+    #[error(
+        "{tag} is in {first}, and in {second}\n  try: runs that were measured in one unit, or --metrics without it"
+    )]
+    Units { tag: String, first: String, second: String },
+    #[error("{what} is not measured in {side}\n  try: {way_out}")]
+    NotMeasured { what: String, side: String, way_out: String },
+    #[error("{first} and {second} have no metric in common\n  try: runs of one kind of endpoint")]
+    NothingShared { first: String, second: String },
+    #[error("--fail-on '{rule}' is in {given}, and {tag} is in {unit}\n  try: a limit in {unit}, or in %")]
+    LimitUnit { rule: String, given: String, tag: String, unit: String },
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct CompareRequest {
+    /// At least two.
+    pub paths: Vec<PathBuf>,
+    /// The confidence level: 0.95.
+    pub level: f64,
+    /// Metrics to show; empty for those that the console shows.
+    pub metrics: Vec<String>,
+    /// What to show of each; empty for what each has by default.
+    pub stats: Vec<Stat>,
+    pub rules: Vec<Rule>,
+    /// This program's, for the files.
+    pub version: String,
+}
+
+/// What all limits together came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conclusion {
+    Within,
+    Undecided,
+    Beyond,
+}
+
+impl Conclusion {
+    /// The worst of a report.
+    pub fn of(report: &CompareReport) -> Self {
+        let one = |outcome: Outcome| match outcome {
+            Outcome::Within => Self::Within,
+            Outcome::Undecided(_) => Self::Undecided,
+            Outcome::Beyond => Self::Beyond,
+        };
+        report.judgements().map(|(_, judgement)| one(judgement.outcome)).max().unwrap_or(Self::Within)
+    }
+}
+
+/// Compares every side with the first.
+pub fn compare(request: &CompareRequest) -> Result<CompareReport, CompareError> {
+    let labels = ('A'..='Z').map(String::from);
+    let sides: Vec<Side> =
+        labels.zip(&request.paths).map(|(label, path)| Side::read(label, path)).collect::<Result<_, _>>()?;
+    let Some((first, others)) = sides.split_first() else {
+        return Ok(CompareReport {
+            version: request.version.clone(),
+            level: request.level,
+            sides: Vec::new(),
+            pairs: Vec::new(),
+            notes: Vec::new(),
+        });
+    };
+    let wanted: Vec<Wanted> = others.iter().map(|second| wanted(request, first, second)).collect::<Result<_, _>>()?;
+    let tags = record_tags(&wanted);
+    let mut notes: Vec<String> = sides.iter().flat_map(Side::notes).collect();
+    notes.extend(versions_note(&sides));
+    let records = read_records(&sides, &tags)?;
+    notes.extend(records.iter().flat_map(|(_, notes)| notes.clone()));
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (at, (second, wanted)) in others.iter().zip(&wanted).enumerate() {
+        let records = (&records[0].0, &records[at + 1].0);
+        let (pair, more) = verdicts::pair((first, second), records, wanted, at + 1, request.level)?;
+        notes.extend(more);
+        pairs.push(Pair { settings: settings_of(first, second), ..pair });
+    }
+    verdicts::correct(&mut pairs, request.level);
+    let sides = sides.iter().zip(&records).map(|(side, (records, _))| ReportedSide {
+        label: side.label.clone(),
+        path: side.path.display().to_string(),
+        runs: side.runs(),
+        records: records.len(),
+    });
+    Ok(CompareReport { version: request.version.clone(), level: request.level, sides: sides.collect(), pairs, notes })
+}
+
+/// What is to be compared between two sides, checked against what they measured.
+fn wanted(request: &CompareRequest, first: &Side, second: &Side) -> Result<Wanted, CompareError> {
+    let (here, there) = (first.tags(), second.tags());
+    for tag in request.metrics.iter().map(String::as_str).chain(request.rules.iter().map(|rule| rule.tag.as_str())) {
+        is_measured(tag, first, &here)?;
+        is_measured(tag, second, &there)?;
+    }
+    let shared = |tag: &&str| here.contains(tag) && there.contains(tag);
+    let shown: Vec<String> = match request.metrics.is_empty() {
+        true => metrics::shown().iter().map(|metric| metric.tag).filter(shared).map(str::to_owned).collect(),
+        false => request.metrics.clone(),
+    };
+    if shown.is_empty() {
+        return Err(CompareError::NothingShared { first: first.name(), second: second.name() });
+    }
+    let default: Vec<&str> = metrics::shown().iter().map(|metric| metric.tag).collect();
+    let only = |these: &BTreeSet<&str>, those: &BTreeSet<&str>| -> Vec<String> {
+        default
+            .iter()
+            .filter(|tag| these.contains(*tag) && !those.contains(*tag))
+            .map(|tag| (*tag).to_owned())
+            .collect()
+    };
+    let wanted = Wanted {
+        shown,
+        stats: request.stats.clone(),
+        rules: request.rules.clone(),
+        only_first: only(&here, &there),
+        only_second: only(&there, &here),
+    };
+    for tag in wanted.tags() {
+        let (unit, other) = (first.unit(tag)?.unwrap_or_default(), second.unit(tag)?.unwrap_or_default());
+        if unit != other {
+            return Err(CompareError::Units {
+                tag: tag.to_owned(),
+                first: format!("{unit} in {}", first.name()),
+                second: format!("{other} in {}", second.name()),
+            });
+        }
+        for rule in request.rules.iter().filter(|rule| rule.tag == tag) {
+            if let rule::By::Amount { unit: given, .. } = &rule.by
+                && given != unit
+            {
+                let (rule, given) = (rule.text.clone(), given.clone());
+                return Err(CompareError::LimitUnit { rule, given, tag: tag.to_owned(), unit: unit.to_owned() });
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+fn is_measured(tag: &str, side: &Side, tags: &BTreeSet<&str>) -> Result<(), CompareError> {
+    if tags.contains(tag) {
+        return Ok(());
+    }
+    let way_out = match nearest(tag, tags.iter().copied()) {
+        Some(near) => format!("{near}; did you mean that?"),
+        None => "a metric that both sides have; aiperf metrics lists every metric".to_owned(),
+    };
+    Err(CompareError::NotMeasured { what: tag.to_owned(), side: side.name(), way_out })
+}
+
+/// What has to be read of each record: metrics of requests, and what rates are made of.
+fn record_tags(wanted: &[Wanted]) -> Vec<String> {
+    let mut tags = BTreeSet::new();
+    for tag in wanted.iter().flat_map(Wanted::tags) {
+        match metrics::RATES.iter().find(|(rate, _)| *rate == tag) {
+            Some((_, weight)) => tags.extend(*weight),
+            None => drop(tags.insert(tag)),
+        }
+    }
+    tags.into_iter().map(str::to_owned).collect()
+}
+
+type Read = (Records, Vec<String>);
+
+/// Records of every side, two at a time: they are most of the work.
+fn read_records(sides: &[Side], tags: &[String]) -> Result<Vec<Read>, CompareError> {
+    // Several runs a side are compared by their summaries, so the records of a single one beside them are not needed.
+    let needs_records =
+        |side: &Side| side.run().is_some() && sides.iter().filter(|side| side.run().is_some()).count() > 1;
+    let read = |side: &Side| match needs_records(side) {
+        true => Records::read(side, tags),
+        false => Ok((Records::Without(aiperf_report::compare::Reason::FewRuns), Vec::new())),
+    };
+    let mut all = Vec::new();
+    for two in sides.chunks(2) {
+        let read = std::thread::scope(|scope| {
+            let threads: Vec<_> = two.iter().map(|side| scope.spawn(move || read(side))).collect();
+            threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+        });
+        for one in read {
+            all.push(one.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+    }
+    Ok(all)
+}
+
+fn settings_of(first: &Side, second: &Side) -> Vec<aiperf_report::compare::SettingDifference> {
+    let (Some(here), Some(there)) = (first.config(), second.config()) else { return Vec::new() };
+    let is_alike = first.version() == second.version();
+    settings::differences(here, there, if is_alike { Written::Alike } else { Written::Differently })
+}
+
+fn versions_note(sides: &[Side]) -> Option<String> {
+    let versions: Vec<(&str, &str)> =
+        sides.iter().filter_map(|side| Some((side.label.as_str(), side.version()?))).collect();
+    let (_, first) = versions.first()?;
+    let differs = versions.iter().any(|(_, version)| version != first);
+    let named = versions.iter().map(|(label, version)| format!("{label} by {version}")).collect::<Vec<_>>().join(", ");
+    differs.then(|| format!("Measured by different versions of aiperf: {named}"))
+}

@@ -1,0 +1,101 @@
+//! In what the settings of two sides differ: a comparison of different benchmarks is one of the benchmarks.
+
+use aiperf_report::compare::SettingDifference;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Parts of a configuration that say what was measured. Where files went and what was shown says nothing of it.
+const SECTIONS: &[&str] = &["models", "endpoint", "datasets", "phases", "tokenizer", "slos", "prefill", "sampling"];
+/// Characters of a value that are shown.
+const LONGEST_VALUE: usize = 60;
+
+/// Settings of one side alone past which it is written with its defaults, and the other is not.
+const MOST_ALONE: usize = 8;
+
+/// Who wrote the two configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// One program, so that what one lacks may be a difference.
+    Alike,
+    Differently,
+}
+
+/// The settings that differ, by path.
+pub(super) fn differences(first: &Value, second: &Value, written: Written) -> Vec<SettingDifference> {
+    let (first, second) = (leaves(first), leaves(second));
+    let paths: std::collections::BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let alone = |these: &BTreeMap<String, String>, those: &BTreeMap<String, String>| {
+        these.keys().filter(|path| !those.contains_key(*path)).count()
+    };
+    let has_defaults = match (alone(&first, &second), alone(&second, &first)) {
+        (0, alone) | (alone, 0) => alone > MOST_ALONE,
+        _ => false,
+    };
+    let difference = |path: &String| {
+        let (a, b) = (first.get(path), second.get(path));
+        let is_on_both = a.is_some() && b.is_some();
+        let counts = a != b && (is_on_both || (written == Written::Alike && !has_defaults));
+        counts.then(|| SettingDifference { path: path.clone(), first: a.cloned(), second: b.cloned() })
+    };
+    paths.into_iter().filter_map(difference).collect()
+}
+
+fn leaves(config: &Value) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for section in SECTIONS {
+        if let Some(value) = config.get(section) {
+            collect(value, (*section).to_owned(), &mut found);
+        }
+    }
+    found
+}
+
+fn collect(value: &Value, path: String, found: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Null => {}
+        Value::Object(members) => {
+            members.iter().for_each(|(key, value)| collect(value, format!("{path}.{key}"), found));
+        }
+        // Most often there is one of each.
+        Value::Array(items) if items.len() == 1 => collect(&items[0], path, found),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, value)| collect(value, format!("{path}.{at}"), found));
+        }
+        // 8 and 8.0 are one setting.
+        Value::Number(number) => {
+            found.insert(path, number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string()));
+        }
+        Value::String(text) => drop(found.insert(path, shortened(text))),
+        Value::Bool(flag) => drop(found.insert(path, flag.to_string())),
+    }
+}
+
+/// Long values are cut, with how long they are, so that those that differ further on still do.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_VALUE) {
+        Some((at, _)) => format!("{}… ({} bytes)", &text[..at], text.len()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_measured_counts_and_where_it_was_written_does_not() {
+        let first = json!({
+            "phases": [{"concurrency": 2, "requests": 10}], "artifacts": {"dir": "/a"}, "endpoint": {"urls": ["u"]},
+        });
+        let second = json!({
+            "phases": [{"concurrency": 4.0, "requests": 10.0, "ramp": 1}], "artifacts": {"dir": "/b"},
+            "endpoint": {"urls": ["u"], "headers": {}},
+        });
+        let found = differences(&first, &second, Written::Alike);
+        let paths: Vec<&str> = found.iter().map(|one| one.path.as_str()).collect();
+        assert_eq!(paths, ["phases.concurrency", "phases.ramp"]);
+        assert_eq!((found[0].first.as_deref(), found[0].second.as_deref()), (Some("2"), Some("4")));
+        assert_eq!(differences(&first, &second, Written::Differently).len(), 1);
+    }
+}

@@ -1,0 +1,173 @@
+//! Summaries of runs, and of several runs, read back.
+
+use super::CompareError;
+use aiperf_plan::FileNames;
+use aiperf_statistics::Sample;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// A file longer than this is no summary.
+const LARGEST: u64 = 1 << 30;
+/// What files beside a summary end with, so that one with another name is found among them.
+const OTHER_FILES: &[&str] = &[
+    "_timeslices.json",
+    "_server_metrics.json",
+    "_aggregate.json",
+    "_collated.json",
+    "run_config.json",
+    "search_history.json",
+    "server_metrics_export.json",
+];
+/// What a name of packed records has more.
+const PACKED: [&str; 3] = ["", ".zst", ".gz"];
+
+/// What one run came to.
+#[derive(Clone, Debug)]
+pub(super) struct RunSummary {
+    /// The directory's name.
+    pub(super) label: String,
+    pub(super) version: Option<String>,
+    pub(super) metrics: BTreeMap<String, MetricStats>,
+    pub(super) config: Value,
+    /// Why the run is not complete, where it is not.
+    pub(super) incomplete: Option<String>,
+    /// Where its records are.
+    pub(super) records: Option<PathBuf>,
+}
+
+/// Statistics of one metric of one run.
+#[derive(Clone, Debug)]
+pub(super) struct MetricStats {
+    pub(super) unit: String,
+    pub(super) stats: BTreeMap<String, f64>,
+}
+
+impl RunSummary {
+    /// The run of a directory, where it holds one.
+    pub(super) fn find(dir: &Path) -> Result<Option<Self>, CompareError> {
+        let names = FileNames::new(None);
+        let path = dir.join(&names.summary_json);
+        if path.is_file() {
+            let document = read_json(&path)?;
+            let no_run = || CompareError::NotASummary { path: path.clone() };
+            return Self::of(dir, &names.records_jsonl, &document).ok_or_else(no_run).map(Some);
+        }
+        let mut found = Vec::new();
+        for path in json_files(dir)? {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if OTHER_FILES.iter().any(|end| name.ends_with(end)) || FileNames::FIXED.contains(&name.as_str()) {
+                continue;
+            }
+            // Other documents may lie here too; one that cannot be read is none of ours.
+            let Ok(document) = read_json(&path) else { continue };
+            let records = format!("{}.jsonl", name.trim_end_matches(".json"));
+            found.extend(Self::of(dir, &records, &document).map(|run| (name, run)));
+        }
+        match found.len() {
+            0 | 1 => Ok(found.pop().map(|(_, run)| run)),
+            _ => {
+                let names = found.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+                Err(CompareError::SeveralRuns { path: dir.to_owned(), names })
+            }
+        }
+    }
+
+    /// None of a document that is no summary.
+    fn of(dir: &Path, records: &str, document: &Value) -> Option<Self> {
+        let members = document.as_object()?;
+        members.get("schema_version")?;
+        let config = members.get("input_config")?.clone();
+        let metrics = members.iter().filter_map(|(tag, block)| Some((tag.clone(), metric_stats(block.as_object()?)?)));
+        let text = |key: &str| members.get(key).and_then(Value::as_str).map(str::to_owned);
+        let is_complete = members.get("is_complete").and_then(Value::as_bool).unwrap_or(true);
+        let was_cancelled = members.get("was_cancelled").and_then(Value::as_bool).unwrap_or(false);
+        let why = || text("incomplete_reason").unwrap_or_else(|| "it was cancelled".to_owned());
+        let records = PACKED.iter().map(|end| dir.join(format!("{records}{end}"))).find(|path| path.is_file());
+        Some(Self {
+            label: dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            version: text("aiperf_version"),
+            metrics: metrics.collect(),
+            config,
+            incomplete: (!is_complete || was_cancelled).then(why),
+            records,
+        })
+    }
+
+    pub(super) fn stat(&self, tag: &str, stat: &str) -> Option<f64> {
+        self.metrics.get(tag)?.stats.get(stat).copied()
+    }
+}
+
+/// None of an object that is no block of statistics.
+fn metric_stats(block: &Map<String, Value>) -> Option<MetricStats> {
+    let unit = block.get("unit")?.as_str()?.to_owned();
+    let stats: BTreeMap<String, f64> =
+        block.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect();
+    (!stats.is_empty()).then_some(MetricStats { unit, stats })
+}
+
+/// What several runs came to, where only their aggregate is there.
+#[derive(Clone, Debug)]
+pub(super) struct Aggregate {
+    pub(super) version: Option<String>,
+    pub(super) runs: usize,
+    /// By tag and statistic, with the unit.
+    pub(super) samples: BTreeMap<String, BTreeMap<String, (Sample, String)>>,
+}
+
+impl Aggregate {
+    /// The file of a directory, where it holds one.
+    pub(super) fn file(dir: &Path) -> Result<Option<PathBuf>, CompareError> {
+        Ok(json_files(dir)?.into_iter().find(|path| path.to_string_lossy().ends_with("_aggregate.json")))
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Self, CompareError> {
+        let document = read_json(path)?;
+        Self::of(&document).ok_or_else(|| CompareError::NotASummary { path: path.to_owned() })
+    }
+
+    fn of(document: &Value) -> Option<Self> {
+        let runs = document.get("metadata")?.get("num_successful_runs")?.as_u64()? as usize;
+        let mut samples: BTreeMap<String, BTreeMap<String, (Sample, String)>> = BTreeMap::new();
+        for (key, block) in document.get("metrics")?.as_object()? {
+            let number = |name: &str| block.get(name).and_then(Value::as_f64);
+            let (Some((tag, stat)), Some(mean)) = (key.rsplit_once('_'), number("mean")) else { continue };
+            let unit = block.get("unit").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let variance = if runs < 2 { f64::NAN } else { number("std").unwrap_or(f64::NAN).powi(2) };
+            let sample = Sample { count: runs, mean, variance };
+            samples.entry(tag.to_owned()).or_default().insert(stat.to_owned(), (sample, unit));
+        }
+        let version = document.get("aiperf_version").and_then(Value::as_str).map(str::to_owned);
+        (runs > 0).then_some(Self { version, runs, samples })
+    }
+}
+
+fn json_files(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
+    let mut files = entries(dir)?;
+    files.retain(|path| path.extension().is_some_and(|end| end == "json") && path.is_file());
+    Ok(files)
+}
+
+/// What a directory holds, by name.
+pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
+    let unread = |source| CompareError::Unreadable { path: dir.to_owned(), source };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(unread)? {
+        paths.push(entry.map_err(unread)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn read_json(path: &Path) -> Result<Value, CompareError> {
+    let unread = |source| CompareError::Unreadable { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unread)?;
+    if file.metadata().map_err(unread)?.len() > LARGEST {
+        return Err(unread(ErrorKind::FileTooLarge.into()));
+    }
+    let malformed = |source| CompareError::Malformed { path: path.to_owned(), source };
+    serde_json::from_reader(BufReader::new(file.take(LARGEST))).map_err(malformed)
+}

@@ -1,0 +1,332 @@
+//! What is concluded of two sides: a row a statistic, a judgement a limit.
+
+use super::CompareError;
+use super::metrics::{direction, stats_of};
+use super::rule::{Rule, Stat, Towards};
+use super::side::{Records, Side};
+use aiperf_metrics::registry;
+use aiperf_report::compare::{Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict};
+use aiperf_statistics::comparison::Doubt;
+use aiperf_statistics::{Comparison, Direction, Sample, Series, Verdict, compare, compare_samples, holm};
+
+/// Share by which lengths of requests must differ before a reader is told.
+const NOTABLE: f64 = 0.01;
+
+/// What is to be compared between two sides.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// Tags, in the order of the table.
+    pub(super) shown: Vec<String>,
+    /// Empty for what each metric has by default.
+    pub(super) stats: Vec<Stat>,
+    pub(super) rules: Vec<Rule>,
+    /// Metrics that would be shown if the other side had them.
+    pub(super) only_first: Vec<String>,
+    pub(super) only_second: Vec<String>,
+}
+
+impl Wanted {
+    /// Every metric that is looked at, each once.
+    pub(super) fn tags(&self) -> Vec<&str> {
+        let mut tags: Vec<&str> = Vec::new();
+        for tag in self.shown.iter().chain(self.rules.iter().map(|rule| &rule.tag)) {
+            if !tags.contains(&tag.as_str()) {
+                tags.push(tag);
+            }
+        }
+        tags
+    }
+
+    fn stats_of(&self, tag: &str) -> &[Stat] {
+        if self.stats.is_empty() { stats_of(tag) } else { &self.stats }
+    }
+}
+
+/// What one metric of two sides is compared by.
+enum Basis {
+    Records(Box<[Series; 2]>),
+    Trials,
+    /// Nothing: only summaries are shown.
+    None(Reason),
+}
+
+/// Compares two sides, before any correction for how many comparisons there are; with notes on what a reader should know.
+pub(super) fn pair(
+    (first, second): (&Side, &Side),
+    records: (&Records, &Records),
+    wanted: &Wanted,
+    place: usize,
+    level: f64,
+) -> Result<(Pair, Vec<String>), CompareError> {
+    let compared = Compared { first, second, records, level };
+    let (mut rows, mut judgements) = (Vec::new(), Vec::new());
+    let mut method = Method::Summaries;
+    for tag in wanted.tags() {
+        let basis = compared.basis(tag);
+        method = match basis {
+            Basis::Records(_) => Method::Records,
+            Basis::Trials => Method::Trials,
+            Basis::None(_) => method,
+        };
+        if wanted.shown.iter().any(|shown| shown == tag) {
+            rows.extend(wanted.stats_of(tag).iter().filter_map(|stat| compared.row(tag, *stat, &basis)));
+        }
+        for (at, rule) in wanted.rules.iter().enumerate().filter(|(_, rule)| rule.tag == tag) {
+            let judgement = compared.judgement(rule, &basis);
+            judgements.push((at, judgement.ok_or_else(|| compared.not_measured(tag, &rule.stat.to_string()))?));
+        }
+    }
+    if rows.is_empty() {
+        let stats: Vec<String> = wanted.stats.iter().map(Stat::to_string).collect();
+        return Err(compared.not_measured(&wanted.shown.join(", "), &stats.join(", ")));
+    }
+    // As they were given.
+    judgements.sort_by_key(|(at, _)| *at);
+    let judgements = judgements.into_iter().map(|(_, judgement)| judgement).collect();
+    let mut notes = Vec::new();
+    for (side, tags) in [(first, &wanted.only_first), (second, &wanted.only_second)] {
+        if !tags.is_empty() {
+            notes.push(format!("Only {} has {}", side.label, tags.join(", ")));
+        }
+    }
+    notes.extend(work_note(&rows, first, second, level));
+    Ok((Pair { first: 0, second: place, method, rows, settings: Vec::new(), judgements }, notes))
+}
+
+/// Says that requests were not of one length: then the rest compares more than the servers.
+fn work_note(rows: &[Row], first: &Side, second: &Side, level: f64) -> Option<String> {
+    let is_longer = |row: &&Row| {
+        row.stat == "avg"
+            && row.tag.ends_with("_sequence_length")
+            && row.numbers.p.is_some_and(|p| p < 1.0 - level)
+            && row.numbers.relative.is_some_and(|relative| relative.abs() >= NOTABLE)
+    };
+    let named: Vec<&str> = rows.iter().filter(is_longer).map(|row| row.tag.as_str()).collect();
+    let (first, second) = (&first.label, &second.label);
+    (!named.is_empty()).then(|| format!("{first} and {second} did not do the same work: {} differs", named.join(", ")))
+}
+
+struct Compared<'a> {
+    first: &'a Side,
+    second: &'a Side,
+    records: (&'a Records, &'a Records),
+    level: f64,
+}
+
+impl Compared<'_> {
+    fn not_measured(&self, tags: &str, stats: &str) -> CompareError {
+        let (first, second) = (self.first.name(), self.second.name());
+        CompareError::NotMeasured {
+            what: format!("{stats} of {tags}"),
+            side: format!("both {first} and {second}"),
+            way_out: "avg, which every metric has; percentiles are of metrics that each request has".to_owned(),
+        }
+    }
+
+    fn basis(&self, tag: &str) -> Basis {
+        if self.first.runs() > 1 || self.second.runs() > 1 {
+            return Basis::Trials;
+        }
+        let series = |side: &Side, records: &Records| {
+            let mean = side.sample(tag, "avg").map(|sample| sample.mean);
+            records.series(tag, mean).map(Series::new)
+        };
+        let (first, second) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| series(self.second, self.records.1));
+            let first = series(self.first, self.records.0);
+            (first, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        match (first, second) {
+            (Ok(first), Ok(second)) => Basis::Records(Box::new([first, second])),
+            (Err(reason), _) | (_, Err(reason)) => Basis::None(reason),
+        }
+    }
+
+    /// None where a side does not have the statistic.
+    fn row(&self, tag: &str, stat: Stat, basis: &Basis) -> Option<Row> {
+        let direction = direction(tag);
+        let (numbers, verdict) = match self.compared(tag, stat, basis, direction, (1.0, 0.0)) {
+            Found::Compared(found) => (numbers(&found), self.verdict(&found, direction)),
+            Found::Summaries(first, second, reason) => (of_summaries(first, second), RowVerdict::Undecided(reason)),
+            Found::Nothing => return None,
+        };
+        let metric = registry::find(tag);
+        let header = metric.map_or(tag, |metric| metric.header);
+        Some(Row {
+            tag: tag.to_owned(),
+            header: header.to_owned(),
+            short: metric.and_then(|metric| metric.short).unwrap_or(header).to_owned(),
+            unit: self.first.unit(tag).ok().flatten().unwrap_or_default().to_owned(),
+            stat: stat.to_string(),
+            larger_is_better: match direction {
+                Direction::LargerIsBetter => Some(true),
+                Direction::SmallerIsBetter => Some(false),
+                Direction::Neither => None,
+            },
+            numbers,
+            verdict: if direction == Direction::Neither { RowVerdict::Neutral } else { verdict },
+        })
+    }
+
+    fn verdict(&self, found: &Comparison, direction: Direction) -> RowVerdict {
+        match found.verdict {
+            Verdict::Better => RowVerdict::Better,
+            Verdict::Worse => RowVerdict::Worse,
+            Verdict::Different => RowVerdict::Neutral,
+            Verdict::Undecided(_) if direction == Direction::Neither => RowVerdict::Neutral,
+            Verdict::Undecided(doubt) => RowVerdict::Undecided(self.reason(doubt)),
+        }
+    }
+
+    fn reason(&self, doubt: Doubt) -> Reason {
+        match doubt {
+            Doubt::WithinNoise => Reason::WithinNoise,
+            Doubt::TooLittleData if self.first.runs() > 1 || self.second.runs() > 1 => Reason::FewRuns,
+            Doubt::TooLittleData => Reason::FewRecords,
+        }
+    }
+
+    /// Compares a statistic of the second side with that of the first, after its values were changed by a factor and a sum.
+    fn compared(&self, tag: &str, stat: Stat, basis: &Basis, direction: Direction, (factor, sum): (f64, f64)) -> Found {
+        let name = stat.to_string();
+        let samples = || Some((self.first.sample(tag, &name)?, self.second.sample(tag, &name)?));
+        let changed = |sample: Sample| Sample {
+            mean: sample.mean * factor + sum,
+            variance: sample.variance * factor * factor,
+            ..sample
+        };
+        match basis {
+            Basis::Records(sides) => {
+                let [first, second] = &**sides;
+                // One number a run has no percentiles, whatever stretches of time have.
+                let is_rate = super::metrics::RATES.iter().any(|(rate, _)| *rate == tag);
+                if is_rate && stat != Stat::MEAN {
+                    return Found::Nothing;
+                }
+                let found = match (factor, sum) {
+                    (1.0, 0.0) => compare(first, second, stat.0, direction, self.level),
+                    _ => compare(&first.mapped(|value| value * factor + sum), second, stat.0, direction, self.level),
+                };
+                found.map_or(Found::Nothing, Found::Compared)
+            }
+            Basis::Trials => samples().map_or(Found::Nothing, |(first, second)| {
+                Found::Compared(compare_samples(changed(first), second, direction, self.level))
+            }),
+            Basis::None(reason) => samples()
+                .map_or(Found::Nothing, |(first, second)| Found::Summaries(changed(first).mean, second.mean, *reason)),
+        }
+    }
+
+    fn judgement(&self, rule: &Rule, basis: &Basis) -> Option<Judgement> {
+        let none = Direction::Neither;
+        let (first, second) = match self.compared(&rule.tag, rule.stat, basis, none, (1.0, 0.0)) {
+            Found::Compared(found) => (found.first, found.second),
+            Found::Summaries(first, second, _) => (first, second),
+            Found::Nothing => return None,
+        };
+        let limit = rule.limit(first);
+        let (interval, p, outcome) = match self.compared(&rule.tag, rule.stat, basis, none, limit) {
+            Found::Compared(found) => (Some(found.interval), Some(found.p), self.outcome(rule, &found)),
+            Found::Summaries(_, _, reason) => (None, None, Outcome::Undecided(reason)),
+            Found::Nothing => return None,
+        };
+        Some(Judgement {
+            rule: rule.text.clone(),
+            unit: self.first.unit(&rule.tag).ok().flatten().unwrap_or_default().to_owned(),
+            first,
+            second,
+            relative: (first != 0.0).then(|| (second - first) / first.abs()),
+            limit: first * limit.0 + limit.1,
+            interval,
+            p,
+            corrected_p: None,
+            outcome,
+        })
+    }
+
+    /// Whether the whole interval lies on one side of the limit.
+    fn outcome(&self, rule: &Rule, found: &Comparison) -> Outcome {
+        let is_beyond = match rule.towards {
+            Towards::Above => found.difference > 0.0,
+            Towards::Below => found.difference < 0.0,
+        };
+        match found.verdict {
+            Verdict::Undecided(Doubt::TooLittleData) => Outcome::Undecided(self.reason(Doubt::TooLittleData)),
+            // Values that never vary and lie at the limit are not beyond it.
+            Verdict::Undecided(Doubt::WithinNoise) if found.interval == (0.0, 0.0) => Outcome::Within,
+            Verdict::Undecided(Doubt::WithinNoise) => Outcome::Undecided(Reason::WithinNoise),
+            _ if is_beyond => Outcome::Beyond,
+            _ => Outcome::Within,
+        }
+    }
+}
+
+enum Found {
+    Compared(Comparison),
+    /// What both summaries say, and why that is all.
+    Summaries(f64, f64, Reason),
+    Nothing,
+}
+
+fn numbers(found: &Comparison) -> Numbers {
+    Numbers {
+        first: found.first,
+        second: found.second,
+        difference: found.difference,
+        relative: found.relative,
+        interval: Some(found.interval),
+        p: Some(found.p),
+        corrected_p: None,
+        effective: Some(found.effective),
+    }
+}
+
+fn of_summaries(first: f64, second: f64) -> Numbers {
+    let difference = second - first;
+    let relative = (first != 0.0).then(|| difference / first.abs());
+    Numbers { first, second, difference, relative, interval: None, p: None, corrected_p: None, effective: None }
+}
+
+/// Takes back verdicts and outcomes that do not hold among as many as there are.
+pub(super) fn correct(pairs: &mut [Pair], level: f64) {
+    let mut rows: Vec<&mut Row> =
+        pairs.iter_mut().flat_map(|pair| &mut pair.rows).filter(|row| row.could_be()).collect();
+    let corrected = holm(&rows.iter().map(|row| row.numbers.p.unwrap_or(f64::NAN)).collect::<Vec<_>>());
+    for (row, p) in rows.iter_mut().zip(corrected) {
+        row.numbers.corrected_p = Some(p);
+        if matches!(row.verdict, RowVerdict::Better | RowVerdict::Worse) && is_chance(p, level) {
+            row.verdict = RowVerdict::Undecided(Reason::ManyComparisons);
+        }
+    }
+    let judgements = pairs.iter_mut().flat_map(|pair| &mut pair.judgements);
+    let mut judgements: Vec<&mut Judgement> = judgements.filter(|judgement| judgement.could_be()).collect();
+    let corrected = holm(&judgements.iter().map(|one| one.p.unwrap_or(f64::NAN)).collect::<Vec<_>>());
+    for (judgement, p) in judgements.iter_mut().zip(corrected) {
+        judgement.corrected_p = Some(p);
+        let was_certain = judgement.interval == Some((0.0, 0.0));
+        if matches!(judgement.outcome, Outcome::Within | Outcome::Beyond) && is_chance(p, level) && !was_certain {
+            judgement.outcome = Outcome::Undecided(Reason::ManyComparisons);
+        }
+    }
+}
+
+fn is_chance(p: f64, level: f64) -> bool {
+    p.is_nan() || p >= 1.0 - level
+}
+
+/// Whether something is one of those that may come to a verdict, so that it counts among them.
+trait Countable {
+    fn could_be(&self) -> bool;
+}
+
+impl Countable for Row {
+    fn could_be(&self) -> bool {
+        matches!(self.verdict, RowVerdict::Better | RowVerdict::Worse | RowVerdict::Undecided(Reason::WithinNoise))
+    }
+}
+
+impl Countable for Judgement {
+    fn could_be(&self) -> bool {
+        matches!(self.outcome, Outcome::Within | Outcome::Beyond | Outcome::Undecided(Reason::WithinNoise))
+    }
+}
