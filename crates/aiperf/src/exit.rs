@@ -14,6 +14,10 @@ pub(crate) enum Exit {
     Failed,
     /// The input was bad and nothing was sent.
     Usage,
+    /// What was measured is beyond a limit that the user set.
+    LimitBroken,
+    /// There is a limit, and too little data to say whether it is broken.
+    Undecided,
     /// Ended by a signal, results written.
     Signal(u8),
 }
@@ -24,6 +28,8 @@ impl From<Exit> for std::process::ExitCode {
             Exit::Success => Self::SUCCESS,
             Exit::Failed => Self::from(1),
             Exit::Usage => Self::from(2),
+            Exit::LimitBroken => Self::from(3),
+            Exit::Undecided => Self::from(4),
             Exit::Signal(number) => Self::from(128 + number),
         }
     }

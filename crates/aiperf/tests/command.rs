@@ -42,6 +42,7 @@ fn every_command_has_help_of_its_own() {
         "demo",
         "sim",
         "schedule",
+        "compare",
         "config",
         "validate",
         "analyze-trace",
@@ -85,7 +86,7 @@ fn a_configuration_file_that_is_there_is_written_over_only_by_force() {
 fn a_command_that_does_not_exist_says_what_was_meant_or_what_to_use() {
     for (args, says) in [
         (&["profil"][..], "aiperf profile; did you mean that?"),
-        (&["comp"], "aiperf completions; did you mean that?"),
+        (&["compl"], "aiperf completions; did you mean that?"),
         (&["Profile"], "aiperf profile; did you mean that?"),
         (&["help", "metric"], "aiperf metrics; did you mean that?"),
         (&["--model", "m"], "aiperf profile --model ..."),

@@ -1,6 +1,7 @@
 //! The subcommands: one file each.
 
 pub(crate) mod analyze_trace;
+pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod metrics;

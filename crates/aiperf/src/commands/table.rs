@@ -1,7 +1,7 @@
 //! Every command: what it is called, what it does, what runs it. Help, completions and hints for mistyped names are
 //! made from this table.
 
-use super::{analyze_trace, config, demo, metrics, profile, schedule, sim, synthesize};
+use super::{analyze_trace, compare, config, demo, metrics, profile, schedule, sim, synthesize};
 use crate::exit::{self, Exit};
 use aiperf_config::completion::{Command as Completed, Values, Word, profile_words};
 use aiperf_config::path_argument;
@@ -21,6 +21,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "demo", about: "Benchmark the built-in simulated server: nothing to set up", run: demo::run },
     Command { name: "sim", about: "Serve simulated answers to practise on", run: sim::main },
     Command { name: "schedule", about: "Show when profile would send what, and send nothing", run: schedule::run },
+    Command { name: "compare", about: "Compare runs, and fail a pipeline on limits", run: compare::run },
     Command { name: "config", about: "Make, show and check configuration files", run: config::run },
     Command { name: "validate", about: "Check a configuration file or a trace", run: config::validate_command },
     Command { name: "analyze-trace", about: "Show lengths and cache hits of a trace", run: analyze_trace::run },
@@ -148,6 +149,10 @@ fn completed() -> Vec<Completed> {
                 Completed { actions: clap.get_subcommands().map(action).collect(), ..base }
             }
             "validate" => Completed { operand: Values::Path, ..base },
+            "compare" => {
+                let clap = compare::CompareCommand::command();
+                Completed { words: words(&clap), operand: Values::Path, ..base }
+            }
             "analyze-trace" => {
                 let clap = analyze_trace::AnalyzeCommand::command();
                 Completed { words: words(&clap), operand: Values::Path, ..base }
