@@ -1,24 +1,24 @@
 //! The GPUs of a run: sampled beside it, summed up when it is over, and what they took put beside what was made of it.
 
 use crate::campaign::CampaignError;
+use crate::gpu_efficiency;
 use crate::observers::{self, Announced, errors, profiling_range, started};
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{EngineError, Events, Stop};
-use aiperf_metrics::{GpuSamples, GpuTotals, RunTraits, Summary, Window};
+use aiperf_metrics::RunTraits;
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::gpu::local::{
     AmdGpus, LocalCollected, LocalCollector, LocalError, LocalGpus, LocalSetup, NvmlGpus, amd, nvml,
 };
-use aiperf_observe::gpu::results::{PowerSamples, power_samples};
-use aiperf_observe::gpu::{Custom, Dcgm, GpuPages, GpuStore, ObservedGpus, custom, live, summarise_gpus};
+use aiperf_observe::gpu::results::power_samples;
+use aiperf_observe::gpu::{Custom, Dcgm, GpuPages, GpuStore, GpuTelemetry, ObservedGpus, custom, live, summarise_gpus};
 use aiperf_observe::{CollectError, Collected, Collector, ScrapeError, Setup, TimeRange, WatchedPage};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{
-    Arrival, BaseUrl, Cadence, DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsEndpoint,
-    PhasePlan, Plan,
+    BaseUrl, Cadence, DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsEndpoint, Plan,
 };
 use aiperf_report::{Artifacts, ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_jsonl};
-use aiperf_types::{LogLevel, Nanos, PhaseKind};
+use aiperf_types::{LogLevel, Nanos};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,6 +100,8 @@ struct Sampled {
     store: GpuStore,
     /// Sources that were asked for or found, each with the name that tables give it.
     sources: Vec<(Arc<str>, String)>,
+    /// Those of them that answered.
+    reached: Vec<Arc<str>>,
     errors: Vec<ScrapeError>,
     file_failure: Option<io::Error>,
 }
@@ -170,9 +172,10 @@ impl GpuWatch {
         let is_cancelled = run.was_cancelled;
         let stop = self.stop;
         let sampled = self.sampling.finish(|| is_cancelled || stop.is_stopped(), redactor)?;
-        let Sampled { store, sources, errors, file_failure } = sampled;
+        let Sampled { store, sources, reached, errors, file_failure } = sampled;
         let observed = ObservedGpus {
             sources,
+            reached,
             profiling: profiling_range(run),
             phases: run
                 .phases
@@ -187,22 +190,13 @@ impl GpuWatch {
             let text = format!("GPU telemetry: {counter} fell while the run was on: its total lacks what came before");
             events.say(LogLevel::Warning, text);
         }
-        if self.plan.is_requested && telemetry.successful.is_empty() {
-            let text = match telemetry.configured.is_empty() {
-                true => "DCGM telemetry skipped: no telemetry sources reachable",
-                false => "GPU telemetry: no source said anything of a GPU",
-            };
-            events.say(LogLevel::Warning, text);
+        if self.plan.is_requested {
+            without_gpus(&telemetry).into_iter().for_each(|text| events.say(LogLevel::Warning, text));
         }
         let samples = power_samples(&store);
-        let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
-        add_efficiency(&mut run.metrics, &samples, observed.profiling, self.plan.grace, traits, first);
-        for phase in run.phases.iter_mut().filter(|phase| phase.id.kind == PhaseKind::Profiling) {
-            let range = TimeRange { start: phase.start, end: phase.end };
-            let grace = observed.grace_after(range);
-            let of_plan = plan.phases.get(usize::from(phase.id.index));
-            add_efficiency(&mut phase.metrics, &samples, range, grace, traits, of_plan);
-        }
+        gpu_efficiency::add(plan, traits, run, &observed, &samples, self.plan.interval);
+        let gaps = gpu_efficiency::gaps(&samples, &gpu_efficiency::spans(run, &observed), self.plan.interval);
+        gaps.into_iter().for_each(|text| events.say(LogLevel::Warning, text));
         let is_requested = self.plan.is_requested;
         run.gpu_telemetry = Some(Arc::new(GpuTelemetryResult { telemetry, is_requested }));
         Ok(observers::file_failure(&artifacts.gpu_file(), gpu_telemetry_jsonl::NAME, file_failure))
@@ -223,15 +217,31 @@ impl Sampling {
                 endpoints.retain(|endpoint| !endpoint.is_guess || said(endpoint));
                 let source = |endpoint: &CollectedEndpoint| (endpoint.url.shown().into(), endpoint.url.display_name());
                 let sources = endpoints.iter().map(source).collect();
-                Ok(Sampled { store, sources, errors: errors(&endpoints, redactor), file_failure })
+                let reached = endpoints.iter().filter(|endpoint| endpoint.was_reached);
+                let reached = reached.map(|endpoint| endpoint.url.shown().into()).collect();
+                Ok(Sampled { store, sources, reached, errors: errors(&endpoints, redactor), file_failure })
             }
             Self::Local(collector, source) => {
                 let LocalCollected { store, errors, file_failure } = collector.finish();
                 let display_name = live::display_name(&source).to_owned();
-                Ok(Sampled { store, sources: vec![(source, display_name)], errors, file_failure })
+                let reached = vec![source.clone()];
+                Ok(Sampled { store, sources: vec![(source, display_name)], reached, errors, file_failure })
             }
         }
     }
+}
+
+/// What whoever asked for GPUs is told of sources that have none. Of those that do not answer, or not as they should, is
+/// told when they do not.
+fn without_gpus(telemetry: &GpuTelemetry) -> Option<String> {
+    if telemetry.configured.is_empty() {
+        return Some("DCGM telemetry skipped: no telemetry sources reachable".to_owned());
+    }
+    let is_told = |url: &Arc<str>| telemetry.errors.iter().any(|error| error.endpoint_url == *url);
+    let is_silent = |url: &&Arc<str>| !telemetry.successful.contains(url) && !is_told(url);
+    let silent: Vec<&str> = telemetry.reached.iter().filter(is_silent).map(|url| &**url).collect();
+    let told = || format!("GPU telemetry: reachable, but without a word of a GPU: {}", silent.join(", "));
+    (!silent.is_empty()).then(told)
 }
 
 /// What fetching the pages of exporters needs.
@@ -249,7 +259,7 @@ fn pages(
     }
     let custom = custom.map(|(_, custom)| custom.metrics).unwrap_or_default();
     let page = |DcgmExporter { url, is_guess }: &DcgmExporter| WatchedPage {
-        endpoint: MetricsEndpoint { url: url.clone(), fallback: None },
+        endpoint: MetricsEndpoint { url: url.clone(), fallback: None, is_named: !is_guess },
         is_guess: *is_guess,
     };
     Ok(Setup {
@@ -325,29 +335,6 @@ fn cadence(plan: &GpuTelemetryPlan, exporters: &[DcgmExporter], events: &Events)
         cancel_wait: CANCEL_WAIT,
         settle_limit: if is_named { patience } else { PATIENCE_WITH_GUESSES },
     }
-}
-
-/// Adds power and energy of a window, and what was made of them.
-fn add_efficiency(
-    metrics: &mut Summary,
-    samples: &[PowerSamples],
-    range: TimeRange,
-    grace: Nanos,
-    traits: &RunTraits,
-    phase: Option<&PhasePlan>,
-) {
-    let gpus: Vec<GpuSamples<'_>> =
-        samples.iter().map(|gpu| GpuSamples { power_w: &gpu.power, energy_mj: &gpu.energy }).collect();
-    let totals = GpuTotals::of(&gpus, Window { start: range.start, end: range.end }, grace);
-    let tokens = metrics.get("total_output_tokens").and_then(|result| result.stats.avg);
-    let users = phase.and_then(users);
-    metrics.results.extend(totals.metrics(traits, tokens, users));
-}
-
-/// Users that a phase was asked to be: one where it is held to a concurrency that nobody gave.
-fn users(phase: &PhasePlan) -> Option<u64> {
-    let is_closed = matches!(phase.arrival, Arrival::Concurrency);
-    phase.concurrency.or(is_closed.then_some(1)).map(u64::from)
 }
 
 fn tell_of_rows(file: &GpuMetricsFile, custom: &Custom, events: &Events) {

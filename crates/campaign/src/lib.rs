@@ -13,7 +13,8 @@
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
-//! - `server_metrics`: the servers' own metrics of a run; [`gpu_telemetry`]: its GPUs; `network_latency`: the round trip to the
+//! - `server_metrics`: the servers' own metrics of a run; [`gpu_telemetry`]: its GPUs; `gpu_efficiency`: what they took
+//!   beside what was made of it; `network_latency`: the round trip to the
 //!   servers; `observers`: what these do alike
 //! - [`otlp`]: what a run measures, sent by OTLP while it is on
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
@@ -27,6 +28,7 @@ pub mod campaign;
 pub mod certificates;
 pub mod compare;
 pub mod control;
+mod gpu_efficiency;
 pub mod gpu_telemetry;
 mod hooks;
 pub mod hub;

@@ -30,7 +30,7 @@ pub use curves::sweep_line::SweepLine;
 pub use numbers::durations::Durations;
 pub use numbers::stats::{self, Stats, stats_of, stats_with_errors};
 pub use phase::accumulator::{Accumulator, Limits};
-pub use phase::gpu::{self, FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals};
+pub use phase::gpu::{self, Coverage, FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals, Sampling};
 pub use phase::histograms::{Instruments, RecordHistograms};
 pub use phase::live::Live;
 pub use phase::summary::{Context, Exactness, MetricResult, Slice, Summary};

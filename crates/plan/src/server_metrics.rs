@@ -42,6 +42,8 @@ pub struct MetricsEndpoint {
     pub url: MetricsUrl,
     /// Tried where the first does not answer: the server's own page, for a URL with a path.
     pub fallback: Option<MetricsUrl>,
+    /// Somebody gave this URL: where nothing answers there, that is worth a warning.
+    pub is_named: bool,
 }
 
 impl MetricsEndpoint {
@@ -49,7 +51,7 @@ impl MetricsEndpoint {
     pub fn of_server(server: &BaseUrl) -> Self {
         let url = MetricsUrl::of_server(server, server.path());
         let root = MetricsUrl::of_server(server, "");
-        Self { fallback: (root != url).then_some(root), url }
+        Self { fallback: (root != url).then_some(root), url, is_named: false }
     }
 }
 

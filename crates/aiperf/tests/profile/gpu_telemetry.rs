@@ -271,3 +271,63 @@ fn a_file_of_metrics_that_is_not_there_is_refused() {
     assert_eq!(run.code(), Some(2));
     assert!(run.stderr().contains("GPU metrics file not found: missing.csv"), "{}", run.stderr());
 }
+
+/// An exporter that answers from one fetch on and up to another; before and after that it is out of order.
+fn exporter_between(first: usize, last: usize) -> String {
+    let address = answering(move |number, _, _| match (first..last).contains(&number) {
+        true => response("200 OK", "text/plain; version=0.0.4", &eight(number)),
+        false => response("503 Service Unavailable", "text/plain", "gone"),
+    });
+    format!("http://{address}/metrics")
+}
+
+#[test]
+fn energy_of_a_part_of_the_phase_is_left_out_and_told_of() {
+    let slow = SimConfig { ttft: Latency::constant(Duration::from_millis(200)), ..quick() };
+    let sim = serve(slow);
+    // It dies midway; and it answers at the first retry only, a second after it did not.
+    for exporter in [exporter_between(0, 20), exporter_between(1, usize::MAX)] {
+        let bench = sampling(&sim.url()).env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "50000000");
+        let run = succeeded(bench.with(&["--gpu-telemetry", &exporter]).run());
+        let summary = run.summary();
+        for tag in ["total_gpu_energy", "output_tokens_per_joule", "energy_per_user"] {
+            assert!(summary[tag].is_null(), "{tag}: {}", summary[tag]);
+        }
+        assert_eq!(avg(&summary, "total_gpu_power"), 1080.0);
+        let log = run.text("logs/aiperf.log");
+        let told: Vec<&str> = log.lines().filter(|line| line.contains("of the profiling phase")).collect();
+        let [told] = told.as_slice() else { panic!("{log}") };
+        for words in
+            ["WARNING", &exporter, "GPU 0 (GPU-0)", "and 4 more", "output_tokens_per_joule", "mean over that part"]
+        {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_named_exporter_that_refuses_is_warned_of() {
+    let sim = serve(quick());
+    let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", NOWHERE]).run());
+    let log = run.text("logs/aiperf.log");
+    let is_warned = |line: &&str| line.contains("WARNING") && line.contains(NOWHERE);
+    assert_eq!(log.lines().filter(is_warned).count(), 1, "{log}");
+}
+
+#[test]
+fn a_page_without_gpus_is_reachable_to_the_end() {
+    let sim = serve(quick());
+    let (bare, _) = exporter(|_| "up 1\n".to_owned());
+    let display = bare.strip_prefix("http://").unwrap().strip_suffix("/metrics").unwrap().to_owned();
+    let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", &bare]).run());
+    let (log, console) = (run.text("logs/aiperf.log"), run.text("profile_export_console.txt"));
+    assert!(log.contains("1/1 telemetry source(s) reachable"), "{log}");
+    let told = format!("reachable, but without a word of a GPU: {bare}");
+    assert!(log.lines().any(|line| line.contains("WARNING") && line.contains(&told)), "{log}");
+    assert!(!console.contains("nreachable") && console.contains("Endpoints without a GPU:"), "{console}");
+    let (good, _) = exporter(eight);
+    let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", &bare, &good]).run());
+    let console = run.text("profile_export_console.txt");
+    assert!(console.contains("2/2 telemetry sources reachable"), "{console}");
+    assert!(console.contains(&format!("• {display} ✘ (without a GPU)")), "{console}");
+}

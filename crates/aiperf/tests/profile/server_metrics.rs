@@ -188,6 +188,15 @@ fn a_server_without_metrics_costs_one_line() {
 }
 
 #[test]
+fn a_page_that_was_named_and_is_not_there_is_warned_of() {
+    let nowhere = "http://127.0.0.1:9/metrics";
+    let run = run(SimConfig { metrics: MetricsKind::None, ..quick() }, &["--server-metrics", nowhere]);
+    let log = run.text("logs/aiperf.log");
+    let is_told = |line: &&str| line.contains("Server metrics are off") && line.contains(nowhere);
+    assert!(log.lines().find(is_told).is_some_and(|line| line.contains("WARNING")), "{log}");
+}
+
+#[test]
 fn json_at_the_usual_place_leads_to_the_page_elsewhere() {
     let run = run(SimConfig { metrics: MetricsKind::Trtllm, ..quick() }, &[]);
     let document = exported(&run);

@@ -23,15 +23,14 @@ pub(super) fn plan(
         return None;
     }
     let mut endpoints: Vec<MetricsEndpoint> = Vec::new();
-    let mut add = |endpoint: MetricsEndpoint| {
-        if endpoints.iter().all(|known| known.url != endpoint.url) {
-            endpoints.push(endpoint);
-        }
+    let mut add = |endpoint: MetricsEndpoint| match endpoints.iter_mut().find(|known| known.url == endpoint.url) {
+        Some(known) => known.is_named |= endpoint.is_named,
+        None => endpoints.push(endpoint),
     };
     endpoint.urls.iter().map(MetricsEndpoint::of_server).for_each(&mut add);
     for (index, text) in section.urls.iter().flat_map(|urls| &urls.0).enumerate() {
         match MetricsUrl::parse(text) {
-            Ok(url) => add(MetricsEndpoint { url, fallback: None }),
+            Ok(url) => add(MetricsEndpoint { url, fallback: None, is_named: true }),
             // The rules have refused it already, unless they could not see it.
             Err(error) => problems.push(
                 Problem::new(error.to_string())

@@ -37,7 +37,72 @@ pub struct GpuTotals {
     pub energy_j: Option<OverGpus>,
 }
 
+/// How often GPUs were sampled, and what a sample may be late.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampling {
+    pub interval: Nanos,
+    /// How long after a phase a sample still counts for it.
+    pub grace: Nanos,
+}
+
+/// Which part of a phase the samples of a GPU tell of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coverage {
+    /// From nothing to one.
+    pub share: f64,
+    /// So much that the samples stand for the phase.
+    pub is_whole: bool,
+}
+
+/// What of a phase may go untold: a counter of its 99 % is off by no more than others are.
+const NEARLY_ALL: f64 = 0.99;
+/// The same where samples miss the ends of a phase by no more than they may be apart.
+const ENOUGH: f64 = 0.9;
+
+impl Sampling {
+    /// What samples may miss an end of a phase by: one that was lost, and the grace of the last.
+    fn slack(self) -> Nanos {
+        Nanos(self.interval.0.saturating_mul(2).saturating_add(self.grace.0))
+    }
+
+    /// The samples that may tell of a phase. One from long before it counts what others did meanwhile.
+    fn near(self, samples: &[(WallNs, f64)], window: Window) -> &[(WallNs, f64)] {
+        let earliest = WallNs(window.start.0.saturating_sub(self.slack().0));
+        &samples[samples.partition_point(|(at, _)| *at < earliest)..]
+    }
+
+    /// Which part of a phase lies between the first and the last of its samples; `None` of a GPU that has none at all.
+    pub fn coverage(self, samples: &[(WallNs, f64)], window: Window) -> Option<Coverage> {
+        let is_valid = |(_, value): &&(WallNs, f64)| !value.is_nan();
+        samples.iter().find(is_valid)?;
+        let near = self.near(samples, window);
+        let end = WallNs(window.end.0.saturating_add(self.grace.0));
+        let within = |sample: &&(WallNs, f64)| is_valid(sample) && (window.start..=end).contains(&sample.0);
+        let last = near.iter().rfind(within);
+        let first = near.iter().rfind(|sample| is_valid(sample) && sample.0 < window.start);
+        let (Some((first, _)), Some((last, _))) = (first.or_else(|| near.iter().find(within)), last) else {
+            return Some(Coverage { share: 0.0, is_whole: false });
+        };
+        let missed = [first.0.saturating_sub(window.start.0), window.end.0.saturating_sub(last.0)];
+        let length = window.end.0.saturating_sub(window.start.0).max(1) as f64;
+        let share = (1.0 - missed.iter().sum::<u64>() as f64 / length).max(0.0);
+        let is_near = missed.iter().all(|missed| *missed <= self.slack().0);
+        Some(Coverage { share, is_whole: share >= NEARLY_ALL || is_near && share >= ENOUGH })
+    }
+}
+
 impl GpuTotals {
+    /// Sums up the samples of a phase; of energy only where every GPU that ever counted any did so for the whole of it.
+    /// Energy of a part beside the tokens of all would pass for efficiency.
+    pub fn of_whole(gpus: &[GpuSamples<'_>], window: Window, sampling: Sampling) -> Self {
+        let mut energy = gpus.iter().filter_map(|gpu| sampling.coverage(gpu.energy_mj, window));
+        let is_whole = energy.all(|coverage| coverage.is_whole);
+        let near: Vec<GpuSamples<'_>> =
+            gpus.iter().map(|gpu| GpuSamples { energy_mj: sampling.near(gpu.energy_mj, window), ..*gpu }).collect();
+        let totals = Self::of(&near, window, sampling.grace);
+        Self { energy_j: totals.energy_j.filter(|_| is_whole), ..totals }
+    }
+
     /// Sums up the samples of a phase. The end is widened by `grace` for energy alone: a counter read a little late has
     /// counted the same energy, while power sampled after the end is that of an idle GPU.
     pub fn of(gpus: &[GpuSamples<'_>], window: Window, grace: Nanos) -> Self {
@@ -143,6 +208,51 @@ mod tests {
         let energy = at(&[(90, 3.0), (190, 1.0)]);
         let totals = GpuTotals::of(&[GpuSamples { power_w: &[], energy_mj: &energy }], WINDOW, Nanos(0));
         assert_eq!(totals.energy_j, Some(OverGpus { sum: 0.0, gpus: 1 }));
+    }
+
+    const SAMPLING: Sampling = Sampling { interval: Nanos(2), grace: Nanos(6) };
+
+    #[test]
+    fn samples_that_miss_an_end_of_the_phase_do_not_stand_for_it() {
+        let coverage = |samples: &[(u64, f64)]| {
+            SAMPLING.coverage(&at(samples), WINDOW).map(|coverage| (coverage.share, coverage.is_whole))
+        };
+        assert_eq!(coverage(&[]), None);
+        assert_eq!(coverage(&[(110, f64::NAN)]), None, "a sensor that never worked is none");
+        assert_eq!(coverage(&[(95, 1.0), (150, 2.0), (203, 3.0)]), Some((1.0, true)));
+        assert_eq!(coverage(&[(95, 1.0), (150, 2.0)]), Some((0.5, false)), "it died midway");
+        assert_eq!(coverage(&[(130, 1.0), (201, 2.0)]), Some((0.7, false)), "it came late");
+        assert_eq!(coverage(&[(105, 1.0), (196, 2.0)]), Some((0.91, true)), "two samples were lost");
+        assert_eq!(coverage(&[(110, 1.0), (190, 2.0)]), Some((0.8, false)), "a short phase allows less");
+        assert_eq!(coverage(&[(20, 1.0), (60, 2.0)]), Some((0.0, false)), "it died before");
+        assert_eq!(coverage(&[(20, 1.0), (150, 2.0), (200, 2.0)]), Some((0.5, false)), "one from long before is none");
+        let long = Window { start: WallNs(10_000), end: WallNs(20_000) };
+        let slow = SAMPLING.coverage(&at(&[(10_030, 1.0), (19_950, 2.0)]), long).unwrap();
+        assert!(slow.is_whole, "a source that is slow misses little of a long phase: {slow:?}");
+    }
+
+    #[test]
+    fn energy_of_a_part_of_the_phase_is_no_energy_of_it_and_power_is_the_mean_of_that_part() {
+        let whole = at(&[(98, 1.0), (150, 1.5), (201, 2.0)]);
+        let died = at(&[(98, 1.0), (150, 1.5)]);
+        let gpu = |samples| GpuSamples { power_w: samples, energy_mj: samples };
+        let totals = GpuTotals::of_whole(&[gpu(&whole), gpu(&died)], WINDOW, SAMPLING);
+        assert_eq!(totals.energy_j, None);
+        assert_eq!(totals.power_w, Some(OverGpus { sum: 3.0, gpus: 2 }));
+        let never = GpuSamples::default();
+        let totals = GpuTotals::of_whole(&[gpu(&whole), never], WINDOW, SAMPLING);
+        assert_eq!(
+            totals.energy_j,
+            Some(OverGpus { sum: 1e6, gpus: 1 }),
+            "one without a counter is left out of the sum"
+        );
+    }
+
+    #[test]
+    fn a_sample_from_long_before_the_phase_is_not_where_counting_starts() {
+        let energy = at(&[(20, 0.0), (100, 3.0), (200, 4.0)]);
+        let totals = GpuTotals::of_whole(&[GpuSamples { power_w: &[], energy_mj: &energy }], WINDOW, SAMPLING);
+        assert_eq!(totals.energy_j, Some(OverGpus { sum: 1e6, gpus: 1 }));
     }
 
     #[test]

@@ -382,7 +382,7 @@ mod tests {
     }
 
     fn endpoint(text: &str) -> Endpoint {
-        Endpoint::new(&MetricsEndpoint { url: url(text), fallback: None }, INTERVAL)
+        Endpoint::new(&MetricsEndpoint { url: url(text), fallback: None, is_named: true }, INTERVAL)
     }
 
     fn alive() -> Endpoint {

@@ -70,6 +70,7 @@ pub(super) struct Fetching {
 struct Watched {
     endpoint: Endpoint,
     is_guess: bool,
+    is_named: bool,
     session: Rc<FetchSession>,
     errors: Vec<ScrapeError>,
     fetches: u64,
@@ -153,10 +154,12 @@ impl Scraper {
             connect_timeout: Some(duration(cadence.reachability_timeout)),
             silence: Some(duration(cadence.read_timeout)),
         };
+        let is_named = endpoint.is_named;
         let endpoint = Endpoint::new(endpoint, cadence.interval);
         self.watched.push(Watched {
             endpoint: if *looks_elsewhere { endpoint } else { endpoint.only_there() },
             is_guess: *is_guess,
+            is_named,
             session: Rc::new(fetcher.session(settings)),
             errors: Vec::new(),
             fetches: 0,
@@ -183,7 +186,8 @@ impl Scraper {
         self.is_discovering = false;
         notices.into_iter().for_each(|(level, text)| self.fetching.announce.say(level, text));
         for url in urls {
-            self.watch(&WatchedPage { endpoint: MetricsEndpoint { url, fallback: None }, is_guess: false });
+            let endpoint = MetricsEndpoint { url, fallback: None, is_named: false };
+            self.watch(&WatchedPage { endpoint, is_guess: false });
         }
     }
 
@@ -469,6 +473,8 @@ impl Scraper {
             let reason = watched.unreachable.as_deref().unwrap_or("no answer");
             format!("{}: {reason}", watched.endpoint.url().shown())
         };
+        // Nobody promised that a server has a page; whoever gives its URL does.
+        let is_promised = missing.iter().any(|watched| watched.is_named);
         let missing: Vec<String> = missing.iter().map(named).collect();
         if found.is_empty() && missing.is_empty() {
             // Each of them was disabled, with a word of its own.
@@ -476,7 +482,8 @@ impl Scraper {
         }
         let Words { title, sources, nobody, .. } = self.fetching.words;
         if found.is_empty() {
-            self.fetching.announce.say(LogLevel::Info, nobody(&missing.join("; ")));
+            let level = if is_promised { LogLevel::Warning } else { LogLevel::Info };
+            self.fetching.announce.say(level, nobody(&missing.join("; ")));
             return;
         }
         let all = found.len() + missing.len();

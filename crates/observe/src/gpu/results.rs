@@ -16,6 +16,8 @@ pub struct GpuTelemetry {
     pub configured: Vec<Arc<str>>,
     /// Those of them that said anything of a GPU.
     pub successful: Vec<Arc<str>>,
+    /// Those of them that answered, with a word of a GPU or without.
+    pub reached: Vec<Arc<str>>,
     /// From the start of the first profiling phase to the end of the last request.
     pub range: TimeRange,
     /// Over the profiling phases.
@@ -63,6 +65,8 @@ pub struct GpuStats {
 pub struct ObservedGpus {
     /// Sources that were asked for or found, each with the name that tables give it.
     pub sources: Vec<(Arc<str>, String)>,
+    /// Those of them that answered.
+    pub reached: Vec<Arc<str>>,
     pub profiling: TimeRange,
     /// In the order in which they began.
     pub phases: Vec<(PhaseId, TimeRange)>,
@@ -119,6 +123,7 @@ pub fn summarise_gpus(store: &GpuStore, observed: &ObservedGpus) -> GpuTelemetry
     GpuTelemetry {
         successful: configured.iter().filter(|url| successful(url)).cloned().collect(),
         configured,
+        reached: observed.reached.clone(),
         range,
         endpoints: endpoints(&said, observed, store.table(), span),
         phases: observed.phases.iter().filter(|_| several).map(phase).collect(),
@@ -204,8 +209,11 @@ fn after(part: Option<&str>) -> String {
 }
 
 /// Power and energy of one GPU, in order of time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PowerSamples {
+    /// Who tells of it, as it may be shown.
+    pub source: Arc<str>,
+    pub gpu: Arc<Gpu>,
     /// In watts.
     pub power: Vec<(WallNs, f64)>,
     /// The counter, in megajoules.
@@ -238,7 +246,8 @@ pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
                 .unwrap_or_default()
         };
         let place = *by_name.entry(name).or_insert_with(|| {
-            seen.push(PowerSamples::default());
+            let (source, gpu) = (source.url.clone(), gpu.clone());
+            seen.push(PowerSamples { source, gpu, power: Vec::new(), energy: Vec::new() });
             seen.len() - 1
         });
         let known = &mut seen[place];
@@ -316,6 +325,7 @@ mod tests {
         };
         ObservedGpus {
             sources: sources.iter().map(|url| (Arc::from(*url), url.replace("http://", ""))).collect(),
+            reached: Vec::new(),
             profiling: range(100, 300),
             phases: vec![(phase(0), range(100, 200)), (phase(1), range(210, 300))],
             grace: Nanos(50),

@@ -65,11 +65,15 @@ pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
 
 fn nothing(result: &GpuTelemetryResult, page: Page) -> String {
     let mut out = format!("\n\n{}\n", page.paint(Style::DIM_ITALIC, NOTHING));
-    let unreachable: Vec<String> =
-        named(result).into_iter().filter(|(_, is_there)| !is_there).map(|(name, _)| format!("  • {name}\n")).collect();
-    if !unreachable.is_empty() {
-        out.push_str(&format!("\n{}\n", page.paint(Style::DIM_ITALIC, "Unreachable endpoints:")));
-        out.push_str(&unreachable.concat());
+    for (state, title) in
+        [(SourceState::Unreachable, "Unreachable endpoints:"), (SourceState::WithoutGpu, "Endpoints without a GPU:")]
+    {
+        let of_state = named(result).into_iter().filter(|(_, known)| *known == state);
+        let names: Vec<String> = of_state.map(|(name, _)| format!("  • {name}\n")).collect();
+        if !names.is_empty() {
+            out.push_str(&format!("\n{}\n", page.paint(Style::DIM_ITALIC, title)));
+            out.push_str(&names.concat());
+        }
     }
     out
 }
@@ -77,29 +81,44 @@ fn nothing(result: &GpuTelemetryResult, page: Page) -> String {
 /// How many sources there were, and which.
 fn sources(result: &GpuTelemetryResult) -> Vec<(String, Style)> {
     let named = named(result);
-    let there = named.iter().filter(|(_, is_there)| *is_there).count();
+    let there = named.iter().filter(|(_, state)| *state != SourceState::Unreachable).count();
     let style = match there {
         0 => Style::RED,
         _ if there == named.len() => Style::GREEN,
         _ => Style::YELLOW,
     };
     let reachable = format!("{there}/{} telemetry sources reachable", named.len());
-    let source = |(name, is_there): (String, bool)| match is_there {
-        true => (format!("• {name} ✔"), Style::GREEN),
-        false => (format!("• {name} ✘ (unreachable)"), Style::RED),
+    let source = |(name, state): (String, SourceState)| match state {
+        SourceState::HasGpus => (format!("• {name} ✔"), Style::GREEN),
+        SourceState::WithoutGpu => (format!("• {name} ✘ (without a GPU)"), Style::YELLOW),
+        SourceState::Unreachable => (format!("• {name} ✘ (unreachable)"), Style::RED),
     };
     let head = [("AIPerf | GPU Telemetry Summary".to_owned(), Style::BOLD), (reachable, style)];
     head.into_iter().chain(named.into_iter().map(source)).chain([(String::new(), Style::PLAIN)]).collect()
 }
 
-/// Sources by the name that tables give them, and whether they said anything.
-fn named(result: &GpuTelemetryResult) -> Vec<(String, bool)> {
+/// What came of a source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SourceState {
+    HasGpus,
+    /// It answered, and its page was of something else.
+    WithoutGpu,
+    Unreachable,
+}
+
+/// Sources by the name that tables give them, and what came of them.
+fn named(result: &GpuTelemetryResult) -> Vec<(String, SourceState)> {
     let telemetry = &result.telemetry;
     let name = |url: &str| {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         one_line(rest.strip_suffix("/metrics").unwrap_or(rest), LONGEST_NAME)
     };
-    telemetry.configured.iter().map(|url| (name(url), telemetry.successful.contains(url))).collect()
+    let state = |url| match (telemetry.successful.contains(url), telemetry.reached.contains(url)) {
+        (true, _) => SourceState::HasGpus,
+        (false, true) => SourceState::WithoutGpu,
+        (false, false) => SourceState::Unreachable,
+    };
+    telemetry.configured.iter().map(|url| (name(url), state(url))).collect()
 }
 
 fn table(endpoint: &str, summary: &GpuSummary, result: &GpuTelemetryResult, page: Page) -> Table<'static> {
