@@ -1,6 +1,6 @@
 //! The command line as it is shown: quoted for a shell, secrets taken out.
 
-use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_URL, URL};
+use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_RESOURCE_ATTRIBUTES, OTEL_URL, URL};
 use crate::os_text;
 use aiperf_plan::redact::{
     REDACTED, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members, secrets_in_template,
@@ -84,6 +84,8 @@ enum Holds {
     /// One, or none.
     Url,
     Members,
+    /// `name=value` items between commas.
+    Attributes,
     Nothing,
 }
 
@@ -98,6 +100,7 @@ impl Holds {
             Some(flag) if flag == HEADER => Self::Header,
             Some(flag) if URLS.contains(&flag) => Self::Urls,
             Some(flag) if flag == EXTRA_INPUTS => Self::Members,
+            Some(flag) if flag == OTEL_RESOURCE_ATTRIBUTES => Self::Attributes,
             _ if value.contains("://") => Self::Url,
             _ => Self::Nothing,
         }
@@ -126,6 +129,13 @@ fn safe(flag: &str, value: &str) -> String {
         Holds::Urls => value.split(',').map(redacted).collect::<Vec<_>>().join(","),
         Holds::Url => redacted(value),
         Holds::Members => redacted_text(value),
+        Holds::Attributes => {
+            let shown = |item: &str| match secret_attribute(item) {
+                Some((name, _)) => format!("{name}={REDACTED}"),
+                None => redacted(item),
+            };
+            value.split(',').map(shown).collect::<Vec<_>>().join(",")
+        }
         Holds::Nothing => value.to_owned(),
     }
 }
@@ -163,8 +173,21 @@ fn of(flag: &str, value: &str) -> Vec<String> {
                 .chain(urls)
                 .collect()
         }
+        Holds::Attributes => {
+            let is_odd = |item: &str| !item.contains('=') && words().any(is_secret_name);
+            let secret = |item: &str| match secret_attribute(item) {
+                Some((_, value)) => Some(value.trim().to_owned()),
+                None => is_odd(item).then(|| item.trim().to_owned()),
+            };
+            value.split(',').filter_map(secret).chain(value.split(',').flat_map(secrets_in_url)).collect()
+        }
         Holds::Nothing => Vec::new(),
     }
+}
+
+/// Name and value of an attribute whose name is that of a secret.
+fn secret_attribute(item: &str) -> Option<(&str, &str)> {
+    item.split_once('=').filter(|(name, _)| is_secret_name(name.trim()))
 }
 
 fn quoted(text: &str) -> String {
@@ -205,6 +228,8 @@ mod tests {
             &["--url", "a:1,http://u:sk-1@h?token=sk-1"],
             &["--wandb-entity", "postgres://u:sk-1@h/x"],
             &["--extra-inputs", "api_key:sk-1"],
+            &["--otel-resource-attributes", "team=a,api_key=sk-1"],
+            &["--otel-resource-attributes=x.token=a,password=sk-1,url=http://u:sk-1@h"],
             &["--extra-inputs", "payload_template:{\"api_key\":\"sk-1\",\"url\":\"http://h/\"}"],
             &["--extra-inputs", "{\"payload_template\":\"{\\\"api_key\\\":\\\"sk-1\\\"}\"}"],
         ] {

@@ -125,6 +125,9 @@ fn redacted(mut config: Value) -> Value {
             redact(url);
         }
     }
+    if let Some(attributes) = config.pointer_mut("/otel/custom_resource_attributes") {
+        visit_secret_members(attributes, is_secret_name, &mut |_, member| *member = REDACTED.into());
+    }
     config
 }
 

@@ -110,6 +110,15 @@ fn secrets_are_nowhere_in_what_is_shown() {
     assert_eq!(plan.endpoint.headers, [("Authorization".to_owned(), "Bearer sk-2".to_owned())]);
     let shown = format!("{} {}", plan.run.cli_command, plan.input_config);
     assert!(!shown.contains("sk-"), "{shown}");
+    let attributes = "team=perf,api_key=sk-4444,my.password=sk-5555";
+    let args = ["-m", "m", "--otel-url", "h", "--otel-resource-attributes", attributes, "authorization=sk-6666"];
+    let plan = resolve(&args).unwrap().into_plan();
+    let sent = plan.otlp.as_ref().unwrap().attributes.clone();
+    assert!(sent.contains(&("api_key".to_owned(), "sk-4444".to_owned())), "{sent:?}");
+    let shown = format!("{} {}", plan.run.cli_command, plan.input_config);
+    assert!(!shown.contains("sk-") && shown.contains("team=perf,api_key=<redacted>"), "{shown}");
+    let redactor = aiperf_plan::redact::Redactor::of(&plan);
+    assert_eq!(redactor.hide("it said sk-5555 and sk-6666, perf"), "it said <redacted> and <redacted>, perf");
 }
 
 #[test]

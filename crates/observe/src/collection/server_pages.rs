@@ -47,7 +47,7 @@ impl PageKind for ServerPages {
     const LOOKS_ELSEWHERE: bool = true;
 
     fn read(&self, reader: &mut Reader, page: &FetchedPage) -> ReadPage<Scrape> {
-        let mut read = match reader.read(&page.text) {
+        let mut read = match reader.read_hiding(&page.text, &self.redactor) {
             Err(incompatible) => return ReadPage { content: Err(incompatible.reason), ..ReadPage::default() },
             Ok(read) => read,
         };

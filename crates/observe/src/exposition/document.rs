@@ -6,6 +6,7 @@
 
 use super::line::{Declaration, DeclaredKind, Flaw, Label, Part, SUFFIXES};
 use super::{PageWarning, WarningCause, line, shown};
+use aiperf_plan::redact::Redactor;
 use aiperf_types::LogLevel;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,8 +32,8 @@ impl<'a> Document<'a> {
     }
 
     /// The lines that could not be read, in one warning.
-    pub(crate) fn bad_line_warning(&self) -> Option<PageWarning> {
-        let text = format!("{}; such lines are left out", self.bad_lines.as_ref()?.describe());
+    pub(crate) fn bad_line_warning(&self, redactor: &Redactor) -> Option<PageWarning> {
+        let text = format!("{}; such lines are left out", self.bad_lines.as_ref()?.describe(redactor));
         Some(PageWarning { cause: WarningCause::BadLine, level: LogLevel::Warning, text })
     }
 }
@@ -71,13 +72,14 @@ pub struct BadLines<'a> {
 }
 
 impl BadLines<'_> {
-    pub(super) fn describe(&self) -> String {
+    pub(super) fn describe(&self, redactor: &Redactor) -> String {
         let (line, flaw) = (self.line, self.flaw);
         let more = match self.count - 1 {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        format!("line {line} is not in the exposition format ({flaw}): {}{more}", shown(self.text, LINE_SHOWN))
+        let text = shown(self.text, LINE_SHOWN, redactor);
+        format!("line {line} is not in the exposition format ({flaw}): {text}{more}")
     }
 }
 
@@ -281,7 +283,7 @@ mod tests {
         let bad = parse("g x\n# TYPE g weird\ng 1\nh\n").bad_lines.unwrap();
         assert_eq!((bad.count, bad.line, bad.text), (3, 1, "g x"));
         assert_eq!(
-            bad.describe(),
+            bad.describe(&Redactor::default()),
             "line 1 is not in the exposition format (the value is not a number): g x, and 2 more"
         );
     }

@@ -5,6 +5,7 @@ use super::line::{DeclaredKind, Label, Part};
 use super::strings::Strings;
 use super::{Page, PageWarning, WarningCause};
 use crate::scrape::{Family, HistogramSample, MetricKind, Samples, ScalarSample};
+use aiperf_plan::redact::Redactor;
 use aiperf_types::LogLevel;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -13,14 +14,14 @@ use std::sync::Arc;
 /// The bound of a bucket that states none.
 const NO_BOUND: &str = "+Inf";
 
-pub(super) fn keep(mut document: Document<'_>, strings: &mut Strings) -> Page {
+pub(super) fn keep(mut document: Document<'_>, strings: &mut Strings, redactor: &Redactor) -> Page {
     let families = std::mem::take(&mut document.families);
     for family in &families {
         arrange_labels(family, &mut document.labels);
     }
     let names = Names::of(&families);
     let mut keeping = Keeping { labels: &document.labels, strings, page: Page::default() };
-    keeping.page.warnings.extend(document.bad_line_warning());
+    keeping.page.warnings.extend(document.bad_line_warning(redactor));
     for family in &families {
         keeping.keep(family, names.of_family(family));
     }

@@ -15,6 +15,7 @@ pub mod line;
 mod strings;
 
 use crate::scrape::Family;
+use aiperf_plan::redact::Redactor;
 use aiperf_types::LogLevel;
 use std::fmt;
 use std::sync::Arc;
@@ -75,17 +76,27 @@ pub struct Reader {
 
 impl Reader {
     pub fn read(&mut self, text: &str) -> Result<Page, Incompatible> {
-        let document = readable(document::parse(text), text)?;
+        self.read_hiding(text, &Redactor::default())
+    }
+
+    /// The same of a page that may say what nobody may read: no message about it does.
+    pub fn read_hiding(&mut self, text: &str, redactor: &Redactor) -> Result<Page, Incompatible> {
+        let document = readable(document::parse(text), text, redactor)?;
         self.strings.forget_if_many();
-        Ok(kept::keep(document, &mut self.strings))
+        Ok(kept::keep(document, &mut self.strings, redactor))
     }
 }
 
 /// A page, unless it has lines and not one sample.
-pub(crate) fn readable<'a>(document: Document<'a>, text: &str) -> Result<Document<'a>, Incompatible> {
+pub(crate) fn readable<'a>(
+    document: Document<'a>,
+    text: &str,
+    redactor: &Redactor,
+) -> Result<Document<'a>, Incompatible> {
     match &document.bad_lines {
         Some(bad) if document.sample_count == 0 => {
-            let reason = format!("{}; the page begins: {}", bad.describe(), shown(text, BEGINNING_SHOWN));
+            let beginning = shown(text, BEGINNING_SHOWN, redactor);
+            let reason = format!("{}; the page begins: {beginning}", bad.describe(redactor));
             Err(Incompatible { reason })
         }
         _ => Ok(document),
@@ -100,6 +111,7 @@ pub fn read(text: &str) -> Result<Page, Incompatible> {
 const BEGINNING_SHOWN: usize = 200;
 
 /// The first characters of a text, fit for a line of a log.
-fn shown(text: &str, most: usize) -> String {
-    text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect()
+fn shown(text: &str, most: usize, redactor: &Redactor) -> String {
+    let beginning = redactor.hide_in_beginning(text, most);
+    beginning.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

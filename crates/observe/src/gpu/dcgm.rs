@@ -4,6 +4,7 @@ use super::custom::CustomMetric;
 use super::reading::{Gpu, GpuKey, GpuReading};
 use super::table::{MetricId, Table};
 use crate::exposition::{Incompatible, Label, PageWarning, Part, WarningCause, document, readable};
+use aiperf_plan::redact::Redactor;
 use aiperf_types::LogLevel;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ const UNKNOWN_MODEL: &str = "Unknown GPU";
 const TOTAL: &str = "_total";
 /// GPUs of one page; more than an exporter of a whole cluster has.
 const MOST_GPUS: usize = 4096;
+/// Characters of a name that are kept: each of them is in every line of a file.
+const LONGEST_NAME: usize = 256;
 
 /// Whether a field is collected without anybody asking.
 pub(super) fn is_known(field: &str) -> bool {
@@ -77,9 +80,15 @@ impl Dcgm {
 
     /// Reads a page. A bad line costs that line; a page with lines and not one sample is refused.
     pub fn read(&self, text: &str) -> Result<DcgmPage, Incompatible> {
-        let document = readable(document::parse(text), text)?;
-        let mut page = DcgmPage { warnings: document.bad_line_warning().into_iter().collect(), ..DcgmPage::default() };
-        let mut found = Gpus::default();
+        self.read_hiding(text, &Redactor::default())
+    }
+
+    /// The same of a page that may say what nobody may read.
+    pub fn read_hiding(&self, text: &str, redactor: &Redactor) -> Result<DcgmPage, Incompatible> {
+        let document = readable(document::parse(text), text, redactor)?;
+        let warnings = document.bad_line_warning(redactor).into_iter().collect();
+        let mut page = DcgmPage { warnings, ..DcgmPage::default() };
+        let mut found = Gpus { found: Vec::new(), by_key: HashMap::new(), placed: 0, left_out: 0, redactor };
         for family in &document.families {
             for sample in family.samples.iter().filter(|sample| sample.value.is_finite()) {
                 let Some(gpu) = found.gpu(document.labels(sample)) else { continue };
@@ -104,8 +113,8 @@ impl Dcgm {
 }
 
 /// The GPUs of a page.
-#[derive(Default)]
-struct Gpus {
+struct Gpus<'r> {
+    redactor: &'r Redactor,
     found: Vec<Found>,
     by_key: HashMap<GpuKey, usize>,
     /// GPUs with a metric.
@@ -113,7 +122,7 @@ struct Gpus {
     left_out: usize,
 }
 
-impl Gpus {
+impl Gpus<'_> {
     /// The GPU that a sample's labels name; what the first of them say of it holds.
     fn gpu(&mut self, labels: &[Label<'_>]) -> Option<usize> {
         let label = |name: &str| labels.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref());
@@ -142,7 +151,7 @@ impl Gpus {
             self.left_out += 1;
             return None;
         }
-        self.found.push(Found { gpu: Arc::new(gpu), place: None, values: Vec::new() });
+        self.found.push(Found { gpu: Arc::new(kept(gpu, self.redactor)), place: None, values: Vec::new() });
         self.by_key.insert(key, self.found.len() - 1);
         Some(self.found.len() - 1)
     }
@@ -167,6 +176,26 @@ impl Gpus {
         self.found.retain(|found| found.place.is_some());
         self.found.sort_by_key(|found| found.place);
         self.found.into_iter().map(|found| GpuReading { gpu: found.gpu, values: found.values }).collect()
+    }
+}
+
+/// A GPU as it may be kept: without secrets, its names no longer than anybody's.
+fn kept(gpu: Gpu, redactor: &Redactor) -> Gpu {
+    let text = |text: Arc<str>| match redactor.hide_in_beginning(&text, LONGEST_NAME) {
+        same if same == *text => text,
+        hidden => hidden.into(),
+    };
+    let name = |name: Option<Arc<str>>| name.map(&text);
+    Gpu {
+        uuid: text(gpu.uuid),
+        model: text(gpu.model),
+        instance: name(gpu.instance),
+        pci_bus_id: name(gpu.pci_bus_id),
+        device: name(gpu.device),
+        hostname: name(gpu.hostname),
+        namespace: name(gpu.namespace),
+        pod: name(gpu.pod),
+        ..gpu
     }
 }
 
@@ -224,6 +253,25 @@ mod tests {
                 ("GPU-unknown-0", None)
             ]
         );
+    }
+
+    #[test]
+    fn names_are_kept_up_to_a_length_and_a_secret_at_its_edge_is_hidden_and_not_cut() {
+        let secret = "sk-SUPERSECRETTOKEN0123456789";
+        let redactor = Redactor::new([secret.to_owned()]);
+        for padding in LONGEST_NAME - secret.len() - 2..LONGEST_NAME + 2 {
+            let (name, more) = ("x".repeat(padding), "y".repeat(1 << 16));
+            let sample = format!(
+                "DCGM_FI_DEV_GPU_UTIL{{gpu=\"0\",UUID=\"GPU-a\",modelName=\"{name}{secret}{more}\",Hostname=\"{secret}\"}} 1\n"
+            );
+            let bad = format!("{}{secret} {more}\n", &name[..100.min(padding) - padding % 40]);
+            let page = Dcgm::new(&[]).read_hiding(&(sample + &bad), &redactor).unwrap();
+            let gpu = &page.readings[0].gpu;
+            assert!(gpu.model.chars().count() <= LONGEST_NAME && !gpu.model.contains("sk-"), "{}", gpu.model);
+            assert!(!gpu.hostname.as_ref().unwrap().contains("sk-"));
+            let told = &page.warnings[0].text;
+            assert!(told.len() < 400 && !told.contains("sk-"), "{told}");
+        }
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Pages of DCGM exporters, as collection wants them.
 
 use super::dcgm::Dcgm;
-use super::reading::{Gpu, GpuScrape};
+use super::reading::GpuScrape;
 use super::store::GpuStore;
 use crate::collection::{FetchedPage, PageKind, ReadPage, Words};
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{RunEvent, WallNs};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Puts what a page says into lines, appended.
@@ -48,13 +47,10 @@ impl PageKind for GpuPages {
     const LOOKS_ELSEWHERE: bool = false;
 
     fn read(&self, (): &mut (), page: &FetchedPage) -> ReadPage<GpuScrape> {
-        let mut read = match self.dcgm.read(&page.text) {
+        let read = match self.dcgm.read_hiding(&page.text, &self.redactor) {
             Err(incompatible) => return ReadPage { content: Err(incompatible.reason), ..ReadPage::default() },
             Ok(read) => read,
         };
-        for reading in &mut read.readings {
-            hide_secrets(&mut reading.gpu, &self.redactor);
-        }
         let mut line = Vec::new();
         let scrape = (!read.readings.is_empty()).then(|| GpuScrape {
             source: page.url.clone(),
@@ -78,26 +74,4 @@ impl PageKind for GpuPages {
     fn live(store: &mut GpuStore, _profiling: Option<WallNs>) -> Option<RunEvent> {
         store.changed().map(|snapshot| RunEvent::GpuMetrics(Arc::new(snapshot)))
     }
-}
-
-fn hide_secrets(gpu: &mut Arc<Gpu>, redactor: &Redactor) {
-    let is_secret = |text: &str| matches!(redactor.hide(text), Cow::Owned(_));
-    let names = [&gpu.pci_bus_id, &gpu.device, &gpu.hostname, &gpu.namespace, &gpu.pod, &gpu.instance];
-    let has_secret = names.into_iter().flatten().chain([&gpu.uuid, &gpu.model]).any(|text| is_secret(text));
-    if !has_secret {
-        return;
-    }
-    let hidden = |text: &Arc<str>| Arc::<str>::from(redactor.hide(text).as_ref());
-    let name = |text: &Option<Arc<str>>| text.as_ref().map(hidden);
-    *gpu = Arc::new(Gpu {
-        uuid: hidden(&gpu.uuid),
-        model: hidden(&gpu.model),
-        instance: name(&gpu.instance),
-        pci_bus_id: name(&gpu.pci_bus_id),
-        device: name(&gpu.device),
-        hostname: name(&gpu.hostname),
-        namespace: name(&gpu.namespace),
-        pod: name(&gpu.pod),
-        ..Gpu::clone(gpu)
-    });
 }

@@ -71,7 +71,7 @@ impl Redactor {
     }
 
     /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs, secret extra
-    /// inputs, those of the template, and all headers of metrics that are sent elsewhere.
+    /// inputs, those of the template, and all headers and secret attributes of metrics that are sent elsewhere.
     pub fn of(plan: &Plan) -> Self {
         Self::of_all([plan])
     }
@@ -89,7 +89,9 @@ impl Redactor {
         let secrets = secrets_of(endpoint).into_iter().chain(pages.chain(exporters).flat_map(secrets_of_page));
         let otlp = plan.otlp.iter().flat_map(|otlp| {
             let headers = otlp.headers.iter().flat_map(|(_, value)| secrets_in_value(value));
-            secrets_of_page(&otlp.url).into_iter().chain(headers)
+            let attributes = otlp.attributes.iter().chain(&otlp.usual_attributes);
+            let attributes = attributes.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.clone());
+            secrets_of_page(&otlp.url).into_iter().chain(headers).chain(attributes)
         });
         let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
         secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp).collect()
@@ -98,6 +100,12 @@ impl Redactor {
     /// A message without the secrets.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.hide_up_to(text, text.len(), SHORTEST)
+    }
+
+    /// The first characters of a text without the secrets. Cut first, the beginning of one would not be known any more.
+    pub fn hide_in_beginning(&self, text: &str, most: usize) -> String {
+        let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
+        first_chars(&self.hide_up_to(text, end, SHORTEST), most).to_owned()
     }
 
     /// What the user wrote, already without what its names say is secret: words that happen to be secrets too stay.
