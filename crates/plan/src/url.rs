@@ -335,6 +335,12 @@ pub fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&percent_decoded_bytes(text).0).into_owned()
 }
 
+/// The same, where every percent sign begins an escape and what they stand for is a text.
+pub fn strictly_percent_decoded(text: &str) -> Option<String> {
+    let (bytes, is_whole) = percent_decoded_bytes(text);
+    String::from_utf8(bytes).ok().filter(|_| is_whole)
+}
+
 /// The bytes that a text with percent escapes stands for, and whether each percent sign began one.
 fn percent_decoded_bytes(text: &str) -> (Vec<u8>, bool) {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);

@@ -38,6 +38,14 @@ pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<P
         "mode": usual.mode().name(),
     });
     let mut local: Vec<&str> = Vec::new();
+    if items.iter().any(|item| item.trim().is_empty()) {
+        problems.push(
+            Problem::new(format!("{} has a blank item", given.spelled))
+                .because("it takes pynvml, amdsmi, dashboard, a .csv file of metrics, and URLs of DCGM exporters")
+                .hint(format!("{0} alone for the usual exporters, or {0} http://HOST:9400/metrics", given.spelled))
+                .at("benchmark.gpu_telemetry.urls"),
+        );
+    }
     for item in items.into_iter().map(str::trim).filter(|item| !item.is_empty()) {
         let collector = GpuCollector::exactly(&item.to_ascii_lowercase()).filter(|one| *one != GpuCollector::Dcgm);
         if let Some(collector) = collector.map(Choice::name) {
@@ -165,8 +173,8 @@ pub(super) fn network(benchmark: &mut Node, flags: &GivenFlags, problems: &mut V
                 "leave it out, or --network-latency-automatic in place of --network-latency-mean",
             ),
             None => (
-                "without it (or --network-latency-mean) the network is not looked at",
-                "add --network-latency-automatic",
+                "without it nothing is pinged",
+                "add --network-latency-automatic, or leave --network-latency-ping-interval out",
             ),
         };
         problems.push(
@@ -244,6 +252,17 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
         }
     }
     if flags.has(STREAM) {
+        let items = flags.texts(STREAM);
+        let is_none = |item: &&str| StreamDomain::exactly(item) == Some(StreamDomain::None);
+        if let (Some(_), Some(other)) =
+            (items.iter().find(|item| is_none(item)), items.iter().find(|item| !is_none(item)))
+        {
+            problems.push(
+                Problem::new(format!("--stream has both none and {other}"))
+                    .because("with none nothing is sent")
+                    .hint(format!("--stream none, or --stream {other}")),
+            );
+        }
         match stream_domains(&flags.texts(STREAM)) {
             Ok((metrics, timing)) => {
                 benchmark.place("otel.stream_metrics_enabled", Node::flag(&json!(metrics), STREAM.name));
@@ -268,10 +287,16 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Schemes that nobody names a host after: `javascript:1` is no host with a port.
+const OTHER_SCHEMES: &[&str] =
+    &["javascript", "data", "file", "mailto", "http", "https", "grpc", "grpcs", "tcp", "ws", "wss", "ftp"];
+
 /// Where OTLP metrics go: http unless given, and the standard path at the end.
 pub(crate) fn otel_url(text: &str) -> Result<String, UrlError> {
     let text = text.trim();
-    if text.to_ascii_lowercase().starts_with("unix:") {
+    let lower = text.to_ascii_lowercase();
+    let is_other = |(scheme, rest): (&str, &str)| OTHER_SCHEMES.contains(&scheme) && !rest.starts_with("//");
+    if lower.starts_with("unix:") || lower.split_once(':').is_some_and(is_other) {
         return Err(UrlError::Scheme(text.to_owned()));
     }
     with_path(text, "/v1/metrics")

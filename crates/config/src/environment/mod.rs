@@ -385,8 +385,8 @@ fn check(kind: Kind, value: &str) -> Result<(), String> {
             if known { Ok(()) } else { Err(format!("is not one of {}", choices.join(", "))) }
         }
         Kind::List => {
-            let bad = value.trim_start().starts_with('[') && serde_json::from_str::<Vec<Value>>(value).is_err();
-            if bad { Err("is not a JSON list".to_owned()) } else { Ok(()) }
+            let bad = value.trim_start().starts_with('[') && serde_json::from_str::<Vec<String>>(value).is_err();
+            if bad { Err(r#"is not a JSON list of texts, as in ["a", "b"]"#.to_owned()) } else { Ok(()) }
         }
         Kind::Json => serde_json::from_str::<Value>(value).map(|_| ()).map_err(|error| format!("is not JSON: {error}")),
     }
@@ -498,8 +498,8 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
 
 /// The items of a list: JSON, or between commas.
 fn list(value: &str) -> Vec<String> {
-    match serde_json::from_str::<Vec<Value>>(value) {
-        Ok(items) => items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect(),
+    match serde_json::from_str::<Vec<String>>(value) {
+        Ok(items) => items,
         Err(_) => value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
     }
 }

@@ -8,7 +8,7 @@ use crate::os_text;
 use crate::resolve::Tree;
 use crate::rules::head;
 use aiperf_plan::otlp::provider_of;
-use aiperf_plan::url::percent_decoded;
+use aiperf_plan::url::{percent_decoded, strictly_percent_decoded};
 use aiperf_plan::{ClientIdentity, EndpointPlan, MetricsUrl, NamedFile, OtlpPlan};
 use aiperf_types::Nanos;
 
@@ -172,20 +172,22 @@ impl Variables<'_, '_> {
         let Some((variable, text)) = self.setting("HEADERS") else { return Vec::new() };
         let mut headers: Vec<(String, String)> = Vec::new();
         for (index, item) in text.split(',').map(str::trim).filter(|item| !item.is_empty()).enumerate() {
-            let split = item.split_once('=').map(|(name, value)| (name.trim(), percent_decoded(value.trim())));
+            let split = item.split_once('=').map(|(name, value)| (name.trim(), strictly_percent_decoded(value.trim())));
             let fault = match &split {
                 None => Some("is not name=value".to_owned()),
-                Some((name, value)) => head::field_fault(name, value),
+                Some(_) if !os_text::is_text(item) => Some("is not UTF-8".to_owned()),
+                Some((_, None)) => Some("has a percent sign that is no escape of a text, as %2C is".to_owned()),
+                Some((name, Some(value))) => head::field_fault(name, value),
             };
             match (split, fault) {
-                (Some((name, value)), None) => {
+                (Some((name, Some(value))), None) => {
                     headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
                     headers.push((name.to_owned(), value));
                 }
                 (_, fault) => self.problems.push(
                     Problem::new(format!("{variable}: item {} {}", index + 1, fault.unwrap_or_default()))
                         .because("items are header fields, sent with every export; their values are not shown here")
-                        .hint(format!("{variable}='api-key=VALUE,x-team=perf', with %2C for a comma in a value")),
+                        .hint(format!("{variable}='api-key=VALUE,x-team=perf', with %2C for a comma and %25 for a percent sign in a value")),
                 ),
             }
         }

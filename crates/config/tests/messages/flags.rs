@@ -245,6 +245,7 @@ fn what_is_watched_and_sent() {
     seen!(lines(&[
         "-m m --gpu-telemetry --no-gpu-telemetry",
         "-m m --gpu-telemetry foo",
+        "-m m --gpu-telemetry=",
         "-m m --gpu-telemetry pynvml amdsmi",
         "-m m --gpu-telemetry pynvml http://h:1",
         "-m m --gpu-telemetry pynvml own.csv",
@@ -267,7 +268,11 @@ fn what_is_watched_and_sent() {
         "-m m --stream metrics",
         "-m m --otel-url grpc://h:1",
         "-m m --otel-url _",
+        "-m m --otel-url javascript:1",
+        "-m m --otel-url https:4318",
         "-m m --otel-url h --stream x",
+        "-m m --otel-url h --stream default,none",
+        "-m m --otel-url h --stream none timing",
         "-m m --otel-url h --otel-resource-attributes a",
         "-m m --otel-url h --otel-resource-attributes a= =b",
         "-m m --otel-url unix:///run/x.sock",
@@ -388,7 +393,8 @@ fn the_environment() {
         ("AIPERF_HTTP_TCP_KEEPCNT", "0"),
         ("AIPERF_HTTP_SSL_VERIFY", "2"),
         ("AIPERF_HTTP_IP_VERSION", "5"),
-        ("AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", "[1"),
+        ("AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", "[1]"),
+        ("AIPERF_API_SERVER_CORS_ORIGINS", "[1"),
         ("AIPERF_SEARCH_PLANNER_SLA_PRECISION_REQUESTS", "{"),
         ("AIPERF_UI", "5"),
     ];
@@ -410,6 +416,7 @@ fn variables_of_opentelemetry() {
     let sent = "-m m --otel-url https://h";
     let all = [
         by(sent, &[("OTEL_EXPORTER_OTLP_HEADERS", "api-key=hunter2,word,=x,bad name=y,host=z,a=b%0Ac")]),
+        by(sent, &[("OTEL_EXPORTER_OTLP_HEADERS", "a=b,api-key=hunter2%zz,x=%ff,y=\u{10fffe},z=50%")]),
         by(sent, &[("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "zstd"), ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")]),
         by(sent, &[("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"), ("OTEL_RESOURCE_ATTRIBUTES", "a=b,c")]),
         by(sent, &[("OTEL_EXPORTER_OTLP_CLIENT_KEY", "key.pem")]),
