@@ -223,7 +223,7 @@ impl Campaign {
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let hooks = self.hooks(&plan, server_metrics.as_ref())?;
         let mut events = self.events.clone();
-        let otlp = OtlpExport::start(&plan, &mut events, &self.redactor, &self.version);
+        let otlp = OtlpExport::start(&plan, &mut events, &self.redactor, &self.version, &self.stop);
         if let Some(watch) = &server_metrics {
             events = watch.begin(&events, &artifacts);
         }

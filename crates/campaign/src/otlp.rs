@@ -4,11 +4,11 @@
 use crate::certificates;
 use crate::observers::{self, Announced};
 use aiperf_engine::travel::{self, TlsError};
-use aiperf_engine::{Events, Heard, Interest, Subscription};
+use aiperf_engine::{Events, Heard, Interest, Stop, Subscription};
 use aiperf_observe::Announce;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{NamedFile, OtlpPlan, Plan};
-use aiperf_report::otlp::{Answer, Exporting, Pacing, Rejected};
+use aiperf_report::otlp::{Answer, Exporting, Pacing, Receipt, Rejected};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::{Fetcher, Identity, TlsSettings, Trust, fetch};
 use aiperf_types::{LogLevel, MonoNs, Nanos, WallAnchor};
@@ -77,19 +77,50 @@ fn tls(plan: &Plan, otlp: &OtlpPlan) -> TlsSettings {
     TlsSettings::new(trust, false).with_identity(identity)
 }
 
+/// The end of the run, as the thread sees it.
+#[derive(Clone)]
+struct RunEnd {
+    /// When all that there is to send was told, and whether the run had been stopped by then.
+    told: Arc<OnceLock<(MonoNs, bool)>>,
+    stop: Stop,
+}
+
+impl RunEnd {
+    fn tell(&self) {
+        let _ = self.told.set((mono_now(), self.stop.is_stopped()));
+    }
+
+    fn at(&self) -> Option<MonoNs> {
+        self.told.get().map(|(at, _)| *at)
+    }
+
+    /// Somebody does not want to wait for the last of it. What stopped the run itself says nothing of that.
+    fn is_hurried(&self) -> bool {
+        self.told.get().is_some_and(|(_, was_stopped)| !was_stopped && self.stop.is_stopped())
+    }
+}
+
 /// The thread, seen from the run.
 pub(crate) struct OtlpExport {
-    over: Arc<OnceLock<MonoNs>>,
+    over: RunEnd,
     thread: JoinHandle<()>,
     telling: Events,
 }
 
 impl OtlpExport {
     /// Starts to send what is told through these events from now on, where the plan wants it. The run can do without.
-    pub(crate) fn start(plan: &Plan, events: &mut Events, redactor: &Arc<Redactor>, version: &str) -> Option<Self> {
+    pub(crate) fn start(
+        plan: &Plan,
+        events: &mut Events,
+        redactor: &Arc<Redactor>,
+        version: &str,
+        stop: &Stop,
+    ) -> Option<Self> {
         let otlp = plan.otlp.as_ref()?;
         let telling = events.clone();
-        let started = Sender::new(plan, otlp, telling.clone(), redactor, version).map_err(|error| error.to_string());
+        let over = RunEnd { told: Arc::default(), stop: stop.clone() };
+        let started = Sender::new(plan, otlp, telling.clone(), redactor, version, over);
+        let started = started.map_err(|error| error.to_string());
         let started = started.and_then(|mut sender| {
             // Twice as often as they are sent, so that what is sent is not old.
             let histograms_every = otlp.metrics.then_some(Nanos(otlp.every.0 / 2));
@@ -107,10 +138,10 @@ impl OtlpExport {
 
     /// All that there is to send was told.
     pub(crate) fn run_is_over(&self) {
-        let _ = self.over.set(mono_now());
+        self.over.tell();
     }
 
-    /// Waits until the last of it is sent, or given up.
+    /// Waits until the last of it is sent, or given up; no longer once somebody wants to stop.
     pub(crate) fn finish(self) {
         self.run_is_over();
         if self.thread.join().is_err() {
@@ -129,7 +160,7 @@ struct Sender {
     timeout: Nanos,
     redactor: Arc<Redactor>,
     anchor: WallAnchor,
-    over: Arc<OnceLock<MonoNs>>,
+    over: RunEnd,
     log: OtlpLog,
 }
 
@@ -140,6 +171,7 @@ impl Sender {
         events: Events,
         redactor: &Arc<Redactor>,
         version: &str,
+        over: RunEnd,
     ) -> Result<Self, TlsError> {
         let (now, anchor) = (mono_now(), events.anchor());
         let exporting = Exporting::new(plan, otlp, version, anchor, now);
@@ -169,19 +201,20 @@ impl Sender {
             timeout: otlp.timeout,
             anchor,
             redactor: redactor.clone(),
-            over: Arc::default(),
+            over,
             log: OtlpLog {
                 to: Announced::to(&events, redactor),
                 url: otlp.url.shown(),
                 failed: 0,
                 has_warned_of_exports: false,
                 has_warned_of_points: false,
+                has_warned_of_answer: false,
             },
         })
     }
 
     fn run(&mut self, mut heard: Subscription) {
-        while self.over.get().is_none() {
+        while self.over.at().is_none() {
             let left = Duration::from_nanos(self.pacing.next().since(mono_now()).0);
             match heard.next_within(left.min(LOOK)) {
                 Heard::Event(event) => self.exporting.hear(&event),
@@ -189,7 +222,7 @@ impl Sender {
                 Heard::End => break,
             }
             let now = mono_now();
-            if now >= self.pacing.next() && self.over.get().is_none() {
+            if now >= self.pacing.next() && self.over.at().is_none() {
                 self.export(now);
             }
         }
@@ -203,7 +236,7 @@ impl Sender {
     fn export(&mut self, now: MonoNs) {
         let Some(body) = self.exporting.body(now) else { return self.pacing.settled(now) };
         let over = self.over.clone();
-        let is_over = || over.get().is_some_and(|at| mono_now().since(*at) > HANGING);
+        let is_over = || over.is_hurried() || over.at().is_some_and(|at| mono_now().since(at) > HANGING);
         let answer = self.send(body, self.timeout, is_over);
         self.pace(&answer);
         self.log.tell(&answer);
@@ -211,19 +244,24 @@ impl Sender {
 
     /// The last values, again and again until they are taken or the time is up.
     fn send_last(&mut self) {
-        let end = self.over.get().copied().unwrap_or_else(mono_now).plus(LAST);
+        let (over, end) = (self.over.clone(), self.over.at().unwrap_or_else(mono_now).plus(LAST));
         loop {
             let now = mono_now();
             let Some(body) = self.exporting.body(now) else { return };
-            let answer = self.send(body, self.timeout.min(end.since(now)), || false);
+            let answer = self.send(body, self.timeout.min(end.since(now)), || over.is_hurried());
             self.pace(&answer);
             if let Answer::Taken(_) | Answer::Refused { .. } = answer {
                 return self.log.tell_last(&answer);
             }
-            if self.pacing.next() >= end {
+            if self.pacing.next() >= end || over.is_hurried() {
                 return self.log.tell_last(&answer);
             }
-            std::thread::sleep(Duration::from_nanos(self.pacing.next().since(mono_now()).0));
+            while mono_now() < self.pacing.next() {
+                if over.is_hurried() {
+                    return self.log.tell_last(&answer);
+                }
+                std::thread::sleep(LOOK.min(Duration::from_nanos(self.pacing.next().since(mono_now()).0)));
+            }
         }
     }
 
@@ -251,18 +289,19 @@ struct OtlpLog {
     failed: u64,
     has_warned_of_exports: bool,
     has_warned_of_points: bool,
+    has_warned_of_answer: bool,
 }
 
 impl OtlpLog {
     fn tell(&mut self, answer: &Answer) {
         match answer {
-            Answer::Taken(rejected) => {
+            Answer::Taken(receipt) => {
                 if self.failed > 0 {
                     self.to
                         .say(LogLevel::Info, "the OTLP receiver takes metrics again, and has all of them".to_owned());
                 }
                 self.failed = 0;
-                self.tell_rejected(rejected.as_ref());
+                self.tell_receipt(receipt);
             }
             Answer::Later { why, .. } => {
                 self.failed += 1;
@@ -280,19 +319,31 @@ impl OtlpLog {
     /// The end of it.
     fn tell_last(&mut self, answer: &Answer) {
         match answer {
-            Answer::Taken(rejected) => self.tell_rejected(rejected.as_ref()),
+            Answer::Taken(receipt) => self.tell_receipt(receipt),
             Answer::Later { why, .. } | Answer::Refused { why } => {
                 self.warn_of_export(format!("the last metrics could not be sent by OTLP to {}: {why}", self.url));
             }
         }
     }
 
-    fn tell_rejected(&mut self, rejected: Option<&Rejected>) {
-        if let Some(Rejected { points, why }) = rejected {
-            let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-            let text = format!("the OTLP receiver {} did not take {points} data points{why}", self.url);
-            let level = first_is_warning(&mut self.has_warned_of_points);
-            self.to.say(level, text);
+    fn tell_receipt(&mut self, receipt: &Receipt) {
+        match receipt {
+            Receipt::Whole => {}
+            Receipt::Part(Rejected { points, why }) => {
+                let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+                let text = format!("the OTLP receiver {} did not take {points} data points{why}", self.url);
+                let level = first_is_warning(&mut self.has_warned_of_points);
+                self.to.say(level, text);
+            }
+            Receipt::Unreadable => {
+                let text = format!(
+                    "the OTLP receiver {} answers 200 with what is no OTLP message: whether it took all data points is not \
+                     known",
+                    self.url
+                );
+                let level = first_is_warning(&mut self.has_warned_of_answer);
+                self.to.say(level, text);
+            }
         }
     }
 

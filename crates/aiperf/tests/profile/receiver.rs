@@ -21,6 +21,8 @@ pub(crate) enum Reply {
     TakeSome,
     /// A status line, and header fields with their line ends.
     Refuse(&'static str, &'static str),
+    /// Says that it took it, in what is no message.
+    Garble,
     /// Reads it and says nothing.
     Hang,
 }
@@ -112,7 +114,7 @@ fn answer(stream: impl Read + Write, kept: &Mutex<Kept>, reply: &dyn Fn(usize) -
         reply
     };
     let (status, fields, body) = match reply {
-        Reply::Take => ("200 OK", "", ExportMetricsServiceResponse::default()),
+        Reply::Take | Reply::Garble => ("200 OK", "", ExportMetricsServiceResponse::default()),
         Reply::TakeSome => {
             let partial =
                 ExportMetricsPartialSuccess { rejected_data_points: 3, error_message: "too many labels".to_owned() };
@@ -124,7 +126,7 @@ fn answer(stream: impl Read + Write, kept: &Mutex<Kept>, reply: &dyn Fn(usize) -
             return;
         }
     };
-    let body = body.encode_to_vec();
+    let body = if matches!(reply, Reply::Garble) { b"{}".to_vec() } else { body.encode_to_vec() };
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/x-protobuf\r\n{fields}Content-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()

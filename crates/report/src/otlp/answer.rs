@@ -9,12 +9,25 @@ use prost::Message;
 /// What came of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Taken, but perhaps not all of it.
-    Taken(Option<Rejected>),
+    Taken(Receipt),
     /// Not now: the same may be taken later, by its own word after so long.
-    Later { why: String, after: Option<Nanos> },
+    Later {
+        why: String,
+        after: Option<Nanos>,
+    },
     /// Never.
-    Refused { why: String },
+    Refused {
+        why: String,
+    },
+}
+
+/// How much of an export was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    Whole,
+    Part(Rejected),
+    /// What it says of that is no message of OTLP.
+    Unreadable,
 }
 
 /// What a receiver did not take of an export that it took.
@@ -34,7 +47,7 @@ impl Answer {
     /// What an exchange with the receiver means; `now` is for dates in it. A receiver may say back what nobody may read.
     pub fn of(called: Result<Fetched, FetchError>, now: WallNs, redactor: &Redactor) -> Self {
         match called {
-            Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(rejected(&fetched, redactor)),
+            Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(receipt(&fetched, redactor)),
             Ok(fetched) => {
                 let why = format!("it answered {} {}{}", fetched.status, fetched.reason, said(&fetched, redactor));
                 match RETRYABLE.contains(&fetched.status) {
@@ -50,13 +63,18 @@ impl Answer {
     }
 }
 
-fn rejected(fetched: &Fetched, redactor: &Redactor) -> Option<Rejected> {
+fn receipt(fetched: &Fetched, redactor: &Redactor) -> Receipt {
     if fetched.media_type != PROTOBUF {
-        return None;
+        return Receipt::Whole;
     }
-    let partial = ExportMetricsServiceResponse::decode(fetched.body.as_slice()).ok()?.partial_success?;
-    let is_any = partial.rejected_data_points != 0 || !partial.error_message.is_empty();
-    is_any.then(|| Rejected { points: partial.rejected_data_points, why: beginning(&partial.error_message, redactor) })
+    let Ok(response) = ExportMetricsServiceResponse::decode(fetched.body.as_slice()) else {
+        return Receipt::Unreadable;
+    };
+    let partial = response.partial_success.unwrap_or_default();
+    if partial.rejected_data_points == 0 && partial.error_message.is_empty() {
+        return Receipt::Whole;
+    }
+    Receipt::Part(Rejected { points: partial.rejected_data_points, why: beginning(&partial.error_message, redactor) })
 }
 
 /// What an answer says of its error, after a colon.
@@ -166,9 +184,12 @@ mod tests {
             ExportMetricsPartialSuccess { rejected_data_points: 7, error_message: "no histograms".to_owned() };
         let body = ExportMetricsServiceResponse { partial_success: Some(partial) }.encode_to_vec();
         let rejected = Rejected { points: 7, why: "no histograms".to_owned() };
-        assert_eq!(answered(200, &[], PROTOBUF, body), Answer::Taken(Some(rejected)));
-        for (kind, body) in [(PROTOBUF, vec![]), ("application/json", b"{}".to_vec()), (PROTOBUF, b"{}".to_vec())] {
-            assert_eq!(answered(200, &[], kind, body), Answer::Taken(None), "{kind}");
+        assert_eq!(answered(200, &[], PROTOBUF, body), Answer::Taken(Receipt::Part(rejected)));
+        for (kind, body) in [(PROTOBUF, vec![]), ("application/json", b"{}".to_vec())] {
+            assert_eq!(answered(200, &[], kind, body), Answer::Taken(Receipt::Whole), "{kind}");
+        }
+        for body in [&b"{}"[..], b"\x0a\x7fcut", b"<html>"] {
+            assert_eq!(answered(200, &[], PROTOBUF, body.to_vec()), Answer::Taken(Receipt::Unreadable), "{body:?}");
         }
     }
 

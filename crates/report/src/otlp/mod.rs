@@ -18,6 +18,6 @@ pub mod pacing;
 pub mod resource;
 pub mod timing;
 
-pub use answer::{Answer, Rejected};
+pub use answer::{Answer, Receipt, Rejected};
 pub use export::Exporting;
 pub use pacing::Pacing;
