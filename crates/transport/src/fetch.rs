@@ -119,15 +119,21 @@ pub enum FetchError {
         /// Of the answer that had begun.
         media_type: Option<String>,
     },
-    #[error("timed out after {} s", .0.as_secs_f64())]
+    #[error("timed out after {} s", seconds(*.0))]
     TimedOut(Duration),
-    #[error("nothing came for {} s", .0.as_secs_f64())]
+    #[error("nothing came for {} s", seconds(*.0))]
     Silent(Duration),
     #[error("no call can be made: {0}")]
     Setup(std::io::Error),
     /// The caller wanted no more.
     #[error("stopped")]
     Stopped,
+}
+
+/// To the millisecond, where there is one: what was left of five seconds is no 4.999999897 s.
+fn seconds(time: Duration) -> f64 {
+    let exact = time.as_secs_f64();
+    if exact < 0.001 { exact } else { (exact * 1e3).round() / 1e3 }
 }
 
 impl FetchError {

@@ -82,11 +82,14 @@ impl Stats {
         }
     }
 
-    /// In another unit.
+    /// In another unit. A whole number of nanoseconds is divided, which is exact to the last digit: 1.8 ms times 1e-6 would
+    /// be 1.7999999999999998.
     pub fn scaled(mut self, factor: f64) -> Self {
+        let parts = (1.0 / factor).round();
+        let is_part = factor < 1.0 && (parts * factor - 1.0).abs() < 1e-12;
         if factor != 1.0 {
             for slot in self.slots_mut() {
-                *slot = slot.map(|value| value * factor);
+                *slot = slot.map(|value| if is_part { value / parts } else { value * factor });
             }
         }
         self
@@ -98,5 +101,17 @@ impl Stats {
             *slot = slot.filter(|value| value.is_finite());
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_in_another_unit_is_exact_to_the_last_digit() {
+        assert_eq!(Stats::of(1_800_000.0).scaled(1e-6).avg, Some(1.8));
+        assert_eq!(Stats::of(3.0).scaled(1e-9).avg, Some(3e-9));
+        assert_eq!(Stats::of(0.5).scaled(100.0).avg, Some(50.0));
     }
 }
