@@ -96,7 +96,7 @@ fn identity(live: &Live, of: &LivePhase) -> Value {
 fn joined(parts: impl IntoIterator<Item = Value>) -> Value {
     let members =
         parts.into_iter().filter_map(|part| if let Value::Object(members) = part { Some(members) } else { None });
-    without_nulls(Value::Object(members.flatten().collect()))
+    Value::Object(members.flatten().collect())
 }
 
 /// The requests of a phase.

@@ -23,7 +23,7 @@ function number(value) {
 }
 
 function seconds(value) {
-  if (value === undefined) return "";
+  if (value === undefined || value === null) return "";
   const whole = Math.max(0, Math.round(value));
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
@@ -65,7 +65,7 @@ function drawPhases() {
     element.querySelector(".name").textContent = phase.phase_name;
     const left = phase.requests_eta_sec ?? phase.records_eta_sec;
     const parts = [words[phase.state], `${percent.toFixed(0)} %`];
-    if (left !== undefined && phase.state !== "complete") parts.push(`${seconds(left)} left`);
+    if (left !== undefined && left !== null && phase.state !== "complete") parts.push(`${seconds(left)} left`);
     element.querySelector(".doing").textContent = parts.join(" · ");
     element.querySelector(".bar div").style.width = `${percent}%`;
     const of = phase.total_expected_requests ? ` of ${number(phase.total_expected_requests)}` : "";

@@ -41,7 +41,7 @@ pub(super) const GROUP: Group = Group {
             answers: &[Told(
                 200,
                 JSON,
-                "`phases`: by name, requests and records with their rates and the time left; `workers`: how many; \
+                "`phases`: by name, requests and records with their rates and the time left, null where it is not known; `workers`: how many; \
                  `results_exported`; `system_state`: `configuring`, `ready`, `profiling`, `processing`, `stopping`; \
                  `messages`: the latest warnings and errors",
             )],
