@@ -4,7 +4,7 @@ use super::{Pane, PaneId, scrolled};
 use crate::dashboard::model::Model;
 use crate::dashboard::theme::Theme;
 use crate::dashboard::workers::{Health, Worker};
-use aiperf_report::{bytes_text, thousands};
+use aiperf_report::{RunIds, bytes_text, thousands};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -80,7 +80,7 @@ fn style(health: Health, theme: &Theme) -> Style {
 fn cells(model: &Model, at: usize, worker: &Worker, health: Health) -> [String; 9] {
     let now = &worker.now;
     [
-        format!("worker_{at}"),
+        name(model, at),
         health.name().to_owned(),
         thousands(now.in_flight),
         thousands(now.completed),
@@ -91,6 +91,12 @@ fn cells(model: &Model, at: usize, worker: &Worker, health: Health) -> [String; 
         bytes_text(Some(now.bytes_received)),
         bytes_text(Some(now.bytes_sent)),
     ]
+}
+
+/// As records call it, once the run has begun.
+fn name(model: &Model, at: usize) -> String {
+    let ids = model.run.as_ref().map(|run| RunIds::new(&run.benchmark_id));
+    ids.map_or_else(|| format!("worker_{at}"), |ids| ids.worker_id(at as u16))
 }
 
 fn cpu(percent: Option<f64>) -> String {
