@@ -129,3 +129,11 @@ fn an_answer_that_is_too_long_still_says_what_it_was() {
     let FetchError::Failed { media_type, .. } = error else { panic!("{error}") };
     assert_eq!(media_type.as_deref(), Some("application/json"));
 }
+
+#[test]
+fn what_was_left_of_a_time_is_told_to_the_millisecond() {
+    let told = |nanos| FetchError::TimedOut(Duration::from_nanos(nanos)).to_string();
+    assert_eq!(told(4_999_999_897), "timed out after 5 s");
+    assert_eq!(told(1_250_000_000), "timed out after 1.25 s");
+    assert_eq!(FetchError::Silent(Duration::from_nanos(999_999_999)).to_string(), "nothing came for 1 s");
+}

@@ -8,8 +8,10 @@ use crate::dashboard::panes::PaneId;
 use crate::dashboard::phases;
 use crate::dashboard::threads::ThreadUse;
 use crate::dashboard::trends::Curve;
-use aiperf_types::{LogLevel, Nanos, PhaseKind, PhaseStage, PhaseTargets, RunEvent};
+use aiperf_types::{LogLevel, Nanos, PhaseKind, PhaseStage, PhaseTargets, RunEvent, RunStarted, WallAnchor};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use std::path::Path;
+use std::sync::Arc;
 
 fn press(model: &mut Model, code: KeyCode, modifiers: KeyModifiers) -> Effect {
     model.press(KeyEvent::new(code, modifiers))
@@ -314,6 +316,17 @@ fn a_worker_is_what_it_did_last() {
     assert!(shown(&model).contains("0 healthy • 0 high load • 2 error • 0 idle • 0 stale"), "{}", shown(&model));
     model.at(Nanos(60_000_000_000));
     assert!(shown(&model).contains("0 healthy • 0 high load • 0 error • 0 idle • 2 stale"), "{}", shown(&model));
+}
+
+#[test]
+fn a_worker_is_called_as_records_call_it() {
+    let mut model = profiling(120, 40, 8);
+    let anchor = WallAnchor::default();
+    let run = RunStarted { benchmark_id: "id".into(), anchor, directory: Path::new("out").into() };
+    model.take(&RunEvent::RunStarted(Arc::new(run)));
+    key(&mut model, '4');
+    let name = aiperf_report::RunIds::new("id").worker_id(0);
+    assert!(shown(&model).contains(&name) && !shown(&model).contains("worker_0 "), "{}", shown(&model));
 }
 
 #[test]
