@@ -5,6 +5,7 @@ use crate::certificates::{self, CertificatesError};
 use crate::control::{self, ControlError};
 use crate::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
 use crate::hooks::Hooks;
+use crate::kept::Kept;
 use crate::memory::{self, MemoryError};
 use crate::network_latency::{NetworkResult, NetworkWatch};
 use crate::objectives::{self, ObjectivesError};
@@ -21,13 +22,14 @@ use aiperf_engine::{
 };
 use aiperf_metrics::{Metrics, RunTraits};
 use aiperf_plan::redact::Redactor;
+use aiperf_plan::run_config::run_config;
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
     Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
 };
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock;
-use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor};
+use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor, WallNs};
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -93,6 +95,10 @@ pub struct Campaign {
     stop: Stop,
     version: String,
     redactor: Arc<Redactor>,
+    /// What single requests measured is wanted when a run is over.
+    keeps_values: bool,
+    /// What runs leave for the next, where there are several.
+    kept: Option<Kept>,
 }
 
 /// A run about to start: everything is loaded and encoded, nothing is sent.
@@ -123,6 +129,8 @@ pub struct Finished {
     pub too_many_failed: bool,
     /// The user ended it, or the failures did.
     pub was_stopped: bool,
+    /// What single requests of its profiling phases measured, by metric; empty where nobody wants that again.
+    pub values: Vec<(&'static str, Vec<f64>)>,
 }
 
 impl Prepared {
@@ -136,12 +144,37 @@ impl Campaign {
     /// A campaign of this version of the program that nobody listens to yet. Made before anything else: all instants
     /// that are exported count from the clock readings taken here.
     pub fn new(version: &str, stop: Stop, redactor: Arc<Redactor>) -> Self {
-        Self { events: Events::new(clock::anchor()), stop, version: version.to_owned(), redactor }
+        let events = Events::new(clock::anchor());
+        Self { events, stop, version: version.to_owned(), redactor, keeps_values: false, kept: None }
+    }
+
+    /// The same for several runs, which leave to the next what it has in common with them.
+    #[must_use]
+    pub fn of_several_runs(self) -> Self {
+        Self { kept: Some(Kept::default()), ..self }
     }
 
     /// Adds a listener to all that happens from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         self.events.subscribe(interest)
+    }
+
+    /// The same for one run of several: whoever listens to all hears it, those who are added here hear it alone, and its
+    /// clocks are read anew. What its single requests measured is kept where it is wanted.
+    pub fn for_run(&self, keeps_values: bool) -> Self {
+        Self {
+            events: self.events.with_anchor(clock::anchor()),
+            stop: self.stop.clone(),
+            version: self.version.clone(),
+            redactor: self.redactor.clone(),
+            keeps_values,
+            kept: self.kept.clone(),
+        }
+    }
+
+    /// What the clock on the wall says.
+    pub fn now(&self) -> WallNs {
+        self.events.anchor().wall(clock::mono_now())
     }
 
     /// Says something to whoever listens.
@@ -180,6 +213,7 @@ impl Campaign {
             redactor: self.redactor.clone(),
             events: self.events.clone(),
             stop: self.stop.clone(),
+            kept: self.kept.clone(),
         };
         let Loaded { requests, tokenizers, inputs } = preparation.run()?;
         if plan.endpoint.cache_reset.is_some() {
@@ -190,6 +224,9 @@ impl Campaign {
         artifacts.remove_stale()?;
         inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
         artifacts.write_user_files(&self.redactor)?;
+        if plan.run.place.sweep_id.is_some() {
+            artifacts.write_run_config(&run_config(&plan, &self.redactor))?;
+        }
         artifacts.keep_room();
         Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, server_metrics, gpus })
     }
@@ -300,8 +337,10 @@ impl Campaign {
         let network = network.map(|watch| watch.finish(outcome.was_stopped, &self.stop, &self.events, artifacts));
         let NetworkResult { rtt_ns, failure, degraded } = network.unwrap_or_default();
         failures.extend(failure);
-        let Summarised { mut result, no_slices } =
+        let Summarised { mut result, no_slices, records } =
             summarise(plan, &self.version, metrics, outcome, rtt_ns, &self.redactor);
+        let records = records.filter(|_| self.keeps_values);
+        let values = records.map_or_else(Vec::new, |records| records.values(metrics).collect());
         result.degraded.extend(degraded);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
@@ -341,7 +380,8 @@ impl Campaign {
         for failure in &written.failures[told..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }
-        Finished { nothing_answered: valid == 0, too_many_failed, was_stopped: result.was_cancelled, result, written }
+        let (nothing_answered, was_stopped) = (valid == 0, result.was_cancelled);
+        Finished { nothing_answered, too_many_failed, was_stopped, values, result, written }
     }
 }
 

@@ -18,7 +18,7 @@
 //!   servers; `observers`: what these do alike
 //! - [`otlp`]: what a run measures, sent by OTLP while it is on
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
-//! - [`runs`]: the order of many runs, and when they have shown enough
+//! - [`runs`]: many runs, one after the other; [`gather`]: what they came to, said and written down
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`aggregate`]: what many runs came to: trials and sweeps; [`compare`]: runs side by side
 
@@ -29,9 +29,11 @@ pub mod certificates;
 pub mod compare;
 pub mod control;
 mod gpu_efficiency;
+pub mod gather;
 pub mod gpu_telemetry;
 mod hooks;
 pub mod hub;
+mod kept;
 pub mod measurement;
 mod media_fetcher;
 pub mod memory;

@@ -5,6 +5,7 @@
 
 use crate::campaign::CampaignError;
 use crate::hub::{Hub, HubError};
+use crate::kept::Kept;
 use crate::media_fetcher::MediaFetcher;
 use crate::memory;
 use crate::public_files::PublicFiles;
@@ -114,6 +115,8 @@ pub(crate) struct Preparation {
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) events: Events,
     pub(crate) stop: Stop,
+    /// Where there are other runs.
+    pub(crate) kept: Option<Kept>,
 }
 
 impl Preparation {
@@ -129,6 +132,7 @@ impl Preparation {
             stop: self.stop.clone(),
             steps: steps.clone(),
             tell: send,
+            kept: self.kept.clone(),
         };
         let work = move || {
             let tell = job.tell.clone();
@@ -175,6 +179,7 @@ struct Job {
     stop: Stop,
     steps: Arc<Steps>,
     tell: Sender<Told>,
+    kept: Option<Kept>,
 }
 
 /// What the thread tells the one who waits for it.
@@ -185,10 +190,14 @@ enum Told {
 
 impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
-        let Self { plan, artifacts, version, redactor, stop, steps, tell } = self;
+        let Self { plan, artifacts, version, redactor, stop, steps, tell, kept } = self;
         let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
         let hub = || hub(&plan, &stop, &steps, &tell);
-        let tokenizers = tokenizers::load(&plan, hub, &say)?;
+        let tokenizers = match kept.as_ref().and_then(|kept| kept.tokenizers(&plan)) {
+            Some(tokenizers) => tokenizers,
+            None => tokenizers::load(&plan, hub, &say)?,
+        };
+        kept.iter().for_each(|kept| kept.keep_tokenizers(&plan, &tokenizers));
         for (model, tokenizer) in tokenizers.iter() {
             say(LogLevel::Debug, format!("Tokenizer of {model}: {}", tokenizer.name()));
         }
@@ -196,22 +205,29 @@ impl Job {
             let _ = steps.total.set(entries);
         }
         steps.begin(Stage::MakingPrompts);
-        let (draws, count) = (plan.dataset_draws(), || steps.count());
-        let fetched = || steps.begin(Stage::MakingPrompts);
-        let public_files = PublicFiles::of(&plan, &hub, &say, &fetched);
-        let media = media_fetcher(&plan, &stop)?;
-        let (room, threads) = (memory::room(), memory::makers(&plan));
-        let making = Making {
-            room,
-            threads,
-            additions: &plan.additions,
-            chat_template: templated(&plan, &tokenizers, &say),
-            progress: &count,
-            public_files: &public_files,
-            media: media.as_ref().map(|fetcher| fetcher as &dyn FetchMedia),
-            ..Making::new(&draws, tokenizers.first())
+        let make = || -> Result<Arc<Dataset>, CampaignError> {
+            let (draws, count) = (plan.dataset_draws(), || steps.count());
+            let fetched = || steps.begin(Stage::MakingPrompts);
+            let public_files = PublicFiles::of(&plan, &hub, &say, &fetched);
+            let media = media_fetcher(&plan, &stop)?;
+            let (room, threads) = (memory::room(), memory::makers(&plan));
+            let making = Making {
+                room,
+                threads,
+                additions: &plan.additions,
+                chat_template: templated(&plan, &tokenizers, &say),
+                progress: &count,
+                public_files: &public_files,
+                media: media.as_ref().map(|fetcher| fetcher as &dyn FetchMedia),
+                ..Making::new(&draws, tokenizers.first())
+            };
+            Ok(Arc::new(Dataset::of(&plan.dataset, making)?))
         };
-        let dataset = Dataset::of(&plan.dataset, making)?;
+        let dataset = match kept.as_ref().and_then(|kept| kept.dataset(&plan)) {
+            Some(dataset) => dataset,
+            None => make()?,
+        };
+        kept.iter().for_each(|kept| kept.keep_dataset(&plan, &dataset));
         // What is made is never a URL.
         if plan.endpoint.kind.traits().inline_images && !plan.dataset.is_made() {
             dataset.check_images_are_inline()?;
@@ -227,7 +243,7 @@ impl Job {
         let (shows_inputs, is_trace) = (plan.dataset.shows_inputs(), plan.dataset.is_trace());
         // With the dataset in memory, it is known what is left.
         let budget = memory::encoding_budget(&plan);
-        let mut requests = Requests::of_counted(plan, Arc::new(dataset), &version, budget, || steps.count())?;
+        let mut requests = Requests::of_counted(plan, dataset, &version, budget, || steps.count())?;
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
         steps.begin(Stage::WritingInputs);

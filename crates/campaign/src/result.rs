@@ -15,6 +15,8 @@ use aiperf_types::{PhaseIndex, PhaseKind, WallNs};
 pub(crate) struct Summarised {
     pub(crate) result: RunResult,
     pub(crate) no_slices: Option<TooManySlices>,
+    /// Of all profiling phases.
+    pub(crate) records: Option<Accumulator>,
 }
 
 /// Summarises a finished run. Latencies are also given without the network's round trip, where it is known.
@@ -47,7 +49,7 @@ pub(crate) fn summarise(
         Some(Ok(slices)) => (slices, None),
         Some(Err(error)) => (Vec::new(), Some(error)),
     };
-    let errors = merged.map(|records| records.errors()).unwrap_or_default();
+    let errors = merged.as_ref().map(Accumulator::errors).unwrap_or_default();
     let nothing_came_back = summary.records == 0 && quality.cut_off + quality.never_begun > 0;
     let observed = Observed { quality, conduct, was_stopped, sending };
     let Measurement { block, doubts } = measurement::of(plan, &observed, &summary, &listed);
@@ -84,7 +86,7 @@ pub(crate) fn summarise(
         server_metrics: None,
         gpu_telemetry: None,
     };
-    Summarised { result, no_slices }
+    Summarised { result, no_slices, records: merged }
 }
 
 /// What is missing from the results by a fault of this program, a part each.

@@ -19,15 +19,8 @@ const fn same(reason: &'static str, advice: &'static str) -> Instead {
 const INSTEAD: &[Instead] = &[
     Instead {
         reason: "settings are not searched",
-        flag: "a run for each setting, as in --concurrency 8",
-        key: "a run for each setting, as in concurrency: 8",
-    },
-    same("settings are not swept", "one value, and a run for each"),
-    same("settings are not swept or searched", "one run for each setting"),
-    Instead {
-        reason: "a benchmark is one run",
-        flag: "repeat the command, each time with another --artifact-dir",
-        key: "repeat the command, each time with another artifacts: {dir: DIR}",
+        flag: "a sweep over values, as in --concurrency 1,2,4,8",
+        key: "a sweep over values, as in concurrency: [1, 2, 4, 8]",
     },
     Instead {
         reason: "what requests hold is up to the dataset",

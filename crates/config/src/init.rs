@@ -50,9 +50,9 @@ templates! {
         "trace-replay": "A trace replayed at its own times";
     }
     "Several runs" {
-        "repeat": "The same run several times, with confidence intervals", not yet: "a benchmark is one run";
-        "concurrency-sweep": "One run for each concurrency", not yet: "settings are not swept";
-        "scenarios": "Runs that differ in more than one setting", not yet: "settings are not swept";
+        "repeat": "The same run several times, with confidence intervals";
+        "concurrency-sweep": "One run for each concurrency";
+        "scenarios": "Runs that differ in more than one setting";
         "search": "The largest concurrency that keeps an objective", not yet: "settings are not searched";
     }
     "Files" {

@@ -4,8 +4,7 @@ use crate::flags::{self, Status, Status::*, To};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-const ONE_RUN: Status = NotYet("a benchmark is one run");
-const NO_SWEEP: Status = NotYet("settings are not swept or searched");
+const NO_SEARCH: Status = NotYet("settings are not searched");
 const NO_FEEDBACK: Status = NotYet("load does not follow what is measured");
 const CLUSTER: Status = NoEffect("it is about cluster deployments");
 const THREADS: Status = NoEffect("workers are threads of one process and talk through memory");
@@ -99,9 +98,29 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.logging.level", Acts),
     ("benchmark.metrics", Acts),
     ("benchmark.accuracy", NotYet("answers are not graded")),
-    ("multi_run", ONE_RUN),
-    ("multi_run.convergence", ONE_RUN),
-    ("sweep", NO_SWEEP),
+    ("multi_run", Acts),
+    ("resume", Acts),
+    ("sweep", Acts),
+    ("sweep.planner", NO_SEARCH),
+    ("sweep.search_space", NO_SEARCH),
+    ("sweep.objectives", NO_SEARCH),
+    ("sweep.outcome_constraints", NO_SEARCH),
+    ("sweep.max_iterations", NO_SEARCH),
+    ("sweep.n_initial_points", NO_SEARCH),
+    ("sweep.plateau_window", NO_SEARCH),
+    ("sweep.plateau_threshold", NO_SEARCH),
+    ("sweep.improvement_patience", NO_SEARCH),
+    ("sweep.random_seed", NO_SEARCH),
+    ("sweep.optuna_sampler", NO_SEARCH),
+    ("sweep.optuna_acquisition", NO_SEARCH),
+    ("sweep.optuna_terminator", NO_SEARCH),
+    ("sweep.objective_pooling", NO_SEARCH),
+    ("sweep.monotonic_stability_trials", NO_SEARCH),
+    ("sweep.sla_replicates", NO_SEARCH),
+    ("sweep.sla_precision", NO_SEARCH),
+    ("sweep.sla_warmup_seconds", NO_SEARCH),
+    ("sweep.constraint_mode", NO_SEARCH),
+    ("sweep.sla_tiers", NO_SEARCH),
     ("plot", NotYet("plots are not drawn")),
 ];
 

@@ -162,6 +162,11 @@ impl Job<'_> {
                 sweep::flag_lists(&mut envelope, &flags, &mut problems);
             }
         }
+        sweep::held_to(&mut envelope, &flags, &mut problems);
+        let plots = envelope.find("benchmark.artifacts.auto_plot").filter(|_| flags.has(SEARCH_RECIPE));
+        if plots.is_some_and(|node| node.origin == Origin::Rule && node.datum == Datum::Bool(true)) {
+            notes.push("the plots of the recipe are left out: plots are not drawn".to_owned());
+        }
         if !problems.is_empty() {
             return Err(ConfigError::Invalid(problems));
         }

@@ -130,6 +130,11 @@ impl Events {
         Self { anchor, listeners: Vec::new(), observers: Vec::new() }
     }
 
+    /// The same listeners, with messages stamped by another anchor.
+    pub fn with_anchor(&self, anchor: WallAnchor) -> Self {
+        Self { anchor, ..self.clone() }
+    }
+
     /// Adds a listener. It hears what is told through this value and through clones made from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, receiver) = mpsc::channel();

@@ -165,12 +165,21 @@ impl FileNames {
     pub const PHASE_SERVER_METRICS: &str = "server_metrics.json";
     /// What the GPUs say of it, likewise.
     pub const PHASE_GPU_TELEMETRY: &str = "gpu_telemetry.json";
+    /// What one run of several was.
+    pub const RUN_CONFIG: &str = "run_config.json";
     /// Written last.
     pub const READY_MARKER: &str = ".aiperf_results_ready.json";
 
     /// What no prefix changes.
-    pub const FIXED: &[&str] =
-        &[Self::INPUTS, Self::OUTPUTS, Self::LOG, Self::PHASE_MANIFEST, Self::PHASES, Self::READY_MARKER];
+    pub const FIXED: &[&str] = &[
+        Self::INPUTS,
+        Self::OUTPUTS,
+        Self::LOG,
+        Self::PHASE_MANIFEST,
+        Self::PHASES,
+        Self::RUN_CONFIG,
+        Self::READY_MARKER,
+    ];
 
     /// What a prefix changes.
     pub fn prefixed(&self) -> [&str; 14] {

@@ -18,6 +18,8 @@ pub struct CampaignPlan {
     pub dir: PathBuf,
     /// What all runs of it have in common, a UUID; `None` for a run on its own.
     pub id: Option<String>,
+    /// Only what an earlier command left undone is run.
+    pub resumes: bool,
 }
 
 /// One point of a sweep, or the whole of a benchmark that is not swept.
@@ -103,7 +105,12 @@ pub struct SweepPlan {
     pub sla_filters: Vec<SlaFilter>,
     /// What is made of all cells.
     pub post_process: Option<PostProcess>,
+    /// The recipe that it was made by.
     pub recipe: Option<String>,
+    /// How its points were drawn, where they were.
+    pub design: Option<Value>,
+    /// Who watches is shown the cells that are done.
+    pub shows_table: bool,
 }
 
 /// Which loop is the outer one.
@@ -129,7 +136,7 @@ impl Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostProcess {
     pub handler: String,
-    pub params: Value,
+    pub params: Map<String, Value>,
     pub output_filename: String,
 }
 
@@ -153,7 +160,7 @@ impl CampaignPlan {
             ids: vec![id],
             plan,
         };
-        Self { cells: vec![cell], trials: Trials::once(), sweep: None, dir, id: None }
+        Self { cells: vec![cell], trials: Trials::once(), sweep: None, dir, id: None, resumes: false }
     }
 
     /// Whether it is one run, with its files where a run on its own has them.
@@ -185,6 +192,7 @@ impl CampaignPlan {
             sweep_id: self.id.clone(),
             trial: id.trial as u32,
             label: self.label(id.trial),
+            variation: cell.label.clone(),
             variation_label: cell.name.clone(),
             variation_index: id.cell as u32,
             variation_values: cell.values.clone(),
@@ -199,6 +207,16 @@ impl CampaignPlan {
     pub fn label(&self, trial: usize) -> String {
         let word = if self.sweep.is_some() { "trial" } else { "run" };
         format!("{word}_{:04}", trial + 1)
+    }
+
+    /// What one run is called among all.
+    pub fn name(&self, id: RunId) -> String {
+        let (cell, label) = (&self.cells[id.cell].label, self.label(id.trial));
+        match (&self.sweep, self.trials.count) {
+            (None, _) => label,
+            (Some(_), 1) => cell.clone(),
+            (Some(_), _) => format!("{cell}, {label}"),
+        }
     }
 
     /// Where the files of one run go.

@@ -47,6 +47,7 @@ mod phase_words;
 pub mod proxy;
 pub mod ramp;
 pub mod redact;
+pub mod run_config;
 pub mod runtime;
 pub mod server_metrics;
 pub mod template;
@@ -147,6 +148,8 @@ pub struct RunPlace {
     /// Which trial of its cell it is, from 0.
     pub trial: u32,
     pub label: String,
+    /// What its cell varies, in words.
+    pub variation: String,
     /// The name of its cell.
     pub variation_label: String,
     pub variation_index: u32,
@@ -161,6 +164,7 @@ impl Default for RunPlace {
             sweep_id: None,
             trial: 0,
             label: "run_0001".into(),
+            variation: "base".into(),
             variation_label: "base".into(),
             variation_index: 0,
             variation_values: serde_json::Map::new(),

@@ -2,6 +2,7 @@
 //!
 //! Exporters do not depend on each other: one that fails is reported, and the others still write.
 
+use crate::aggregate::files::document_text;
 use crate::export::{Completion, Folder, RecordFile, RecordRun, RecordWriting};
 use crate::files::{self, Staged};
 use crate::inputs_json::write_inputs;
@@ -12,11 +13,12 @@ use crate::reserve::{RESERVES, Reserve};
 use crate::run::RunResult;
 use crate::server_metrics_jsonl::ScrapeFile;
 use crate::user_files;
-use aiperf_plan::ArtifactPlan;
 use aiperf_plan::redact::Redactor;
+use aiperf_plan::{ArtifactPlan, FileNames};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -120,6 +122,19 @@ impl Drop for Artifacts {
     }
 }
 
+/// Makes a directory, makes sure that it can be written to, and takes it until the lock goes. Nothing in it is touched.
+pub(crate) fn take(dir: &Path) -> Result<File, ReportError> {
+    let at = |source| ReportError::Directory { dir: dir.to_owned(), source };
+    std::fs::create_dir_all(dir).map_err(at)?;
+    let lock = File::open(dir).map_err(at)?;
+    // A file system that has no locks leaves it to the user.
+    if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Err(ReportError::InUse { dir: dir.to_owned() });
+    }
+    probe(dir).map_err(at)?;
+    Ok(lock)
+}
+
 /// A record file that is open for the run.
 pub struct OpenRecordFile {
     pub name: &'static str,
@@ -138,14 +153,7 @@ impl Artifacts {
     /// Makes the directory, makes sure that it can be written to, and takes it for this run. Nothing in it is touched.
     pub fn prepare(plan: &ArtifactPlan) -> Result<Self, ReportError> {
         let dir = &plan.dir;
-        let at = |source| ReportError::Directory { dir: dir.clone(), source };
-        std::fs::create_dir_all(dir).map_err(at)?;
-        let lock = File::open(dir).map_err(at)?;
-        // A file system that has no locks leaves it to the user.
-        if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
-            return Err(ReportError::InUse { dir: dir.clone() });
-        }
-        probe(dir).map_err(at)?;
+        let lock = take(dir)?;
         let artifacts = Self { plan: plan.clone(), lock, reserves: Mutex::default() };
         let mut names = KINDS.iter().map(|kind| kind.file(&plan.names));
         if let Some(name) = names.find(|name| files::is_too_long(dir, Path::new(name))) {
@@ -271,6 +279,13 @@ impl Artifacts {
     /// Writes the files that the user gave a text for. To be called when the run is about to start.
     pub fn write_user_files(&self, redactor: &Redactor) -> Result<(), ReportError> {
         user_files::write(&self.plan, redactor)
+    }
+
+    /// Writes what the run is, for whoever looks whether it must be run again. To be called when the run is about to start.
+    pub fn write_run_config(&self, document: &Value) -> Result<(), ReportError> {
+        let path = self.path(FileNames::RUN_CONFIG);
+        let written = files::write_whole(&path, |out| out.write_all(&document_text(document)));
+        written.map_err(|source| ReportError::File { path, source })
     }
 
     /// Writes what a finished run leaves that no observer has a part in. `earlier` are exporters that failed before;

@@ -4,6 +4,7 @@ pub(crate) mod analyze_trace;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod demo;
+mod many_runs;
 pub(crate) mod metrics;
 pub(crate) mod profile;
 pub(crate) mod schedule;

@@ -1,5 +1,6 @@
 //! `aiperf profile`: a benchmark from the command line.
 
+use super::many_runs;
 use crate::api::{self, Api, BindError, Bound, Staying};
 use crate::dashboard::{self, Canvas, Dashboard};
 use crate::exit::{self, Exit};
@@ -37,8 +38,13 @@ pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
     for note in &resolved.notes {
         exit::say("note", &given, note);
     }
-    let notes = resolved.notes.clone();
-    run_plan(resolved.into_plan(), &notes, signals)
+    match resolved.campaign.is_single() {
+        true => {
+            let notes = resolved.notes.clone();
+            run_plan(resolved.into_plan(), &notes, signals)
+        }
+        false => many_runs::run(resolved.campaign, &resolved.notes, signals),
+    }
 }
 
 /// What the configuration may depend on besides its arguments.
@@ -119,7 +125,7 @@ fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
 }
 
 /// Shows what a run came to, and says how the command ends.
-fn reported(finished: &Finished, log: &Log, dir: &Path, signals: &Signals, redactor: &Redactor) -> Exit {
+pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, signals: &Signals, redactor: &Redactor) -> Exit {
     let has_failed =
         finished.nothing_answered || finished.too_many_failed || log.failed || !finished.written.failures.is_empty();
     let text = shown(finished, log.path.as_deref());
@@ -142,15 +148,15 @@ fn reported(finished: &Finished, log: &Log, dir: &Path, signals: &Signals, redac
 }
 
 /// The log of a run: where it is, if anywhere, and whether not all of it could be written.
-struct Log {
+pub(super) struct Log {
     path: Option<PathBuf>,
     failed: bool,
 }
 
 /// A run that is over, its log, and the API that still tells of it.
-struct Profiled {
-    finished: Finished,
-    log: Log,
+pub(super) struct Profiled {
+    pub(super) finished: Finished,
+    pub(super) log: Log,
     api: Option<Staying>,
 }
 
@@ -163,42 +169,86 @@ fn profile(
     port: Option<Result<Bound, BindError>>,
 ) -> Result<Profiled, CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
-    // Statistics of the dashboard are its own: the log has none.
-    let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
-    let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
-    let logged = campaign.subscribe(Interest { metrics_every, ..Interest::default() });
     // Before the screen, which is told of it like everybody else.
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
-    let screen = show(&plan.runtime, notes, lines.clone(), &mut campaign, signals);
+    let listening = Listening::start(&mut campaign, &plan, notes, signals, &redactor);
     let api = watched.and_then(|watched| answer(watched, &plan, &redactor, &campaign));
-    let mut log = None;
-    let finished = campaign.prepare(plan).and_then(|prepared| {
-        // The log lies among the run's files: it is there once they are prepared for.
-        let path = prepared.log_file();
-        match LogFile::start(&path, lines, logged) {
-            Ok(file) => log = Some((file, path)),
-            Err(error) => campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
-        }
-        campaign.run(prepared)
-    });
-    // Whoever listens ends with the campaign.
-    drop(campaign);
-    screen.finish(signals);
-    let mut written = Log { path: None, failed: false };
-    if let Some((log, path)) = log {
-        if let Err(error) = LogFile::finish(log) {
-            exit::say("warning", &redactor, &format!("cannot write {}: {error}", path.display()));
-            written.failed = true;
-        }
-        written.path = Some(path);
-    }
+    let (finished, log) = listening.run(campaign, plan, || {});
     let api = api.map(|api| api.complete(finished.as_ref().ok()));
     match finished {
-        Ok(finished) => Ok(Profiled { finished, log: written, api }),
+        Ok(finished) => Ok(Profiled { finished, log, api }),
         Err(error) => {
             api.into_iter().for_each(|api| api.end(|| true));
             Err(error)
         }
+    }
+}
+
+/// One run of several, with those who listen to it alone; says when it is prepared and about to start.
+pub(super) fn one_of_many(
+    mut campaign: Campaign,
+    plan: Plan,
+    notes: &[String],
+    signals: &Signals,
+    redactor: &Arc<Redactor>,
+    is_prepared: impl FnOnce(),
+) -> Result<Profiled, CampaignError> {
+    let listening = Listening::start(&mut campaign, &plan, notes, signals, redactor);
+    let (finished, log) = listening.run(campaign, plan, is_prepared);
+    finished.map(|finished| Profiled { finished, log, api: None })
+}
+
+/// Those who listen to a run: its log, and whoever looks at the screen.
+struct Listening<'a> {
+    lines: LogLines,
+    logged: Subscription,
+    screen: Screen,
+    signals: &'a Signals,
+    redactor: &'a Redactor,
+}
+
+impl<'a> Listening<'a> {
+    fn start(
+        campaign: &mut Campaign,
+        plan: &Plan,
+        notes: &[String],
+        signals: &'a Signals,
+        redactor: &'a Arc<Redactor>,
+    ) -> Self {
+        // Statistics of the dashboard are its own: the log has none.
+        let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
+        let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
+        let logged = campaign.subscribe(Interest { metrics_every, ..Interest::default() });
+        let screen = show(&plan.runtime, notes, lines.clone(), campaign, signals);
+        Self { lines, logged, screen, signals, redactor }
+    }
+
+    /// Runs a plan from its preparation to its files, and what was told of it to the end.
+    fn run(self, campaign: Campaign, plan: Plan, is_prepared: impl FnOnce()) -> (Result<Finished, CampaignError>, Log) {
+        let Self { lines, logged, screen, signals, redactor } = self;
+        let mut log = None;
+        let finished = campaign.prepare(plan).and_then(|prepared| {
+            is_prepared();
+            // The log lies among the run's files: it is there once they are prepared for.
+            let path = prepared.log_file();
+            match LogFile::start(&path, lines, logged) {
+                Ok(file) => log = Some((file, path)),
+                Err(error) => campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
+            }
+            campaign.run(prepared)
+        });
+        // Whoever listens ends with the campaign.
+        drop(campaign);
+        screen.finish(signals);
+        let mut written = Log { path: None, failed: false };
+        if let Some((log, path)) = log {
+            if let Err(error) = LogFile::finish(log) {
+                exit::say("warning", redactor, &format!("cannot write {}: {error}", path.display()));
+                written.failed = true;
+            }
+            written.path = Some(path);
+        }
+        (finished, written)
     }
 }
 

@@ -27,7 +27,11 @@ impl RunOutcome {
             unit: metric.unit.to_owned(),
             stats: metric.stats,
         });
-        let metrics: Vec<RunMetric> = metrics.collect();
+        Self::of_metrics(label, metrics.collect())
+    }
+
+    /// The same, of metrics that were written down.
+    pub fn of_metrics(label: impl Into<String>, metrics: Vec<RunMetric>) -> Self {
         let result = match why_failed(&metrics) {
             Some(error) => Err(error),
             None => Ok(metrics),

@@ -40,9 +40,9 @@ pub struct CellRuns {
     pub runs: Vec<RunOutcome>,
 }
 
-/// What a sweep was to be.
+/// What a sweep is summed up by.
 #[derive(Clone, Debug)]
-pub struct SweepPlan {
+pub struct SweepRules {
     pub sweep_mode: String,
     pub confidence_level: f64,
     /// Trials of each cell.
@@ -65,7 +65,7 @@ pub fn cells(runs: &[SweepRun]) -> Vec<CellRuns> {
 }
 
 /// Sums up a sweep. Cells in which no run succeeded are left out.
-pub fn sweep(plan: &SweepPlan, runs: &[SweepRun]) -> Result<Sweep, ConfidenceError> {
+pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceError> {
     let grouped = cells(runs);
     let parameters = parameters(grouped.iter().map(|cell| &cell.cell.values));
     let mut cells = Vec::new();
@@ -134,7 +134,7 @@ fn named(parameters: &[SweptParameter], values: &Map<String, Value>) -> Map<Stri
 }
 
 /// What a cell came to; nothing where no run succeeded.
-pub(super) fn cell_metrics(plan: &SweepPlan, runs: &[RunOutcome]) -> Result<Option<CellMetrics>, ConfidenceError> {
+pub(super) fn cell_metrics(plan: &SweepRules, runs: &[RunOutcome]) -> Result<Option<CellMetrics>, ConfidenceError> {
     if plan.trials > 1 {
         return match confidence(plan.confidence_level, runs) {
             Ok(found) => Ok(Some(CellMetrics::Several(found.metrics))),
@@ -249,7 +249,7 @@ mod tests {
             },
             outcome: RunOutcome::failed("trial_0001", "All 6 requests failed"),
         };
-        let plan = SweepPlan {
+        let plan = SweepRules {
             sweep_mode: "repeated".to_owned(),
             confidence_level: 0.95,
             trials: 1,

@@ -1,12 +1,12 @@
 //! The cells of a sweep that are done, as rows for people who watch it.
 
 use super::pareto::front_of_known;
-use super::sweep::{CellRuns, SweepPlan, SweepRun, cell_metrics, cells, parameters, point};
+use super::sweep::{CellRuns, SweepRules, SweepRun, cell_metrics, cells, parameters, point};
 use aiperf_report::aggregate::{CellMetrics, SweepCell};
 use aiperf_report::{SWEEP_COLUMNS, SweepRow, SweepTable};
 
 /// The table so far. Where a plan names no axes, no cell is marked.
-pub fn sweep_table(plan: &SweepPlan, runs: &[SweepRun]) -> SweepTable {
+pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
     let grouped = cells(runs);
     let parameters = parameters(grouped.iter().map(|cell| &cell.cell.values));
     let done: Vec<SweepCell> = grouped.iter().map(|cell| done(plan, cell)).collect();
@@ -26,7 +26,7 @@ pub fn sweep_table(plan: &SweepPlan, runs: &[SweepRun]) -> SweepTable {
 }
 
 /// A cell with what its trials came to so far; a single one is shown as it is.
-fn done(plan: &SweepPlan, CellRuns { cell, runs }: &CellRuns) -> SweepCell {
+fn done(plan: &SweepRules, CellRuns { cell, runs }: &CellRuns) -> SweepCell {
     let nothing = || CellMetrics::One(Vec::new());
     let metrics = cell_metrics(plan, runs).ok().flatten().unwrap_or_else(nothing);
     SweepCell { parameters: cell.values.clone(), metrics }
@@ -52,8 +52,8 @@ mod tests {
         SweepRun { cell, outcome: RunOutcome { label: "trial_0001".to_owned(), result } }
     }
 
-    fn plan(trials: usize, axes: Option<ParetoAxes>) -> SweepPlan {
-        SweepPlan {
+    fn plan(trials: usize, axes: Option<ParetoAxes>) -> SweepRules {
+        SweepRules {
             sweep_mode: "repeated".to_owned(),
             confidence_level: 0.95,
             trials,

@@ -1,10 +1,16 @@
-//! Many runs, one after the other: what decides about them, without running any.
+//! Many runs, one after the other.
 //!
 //! # Layout
 //! - [`agenda`]: which run comes next, as a function of what has happened so far
 //! - [`convergence`]: whether trials have shown enough
+//! - [`mod@resume`]: what an earlier command left of them
+//! - [`driver`]: has runs run in the order of the agenda, and keeps what they came to
 
 pub mod agenda;
 pub mod convergence;
+pub mod driver;
+pub mod resume;
 
 pub use agenda::{Agenda, Step};
+pub use driver::{Ran, RunIn, drive};
+pub use resume::{ChangedError, Resumed, resume};

@@ -1,9 +1,10 @@
 //! What is made of a sweep.
 
 use crate::recorded::{area, check_same, number, stats};
-use aiperf_campaign::aggregate::post_process::{HANDLERS, PostProcess};
+use aiperf_campaign::aggregate::post_process::{HANDLERS, made};
 use aiperf_golden::has;
 use aiperf_metrics::Stats;
+use aiperf_plan::PostProcess;
 use aiperf_report::aggregate::{AcrossRuns, CellMetrics, CellStats, SweepCell};
 use serde_json::{Map, Value};
 
@@ -45,7 +46,7 @@ fn check(case: &Value) {
     let cells: Vec<SweepCell> = cells.iter().map(cell).collect();
     let params: Map<String, Value> = case["input"]["params"].as_object().unwrap().clone();
     let handler = case["handler"].as_str().unwrap().to_owned();
-    let made = PostProcess { handler, params, output_filename: "made.json".to_owned() }.made(&cells);
+    let made = made(&PostProcess { handler, params, output_filename: "made.json".to_owned() }, &cells);
     match (made, case["expected"]["error"].as_str()) {
         (Ok(made), None) => check_same("document", &made.document, &case["expected"]["ok"], &[]),
         (made, error) => assert_eq!(made.err().as_deref(), error),

@@ -1,7 +1,7 @@
 //! Whole files of runs of the reference, made again from what their children left.
 
 use crate::recorded::{area, check_same, metrics};
-use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepPlan, SweepRun, collate, confidence, sweep};
+use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep};
 use aiperf_golden::{Tally, has};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::collated_json::collated_json;
@@ -190,7 +190,7 @@ fn golden_runs_sweeps() {
         };
         let runs: Vec<SweepRun> = children(file.base(), SUMMARY).into_iter().map(run).collect();
         let metadata = &file.json["metadata"];
-        let plan = SweepPlan {
+        let plan = SweepRules {
             sweep_mode: metadata["sweep_mode"].as_str().unwrap().to_owned(),
             confidence_level: metadata["confidence_level"].as_f64().unwrap(),
             trials: metadata["num_trials_per_value"].as_u64().unwrap() as usize,

@@ -1,7 +1,7 @@
 //! Cells of a sweep, the best of them, and what cells are held to.
 
 use crate::recorded::{area, check_same, outcome};
-use aiperf_campaign::aggregate::{Cell, SweepPlan, SweepRun, cells, sweep};
+use aiperf_campaign::aggregate::{Cell, SweepRules, SweepRun, cells, sweep};
 use aiperf_report::aggregate::sweep_json::sweep_json;
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ fn golden_sweep_analysis() {
 fn check(case: &Value) {
     let (input, expected) = (&case["input"], &case["expected"]);
     let runs: Vec<SweepRun> = input["runs"].as_array().unwrap().iter().map(run).collect();
-    let plan = SweepPlan {
+    let plan = SweepRules {
         sweep_mode: "repeated".to_owned(),
         confidence_level: input["confidence_level"].as_f64().unwrap(),
         trials: cells(&runs).iter().map(|cell| cell.runs.len()).max().unwrap(),

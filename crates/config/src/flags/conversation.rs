@@ -13,7 +13,6 @@ flags! { CONVERSATION_INPUT_FLAGS:
         to: To::Profiling("sessions"),
         status: Acts,
         summary: "Number of conversations to run; list sweeps",
-        limited_to: Some("one value so far"),
     }
     NUM_DATASET_ENTRIES {
         name: "--num-dataset-entries",
@@ -32,7 +31,6 @@ flags! { CONVERSATION_INPUT_FLAGS:
         to: To::Dataset("turns.mean"),
         status: Acts,
         summary: "Mean turns per conversation; list sweeps",
-        limited_to: Some("one value so far"),
     }
     CONVERSATION_TURN_STDDEV {
         name: "--conversation-turn-stddev",

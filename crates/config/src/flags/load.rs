@@ -14,7 +14,6 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("duration"),
         status: Acts,
         summary: "Stop sending after this many seconds; list sweeps",
-        limited_to: Some("one value so far"),
     }
     BENCHMARK_GRACE_PERIOD {
         name: "--benchmark-grace-period",
@@ -32,7 +31,6 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("concurrency"),
         status: Acts,
         summary: "Sessions at once: a conversation keeps its place until its last turn is back; list sweeps",
-        limited_to: Some("one value so far"),
     }
     PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
@@ -40,7 +38,6 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("prefill_concurrency"),
         status: Acts,
         summary: "Limit on requests still before first token; streaming only; list sweeps",
-        limited_to: Some("one value so far"),
     }
     REQUEST_RATE {
         name: "--request-rate",
@@ -48,7 +45,6 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("rate"),
         status: Acts,
         summary: "Requests a second that are sent, whether or not earlier ones have come back; list sweeps",
-        limited_to: Some("one value so far"),
     }
     ARRIVAL_PATTERN {
         name: "--arrival-pattern",
@@ -75,7 +71,6 @@ flags! { LOAD_GENERATOR_FLAGS:
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
-        limited_to: Some("one value so far"),
     }
     CONCURRENCY_RAMP_DURATION {
         name: "--concurrency-ramp-duration",
@@ -279,7 +274,6 @@ flags! { USER_CENTRIC_RATE_FLAGS:
         to: To::Profiling("users"),
         status: Acts,
         summary: "Users at once, with --user-centric-rate; list sweeps",
-        limited_to: Some("one value so far"),
     }
 }
 

@@ -80,7 +80,6 @@ flags! { INPUT_SEQUENCE_LENGTH_FLAGS:
         to: To::Dataset("prompts.isl.mean"),
         status: Acts,
         summary: "Mean prompt length in tokens; list sweeps",
-        limited_to: Some("one value so far"),
     }
     PROMPT_INPUT_TOKENS_STDDEV {
         name: "--prompt-input-tokens-stddev",
@@ -89,7 +88,6 @@ flags! { INPUT_SEQUENCE_LENGTH_FLAGS:
         to: To::Dataset("prompts.isl.stddev"),
         status: Acts,
         summary: "Spread of prompt length; list sweeps",
-        limited_to: Some("one value so far"),
     }
     PROMPT_INPUT_TOKENS_BLOCK_SIZE {
         name: "--prompt-input-tokens-block-size",
@@ -129,7 +127,6 @@ flags! { OUTPUT_SEQUENCE_LENGTH_FLAGS:
         to: To::Dataset("prompts.osl.mean"),
         status: Acts,
         summary: "Mean requested output tokens; list sweeps",
-        limited_to: Some("one value so far"),
     }
     PROMPT_OUTPUT_TOKENS_STDDEV {
         name: "--prompt-output-tokens-stddev",
@@ -138,6 +135,5 @@ flags! { OUTPUT_SEQUENCE_LENGTH_FLAGS:
         to: To::Dataset("prompts.osl.stddev"),
         status: Acts,
         summary: "Spread of requested output tokens; list sweeps",
-        limited_to: Some("one value so far"),
     }
 }

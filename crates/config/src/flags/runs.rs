@@ -11,20 +11,17 @@ flags! { MULTI_RUN_FLAGS:
         name: "--num-profile-runs",
         kind: Kind::Int,
         to: To::Envelope("multi_run.num_runs"),
-        status: NotYet("a benchmark is one run"),
     }
     PROFILE_RUN_COOLDOWN_SECONDS {
         name: "--profile-run-cooldown-seconds",
         kind: Kind::Float,
         value_name: Some("SECONDS"),
         to: To::Envelope("multi_run.cooldown_seconds"),
-        status: NotYet("a benchmark is one run"),
     }
     CONFIDENCE_LEVEL {
         name: "--confidence-level",
         kind: Kind::Float,
         to: To::Envelope("multi_run.confidence_level"),
-        status: NotYet("a benchmark is one run"),
     }
     PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST {
         name: "--profile-run-disable-warmup-after-first",
@@ -32,7 +29,6 @@ flags! { MULTI_RUN_FLAGS:
         negation: Some("--no-profile-run-disable-warmup-after-first"),
         takes: Takes::Nothing,
         to: To::Envelope("multi_run.disable_warmup_after_first"),
-        status: NotYet("a benchmark is one run"),
     }
     SET_CONSISTENT_SEED {
         name: "--set-consistent-seed",
@@ -40,7 +36,6 @@ flags! { MULTI_RUN_FLAGS:
         negation: Some("--no-set-consistent-seed"),
         takes: Takes::Nothing,
         to: To::Envelope("multi_run.set_consistent_seed"),
-        status: NotYet("a benchmark is one run"),
         summary: "Use seed 42 for sweeps or several trials without a seed",
     }
     VARY_SEED_PER_TRIAL {
@@ -49,31 +44,37 @@ flags! { MULTI_RUN_FLAGS:
         negation: Some("--no-vary-seed-per-trial"),
         takes: Takes::Nothing,
         to: To::Envelope("multi_run.vary_seed_per_trial"),
-        status: NotYet("a benchmark is one run"),
     }
     CONVERGENCE_METRIC {
         name: "--convergence-metric",
         kind: Kind::Text,
         to: To::Envelope("multi_run.convergence.metric"),
-        status: NotYet("a benchmark is one run"),
     }
     CONVERGENCE_STAT {
         name: "--convergence-stat",
         kind: Kind::Choice(runs::ConvergenceStat::NAMES),
         to: To::Envelope("multi_run.convergence.stat"),
-        status: NotYet("a benchmark is one run"),
     }
     CONVERGENCE_THRESHOLD {
         name: "--convergence-threshold",
         kind: Kind::Float,
         to: To::Envelope("multi_run.convergence.threshold"),
-        status: NotYet("a benchmark is one run"),
     }
     CONVERGENCE_MODE {
         name: "--convergence-mode",
         kind: Kind::Choice(runs::ConvergenceMode::NAMES),
         to: To::Envelope("multi_run.convergence.mode"),
-        status: NotYet("a benchmark is one run"),
+    }
+    CONVERGENCE_MIN_RUNS {
+        name: "--convergence-min-runs",
+        kind: Kind::Int,
+        to: To::Envelope("multi_run.convergence.min_runs"),
+    }
+    RESUME {
+        name: "--resume",
+        kind: Kind::Bool,
+        takes: Takes::Nothing,
+        to: To::Envelope("resume"),
     }
     PARAMETER_SWEEP_COOLDOWN_SECONDS {
         name: "--parameter-sweep-cooldown-seconds",
@@ -81,7 +82,6 @@ flags! { MULTI_RUN_FLAGS:
         value_name: Some("SECONDS"),
         default: Some(WhenAbsent::DefaultOfKey),
         to: To::EnvelopeRule("sweep.cooldown_seconds"),
-        status: NotYet("settings are not swept"),
         summary: "Pause between sweep variations",
     }
     PARAMETER_SWEEP_SAME_SEED {
@@ -90,7 +90,6 @@ flags! { MULTI_RUN_FLAGS:
         negation: Some("--no-parameter-sweep-same-seed"),
         takes: Takes::Nothing,
         to: To::EnvelopeRule("sweep.same_seed"),
-        status: NotYet("settings are not swept"),
         summary: "Same seed for every variation",
     }
     PARAMETER_SWEEP_MODE {
@@ -98,7 +97,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Choice(sweep::IterationOrder::NAMES),
         default: Some(WhenAbsent::DefaultOfKey),
         to: To::EnvelopeRule("sweep.iteration_order"),
-        status: NotYet("settings are not swept"),
         summary: "Nesting of trials and variations",
     }
     SWEEP_TYPE {
@@ -106,7 +104,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Literal(&["grid", "zip"]),
         default: Some(WhenAbsent::Made(|| sweep::SweepType::DEFAULT.name().to_owned())),
         to: To::EnvelopeRule("sweep.type"),
-        status: NotYet("settings are not swept"),
         summary: "Combine list flags as a product or in lockstep",
     }
     NO_SWEEP_TABLE {
@@ -114,7 +111,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Envelope("no_sweep_table"),
-        status: NotYet("settings are not swept"),
     }
     SEARCH_SPACE {
         name: "--search-space",
@@ -215,7 +211,6 @@ flags! { MULTI_RUN_FLAGS:
         takes: Takes::Many { comma: false, space: false },
         to: To::EnvelopeRule("sweep"),
         with_file: false,
-        status: NotYet("settings are not swept"),
         summary: "Named scenario of flag=value pairs; pass two or more",
     }
     SEARCH_SLA {
@@ -223,7 +218,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Texts,
         takes: Takes::Many { comma: false, space: false },
         to: To::EnvelopeRule("sweep.sla_filters"),
-        status: NotYet("settings are not searched"),
         summary: "SLA filter metric:stat:op:threshold",
     }
     SEARCH_SLA_TIER {
@@ -238,7 +232,6 @@ flags! { MULTI_RUN_FLAGS:
         name: "--search-recipe",
         kind: Kind::Text,
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Named preset that fills the sweep",
     }
     TTFT_SLA_MS {
@@ -246,14 +239,12 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(more_than(0.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "TTFT limit for recipes, milliseconds",
     }
     ISL_OSL_PAIRS {
         name: "--isl-osl-pairs",
         kind: Kind::Text,
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "ISL/OSL pairs for the pareto recipe",
     }
     ITL_SLA_MS {
@@ -261,7 +252,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(more_than(0.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Inter-token latency limit for recipes, milliseconds",
     }
     TPOT_SLA_MS {
@@ -269,7 +259,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(more_than(0.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Same limit as --itl-sla-ms",
     }
     E2E_SLA_MS {
@@ -277,7 +266,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(more_than(0.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Request latency limit for recipes, milliseconds",
     }
     ERROR_RATE_SLA {
@@ -285,7 +273,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(between(0.0, false, 1.0, false)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Error share limit for recipes, 0 to 1",
     }
     SLO_ATTAINMENT_FRACTION {
@@ -293,14 +280,12 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(between(0.0, false, 1.0, true)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Share of good requests the goodput recipe requires",
     }
     SEARCH_STYLE {
         name: "--search-style",
         kind: Kind::Literal(sweep::SearchStyle::NAMES),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Algorithm of the max-concurrency recipe",
     }
     DEGRADATION_THRESHOLD {
@@ -308,21 +293,18 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(between(0.0, false, 1.0, false)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Relative worsening that marks the knee",
     }
     DEGRADATION_METRIC_TAG {
         name: "--degradation-metric-tag",
         kind: Kind::Text,
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Metric watched for the knee",
     }
     DEGRADATION_STAT {
         name: "--degradation-stat",
         kind: Kind::Literal(sweep::SearchStat::NAMES),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Statistic watched for the knee",
     }
     ISL_MIN {
@@ -330,7 +312,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Lowest ISL of a recipe sweep",
     }
     ISL_MAX {
@@ -338,7 +319,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Highest ISL of a recipe sweep",
     }
     ISL_STEPS {
@@ -346,7 +326,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(between(2.0, true, 1000.0, true)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "ISL points of a recipe sweep",
     }
     CONCURRENCY_MIN {
@@ -354,7 +333,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Lowest concurrency of a recipe",
     }
     CONCURRENCY_MAX {
@@ -362,7 +340,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Highest concurrency of a recipe",
     }
     CONCURRENCY_STEPS {
@@ -370,7 +347,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(between(2.0, true, 1000.0, true)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Concurrency points of a recipe sweep",
     }
     OSL_MIN {
@@ -378,7 +354,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Lowest OSL of a recipe sweep",
     }
     OSL_MAX {
@@ -386,7 +361,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(at_least(1.0)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "Highest OSL of a recipe sweep",
     }
     OSL_STEPS {
@@ -394,7 +368,6 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Int,
         range: Some(between(2.0, true, 1000.0, true)),
         to: To::EnvelopeRule("sweep"),
-        status: NotYet("settings are not searched"),
         summary: "OSL points of a recipe sweep",
     }
 }

@@ -1,14 +1,16 @@
 //! All runs of a benchmark.
 
 use super::{endpoint, not_yet};
+use crate::advice;
 use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::resolve::{RunVariation, Tree};
 use crate::sections::runs::{ConvergenceMode as Mode, MultiRun};
 use crate::sections::scale;
-use crate::sections::sweep::{IterationOrder, Sweep};
+use crate::sections::sweep::{IterationOrder, Sweep, SweepType};
 use crate::setting::List;
+use crate::sweep::design;
 use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
 use aiperf_types::{Nanos, SlaFilter, SlaOp};
 use serde_json::{Map, Value};
@@ -22,6 +24,13 @@ pub(super) fn plan(
     problems: &mut Vec<Problem>,
 ) -> Option<CampaignPlan> {
     let sweep = tree.envelope.sweep.as_ref();
+    if let Some(SweepType::AdaptiveSearch) = sweep.and_then(|sweep| sweep.r#type) {
+        if problems.is_empty() {
+            let (what, reason) = ("an adaptive search", "settings are not searched");
+            problems.push(not_yet(what, reason).hint(advice::without_key("sweep", reason)).at("sweep"));
+        }
+        return None;
+    }
     let trials = trials(&tree.envelope.multi_run.clone().unwrap_or_default());
     let sources: Vec<Option<&RunVariation>> = match tree.variations.as_slice() {
         [] => vec![None],
@@ -41,20 +50,24 @@ pub(super) fn plan(
         // What is wrong with every run is said once.
         found.retain(|problem| !seen.iter().any(|other| other.what == problem.what));
         seen.extend(found.iter().cloned());
-        // What the first has too is no matter of one run.
         let of_run = |problem: Problem| match run {
-            Some(run) if index > 0 => problem.because(format!("in the run {}", run.label)),
+            Some(run) if sources.len() > 1 => problem.because(format!("in the run {}", run.label)),
             _ => problem,
         };
         problems.extend(found.into_iter().map(of_run));
         cells.extend(planned.map(|plan| cell(tree, ctx, index, *run, plan, trials.count)));
     }
-    if !tree.single_run() && problems.is_empty() {
-        problems.push(not_yet("more than one run", "a benchmark is one run"));
-    }
     let dir = cells.first()?.plan.artifacts.dir.clone();
+    let resumes = tree.envelope.resume();
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
-    (cells.len() == sources.len()).then(|| CampaignPlan { cells, trials, sweep: sweep.map(sweep_plan), dir, id })
+    (cells.len() == sources.len()).then(|| CampaignPlan {
+        cells,
+        trials,
+        sweep: sweep.map(|sweep| sweep_plan(tree, sweep)),
+        dir,
+        id,
+        resumes,
+    })
 }
 
 fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {
@@ -81,6 +94,8 @@ fn trials(multi: &MultiRun) -> Trials {
         warmup_once: multi.disable_warmup_after_first(),
         confidence_level: multi.confidence_level(),
         convergence: multi.convergence.as_ref().map(|convergence| {
+            // Two trials may agree by chance; where there are no more, they have to do.
+            let usual_least = convergence.min_runs().min(multi.num_runs());
             let mode = match convergence.mode() {
                 Mode::CiWidth => ConvergenceMode::CiWidth,
                 Mode::Cv => ConvergenceMode::Cv,
@@ -91,13 +106,13 @@ fn trials(multi: &MultiRun) -> Trials {
                 stat: convergence.stat().name().to_owned(),
                 mode,
                 threshold: convergence.threshold.unwrap_or(mode.usual_threshold()),
-                min_runs: u32::try_from(convergence.min_runs()).unwrap_or(u32::MAX),
+                min_runs: u32::try_from(convergence.min_runs.unwrap_or(usual_least)).unwrap_or(u32::MAX),
             }
         }),
     }
 }
 
-fn sweep_plan(sweep: &Sweep) -> SweepPlan {
+fn sweep_plan(tree: &Tree, sweep: &Sweep) -> SweepPlan {
     let List(filters) = sweep.sla_filters.clone().unwrap_or_default();
     SweepPlan {
         order: match sweep.iteration_order() {
@@ -108,10 +123,12 @@ fn sweep_plan(sweep: &Sweep) -> SweepPlan {
         sla_filters: filters.iter().map(sla_filter).collect(),
         post_process: sweep.post_process.as_ref().map(|post| PostProcess {
             handler: post.handler.clone().unwrap_or_default(),
-            params: post.params.clone().unwrap_or(Value::Null),
+            params: post.params.as_ref().and_then(Value::as_object).cloned().unwrap_or_default(),
             output_filename: post.output_filename.clone().unwrap_or_default(),
         }),
         recipe: sweep.recipe_name.clone(),
+        design: design(sweep, tree.variations.iter().map(|run| &run.values)),
+        shows_table: !tree.envelope.no_sweep_table(),
     }
 }
 

@@ -96,12 +96,6 @@ fn refused_flags(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Proble
                     .at(given.flag.to.location()),
             ),
         }
-        if given.sweep().is_some() {
-            problems.push(
-                not_yet(&format!("{} with several values", given.spelled), "settings are not swept")
-                    .hint("one value, and a run for each"),
-            );
-        }
     }
 }
 

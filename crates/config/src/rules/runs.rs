@@ -50,7 +50,7 @@ pub(crate) fn check(
                     .at("multi_run.convergence.metric"),
             );
         }
-        let least = convergence.min_runs();
+        let least = convergence.min_runs.unwrap_or_default();
         if runs < least || runs < 2 {
             problems.push(
                 Problem::new(format!("{name} needs --num-profile-runs {} or more", least.max(2)))
@@ -86,6 +86,15 @@ pub(crate) fn check(
             );
         }
     }
+    match runs > 1 || sweep.is_some() {
+        true => refuse_dashboard(node, places, problems),
+        false if envelope.resume() => {
+            let what = node.get("resume").map_or("resume".to_owned(), |resume| places.mention(resume, "resume"));
+            let why = "a run on its own is complete, or is run again";
+            problems.push(needs(&what, "--num-profile-runs 2 or more, or a sweep", why).at("resume"));
+        }
+        false => {}
+    }
     let Some(sweep) = sweep else { return };
     if let (Some(kind), Some(block)) = (kind, node.get("sweep")) {
         for (key, types) in KEYS_OF {
@@ -107,11 +116,6 @@ pub(crate) fn check(
     if kind == Some(SweepType::Zip) {
         lengths(sweep.parameters.as_deref().unwrap_or_default(), problems);
     }
-    let runtime = node.find("benchmark.runtime").filter(|node| node.choice("ui") == Some(UiKind::Dashboard));
-    if let Some(ui) = runtime.and_then(|runtime| runtime.get("ui")) {
-        let simple = if matches!(ui.origin, Origin::File { .. }) { "ui: simple" } else { "--ui simple" };
-        problems.push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint(simple));
-    }
     if let Some(scenario) = node.find("benchmark.scenario")
         && !flags.on(UNSAFE_OVERRIDE)
     {
@@ -121,6 +125,15 @@ pub(crate) fn check(
                 .because("a scenario is one fixed run")
                 .hint("add --unsafe-override to run it anyway"),
         );
+    }
+}
+
+/// Several runs scroll by as lines.
+fn refuse_dashboard(node: &Node, places: &Places, problems: &mut Vec<Problem>) {
+    let runtime = node.find("benchmark.runtime").filter(|node| node.choice("ui") == Some(UiKind::Dashboard));
+    if let Some(ui) = runtime.and_then(|runtime| runtime.get("ui")) {
+        let simple = if matches!(ui.origin, Origin::File { .. }) { "ui: simple" } else { "--ui simple" };
+        problems.push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint(simple));
     }
 }
 

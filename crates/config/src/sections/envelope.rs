@@ -30,6 +30,8 @@ section! {
         variables: Value;
         /// Seed of every random draw
         random_seed: i64 [at_least(0.0)];
+        /// Run only what an earlier command left undone
+        resume: bool = false;
         /// Do not log the per-cell sweep table
         no_sweep_table: bool = false;
     }

@@ -52,6 +52,6 @@ section! {
         /// Convergence bound; ci_width: 0.10, others: 0.05
         threshold: f64 [between(0.0, false, 1.0, false)];
         /// Runs before it may stop
-        min_runs: i64 [at_least(1.0)] = 2;
+        min_runs: i64 [at_least(1.0)] = 3;
     }
 }

@@ -1,9 +1,11 @@
 //! A sweep to its runs.
 
+use super::design::Design;
 use crate::choice::Choice;
 use crate::error::Problem;
 use crate::parse::sweep_path;
-use crate::sections::sweep::SweepType;
+use crate::sections::sweep::{LabelFormat, Sweep, SweepType};
+use crate::setting::{Reader, Setting};
 use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_types::PhaseKind;
 use serde_json::{Map, Value};
@@ -37,8 +39,35 @@ pub(crate) fn expand(envelope: &Node, places: &Places) -> Result<Vec<Variation>,
         SweepType::Grid => rows(sweep, envelope, false, places),
         SweepType::Zip => rows(sweep, envelope, true, places),
         SweepType::Scenarios => scenarios(sweep, envelope, places),
-        SweepType::Sobol | SweepType::LatinHypercube | SweepType::AdaptiveSearch => Ok(Vec::new()),
+        SweepType::Sobol | SweepType::LatinHypercube => sampled(sweep, envelope, places),
+        SweepType::AdaptiveSearch => Ok(Vec::new()),
     }
+}
+
+/// Points drawn evenly from a space of settings.
+fn sampled(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
+    let mut reader = Reader::new(places);
+    let Some(typed) = Sweep::read(sweep, "sweep", &mut reader) else { return Err(reader.problems) };
+    let design = Design::of(&typed, envelope, sweep, places)?;
+    let kind = design.kind.name();
+    let mut out: Vec<Variation> = Vec::new();
+    for (index, values) in design.points().into_iter().enumerate() {
+        let number = format!("{kind}_{index:04}");
+        let label = match typed.label_format() {
+            LabelFormat::Index => number.clone(),
+            LabelFormat::Kv => labelled(&values),
+        };
+        let map: Map<String, Value> = values.iter().cloned().collect();
+        let name = dir_name(&map, &label, index);
+        // Whole numbers may be drawn twice.
+        let dir_name = if out.iter().any(|other| other.dir_name == name) { number } else { name };
+        let is_variable = |path: &str| path.starts_with("variables.");
+        let paths = values.iter().filter(|(path, _)| !is_variable(path));
+        let paths = paths.map(|(path, value)| (path.clone(), Node::from_json(value, &sweep.origin))).collect();
+        let variables = values.iter().filter(|(path, _)| is_variable(path)).cloned().collect();
+        out.push(Variation { index, label, dir_name, values: map, changes: Changes::Paths(paths), variables });
+    }
+    Ok(out)
 }
 
 fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
@@ -117,8 +146,7 @@ fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec
             }
             values.reverse();
             paths.reverse();
-            let label =
-                values.iter().map(|(path, value)| format!("{path}={}", shown(value))).collect::<Vec<_>>().join(", ");
+            let label = labelled(&values);
             let map: Map<String, Value> = values.iter().cloned().collect();
             let variables = values.into_iter().filter(|(path, _)| path.starts_with("variables.")).collect();
             Variation {
@@ -133,10 +161,15 @@ fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec
         .collect())
 }
 
+/// Values in words.
+fn labelled(values: &[(String, Value)]) -> String {
+    values.iter().map(|(path, value)| format!("{path}={}", shown(value))).collect::<Vec<_>>().join(", ")
+}
+
 /// Runs of one sweep: each is a benchmark, so more would not end.
 const MOST_RUNS: usize = 1000;
 
-fn few_enough(count: usize, sweep: &Node, places: &Places) -> Result<(), Vec<Problem>> {
+pub(super) fn few_enough(count: usize, sweep: &Node, places: &Places) -> Result<(), Vec<Problem>> {
     if count <= MOST_RUNS {
         return Ok(());
     }
@@ -239,7 +272,7 @@ impl Variation {
 }
 
 /// Whether a path leads to something a sweep can vary.
-fn reachable(envelope: &Node, path: &str, place: &str) -> Result<(), Problem> {
+pub(super) fn reachable(envelope: &Node, path: &str, place: &str) -> Result<(), Problem> {
     if path.starts_with("variables.") {
         return Ok(());
     }

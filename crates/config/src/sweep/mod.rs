@@ -1,5 +1,6 @@
 //! Sweeps: from lists, variants, recipes and search flags to a sweep, and from a sweep to its runs.
 
+mod design;
 mod expand;
 mod lists;
 mod recipes;
@@ -7,9 +8,10 @@ mod search;
 mod seeds;
 mod variants;
 
+pub(crate) use design::design;
 pub(crate) use expand::{Variation, expand};
 pub(crate) use lists::{flag_lists, phase_lists};
-pub(crate) use search::search;
+pub(crate) use search::{held_to, search};
 pub(crate) use seeds::derived as derived_seed;
 pub(crate) use variants::{difference, variants};
 #[cfg(test)]

@@ -143,7 +143,7 @@ fn own(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     if !flags.has(SEARCH_SPACE) {
         let mut others = OWN.to_vec();
         others.extend(SHARED.iter().map(|(flag, _)| *flag));
-        others.extend([SEARCH_SLA, SEARCH_SLA_TIER]);
+        others.push(SEARCH_SLA_TIER);
         let given = flags.among(&others);
         if !given.is_empty() {
             problems.push(needs(&given.join(", "), "--search-space PATH:LO,HI", "there is nothing to search"));
@@ -190,6 +190,20 @@ fn own(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     filters(&mut sweep, flags, problems);
     seed_base(envelope, &dimensions, flags, problems);
     envelope.put("sweep", sweep);
+}
+
+/// What the cells of a plain sweep are held to.
+pub(crate) fn held_to(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
+    if !flags.has(SEARCH_SLA) || flags.has(SEARCH_SPACE) || flags.has(SEARCH_RECIPE) {
+        return;
+    }
+    match envelope.get_mut("sweep") {
+        Some(sweep) => filters(sweep, flags, problems),
+        None => {
+            let several = "several values, as in --concurrency 1,2,4";
+            problems.push(needs(SEARCH_SLA.name, several, "one run is not held against others"));
+        }
+    }
 }
 
 /// Objectives given one by one, and tiers of them.

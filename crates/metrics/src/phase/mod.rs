@@ -9,3 +9,4 @@ pub mod live;
 mod summarise;
 pub mod summary;
 mod tally;
+mod values;

@@ -38,6 +38,11 @@ impl AggregateNames {
             sweep_csv: format!("{stem}_sweep.csv"),
         }
     }
+
+    pub fn all(&self) -> [&str; 5] {
+        let Self { confidence_json, confidence_csv, collated_json, sweep_json, sweep_csv } = self;
+        [confidence_json, confidence_csv, collated_json, sweep_json, sweep_csv]
+    }
 }
 
 /// Writes how far several runs agree.

@@ -15,9 +15,10 @@ mod points;
 pub mod sla_breach_knee;
 pub mod ttft_curve_fit;
 
+use aiperf_plan::PostProcess;
 use aiperf_report::aggregate::SweepCell;
 use params::Params;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::{Component, Path};
 
 /// What is written where a handler failed.
@@ -51,15 +52,6 @@ impl From<Value> for Made {
     }
 }
 
-/// What is to be made of a sweep.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PostProcess {
-    /// Name of the handler.
-    pub handler: String,
-    pub params: Map<String, Value>,
-    pub output_filename: String,
-}
-
 /// A file that comes of it: what was made, or why nothing was.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
@@ -68,52 +60,56 @@ pub struct Output {
     pub warning: Option<String>,
 }
 
-impl PostProcess {
-    /// Makes it of the cells of a sweep.
-    pub fn run(&self, cells: &[SweepCell]) -> Output {
-        match self.made(cells) {
-            Ok(Made { document, warning }) => Output { file: self.output_filename.clone(), document, warning },
-            Err(error) => Output {
-                file: ERRORS_FILE.to_owned(),
-                warning: Some(format!("{} was not written: {error}", self.output_filename)),
-                // The name by which the reference calls whatever is wrong with a value.
-                document: json!({
-                    "handler": self.handler,
-                    "output_filename": self.output_filename,
-                    "error": error,
-                    "type": "ValueError",
-                }),
-            },
-        }
+/// Makes of the cells of a sweep what is wanted.
+pub fn post_process(wanted: &PostProcess, cells: &[SweepCell]) -> Output {
+    match made(wanted, cells) {
+        Ok(Made { document, warning }) => Output { file: wanted.output_filename.clone(), document, warning },
+        Err(error) => Output {
+            file: ERRORS_FILE.to_owned(),
+            warning: Some(format!("{} was not written: {error}", wanted.output_filename)),
+            // The name by which the reference calls whatever is wrong with a value.
+            document: json!({
+                "handler": wanted.handler,
+                "output_filename": wanted.output_filename,
+                "error": error,
+                "type": "ValueError",
+            }),
+        },
     }
+}
 
-    /// The document, or why there is none.
-    pub fn made(&self, cells: &[SweepCell]) -> Result<Made, String> {
-        let mut parts = Path::new(&self.output_filename).components();
-        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
-            return Err(format!("{}: output_filename '{}' is no file name", self.handler, self.output_filename));
-        }
-        let known = HANDLERS.iter().find(|handler| handler.name == self.handler);
-        let handler = known.ok_or_else(|| {
-            let names: Vec<&str> = HANDLERS.iter().map(|handler| handler.name).collect();
-            format!("there is no post-process handler '{}'; there are {}", self.handler, names.join(", "))
-        })?;
-        (handler.make)(cells, &Params { handler: handler.name, given: &self.params })
+/// Whether this is the name of a file and no path to one.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+}
+
+/// The document, or why there is none.
+pub fn made(wanted: &PostProcess, cells: &[SweepCell]) -> Result<Made, String> {
+    if !is_file_name(&wanted.output_filename) {
+        return Err(format!("{}: output_filename '{}' is no file name", wanted.handler, wanted.output_filename));
     }
+    let known = HANDLERS.iter().find(|handler| handler.name == wanted.handler);
+    let handler = known.ok_or_else(|| {
+        let names: Vec<&str> = HANDLERS.iter().map(|handler| handler.name).collect();
+        format!("there is no post-process handler '{}'; there are {}", wanted.handler, names.join(", "))
+    })?;
+    (handler.make)(cells, &Params { handler: handler.name, given: &wanted.params })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Map;
 
-    fn post_process(handler: &str, file: &str) -> PostProcess {
+    fn wanted(handler: &str, file: &str) -> PostProcess {
         let (handler, output_filename) = (handler.to_owned(), file.to_owned());
         PostProcess { handler, params: Map::new(), output_filename }
     }
 
     #[test]
     fn what_fails_is_written_down_by_name() {
-        let output = post_process("pareto_sweep_export", "pareto.json").run(&[]);
+        let output = post_process(&wanted("pareto_sweep_export", "pareto.json"), &[]);
         assert_eq!(output.file, "post_process_errors.json");
         assert_eq!(output.document["handler"], "pareto_sweep_export");
         assert_eq!(output.document["output_filename"], "pareto.json");
@@ -124,8 +120,8 @@ mod tests {
     #[test]
     fn nothing_is_written_outside_the_folder_or_by_a_handler_that_is_not() {
         for file in ["../x.json", "/x.json", "a/b.json", "", ".", ".."] {
-            assert!(post_process("ttft_curve_fit", file).made(&[]).is_err_and(|error| error.contains("no file name")));
+            assert!(made(&wanted("ttft_curve_fit", file), &[]).is_err_and(|error| error.contains("no file name")));
         }
-        assert!(post_process("x", "a.json").made(&[]).is_err_and(|error| error.contains("itl_surface_fit")));
+        assert!(made(&wanted("x", "a.json"), &[]).is_err_and(|error| error.contains("itl_surface_fit")));
     }
 }

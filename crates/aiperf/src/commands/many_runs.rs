@@ -1,0 +1,216 @@
+//! `aiperf profile` with several runs: trials of one benchmark, or a sweep over its settings.
+
+use super::profile;
+use crate::exit::{self, Exit};
+use crate::log_file::LogFile;
+use crate::screen::Printer;
+use crate::signals::Signals;
+use crate::terminal;
+use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
+use aiperf_campaign::runs::{Ran, Resumed, RunIn, drive, resume};
+use aiperf_campaign::{Campaign, CampaignError, Interest, Subscription, gather};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
+use aiperf_report::aggregate::RunsFolder;
+use aiperf_report::{LogLine, LogLines, Page};
+use aiperf_types::Nanos;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often the wish to stop is looked for while the server rests.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+const FIRST: RunId = RunId { cell: 0, trial: 0 };
+
+/// Runs everything that the plan says, of which these notes were told, and reports on it.
+pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -> Exit {
+    let redactor = Arc::new(Redactor::of_all(plan.cells.iter().map(|cell| &cell.plan)));
+    let ready = match make_ready(&plan, &redactor) {
+        Ok(ready) => ready,
+        Err(text) => {
+            exit::complain(&redactor, &text);
+            return Exit::Usage;
+        }
+    };
+    let Ready { folder, resumed } = ready;
+    plan.id = resumed.id.or(plan.id);
+    let campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
+    let mut campaign = campaign.of_several_runs();
+    let lines = LogLines::new(plan.cells[0].plan.runtime.log_level, None, redactor.clone());
+    let unbegun = Unbegun { lines, events: campaign.subscribe(Interest::default()) };
+    let mut runner = Runner {
+        plan: &plan,
+        campaign,
+        notes,
+        signals,
+        redactor: redactor.clone(),
+        folder,
+        unbegun: Some(unbegun),
+        log: None,
+        refused: None,
+    };
+    gather::opening(&plan).iter().for_each(|line| runner.say(LogLevel::Info, line));
+    if plan.resumes {
+        let (there, all) = (resumed.done.len(), plan.most_runs());
+        runner.say(LogLevel::Info, &format!("{there} of at most {all} runs are complete already"));
+    }
+    let done = drive(&plan, resumed.done, &mut runner);
+    signals.run_is_over();
+    if let Some(error) = runner.refused.take() {
+        exit::complain(&redactor, &error);
+        return match signals.number() {
+            Some(number) => Exit::Signal(number),
+            None if error.is_input() => Exit::Usage,
+            None => Exit::Failed,
+        };
+    }
+    runner.begin();
+    let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done);
+    gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
+    let log = runner.log.take().map_or(Ok(()), |log| {
+        // It ends with the campaign.
+        drop(runner);
+        log.finish()
+    });
+    if let Err(error) = &log {
+        exit::say("warning", &redactor, &format!("cannot write {}: {error}", log_path(&plan).display()));
+    }
+    match signals.number() {
+        Some(number) => Exit::Signal(number),
+        None if gathered.is_complete && gathered.failures.is_empty() && log.is_ok() => Exit::Success,
+        None => Exit::Failed,
+    }
+}
+
+/// The directory of all runs, taken for them, and what is there of them.
+struct Ready {
+    folder: RunsFolder,
+    resumed: Resumed,
+}
+
+/// Checks every run before the first is begun; says what is in the way.
+fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String> {
+    for cell in &plan.cells {
+        Campaign::check(&cell.plan).map_err(|error| format!("{error}\n  in the run {}", cell.label))?;
+    }
+    let folder = RunsFolder::take(&plan.dir).map_err(|error| error.to_string())?;
+    let resumed = match plan.resumes {
+        true => resume(plan, redactor).map_err(|error| error.to_string())?,
+        false => Resumed::default(),
+    };
+    Ok(Ready { folder, resumed })
+}
+
+fn log_path(plan: &CampaignPlan) -> PathBuf {
+    plan.dir.join(FileNames::LOG)
+}
+
+/// The log of all runs while none is begun: what lies in its place may still be worth something.
+struct Unbegun {
+    lines: LogLines,
+    events: Subscription,
+}
+
+/// Runs one benchmark after the other, with those who listen to each.
+struct Runner<'a> {
+    plan: &'a CampaignPlan,
+    campaign: Campaign,
+    notes: &'a [String],
+    signals: &'a Signals,
+    redactor: Arc<Redactor>,
+    folder: RunsFolder,
+    unbegun: Option<Unbegun>,
+    log: Option<LogFile>,
+    /// Why not even the first could be begun.
+    refused: Option<CampaignError>,
+}
+
+impl Runner<'_> {
+    /// From now on it is known that runs are run: what an earlier command said of all of its runs goes.
+    fn begin(&mut self) {
+        let Some(Unbegun { lines, events }) = self.unbegun.take() else { return };
+        if let Err(error) = gather::remove_stale(self.plan, &self.folder) {
+            self.say(LogLevel::Warning, &error.to_string());
+        }
+        let path = log_path(self.plan);
+        match LogFile::start(&path, lines, events) {
+            Ok(log) => self.log = Some(log),
+            Err(error) => self.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
+        }
+    }
+
+    /// In the log of all runs and on the screen.
+    fn say(&self, level: LogLevel, text: &str) {
+        self.campaign.say(level, text);
+        if level >= self.plan.cells[0].plan.runtime.log_level {
+            Printer::new().print(&LogLine { at: self.campaign.now(), level, text: text.into() });
+        }
+    }
+
+    /// Whether the requests of several trials are pooled.
+    fn keeps_values(&self) -> bool {
+        self.plan.trials.count > 1
+    }
+
+    /// What was noted is said with the first run.
+    fn notes(&self, run: RunId) -> &[String] {
+        if run == FIRST { self.notes } else { &[] }
+    }
+}
+
+impl RunIn for Runner<'_> {
+    fn run(&mut self, run: RunId, plan: Plan) -> Ran {
+        let label = self.plan.label(run.trial);
+        let name = self.plan.name(run);
+        self.say(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
+        let dir = plan.artifacts.dir.clone();
+        let campaign = self.campaign.for_run(self.keeps_values());
+        let (notes, signals, redactor) = (self.notes(run).to_vec(), self.signals, self.redactor.clone());
+        let profiled = catch_unwind(AssertUnwindSafe(|| {
+            profile::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin())
+        }));
+        let (outcome, records) = match profiled {
+            Ok(Ok(mut profiled)) => {
+                let exit = profile::reported(&profiled.finished, &profiled.log, &dir, self.signals, &self.redactor);
+                let outcome = match exit {
+                    Exit::Signal(_) => RunOutcome::failed(&label, "stopped before it was complete"),
+                    _ => RunOutcome::of(&label, &profiled.finished.result.metrics),
+                };
+                let values = std::mem::take(&mut profiled.finished.values);
+                let values = values.into_iter().map(|(tag, values)| (tag.to_owned(), values)).collect();
+                (outcome, self.keeps_values().then(|| RunRecords { label: label.clone(), values }))
+            }
+            Ok(Err(error)) => {
+                let text = error.to_string();
+                // Whatever is wrong with the first is wrong before anything was sent.
+                match run == FIRST {
+                    true => self.refused = Some(error),
+                    false => self.say(LogLevel::Error, &format!("{name} failed: {text}")),
+                }
+                (RunOutcome::failed(&label, text), None)
+            }
+            Err(_) => (RunOutcome::failed(&label, "the run ended unexpectedly"), None),
+        };
+        let ends_all = self.signals.number().is_some() || self.refused.is_some();
+        Ran { run, outcome, records, ends_all }
+    }
+
+    fn rest(&mut self, length: Nanos) -> bool {
+        self.say(LogLevel::Info, &format!("Cooling down for {} s", length.as_secs_f64()));
+        let until = Instant::now() + Duration::from_nanos(length.0);
+        while self.signals.number().is_none() && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now())));
+        }
+        self.signals.number().is_none()
+    }
+
+    fn tell(&mut self, done: &[Ran]) {
+        let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+        let page = columns.map(|columns| Page::screen(columns).with_colours(terminal::stdout_has_colours()));
+        if let Some(table) = page.and_then(|page| gather::table_so_far(self.plan, done, page)) {
+            terminal::print(&table);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What was begun and not brought to its end.
+
+use crate::bench::{Bench, Run, Running, quick, serve};
+use crate::left::{files, json, keys, short};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+const SWEEP: &str = "sweep_aggregate/profile_export_aiperf_sweep.json";
+const CELLS: &[&str] = &["--concurrency", "1,2,3,4,5,6,7,8,9,10"];
+
+fn sweep(url: &str) -> Bench {
+    short(url).with(CELLS)
+}
+
+/// Waits until a file is there below the artifact directory.
+fn wait_for(running: &Running, name: &str) {
+    let path = running.dir.path().join("out").join(name);
+    let began = Instant::now();
+    while !path.exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{name}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// When each run became complete.
+fn completed(run: &Run) -> BTreeMap<String, SystemTime> {
+    let markers = files(run).into_iter().filter(|name| name.ends_with(".aiperf_results_ready.json"));
+    markers.map(|name| (name.clone(), run.path(&name).metadata().unwrap().modified().unwrap())).collect()
+}
+
+fn check_same(resumed: &Run, undisturbed: &Run) {
+    assert_eq!(files(resumed), files(undisturbed));
+    let (one, other) = (json(resumed, SWEEP), json(undisturbed, SWEEP));
+    assert_eq!(keys(&one), keys(&other));
+    assert_eq!(one["num_successful_runs"], 10);
+    assert_eq!(one["metadata"], other["metadata"]);
+    let cells = |sweep: &serde_json::Value| {
+        let cells = sweep["per_combination_metrics"].as_array().unwrap().clone();
+        let cell = |cell: serde_json::Value| {
+            let names = keys(&cell["metrics"]).into_iter().map(str::to_owned).collect::<Vec<_>>();
+            (cell["parameters"].to_string(), names, cell["metrics"]["request_count"]["avg"].to_string())
+        };
+        cells.into_iter().map(cell).collect::<Vec<_>>()
+    };
+    assert_eq!(cells(&one), cells(&other));
+}
+
+#[test]
+fn a_killed_sweep_goes_on_where_it_was() {
+    let server = serve(quick());
+    let undisturbed = sweep(&server.url()).run();
+    assert_eq!(undisturbed.code(), Some(0), "{}", undisturbed.stderr());
+    for last in
+        ["concurrency_1/run_config.json", "concurrency_4/.aiperf_results_ready.json", "concurrency_9/inputs.json"]
+    {
+        let running = sweep(&server.url()).start();
+        wait_for(&running, last);
+        running.signal("KILL");
+        let killed = running.finish();
+        let before = completed(&killed);
+        let resumed = sweep(&server.url()).with(&["--resume"]).in_place_of(killed).run();
+        assert_eq!(resumed.code(), Some(0), "{last}: {}{}", resumed.stdout(), resumed.stderr());
+        let after = completed(&resumed);
+        assert_eq!(after.len(), 10);
+        assert!(before.iter().all(|(name, at)| after[name] == *at), "{last}: a complete run was run again");
+        check_same(&resumed, &undisturbed);
+    }
+}
+
+#[test]
+fn another_configuration_is_refused_by_what_changed() {
+    let server = serve(quick());
+    let first = short(&server.url()).with(&["--concurrency", "1,2"]).run();
+    assert_eq!(first.code(), Some(0));
+    let before = completed(&first);
+    let other =
+        Bench::of(&server.url()).with(&["--streaming", "--request-count", "12", "--concurrency", "1,2", "--resume"]);
+    let other = other.in_place_of(first).run();
+    assert_eq!(other.code(), Some(2), "{}", other.stdout());
+    assert!(other.stderr().contains("requests was 10, is 12"), "{}", other.stderr());
+    assert_eq!(completed(&other), before);
+}
+
+#[test]
+fn an_interrupt_ends_the_run_in_hand_and_sums_up_what_is_finished() {
+    let server = serve(quick());
+    let slow = ["--concurrency", "1,2,1,2", "--request-rate", "20", "--request-count", "10", "--sweep-type", "zip"];
+    let _ = slow;
+    let running = Bench::of(&server.url())
+        .with(&["--streaming", "--num-profile-runs", "5", "--request-rate", "20", "--request-count", "10"])
+        .start();
+    wait_for(&running, "profile_runs/run_0003/profile_export.jsonl");
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(130), "{}", run.stderr());
+    let metadata = &json(&run, "aggregate/profile_export_aiperf_aggregate.json")["metadata"];
+    assert_eq!(metadata["num_successful_runs"], 2);
+    assert_eq!(metadata["failed_runs"][0]["label"], "run_0003");
+    assert!(!run.path("profile_runs/run_0004").exists());
+}

@@ -1,0 +1,145 @@
+//! A run for each value.
+
+use crate::bench::{Bench, Run, quick, serve};
+use crate::left::{files, json, short};
+use serde_json::{Value, json};
+
+const SWEEP: &str = "sweep_aggregate/profile_export_aiperf_sweep.json";
+
+fn ran(bench: Bench) -> Run {
+    let run = bench.run();
+    assert_eq!(run.code(), Some(0), "{}{}", run.stdout(), run.stderr());
+    run
+}
+
+#[test]
+fn a_list_is_a_run_for_each_value() {
+    let server = serve(quick());
+    let run = ran(short(&server.url()).with(&["--concurrency", "1,2,4"]));
+    let sweep = json(&run, SWEEP);
+    assert_eq!(sweep["metadata"]["sweep_parameters"], json!([{"name": "concurrency", "values": [1, 2, 4]}]));
+    let cells = sweep["per_combination_metrics"].as_array().unwrap();
+    let given: Vec<&Value> = cells.iter().map(|cell| &cell["parameters"]["concurrency"]).collect();
+    assert_eq!(given, [1, 2, 4]);
+    assert!(sweep["best_configurations"]["best_throughput"]["parameters"]["concurrency"].is_number());
+    assert!(!sweep["pareto_optimal"].as_array().unwrap().is_empty());
+    let there = files(&run);
+    for cell in ["concurrency_1", "concurrency_2", "concurrency_4"] {
+        assert!(there.contains(&format!("{cell}/profile_export_aiperf.json")), "{there:?}");
+        assert!(there.contains(&format!("{cell}/run_config.json")));
+        assert!(there.contains(&format!("{cell}/logs/aiperf.log")));
+        assert!(there.contains(&format!("aggregate/{cell}/profile_export_aiperf_aggregate.json")), "{there:?}");
+        let info = &json(&run, &format!("{cell}/profile_export_aiperf.json"))["run_info"];
+        assert_eq!(info["variation_label"], cell, "{info}");
+    }
+    let config = json(&run, "concurrency_2/run_config.json");
+    assert_eq!(config["variation"]["label"], "phases.profiling.concurrency=2");
+    assert_eq!(config["random_seed"], 43);
+    let log = run.text("logs/aiperf.log");
+    assert!(log.contains("[v2 t0] Executing phases.profiling.concurrency=4"), "{log}");
+    assert!(!run.text("concurrency_1/logs/aiperf.log").contains("[v1 t0]"));
+}
+
+#[test]
+fn orders_have_their_own_directories() {
+    let server = serve(quick());
+    let several = ["--concurrency", "1,2", "--num-profile-runs", "2", "--request-count", "4"];
+    let repeated = ran(Bench::of(&server.url()).with(&several));
+    let there = files(&repeated);
+    for name in [
+        "profile_runs/trial_0002/concurrency_1/profile_export_aiperf.json",
+        "aggregate/concurrency_2/profile_export_aiperf_aggregate.json",
+        "aggregate/concurrency_2/profile_export_aiperf_collated.json",
+        "aggregate/sweep_aggregate/profile_export_aiperf_sweep.csv",
+    ] {
+        assert!(there.contains(name), "{name} in {there:?}");
+    }
+    let independent = ran(Bench::of(&server.url()).with(&several).with(&["--parameter-sweep-mode", "independent"]));
+    let there = files(&independent);
+    for name in [
+        "concurrency_1/profile_runs/trial_0002/profile_export_aiperf.json",
+        "concurrency_2/aggregate/profile_export_aiperf_aggregate.json",
+        SWEEP,
+    ] {
+        assert!(there.contains(name), "{name} in {there:?}");
+    }
+    assert_eq!(json(&independent, SWEEP)["metadata"]["sweep_mode"], "independent");
+}
+
+#[test]
+fn values_in_lockstep_and_named_scenarios() {
+    let server = serve(quick());
+    let zip =
+        ran(short(&server.url()).with(&["--concurrency", "1,2", "--request-rate", "200,400", "--sweep-type", "zip"]));
+    assert_eq!(json(&zip, SWEEP)["per_combination_metrics"].as_array().unwrap().len(), 2);
+    let named = ["--variant", "small: concurrency=1", "--variant", "large: concurrency=3"];
+    let named = ran(short(&server.url()).with(&named));
+    let there = files(&named);
+    assert!(
+        there.contains("small/profile_export_aiperf.json") || there.iter().any(|name| name.contains("small")),
+        "{there:?}"
+    );
+}
+
+#[test]
+fn drawn_points_are_written_down() {
+    let server = serve(quick());
+    let bench = short(&server.url());
+    let file = bench.dir.path().join("sweep.yaml");
+    std::fs::write(
+        &file,
+        "sweep:\n  type: sobol\n  samples: 4\n  dimensions:\n    - {path: concurrency, lo: 1, hi: 8, kind: int}\n",
+    )
+    .unwrap();
+    let run = ran(bench.with(&["--config", file.to_str().unwrap()]));
+    let design = json(&run, "sweep_aggregate/sampling_design.json");
+    assert_eq!(design["type"], "sobol");
+    assert_eq!(design["samples_mapped"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_recipe_leaves_what_it_was_asked_for() {
+    let server = serve(quick());
+    let recipe = ["--search-recipe", "concurrency-ramp", "--concurrency-max", "8", "--concurrency-steps", "3"];
+    let run = ran(short(&server.url()).with(&recipe));
+    let knee = json(&run, "sweep_aggregate/degradation_knee.json");
+    assert_eq!(knee["swept_metric"], "request_latency");
+    assert_eq!(knee["all_points"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn cells_are_held_to_what_the_user_wants() {
+    let server = serve(quick());
+    let run = ran(short(&server.url()).with(&["--concurrency", "1,2", "--search-sla", "request_latency:p99:lt:0.001"]));
+    let sweep = json(&run, SWEEP);
+    assert_eq!(sweep["metadata"]["sla_constraints"]["feasible_count"], 0);
+    assert_eq!(sweep["pareto_optimal"], json!([]));
+}
+
+#[test]
+fn a_cell_that_fails_does_not_lose_the_others() {
+    let server = serve(quick());
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let bench = short(&server.url());
+    let file = bench.dir.path().join("sweep.yaml");
+    let text = format!(
+        "sweep:\n  type: scenarios\n  runs:\n    - {{name: there}}\n    - {{name: gone, benchmark: {{endpoint: {{urls: \
+         [\"http://{closed}\"]}}}}}}\n    - {{name: again}}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let run = ran(bench.with(&["--config", file.to_str().unwrap()]));
+    let sweep = json(&run, SWEEP);
+    assert_eq!(sweep["num_successful_runs"], 2, "{sweep}");
+    assert_eq!(sweep["failed_runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_terminal_shows_the_cells_that_are_done() {
+    let server = serve(quick());
+    let sweep = ["--concurrency", "1,2"];
+    let (code, shown) = short(&server.url()).with(&sweep).on_a_terminal(100);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("phases.profiling.concurrency"), "{shown}");
+    let (_, shown) = short(&server.url()).with(&sweep).with(&["--no-sweep-table"]).on_a_terminal(100);
+    assert!(!shown.contains("trials"), "{shown}");
+}

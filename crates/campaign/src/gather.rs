@@ -1,0 +1,181 @@
+//! Many runs together: what is said before the first and after the last, and the files that tell of all of them.
+
+use crate::aggregate::post_process::{ERRORS_FILE, is_file_name, post_process};
+use crate::aggregate::{
+    Cell, Confidence, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, recipe_axes, sweep,
+    sweep_table,
+};
+use crate::runs::Ran;
+use aiperf_plan::CampaignPlan;
+use aiperf_report::aggregate::{
+    AggregateNames, CellOfSweep, ConfidenceReport, RunsFolder, write_collated, write_confidence, write_document,
+    write_sweep,
+};
+use aiperf_report::{
+    ExportFailure, MultiRunPlan, Page, ReportError, multi_run_banner, multi_run_summary, sweep_conclusion,
+};
+use aiperf_types::LogLevel;
+
+/// How the points of a sweep were drawn.
+const DESIGN_FILE: &str = "sampling_design.json";
+/// Runs that must have succeeded before anything is said of all.
+const ENOUGH: usize = 2;
+
+/// What came of many runs.
+pub struct Gathered {
+    /// What to say, in order.
+    pub lines: Vec<(LogLevel, String)>,
+    pub failures: Vec<ExportFailure>,
+    /// Enough runs succeeded to say something of all.
+    pub is_complete: bool,
+}
+
+/// Lines before the first run.
+pub fn opening(plan: &CampaignPlan) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(rule) = &plan.trials.convergence {
+        let (mode, metric, stat) = (rule.mode.name(), &rule.metric, &rule.stat);
+        notes.push(format!("Trials end early by {mode} of {metric} ({stat}) below {}", rule.threshold));
+    }
+    let banner = MultiRunPlan {
+        configurations: plan.cells.len(),
+        trials: plan.trials.count as usize,
+        confidence_level: plan.trials.confidence_level,
+        cooldown_seconds: plan.trials.cooldown.as_secs_f64(),
+        notes,
+    };
+    multi_run_banner(&banner)
+}
+
+/// The cells of a sweep that are done, where a table of them is wanted.
+pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<String> {
+    let is_wanted = plan.sweep.as_ref().is_some_and(|sweep| sweep.shows_table) && plan.cells.len() > 1;
+    if !is_wanted {
+        return None;
+    }
+    Some(sweep_table(&rules(plan)?, &sweep_runs(plan, done)).draw(page))
+}
+
+/// Removes what an earlier command said of all of its runs.
+pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), ReportError> {
+    let names = AggregateNames::of(&plan.cells[0].plan.artifacts.names);
+    let folders = (0..plan.cells.len()).map(|cell| plan.aggregate_dir(cell)).chain([plan.sweep_dir()]);
+    let made = plan.sweep.as_ref().and_then(|sweep| sweep.post_process.as_ref());
+    let made = made.map(|post| post.output_filename.as_str()).filter(|name| is_file_name(name));
+    folder.remove_stale(folders, &names, [DESIGN_FILE, ERRORS_FILE].into_iter().chain(made))
+}
+
+/// Sums up what was run and writes it down.
+pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran]) -> Gathered {
+    let mut gathered = Gathered { lines: Vec::new(), failures: Vec::new(), is_complete: false };
+    let successful = done.iter().filter(|ran| ran.outcome.result.is_ok()).count();
+    let total = done.len();
+    gathered.say(LogLevel::Info, format!("All runs complete: {successful}/{total} successful"));
+    for ran in done {
+        if let Err(error) = &ran.outcome.result {
+            gathered.say(LogLevel::Warning, format!("{} failed: {error}", plan.name(ran.run)));
+        }
+    }
+    gathered.is_complete = successful >= ENOUGH.min(plan.most_runs());
+    match successful {
+        0 => {
+            gathered.say(LogLevel::Error, "All runs failed - cannot compute confidence statistics.".to_owned());
+            return gathered;
+        }
+        1 if !gathered.is_complete => {
+            let text = "Only one run succeeded: nothing is known about how runs differ, and the aggregate is that run.";
+            gathered.say(LogLevel::Warning, text.to_owned());
+        }
+        _ => {}
+    }
+    let names = AggregateNames::of(&plan.cells[0].plan.artifacts.names);
+    for index in 0..plan.cells.len() {
+        let of_cell: Vec<&Ran> = done.iter().filter(|ran| ran.run.cell == index).collect();
+        let outcomes: Vec<RunOutcome> = of_cell.iter().map(|ran| ran.outcome.clone()).collect();
+        let Ok(summed) = confidence(plan.trials.confidence_level, &outcomes) else { continue };
+        let report = report(plan, index, version, summed);
+        let dir = plan.aggregate_dir(index);
+        gathered.wrote(write_confidence(&dir, &names, &report));
+        if plan.sweep.is_none() {
+            multi_run_summary(&report).into_iter().for_each(|line| gathered.say(LogLevel::Info, line));
+        }
+        if plan.trials.count > 1 {
+            let records: Vec<RunRecords> = of_cell.iter().filter_map(|ran| ran.records.clone()).collect();
+            let cooldown = plan.trials.cooldown.as_secs_f64();
+            gathered.wrote(write_collated(&dir, &names, &collate(version, cooldown, &outcomes, &records)));
+        }
+    }
+    gather_sweep(plan, done, &names, &mut gathered);
+    gathered
+}
+
+fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathered: &mut Gathered) {
+    let Some(wanted) = rules(plan) else { return };
+    let summed = match sweep(&wanted, &sweep_runs(plan, done)) {
+        Ok(summed) => summed,
+        Err(error) => return gathered.say(LogLevel::Error, error.to_string()),
+    };
+    let dir = plan.sweep_dir();
+    gathered.wrote(write_sweep(&dir, names, &summed));
+    sweep_conclusion(&summed).into_iter().for_each(|line| gathered.say(LogLevel::Info, line));
+    let of_sweep = plan.sweep.as_ref();
+    if let Some(design) = of_sweep.and_then(|sweep| sweep.design.as_ref()) {
+        gathered.wrote(write_document(&dir, DESIGN_FILE, design));
+    }
+    if let Some(post) = of_sweep.and_then(|sweep| sweep.post_process.as_ref()) {
+        let output = post_process(post, &summed.cells);
+        gathered.wrote(write_document(&dir, &output.file, &output.document));
+        output.warning.into_iter().for_each(|warning| gathered.say(LogLevel::Warning, warning));
+    }
+}
+
+impl Gathered {
+    fn say(&mut self, level: LogLevel, text: String) {
+        self.lines.push((level, text));
+    }
+
+    fn wrote(&mut self, failures: Vec<ExportFailure>) {
+        for failure in &failures {
+            self.say(LogLevel::Error, format!("{}: {}", failure.exporter, failure.error));
+        }
+        self.failures.extend(failures);
+    }
+}
+
+fn report(plan: &CampaignPlan, cell: usize, version: &str, summed: Confidence) -> ConfidenceReport {
+    let of_cell = &plan.cells[cell];
+    ConfidenceReport {
+        version: version.to_owned(),
+        tally: summed.tally,
+        level: summed.level,
+        cooldown_seconds: plan.trials.cooldown.as_secs_f64(),
+        cell: plan.sweep.as_ref().map(|sweep| CellOfSweep {
+            label: of_cell.name.clone(),
+            values: of_cell.values.clone(),
+            sweep_mode: sweep.order.name().to_owned(),
+            model: of_cell.plan.models.first().cloned(),
+        }),
+        dataset: None,
+        metrics: summed.metrics,
+    }
+}
+
+fn rules(plan: &CampaignPlan) -> Option<SweepRules> {
+    let sweep = plan.sweep.as_ref()?;
+    Some(SweepRules {
+        sweep_mode: sweep.order.name().to_owned(),
+        confidence_level: plan.trials.confidence_level,
+        trials: plan.trials.count as usize,
+        sla_filters: sweep.sla_filters.clone(),
+        pareto_axes: sweep.recipe.as_deref().and_then(recipe_axes),
+    })
+}
+
+fn sweep_runs(plan: &CampaignPlan, done: &[Ran]) -> Vec<SweepRun> {
+    let one = |ran: &Ran| {
+        let cell = &plan.cells[ran.run.cell];
+        let cell = Cell { label: cell.label.clone(), values: cell.values.clone(), directory: cell.name.clone() };
+        SweepRun { cell, outcome: ran.outcome.clone() }
+    };
+    done.iter().map(one).collect()
+}

@@ -1,0 +1,86 @@
+//! Has runs run in the order of the agenda, and keeps what they came to.
+
+use super::agenda::{Agenda, Step};
+use super::convergence::{Trials, is_converged};
+use crate::aggregate::{RunOutcome, RunRecords};
+use aiperf_plan::{CampaignPlan, ConvergenceMode, Order, Plan, RunId};
+use aiperf_types::Nanos;
+
+/// Who runs what is to be run.
+pub trait RunIn {
+    /// From its preparation to its files.
+    fn run(&mut self, run: RunId, plan: Plan) -> Ran;
+    /// Lets the server rest; `false` where somebody wants to stop.
+    fn rest(&mut self, length: Nanos) -> bool;
+    /// All runs so far, after each of them.
+    fn tell(&mut self, _done: &[Ran]) {}
+}
+
+/// A run that is over.
+pub struct Ran {
+    pub run: RunId,
+    pub outcome: RunOutcome,
+    /// What its single requests measured, where that is wanted again.
+    pub records: Option<RunRecords>,
+    /// Nothing more is to be run.
+    pub ends_all: bool,
+}
+
+/// Runs everything that a plan says and that was not done before, in its order; gives all of it, in that order.
+pub fn drive(plan: &CampaignPlan, before: Vec<Ran>, runner: &mut impl RunIn) -> Vec<Ran> {
+    let mut agenda = Agenda::of(plan);
+    let mut done = before;
+    for ran in &done {
+        agenda.was_done(ran.run);
+        if has_shown_enough(plan, &done, ran.run.cell) {
+            agenda.spare_rest(ran.run.cell);
+        }
+    }
+    loop {
+        match agenda.next() {
+            Step::End => break,
+            Step::Wait(length) => {
+                if !runner.rest(length) {
+                    agenda.stop();
+                }
+                agenda.waited();
+            }
+            Step::Run(run) => {
+                let ran = runner.run(run, plan.run(run));
+                agenda.done(run);
+                if ran.ends_all {
+                    agenda.stop();
+                }
+                done.push(ran);
+                runner.tell(&done);
+                if has_shown_enough(plan, &done, run.cell) {
+                    agenda.spare_rest(run.cell);
+                }
+            }
+        }
+    }
+    done.sort_by_key(|ran| match plan.order() {
+        Order::Repeated => (ran.run.trial, ran.run.cell),
+        Order::Independent => (ran.run.cell, ran.run.trial),
+    });
+    done
+}
+
+fn has_shown_enough(plan: &CampaignPlan, done: &[Ran], cell: usize) -> bool {
+    let Some(rule) = &plan.trials.convergence else { return false };
+    let of_cell = done.iter().filter(|ran| ran.run.cell == cell);
+    let value = |ran: &Ran| {
+        let metrics = ran.outcome.result.as_ref().ok()?;
+        metrics.iter().find(|metric| metric.tag == rule.metric)?.stats.get(&rule.stat)
+    };
+    let values = of_cell.clone().filter_map(value).filter(|value| value.is_finite()).collect();
+    let requests = |ran: &Ran| {
+        let records = ran.records.as_ref().filter(|_| ran.outcome.result.is_ok())?;
+        records.values.get(&rule.metric).cloned()
+    };
+    let requests = match rule.mode {
+        ConvergenceMode::Distribution => of_cell.filter_map(requests).collect(),
+        ConvergenceMode::CiWidth | ConvergenceMode::Cv => Vec::new(),
+    };
+    is_converged(rule, plan.trials.confidence_level, &Trials { values, requests })
+}

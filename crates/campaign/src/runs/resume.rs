@@ -1,0 +1,115 @@
+//! What an earlier command left of a campaign: which of its runs are complete, and what they came to.
+
+use super::driver::Ran;
+use crate::aggregate::{RunMetric, RunOutcome, RunRecords};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
+use aiperf_plan::{CampaignPlan, FileNames, Plan, RunId};
+use aiperf_types::Stats;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use thiserror::Error;
+
+/// Changes that are named; nobody reads more.
+const NAMED: usize = 8;
+
+/// Runs that are there are not those that are asked for.
+#[derive(Debug, Error)]
+#[error(
+    "--resume: {dir} holds runs of another configuration\n  {changes}\n  try: the settings they were run with, or another --artifact-dir, or no --resume to run all of them again"
+)]
+pub struct ChangedError {
+    dir: String,
+    changes: String,
+}
+
+/// What is there already.
+#[derive(Default)]
+pub struct Resumed {
+    /// Runs that are complete.
+    pub done: Vec<Ran>,
+    /// What all runs together are called.
+    pub id: Option<String>,
+}
+
+/// Looks for the runs of a campaign that an earlier command completed.
+pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, ChangedError> {
+    let mut resumed = Resumed::default();
+    for cell in 0..plan.cells.len() {
+        for trial in 0..plan.trials.count as usize {
+            let run = RunId { cell, trial };
+            let planned = plan.run(run);
+            let Some(was) = read_config(&planned.artifacts.dir) else { continue };
+            let changed = changes(&was, &run_config(&planned, redactor));
+            if !changed.is_empty() {
+                return Err(ChangedError {
+                    dir: planned.artifacts.dir.display().to_string(),
+                    changes: named(&changed),
+                });
+            }
+            resumed.id = resumed.id.or_else(|| sweep_id(&was).map(str::to_owned));
+            resumed.done.extend(complete(plan, run, &planned));
+        }
+    }
+    Ok(resumed)
+}
+
+fn named(changed: &[Change]) -> String {
+    let mut lines: Vec<String> = changed.iter().take(NAMED).map(Change::to_string).collect();
+    if changed.len() > NAMED {
+        lines.push(format!("and {} more", changed.len() - NAMED));
+    }
+    lines.join("\n  ")
+}
+
+/// What the run of a folder was; nothing where no run was begun there, or that cannot be read.
+fn read_config(dir: &Path) -> Option<Value> {
+    let text = std::fs::read(dir.join(FileNames::RUN_CONFIG)).ok()?;
+    serde_json::from_slice(&text).ok().filter(is_run_config)
+}
+
+/// A run whose files are whole and in which something succeeded. Others are run again.
+fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
+    let (dir, names, label) = (&planned.artifacts.dir, &planned.artifacts.names, plan.label(run.trial));
+    let marker: Value = serde_json::from_slice(&std::fs::read(dir.join(FileNames::READY_MARKER)).ok()?).ok()?;
+    let is_whole = marker["ready"] == true && marker["was_cancelled"] == false && marker["partial"] == false;
+    if !is_whole {
+        return None;
+    }
+    let summary: Value = serde_json::from_slice(&std::fs::read(dir.join(&names.summary_json)).ok()?).ok()?;
+    let outcome = RunOutcome::of_metrics(&label, metrics(&summary));
+    if outcome.result.is_err() {
+        return None;
+    }
+    let records = (plan.trials.count > 1).then(|| records(&label, &dir.join(&names.records_jsonl))).flatten();
+    Some(Ran { run, outcome, records, ends_all: false })
+}
+
+/// Every metric of a summary.
+fn metrics(summary: &Value) -> Vec<RunMetric> {
+    let metric = |(tag, value): (&String, &Value)| {
+        let unit = value.get("unit")?.as_str()?.to_owned();
+        let stats: Stats = serde_json::from_value(value.clone()).ok()?;
+        Some(RunMetric { tag: tag.clone(), unit, stats })
+    };
+    summary.as_object().into_iter().flatten().filter_map(metric).collect()
+}
+
+/// The numbers of successful profiling requests; nothing where they were not written down.
+fn records(label: &str, path: &Path) -> Option<RunRecords> {
+    let mut records = RunRecords { label: label.to_owned(), ..RunRecords::default() };
+    for line in BufReader::new(File::open(path).ok()?).split(b'\n') {
+        let Ok(line) = serde_json::from_slice::<Value>(&line.ok()?) else { continue };
+        if line["metadata"]["benchmark_phase"] != "profiling" || !line["error"].is_null() {
+            continue;
+        }
+        for (tag, metric) in line["metrics"].as_object().into_iter().flatten() {
+            if let Some(value) = metric["value"].as_f64() {
+                records.values.entry(tag.clone()).or_default().push(value);
+            }
+        }
+    }
+    Some(records)
+}

@@ -1,0 +1,36 @@
+//! What single records measured, computed again from what is kept of them.
+
+use crate::phase::accumulator::Accumulator;
+use crate::registry::metric::Compute;
+use crate::run::{Chosen, Metrics};
+
+impl Accumulator {
+    /// The values of successful records, metric by metric and in display units: the numbers that an export of single
+    /// records has. Lists have no place here, and metrics that no record has are left out.
+    pub fn values<'a>(&'a self, metrics: &'a Metrics) -> impl Iterator<Item = (&'static str, Vec<f64>)> + 'a {
+        let shown = metrics.chosen.iter().filter(|chosen| chosen.per_record);
+        let values = shown.map(|chosen| (chosen.metric.tag, self.values_of_chosen(metrics, chosen)));
+        values.filter(|(_, values)| !values.is_empty())
+    }
+
+    fn values_of_chosen(&self, metrics: &Metrics, chosen: &Chosen) -> Vec<f64> {
+        let (metric, rules) = (chosen.metric, &metrics.rules);
+        let mut values = Vec::new();
+        if !metric.population.takes(false) {
+            return values;
+        }
+        let scale = metric.scale();
+        self.columns.each(&chosen.facts, |_, facts| {
+            if facts.failed() {
+                return;
+            }
+            let value = match metric.compute {
+                Compute::Ints(compute) | Compute::Fold(_, compute) => compute(facts, rules).map(|value| value as f64),
+                Compute::Floats(compute) => compute(facts, rules).filter(|value| value.is_finite()),
+                _ => None,
+            };
+            values.extend(value.map(|value| value * scale));
+        });
+        values
+    }
+}

@@ -1,0 +1,46 @@
+//! The directory of many runs.
+
+use super::files::AggregateNames;
+use crate::artifacts::{ReportError, take};
+use crate::files;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The directory that many runs have theirs in. Until this goes, no other command may have it.
+#[derive(Debug)]
+pub struct RunsFolder {
+    dir: PathBuf,
+    lock: File,
+}
+
+impl Drop for RunsFolder {
+    /// Said, not left to the end of the file: a child process that is just being started may hold a copy of it.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}
+
+impl RunsFolder {
+    /// Makes the directory, makes sure that it can be written to, and takes it. Nothing in it is touched.
+    pub fn take(dir: &Path) -> Result<Self, ReportError> {
+        Ok(Self { lock: take(dir)?, dir: dir.to_owned() })
+    }
+
+    /// Removes from these folders what an earlier command said of all of its runs, so that it is not taken for what is
+    /// said of these. `documents` are files that have names of their own.
+    pub fn remove_stale<'a>(
+        &self,
+        folders: impl IntoIterator<Item = PathBuf>,
+        names: &'a AggregateNames,
+        documents: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Result<(), ReportError> {
+        for folder in folders {
+            for name in names.all().into_iter().chain(documents.clone()) {
+                let path = folder.join(name);
+                files::remove_if_there(&path)
+                    .map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })?;
+            }
+        }
+        Ok(())
+    }
+}
