@@ -120,9 +120,9 @@ fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refu
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         assert_eq!(stdout(&output), "Configuration valid: c.yaml\n");
     }
-    let refused = aiperf(&["config", "init", "--template", "repeat"]);
+    let refused = aiperf(&["config", "init", "--template", "search"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("the template 'repeat' is not there yet"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("the template 'search' is not there yet"), "{}", stderr(&refused));
     let base = "benchmark:\n  model: m\n  endpoint: {url: 'http://127.0.0.1:9'}\n  dataset: {isl: 8}\n";
     for (rest, says) in [
         ("  profiling: {type: concurrency, requests: 4, timing_mode: agentic_replay}\n", "is not there yet"),
@@ -158,7 +158,8 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     std::fs::write(&script, aiperf(&["completions", "bash"]).stdout).unwrap();
     let offered = |words: &[&str]| offered(&script, words);
     assert_eq!(offered(&["aiperf", "pro"]), ["profile"]);
-    assert_eq!(offered(&["aiperf", "profile", "--conc"]), ["--concurrency", "--concurrency-ramp-duration"]);
+    assert_eq!(offered(&["aiperf", "profile", "--convergence-s"]), ["--convergence-stat"]);
+    assert_eq!(offered(&["aiperf", "profile", "--concurrency-r"]), ["--concurrency-ramp-duration"]);
     assert_eq!(offered(&["aiperf", "profile", "--ui", "si"]), ["simple"]);
     // As readline splits it, and as it comes where `=` is no word break.
     assert_eq!(offered(&["aiperf", "profile", "--ui", "=", "si"]), ["simple"]);

@@ -341,7 +341,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         ("--video-audio-depth", &sound),
     ];
     for flag in flags::all().filter(|flag| flag.status == Status::Acts) {
-        if same.iter().any(|(name, _)| *name == flag.name) {
+        if same.iter().any(|(name, _)| *name == flag.name) || is_about_several_runs(flag) {
             continue;
         }
         let sample = sample(flag);
@@ -355,6 +355,82 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         let mut changed = serde_json::to_value(&plan).unwrap();
         changed["run"]["cli_command"] = base["run"]["cli_command"].clone();
         assert_ne!(changed, base, "{} changes nothing", flag.name);
+    }
+}
+
+/// Whether a flag is about the runs beside one another and not about one of them.
+fn is_about_several_runs(flag: &flags::Flag) -> bool {
+    matches!(flag.to, flags::To::Envelope(_) | flags::To::EnvelopeRule(_)) && flag.name != "--random-seed"
+}
+
+#[test]
+fn every_flag_about_several_runs_changes_them() {
+    let trials = ["--num-profile-runs", "4"];
+    let settling = ["--num-profile-runs", "4", "--convergence-metric", "request_latency"];
+    let list = ["--concurrency", "1,2"];
+    let lists = ["--concurrency", "1,2", "--request-rate", "3,4"];
+    let ramp = ["--search-recipe", "concurrency-ramp"];
+    let under = ["--search-recipe", "max-concurrency-under-sla", "--search-style", "grid", "--streaming"];
+    let limited = [&under[..], &["--e2e-sla-ms", "90"]].concat();
+    let otherwise = [&under[..], &["--ttft-sla-ms", "90"]].concat();
+    let prefill = ["--search-recipe", "prefill-ttft-curve", "--streaming"];
+    let decode = ["--search-recipe", "decode-itl-curve", "--streaming"];
+    let pareto = ["--search-recipe", "pareto-sweep", "--streaming"];
+    // A flag, how it is given, and what it needs beside it.
+    let given: &[(&str, &[&str], &[&str])] = &[
+        ("--num-profile-runs", &["--num-profile-runs", "3"], &[]),
+        ("--profile-run-cooldown-seconds", &["--profile-run-cooldown-seconds", "1"], &trials),
+        ("--confidence-level", &["--confidence-level", "0.9"], &trials),
+        ("--profile-run-disable-warmup-after-first", &["--no-profile-run-disable-warmup-after-first"], &trials),
+        ("--set-consistent-seed", &["--no-set-consistent-seed"], &trials),
+        ("--vary-seed-per-trial", &["--vary-seed-per-trial"], &trials),
+        ("--convergence-metric", &["--convergence-metric", "request_latency"], &trials),
+        ("--convergence-stat", &["--convergence-stat", "p99"], &settling),
+        ("--convergence-threshold", &["--convergence-threshold", "0.2"], &settling),
+        ("--convergence-mode", &["--convergence-mode", "cv"], &settling),
+        ("--convergence-min-runs", &["--convergence-min-runs", "2"], &settling),
+        ("--resume", &["--resume"], &trials),
+        ("--parameter-sweep-cooldown-seconds", &["--parameter-sweep-cooldown-seconds", "1"], &list),
+        ("--parameter-sweep-same-seed", &["--parameter-sweep-same-seed"], &list),
+        ("--parameter-sweep-mode", &["--parameter-sweep-mode", "independent"], &list),
+        ("--sweep-type", &["--sweep-type", "zip"], &lists),
+        ("--no-sweep-table", &["--no-sweep-table"], &list),
+        ("--variant", &["--variant", "a: concurrency=1", "--variant", "b: concurrency=2"], &[]),
+        ("--search-sla", &["--search-sla", "request_latency:p99:lt:5"], &list),
+        ("--search-recipe", &ramp, &[]),
+        ("--search-style", &["--search-style", "grid"], &[&limited[..2], &limited[5..], &["--streaming"]].concat()),
+        ("--ttft-sla-ms", &["--ttft-sla-ms", "5"], &limited),
+        ("--itl-sla-ms", &["--itl-sla-ms", "5"], &limited),
+        ("--tpot-sla-ms", &["--tpot-sla-ms", "5"], &limited),
+        ("--e2e-sla-ms", &["--e2e-sla-ms", "5"], &otherwise),
+        ("--error-rate-sla", &["--error-rate-sla", "0.1"], &limited),
+        ("--degradation-threshold", &["--degradation-threshold", "0.5"], &ramp),
+        ("--degradation-metric-tag", &["--degradation-metric-tag", "time_to_first_token"], &ramp),
+        ("--degradation-stat", &["--degradation-stat", "p50"], &ramp),
+        ("--isl-osl-pairs", &["--isl-osl-pairs", "128/64,256/64"], &pareto),
+        ("--isl-min", &["--isl-min", "300"], &prefill),
+        ("--isl-max", &["--isl-max", "3000"], &prefill),
+        ("--isl-steps", &["--isl-steps", "3"], &prefill),
+        ("--concurrency-min", &["--concurrency-min", "3"], &ramp),
+        ("--concurrency-max", &["--concurrency-max", "30"], &ramp),
+        ("--concurrency-steps", &["--concurrency-steps", "3"], &ramp),
+        ("--osl-min", &["--osl-min", "100"], &decode),
+        ("--osl-max", &["--osl-max", "400"], &decode),
+        ("--osl-steps", &["--osl-steps", "3"], &decode),
+    ];
+    let planned = |args: &[&str]| {
+        let mut campaign = resolve(&[&["-m", "m"], args].concat())?.campaign;
+        campaign.cells.iter_mut().for_each(|cell| cell.plan.run.cli_command.clear());
+        Ok::<_, aiperf_config::ConfigError>(format!("{campaign:?}"))
+    };
+    for flag in flags::all().filter(|flag| flag.status == Status::Acts && is_about_several_runs(flag)) {
+        let (name, args, beside) = given.iter().find(|(name, ..)| *name == flag.name).unwrap_or_else(|| {
+            panic!("{} is in no row", flag.name);
+        });
+        let changed = planned(&[beside, *args].concat()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        // What alone is not enough is still what the other is held against.
+        let base = planned(beside).or_else(|_| planned(&[])).unwrap();
+        assert_ne!(changed, base, "{name} changes nothing");
     }
 }
 

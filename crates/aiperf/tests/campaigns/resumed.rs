@@ -3,6 +3,7 @@
 use crate::bench::{Bench, Run, Running, quick, serve};
 use crate::left::{files, json, keys, short};
 use std::collections::BTreeMap;
+use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 
 const SWEEP: &str = "sweep_aggregate/profile_export_aiperf_sweep.json";
@@ -10,6 +11,13 @@ const CELLS: &[&str] = &["--concurrency", "1,2,3,4,5,6,7,8,9,10"];
 
 fn sweep(url: &str) -> Bench {
     short(url).with(CELLS)
+}
+
+/// Started with nobody at the other end of its pipes, which would be full sooner or later.
+fn unheard(bench: Bench) -> Running {
+    let mut command = bench.command();
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    bench.start_as(command)
 }
 
 /// Waits until a file is there below the artifact directory.
@@ -53,7 +61,7 @@ fn a_killed_sweep_goes_on_where_it_was() {
     for last in
         ["concurrency_1/run_config.json", "concurrency_4/.aiperf_results_ready.json", "concurrency_9/inputs.json"]
     {
-        let running = sweep(&server.url()).start();
+        let running = unheard(sweep(&server.url()));
         wait_for(&running, last);
         running.signal("KILL");
         let killed = running.finish();
@@ -84,11 +92,8 @@ fn another_configuration_is_refused_by_what_changed() {
 #[test]
 fn an_interrupt_ends_the_run_in_hand_and_sums_up_what_is_finished() {
     let server = serve(quick());
-    let slow = ["--concurrency", "1,2,1,2", "--request-rate", "20", "--request-count", "10", "--sweep-type", "zip"];
-    let _ = slow;
-    let running = Bench::of(&server.url())
-        .with(&["--streaming", "--num-profile-runs", "5", "--request-rate", "20", "--request-count", "10"])
-        .start();
+    let slow = ["--streaming", "--num-profile-runs", "5", "--request-rate", "20", "--request-count", "10"];
+    let running = unheard(Bench::of(&server.url()).with(&slow));
     wait_for(&running, "profile_runs/run_0003/profile_export.jsonl");
     running.signal("INT");
     let run = running.finish_soon();

@@ -88,7 +88,7 @@ fn drawn_points_are_written_down() {
     let file = bench.dir.path().join("sweep.yaml");
     std::fs::write(
         &file,
-        "sweep:\n  type: sobol\n  samples: 4\n  dimensions:\n    - {path: concurrency, lo: 1, hi: 8, kind: int}\n",
+        "benchmark: {model: m, dataset: {isl: 16}, profiling: {type: concurrency, requests: 10}}\nsweep:\n  type: sobol\n  samples: 4\n  dimensions:\n    - {path: concurrency, lo: 1, hi: 8, kind: int}\n",
     )
     .unwrap();
     let run = ran(bench.with(&["--config", file.to_str().unwrap()]));
@@ -123,7 +123,7 @@ fn a_cell_that_fails_does_not_lose_the_others() {
     let bench = short(&server.url());
     let file = bench.dir.path().join("sweep.yaml");
     let text = format!(
-        "sweep:\n  type: scenarios\n  runs:\n    - {{name: there}}\n    - {{name: gone, benchmark: {{endpoint: {{urls: \
+        "benchmark: {{model: m, dataset: {{isl: 16}}, profiling: {{type: concurrency, requests: 10}}}}\nsweep:\n  type: scenarios\n  runs:\n    - {{name: there}}\n    - {{name: gone, benchmark: {{endpoint: {{urls: \
          [\"http://{closed}\"]}}}}}}\n    - {{name: again}}\n"
     );
     std::fs::write(&file, text).unwrap();

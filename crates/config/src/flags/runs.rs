@@ -280,6 +280,7 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Float,
         range: Some(between(0.0, false, 1.0, true)),
         to: To::EnvelopeRule("sweep"),
+        status: NotYet("settings are not searched"),
         summary: "Share of good requests the goodput recipe requires",
     }
     SEARCH_STYLE {

@@ -4,7 +4,8 @@ use super::search::Search;
 use crate::choice::{Choice, joined};
 use crate::error::{Problem, needs};
 use crate::flags::{
-    Flag, PROFILE_RUN_COOLDOWN_SECONDS, PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST, SET_CONSISTENT_SEED, UNSAFE_OVERRIDE,
+    Flag, PROFILE_RUN_COOLDOWN_SECONDS, PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST, SET_CONSISTENT_SEED, UI_TYPE,
+    UNSAFE_OVERRIDE,
 };
 use crate::given::GivenFlags;
 use crate::sections::artifacts::Formats;
@@ -87,7 +88,7 @@ pub(crate) fn check(
         }
     }
     match runs > 1 || sweep.is_some() {
-        true => refuse_dashboard(node, places, problems),
+        true => refuse_dashboard(node, flags, places, problems),
         false if envelope.resume() => {
             let what = node.get("resume").map_or("resume".to_owned(), |resume| places.mention(resume, "resume"));
             let why = "a run on its own is complete, or is run again";
@@ -129,9 +130,11 @@ pub(crate) fn check(
 }
 
 /// Several runs scroll by as lines.
-fn refuse_dashboard(node: &Node, places: &Places, problems: &mut Vec<Problem>) {
-    let runtime = node.find("benchmark.runtime").filter(|node| node.choice("ui") == Some(UiKind::Dashboard));
-    if let Some(ui) = runtime.and_then(|runtime| runtime.get("ui")) {
+fn refuse_dashboard(node: &Node, flags: &GivenFlags, places: &Places, problems: &mut Vec<Problem>) {
+    let Some(runtime) = node.find("benchmark.runtime") else { return };
+    // Where there is no terminal it is lines by now.
+    let asked = [runtime.choice("ui"), flags.choice(UI_TYPE)];
+    if let Some(ui) = runtime.get("ui").filter(|_| asked.contains(&Some(UiKind::Dashboard))) {
         let simple = if matches!(ui.origin, Origin::File { .. }) { "ui: simple" } else { "--ui simple" };
         problems.push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint(simple));
     }
