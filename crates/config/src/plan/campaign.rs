@@ -5,6 +5,7 @@ use crate::advice;
 use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
+use crate::flags::SEARCH_RECIPE;
 use crate::resolve::{RunVariation, Tree};
 use crate::sections::runs::{ConvergenceMode as Mode, MultiRun};
 use crate::sections::scale;
@@ -26,8 +27,14 @@ pub(super) fn plan(
     let sweep = tree.envelope.sweep.as_ref();
     if let Some(SweepType::AdaptiveSearch) = sweep.and_then(|sweep| sweep.r#type) {
         if problems.is_empty() {
-            let (what, reason) = ("an adaptive search", "settings are not searched");
-            problems.push(not_yet(what, reason).hint(advice::without_key("sweep", reason)).at("sweep"));
+            let reason = "settings are not searched";
+            let recipe = sweep.and_then(|sweep| sweep.recipe_name.as_ref());
+            let problem = match recipe.filter(|_| tree.flags.has(SEARCH_RECIPE)) {
+                Some(name) => not_yet(&format!("--search-recipe {name}"), reason)
+                    .hint(advice::without_flag("--search-recipe", reason)),
+                None => not_yet("an adaptive search", reason).hint(advice::without_key("sweep", reason)),
+            };
+            problems.push(problem.at("sweep"));
         }
         return None;
     }
