@@ -222,11 +222,11 @@ def scrapes(folder):
 
 
 def find(folder, name):
-    """The one file of that name (or ending in it) below a folder."""
+    """The file of that name (or ending in it) below a folder; of several runs, that of the last."""
     found = sorted(pathlib.Path(folder).rglob(f"*{name}"))
     if not found:
         raise SystemExit(f"error: no {name} in {folder}")
-    return found[0]
+    return found[-1]
 
 
 def ui_unless(extra):

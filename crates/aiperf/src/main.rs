@@ -13,6 +13,7 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
 
+mod allocator;
 mod api;
 mod blocks;
 mod commands;
@@ -25,10 +26,6 @@ mod progress;
 mod screen;
 mod signals;
 mod terminal;
-
-/// Exchanges are freed on other threads than they were made on; mimalloc is built for that.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
     aiperf_types::guard::silence_guarded();

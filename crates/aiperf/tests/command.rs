@@ -166,7 +166,7 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "profile", "--ui=si"]), ["--ui=simple"]);
     assert!(offered(&["aiperf", "profile", "--ui", "="]).contains(&"none".to_owned()));
     assert_eq!(offered(&["aiperf", "profile", "--endpoint-type", "chat"]), ["chat", "chat_embeddings"]);
-    assert_eq!(offered(&["aiperf", "demo", "--conc"]), ["--concurrency", "--concurrency-ramp-duration"]);
+    assert_eq!(offered(&["aiperf", "demo", "--concurrency-r"]), ["--concurrency-ramp-duration"]);
     assert_eq!(offered(&["aiperf", "sim", "--tt"]), ["--ttft"]);
     assert_eq!(offered(&["aiperf", "config", "in"]), ["init"]);
     assert_eq!(offered(&["aiperf", "config", "init", "--templ"]), ["--template"]);

@@ -1,6 +1,7 @@
 //! `aiperf profile` with several runs: trials of one benchmark, or a sweep over its settings.
 
 use super::profile;
+use crate::allocator;
 use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
 use crate::screen::Printer;
@@ -193,6 +194,7 @@ impl RunIn for Runner<'_> {
             }
             Err(_) => (RunOutcome::failed(&label, "the run ended unexpectedly"), None),
         };
+        allocator::give_back();
         let ends_all = self.signals.number().is_some() || self.refused.is_some();
         Ran { run, outcome, records, ends_all }
     }
