@@ -7,7 +7,6 @@ use aiperf_plan::{Arrival, PhasePlan, Plan, RateLevel};
 use aiperf_report::RunInfo;
 use aiperf_types::{Nanos, PhaseKind};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 
 /// A plan, as those who watch the run may see it.
 pub(super) struct About {
@@ -22,8 +21,6 @@ pub(super) struct About {
     /// Without secrets.
     pub(super) config: Value,
     pub(super) run_info: Value,
-    /// Where the files of the run are.
-    pub(super) directory: PathBuf,
     pub(super) server_pages: Vec<String>,
     pub(super) gpu_pages: Vec<String>,
     pub(super) planned_phases: usize,
@@ -54,7 +51,6 @@ impl About {
             request_rate: first.and_then(rate),
             config: config(plan, redactor),
             run_info: run_info(&info),
-            directory: plan.artifacts.dir.clone(),
             server_pages: pages.map(|page| page.url.shown()).collect(),
             // Whoever nobody asked for is no source before it answers.
             gpu_pages: exporters.filter(|exporter| !exporter.is_guess).map(|exporter| exporter.url.shown()).collect(),
@@ -76,7 +72,6 @@ impl About {
             request_rate: None,
             config: json!({}),
             run_info: json!({}),
-            directory: PathBuf::new(),
             server_pages: Vec::new(),
             gpu_pages: Vec::new(),
             planned_phases: 1,

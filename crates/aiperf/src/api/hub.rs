@@ -9,6 +9,7 @@ use super::outcome::Outcome;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::RunIds;
 use aiperf_types::{Nanos, RunEvent};
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +18,12 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 /// Shared by the thread that hears events and the one that answers. Neither measures anything, so they may wait for each
 /// other.
 pub(super) struct Hub {
-    pub(super) about: About,
+    /// The run that is on, or was the last.
+    about: Mutex<Arc<About>>,
+    /// Runs that are about to begin.
+    coming: Mutex<Vec<About>>,
+    /// Where the files are.
+    pub(super) directory: PathBuf,
     pub(super) guard: Guard,
     pub(super) most_websockets: usize,
     /// From the answer to a wish to stop until it stops.
@@ -43,6 +49,7 @@ pub(super) struct Settings {
 impl Hub {
     pub(super) fn new(
         about: About,
+        directory: PathBuf,
         guard: Guard,
         redactor: Arc<Redactor>,
         settings: &Settings,
@@ -50,7 +57,9 @@ impl Hub {
     ) -> Self {
         let live = Live::new(about.planned_phases, RunIds::new(&about.benchmark_id), redactor);
         Self {
-            about,
+            about: Mutex::new(Arc::new(about)),
+            coming: Mutex::default(),
+            directory,
             guard,
             most_websockets: settings.most_websockets,
             shutdown_delay: settings.shutdown_delay,
@@ -65,11 +74,34 @@ impl Hub {
     /// Takes an event and tells the clients of it.
     pub(super) fn take(&self, event: &RunEvent) {
         let now = Nanos(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        let mut live = locked(&self.live);
+        if let RunEvent::RunStarted(run) = event {
+            self.begin(&run.benchmark_id);
+        }
+        let (about, mut live) = (self.about(), locked(&self.live));
         live.take(event, now);
-        let pushes = locked(&self.pusher).about(event, &live, &self.about, &|kind| self.is_wanted(kind));
+        let pushes = locked(&self.pusher).about(event, &live, &about, &|kind| self.is_wanted(kind));
         drop(live);
         self.push(&pushes);
+    }
+
+    /// Another run will begin; whose events come from then on shows its start.
+    pub(super) fn expect(&self, about: About) {
+        locked(&self.coming).push(about);
+    }
+
+    /// Knows nothing yet of a run that was expected.
+    fn begin(&self, benchmark_id: &str) {
+        let mut coming = locked(&self.coming);
+        let Some(at) = coming.iter().position(|about| about.benchmark_id == benchmark_id) else { return };
+        let about = coming.swap_remove(at);
+        locked(&self.live).begin(about.planned_phases, RunIds::new(&about.benchmark_id));
+        *locked(&self.pusher) = Pusher::default();
+        *locked(&self.about) = Arc::new(about);
+    }
+
+    /// The run that is on, or was the last.
+    pub(super) fn about(&self) -> Arc<About> {
+        locked(&self.about).clone()
     }
 
     /// The run is over, and its files are written.

@@ -92,6 +92,12 @@ impl Live {
         }
     }
 
+    /// Forgets the run before, for one that begins. What was said stays.
+    pub(super) fn begin(&mut self, planned_phases: usize, ids: RunIds) {
+        let messages = std::mem::take(&mut self.messages);
+        *self = Self { messages, ..Self::new(planned_phases, ids, self.redactor.clone()) };
+    }
+
     /// What records call a worker, so that both can be joined.
     pub(super) fn worker_id(&self, number: usize) -> String {
         self.ids.worker_id(number as u16)

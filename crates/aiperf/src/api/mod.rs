@@ -47,6 +47,7 @@ use server::ClientLimits;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -110,8 +111,14 @@ impl Bound {
         !self.address.ip().is_loopback()
     }
 
-    /// Begins to answer, about a plan and its events.
-    pub(crate) fn start(self, plan: &Plan, redactor: Arc<Redactor>, events: Subscription) -> io::Result<Api> {
+    /// Begins to answer, about a plan and its events, and with the files of a directory.
+    pub(crate) fn start(
+        self,
+        plan: &Plan,
+        directory: &Path,
+        redactor: Arc<Redactor>,
+        events: Subscription,
+    ) -> io::Result<Api> {
         let Self { listener, address, plan: api } = self;
         let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let guard = Guard::new(&api.host, machine.trim(), address, &api.cors_origins);
@@ -119,7 +126,7 @@ impl Bound {
         let settings =
             Settings { most_websockets: api.most_websockets as usize, shutdown_delay: duration(api.shutdown_delay) };
         let (wish, wished) = mpsc::channel();
-        let hub = Arc::new(Hub::new(about, guard, redactor, &settings, wish));
+        let hub = Arc::new(Hub::new(about, directory.to_owned(), guard, redactor.clone(), &settings, wish));
         let (stop, stopped) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (answering, limits) = (hub.clone(), ClientLimits::new(duration(api.shutdown_timeout)));
@@ -133,7 +140,8 @@ impl Bound {
             events.for_each(|event| hearing.take(&event));
         })?;
         let expected = expected_requests(plan);
-        Ok(Api { hub, stop, server, listener, wished, stays: duration(api.stays), expected })
+        let outcome = Outcome::default();
+        Ok(Api { hub, stop, server, listener, wished, stays: duration(api.stays), expected, redactor, outcome })
     }
 }
 
@@ -156,14 +164,28 @@ pub(crate) struct Api {
     wished: Receiver<()>,
     stays: Duration,
     expected: Option<u64>,
+    redactor: Arc<Redactor>,
+    /// What the last run came to.
+    outcome: Outcome,
 }
 
 impl Api {
-    /// The run is over and its files are written, unless it failed. Whoever emits events is gone by now.
-    pub(crate) fn complete(self, finished: Option<&Finished>) -> Staying {
+    /// One of several runs is about to begin.
+    pub(crate) fn expect(&mut self, plan: &Plan) {
+        self.expected = expected_requests(plan);
+        self.hub.expect(About::new(plan, &self.redactor, env!("CARGO_PKG_VERSION")));
+    }
+
+    /// A run is over and its files are written.
+    pub(crate) fn finished(&mut self, finished: &Finished) {
+        self.outcome = Outcome::new(Some(finished), self.expected);
+    }
+
+    /// All runs are over. Whoever emits events is gone by now.
+    pub(crate) fn complete(self) -> Staying {
         // All that was told is known before the end is.
         let _ = self.listener.join();
-        self.hub.end(Outcome::new(finished, self.expected));
+        self.hub.end(self.outcome);
         Staying { stop: self.stop, server: self.server, wished: self.wished, stays: self.stays }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::profile;
 use crate::allocator;
+use crate::api::{self, Api, BindError, Bound};
 use crate::exit::{self, Exit};
 use crate::log_file::LogFile;
 use crate::screen::Printer;
@@ -35,12 +36,15 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
             return Exit::Usage;
         }
     };
-    let Ready { folder, resumed } = ready;
+    let Ready { folder, resumed, port } = ready;
     plan.id = resumed.id.or(plan.id);
     let campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     let mut campaign = campaign.of_several_runs();
     let lines = LogLines::new(plan.cells[0].plan.runtime.log_level, None, redactor.clone());
     let unbegun = Unbegun { lines, events: campaign.subscribe(Interest::default()) };
+    let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
+    let api =
+        watched.and_then(|watched| profile::answer(watched, &plan.cells[0].plan, &plan.dir, &redactor, &campaign));
     let mut runner = Runner {
         plan: &plan,
         campaign,
@@ -50,6 +54,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         folder,
         unbegun: Some(unbegun),
         log: None,
+        api,
         refused: None,
     };
     gather::opening(&plan).iter().for_each(|line| runner.say(LogLevel::Info, line));
@@ -60,6 +65,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     let done = drive(&plan, resumed.done, &mut runner);
     signals.run_is_over();
     if let Some(error) = runner.refused.take() {
+        end_api(runner);
         exit::complain(&redactor, &error);
         return match signals.number() {
             Some(number) => Exit::Signal(number),
@@ -70,13 +76,15 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     runner.begin();
     let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done);
     gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
-    let log = runner.log.take().map_or(Ok(()), |log| {
-        // It ends with the campaign.
-        drop(runner);
-        log.finish()
-    });
+    let (log, api) = (runner.log.take(), runner.api.take());
+    // Whoever listens ends with the campaign.
+    drop(runner);
+    let log = log.map_or(Ok(()), LogFile::finish);
     if let Err(error) = &log {
         exit::say("warning", &redactor, &format!("cannot write {}: {error}", log_path(&plan).display()));
+    }
+    if let Some(api) = api {
+        profile::stay(api.complete(), signals, &redactor);
     }
     match signals.number() {
         Some(number) => Exit::Signal(number),
@@ -89,6 +97,14 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
 struct Ready {
     folder: RunsFolder,
     resumed: Resumed,
+    port: Option<Result<Bound, BindError>>,
+}
+
+/// Ends the API of runs of which none was begun.
+fn end_api(mut runner: Runner<'_>) {
+    let api = runner.api.take();
+    drop(runner);
+    api.into_iter().for_each(|api| api.complete().end(|| true));
 }
 
 /// Checks every run before the first is begun; says what is in the way.
@@ -101,7 +117,8 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
         true => resume(plan, redactor).map_err(|error| error.to_string())?,
         false => Resumed::default(),
     };
-    Ok(Ready { folder, resumed })
+    let port = profile::bind(&plan.cells[0].plan)?;
+    Ok(Ready { folder, resumed, port })
 }
 
 fn log_path(plan: &CampaignPlan) -> PathBuf {
@@ -124,6 +141,7 @@ struct Runner<'a> {
     folder: RunsFolder,
     unbegun: Option<Unbegun>,
     log: Option<LogFile>,
+    api: Option<Api>,
     /// Why not even the first could be begun.
     refused: Option<CampaignError>,
 }
@@ -167,6 +185,7 @@ impl RunIn for Runner<'_> {
         let name = self.plan.name(run);
         self.say(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
         let dir = plan.artifacts.dir.clone();
+        self.api.iter_mut().for_each(|api| api.expect(&plan));
         let campaign = self.campaign.for_run(self.keeps_values());
         let (notes, signals, redactor) = (self.notes(run).to_vec(), self.signals, self.redactor.clone());
         let profiled = catch_unwind(AssertUnwindSafe(|| {
@@ -174,6 +193,7 @@ impl RunIn for Runner<'_> {
         }));
         let (outcome, records) = match profiled {
             Ok(Ok(mut profiled)) => {
+                self.api.iter_mut().for_each(|api| api.finished(&profiled.finished));
                 let exit = profile::reported(&profiled.finished, &profiled.log, &dir, self.signals, &self.redactor);
                 let outcome = match exit {
                     Exit::Signal(_) => RunOutcome::failed(&label, "stopped before it was complete"),

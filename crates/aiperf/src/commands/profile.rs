@@ -83,14 +83,13 @@ fn fresh_id() -> String {
 /// Runs a plan, of which these notes were told, and reports on it.
 fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
     let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
-    let port = plan.runtime.api.as_ref().map(Bound::new);
-    if let Some(Err(error)) = &port
-        && plan.runtime.api.as_ref().is_some_and(|api| api.is_required)
-    {
-        let text = format!("{error}\n  try: another --api-port, or --api-host with an address of this machine");
-        exit::complain(&redactor, &text);
-        return Exit::Usage;
-    }
+    let port = match bind(&plan) {
+        Ok(port) => port,
+        Err(text) => {
+            exit::complain(&redactor, &text);
+            return Exit::Usage;
+        }
+    };
     let profiled = profile(plan, notes, signals, redactor.clone(), port);
     signals.run_is_over();
     let Profiled { finished, log, api } = match profiled {
@@ -111,8 +110,19 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
     exit
 }
 
+/// The port of the API, where one is wanted; what is wrong with one that the run may not do without.
+pub(super) fn bind(plan: &Plan) -> Result<Option<Result<Bound, BindError>>, String> {
+    let Some(api) = &plan.runtime.api else { return Ok(None) };
+    match Bound::new(api) {
+        Err(error) if api.is_required => {
+            Err(format!("{error}\n  try: another --api-port, or --api-host with an address of this machine"))
+        }
+        port => Ok(Some(port)),
+    }
+}
+
 /// Leaves the API to those who want the results, unless somebody wants the program gone.
-fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
+pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
     let is_unwanted = || signals.number().is_some();
     if is_unwanted() {
         return api.end(is_unwanted);
@@ -172,9 +182,13 @@ fn profile(
     // Before the screen, which is told of it like everybody else.
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
     let listening = Listening::start(&mut campaign, &plan, notes, signals, &redactor);
-    let api = watched.and_then(|watched| answer(watched, &plan, &redactor, &campaign));
+    let dir = plan.artifacts.dir.clone();
+    let api = watched.and_then(|watched| answer(watched, &plan, &dir, &redactor, &campaign));
     let (finished, log) = listening.run(campaign, plan, || {});
-    let api = api.map(|api| api.complete(finished.as_ref().ok()));
+    let api = api.map(|mut api| {
+        finished.iter().for_each(|finished| api.finished(finished));
+        api.complete()
+    });
     match finished {
         Ok(finished) => Ok(Profiled { finished, log, api }),
         Err(error) => {
@@ -253,9 +267,10 @@ impl<'a> Listening<'a> {
 }
 
 /// Has the API answer on the port that there is; says where it is found, or why not.
-fn answer(
+pub(super) fn answer(
     port: Result<(Bound, Subscription), BindError>,
     plan: &Plan,
+    dir: &Path,
     redactor: &Arc<Redactor>,
     campaign: &Campaign,
 ) -> Option<Api> {
@@ -263,7 +278,7 @@ fn answer(
     let without = "the run goes on without it";
     let (port, events) = port.map_err(|error| warn(format!("{error}; {without}"))).ok()?;
     let (url, is_open) = (port.url(), port.is_open());
-    match port.start(plan, redactor.clone(), events) {
+    match port.start(plan, dir, redactor.clone(), events) {
         Ok(api) => {
             campaign.say(LogLevel::Notice, &format!("Live API at {url}"));
             if is_open {

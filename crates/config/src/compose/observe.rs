@@ -252,17 +252,6 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
         }
     }
     if flags.has(STREAM) {
-        let items = flags.texts(STREAM);
-        let is_none = |item: &&str| StreamDomain::exactly(item) == Some(StreamDomain::None);
-        if let (Some(_), Some(other)) =
-            (items.iter().find(|item| is_none(item)), items.iter().find(|item| !is_none(item)))
-        {
-            problems.push(
-                Problem::new(format!("--stream has both none and {other}"))
-                    .because("with none nothing is sent")
-                    .hint(format!("--stream none, or --stream {other}")),
-            );
-        }
         match stream_domains(&flags.texts(STREAM)) {
             Ok((metrics, timing)) => {
                 benchmark.place("otel.stream_metrics_enabled", Node::flag(&json!(metrics), STREAM.name));

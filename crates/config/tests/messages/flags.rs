@@ -271,8 +271,6 @@ fn what_is_watched_and_sent() {
         "-m m --otel-url javascript:1",
         "-m m --otel-url https:4318",
         "-m m --otel-url h --stream x",
-        "-m m --otel-url h --stream default,none",
-        "-m m --otel-url h --stream none timing",
         "-m m --otel-url h --otel-resource-attributes a",
         "-m m --otel-url h --otel-resource-attributes a= =b",
         "-m m --otel-url unix:///run/x.sock",

@@ -18,7 +18,7 @@ pub(super) const GROUP: Group = Group {
             about: "The metrics of the profiling phases so far, a second old at most, for Prometheus to scrape.",
             answers: &[Told(200, PROMETHEUS, "`aiperf_info`, then of each metric a summary and gauges")],
             handler: Read(|asked| {
-                let (live, about) = (asked.hub.live(), &asked.hub.about);
+                let (about, live) = (asked.hub.about(), asked.hub.live());
                 let shown = live.metrics().iter().map(|metric| Shown {
                     tag: &metric.tag,
                     header: &metric.header,
@@ -40,7 +40,10 @@ pub(super) const GROUP: Group = Group {
                 "`aiperf_version`, `benchmark_id`, `model`, `endpoint_type`, `streaming`, `concurrency`, `request_rate`, \
                  `metrics`: by tag `header`, `unit` and statistics; `telemetry_metrics`: what GPUs reported, where they did",
             )],
-            handler: Read(|asked| Answer::json(&views::metrics_by_tag(&asked.hub.live(), &asked.hub.about))),
+            handler: Read(|asked| {
+                let about = asked.hub.about();
+                Answer::json(&views::metrics_by_tag(&asked.hub.live(), &about))
+            }),
         },
         Route {
             method: Get,

@@ -51,7 +51,7 @@ pub(super) const GROUP: Group = Group {
             path: "/openapi.json",
             about: "These routes, for tools.",
             answers: &[Told(200, JSON, "OpenAPI 3.1")],
-            handler: Read(|asked| Answer::json(&openapi::document(asked.hub.about.version))),
+            handler: Read(|asked| Answer::json(&openapi::document(asked.hub.about().version))),
         },
     ],
 };

@@ -59,7 +59,7 @@ fn list(asked: &Asked<'_>) -> Answer {
         let failed = done.map(|outcome| outcome.failed_exporters.clone()).unwrap_or_default();
         (done.is_some(), live.state == SystemState::Processing, failed)
     };
-    let listed = if ready { files::list(&asked.hub.about.directory) } else { Vec::new() };
+    let listed = if ready { files::list(&asked.hub.directory) } else { Vec::new() };
     let listed: Vec<Value> = listed.iter().map(|file| json!({ "name": file.name, "size": file.size })).collect();
     Answer::json(&json!({
         "files": listed,
@@ -76,7 +76,7 @@ fn file(asked: &Asked<'_>) -> Answer {
         Answer::refusal(StatusCode::NOT_FOUND, words)
     };
     let is_ready = asked.hub.live().outcome.as_ref().is_some_and(|outcome| outcome.results.is_some());
-    match files::open_below(&asked.hub.about.directory, asked.rest) {
+    match files::open_below(&asked.hub.directory, asked.rest) {
         Err(Unavailable::Escapes) => {
             let words = format!("no path of a result file: {}", asked.rest.escape_debug());
             Answer::refusal(StatusCode::BAD_REQUEST, words)

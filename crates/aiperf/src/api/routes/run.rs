@@ -20,7 +20,7 @@ pub(super) const GROUP: Group = Group {
                 JSON,
                 "as `input_config` of the summary; what is not set is left out, and so is `api_key`",
             )],
-            handler: Read(|asked| Answer::json(&asked.hub.about.config)),
+            handler: Read(|asked| Answer::json(&asked.hub.about().config)),
         },
         Route {
             method: Get,
@@ -32,7 +32,7 @@ pub(super) const GROUP: Group = Group {
                 "as `run_info` of the summary: `benchmark_id`, `random_seed`, `trial`, `run_label`, `variation_label`, \
                  `variation_index`, `variation_values`, `cli_command`",
             )],
-            handler: Read(|asked| Answer::json(&asked.hub.about.run_info)),
+            handler: Read(|asked| Answer::json(&asked.hub.about().run_info)),
         },
         Route {
             method: Get,
