@@ -43,8 +43,6 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     let lines = LogLines::new(plan.cells[0].plan.runtime.log_level, None, redactor.clone());
     let unbegun = Unbegun { lines, events: campaign.subscribe(Interest::default()) };
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
-    let api =
-        watched.and_then(|watched| profile::answer(watched, &plan.cells[0].plan, &plan.dir, &redactor, &campaign));
     let mut runner = Runner {
         plan: &plan,
         campaign,
@@ -54,9 +52,13 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         folder,
         unbegun: Some(unbegun),
         log: None,
-        api,
+        api: None,
         refused: None,
     };
+    runner.api = watched.and_then(|watched| {
+        let say = |level, text: &str| runner.say(level, text);
+        profile::answer(watched, &plan.cells[0].plan, &plan.dir, &redactor, &say)
+    });
     gather::opening(&plan).iter().for_each(|line| runner.say(LogLevel::Info, line));
     if plan.resumes {
         let (there, all) = (resumed.done.len(), plan.most_runs());

@@ -183,7 +183,8 @@ fn profile(
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
     let listening = Listening::start(&mut campaign, &plan, notes, signals, &redactor);
     let dir = plan.artifacts.dir.clone();
-    let api = watched.and_then(|watched| answer(watched, &plan, &dir, &redactor, &campaign));
+    let api =
+        watched.and_then(|watched| answer(watched, &plan, &dir, &redactor, &|level, text| campaign.say(level, text)));
     let (finished, log) = listening.run(campaign, plan, || {});
     let api = api.map(|mut api| {
         finished.iter().for_each(|finished| api.finished(finished));
@@ -272,15 +273,15 @@ pub(super) fn answer(
     plan: &Plan,
     dir: &Path,
     redactor: &Arc<Redactor>,
-    campaign: &Campaign,
+    say: &dyn Fn(LogLevel, &str),
 ) -> Option<Api> {
-    let warn = |text: String| campaign.say(LogLevel::Warning, &text);
+    let warn = |text: String| say(LogLevel::Warning, &text);
     let without = "the run goes on without it";
     let (port, events) = port.map_err(|error| warn(format!("{error}; {without}"))).ok()?;
     let (url, is_open) = (port.url(), port.is_open());
     match port.start(plan, dir, redactor.clone(), events) {
         Ok(api) => {
-            campaign.say(LogLevel::Notice, &format!("Live API at {url}"));
+            say(LogLevel::Notice, &format!("Live API at {url}"));
             if is_open {
                 warn("the live API answers all who reach this machine, without a password: they see the configuration and \
                       can have all files below the artifact directory"

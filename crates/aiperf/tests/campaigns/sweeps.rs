@@ -3,6 +3,8 @@
 use crate::bench::{Bench, Run, quick, serve};
 use crate::left::{files, json, short};
 use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
 
 const SWEEP: &str = "sweep_aggregate/profile_export_aiperf_sweep.json";
 
@@ -142,4 +144,37 @@ fn a_terminal_shows_the_cells_that_are_done() {
     assert!(shown.contains("phases.profiling.concurrency"), "{shown}");
     let (_, shown) = short(&server.url()).with(&sweep).with(&["--no-sweep-table"]).on_a_terminal(100);
     assert!(!shown.contains("trials"), "{shown}");
+}
+
+#[test]
+fn one_api_answers_about_the_run_that_is_on() {
+    let server = serve(quick());
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let bench = Bench::of(&server.url()).with(&["--streaming", "--concurrency", "1,2", "--request-count", "60"]);
+    let bench = bench.with(&["--api-port", &port]).env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "20");
+    let mut running = bench.start();
+    let asked = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(format!("127.0.0.1:{port}")).ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        serde_json::from_str::<Value>(text.split_once("\r\n\r\n")?.1).ok()
+    };
+    let (mut seen, began) = (Vec::new(), Instant::now());
+    while seen.len() < 2 && began.elapsed() < Duration::from_secs(30) {
+        let run = asked("/api/run").unwrap_or_default();
+        let label = run["variation_label"].as_str().unwrap_or_default().to_owned();
+        if !label.is_empty() && !seen.contains(&label) {
+            seen.push(label);
+        }
+    }
+    assert_eq!(seen, ["concurrency_1", "concurrency_2"]);
+    running.wait_for_words("Pareto optimal");
+    let mut listed = Value::Null;
+    while !listed.to_string().contains("concurrency_1/profile_export_aiperf.json") {
+        assert!(began.elapsed() < Duration::from_secs(30), "{listed}");
+        listed = asked("/api/results/list").unwrap_or_default();
+    }
+    running.signal("INT");
+    assert_eq!(running.finish_soon().code(), Some(130));
 }

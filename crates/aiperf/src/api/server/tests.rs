@@ -25,10 +25,10 @@ const PATIENT: ClientLimits =
     ClientLimits { request_time: LONG, reading_time: LONG, connections: 8, ending_time: Duration::ZERO };
 
 fn hub(most_websockets: usize, directory: &std::path::Path) -> Arc<Hub> {
-    let about = About { directory: directory.to_owned(), ..About::sample() };
+    let about = About::sample();
     let guard = Guard::new("127.0.0.1", "", SocketAddr::from((Ipv4Addr::LOCALHOST, 80)), &[]);
     let settings = Settings { most_websockets, shutdown_delay: Duration::ZERO };
-    Arc::new(Hub::new(about, guard, Arc::default(), &settings, mpsc::channel().0))
+    Arc::new(Hub::new(about, directory.to_owned(), guard, Arc::default(), &settings, mpsc::channel().0))
 }
 
 /// A server that answers on a thread of its own until it is dropped.
