@@ -57,7 +57,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     };
     runner.api = watched.and_then(|watched| {
         let say = |level, text: &str| runner.say(level, text);
-        profile::answer(watched, &plan.cells[0].plan, &plan.dir, &redactor, &say)
+        profile::answer(watched, &plan.run(FIRST), &plan.dir, &redactor, &say)
     });
     gather::opening(&plan).iter().for_each(|line| runner.say(LogLevel::Info, line));
     if plan.resumes {
@@ -176,8 +176,8 @@ impl Runner<'_> {
     }
 
     /// What was noted is said with the first run.
-    fn notes(&self, run: RunId) -> &[String] {
-        if run == FIRST { self.notes } else { &[] }
+    fn notes(&self) -> &[String] {
+        if self.unbegun.is_some() { self.notes } else { &[] }
     }
 }
 
@@ -189,7 +189,7 @@ impl RunIn for Runner<'_> {
         let dir = plan.artifacts.dir.clone();
         self.api.iter_mut().for_each(|api| api.expect(&plan));
         let campaign = self.campaign.for_run(self.keeps_values());
-        let (notes, signals, redactor) = (self.notes(run).to_vec(), self.signals, self.redactor.clone());
+        let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
         let profiled = catch_unwind(AssertUnwindSafe(|| {
             profile::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin())
         }));
@@ -199,6 +199,9 @@ impl RunIn for Runner<'_> {
                 let exit = profile::reported(&profiled.finished, &profiled.log, &dir, self.signals, &self.redactor);
                 let outcome = match exit {
                     Exit::Signal(_) => RunOutcome::failed(&label, "stopped before it was complete"),
+                    _ if profiled.finished.too_many_failed => {
+                        RunOutcome::failed(&label, "more requests failed than --failed-request-threshold allows")
+                    }
                     _ => RunOutcome::of(&label, &profiled.finished.result.metrics),
                 };
                 let values = std::mem::take(&mut profiled.finished.values);
@@ -206,9 +209,9 @@ impl RunIn for Runner<'_> {
                 (outcome, self.keeps_values().then(|| RunRecords { label: label.clone(), values }))
             }
             Ok(Err(error)) => {
-                let text = error.to_string();
-                // Whatever is wrong with the first is wrong before anything was sent.
-                match run == FIRST {
+                let text = self.redactor.hide(&error.to_string()).into_owned();
+                // Whatever is wrong before the first has begun is wrong before anything was sent.
+                match self.unbegun.is_some() {
                     true => self.refused = Some(error),
                     false => self.say(LogLevel::Error, &format!("{name} failed: {text}")),
                 }

@@ -5,10 +5,9 @@ use crate::aggregate::{RunMetric, RunOutcome, RunRecords};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
 use aiperf_plan::{CampaignPlan, FileNames, Plan, RunId};
+use aiperf_report::{RecordColumn, RecordColumns};
 use aiperf_types::Stats;
 use serde_json::Value;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use thiserror::Error;
 
@@ -80,10 +79,9 @@ fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
     }
     let summary: Value = serde_json::from_slice(&std::fs::read(dir.join(&names.summary_json)).ok()?).ok()?;
     let outcome = RunOutcome::of_metrics(&label, metrics(&summary));
-    if outcome.result.is_err() {
-        return None;
-    }
-    let records = (plan.trials.count > 1).then(|| records(&label, &dir.join(&names.records_jsonl))).flatten();
+    let measured = outcome.result.as_ref().ok()?;
+    let records = || records(&label, &dir.join(&names.records_jsonl), measured);
+    let records = (plan.trials.count > 1).then(records).flatten();
     Some(Ran { run, outcome, records, ends_all: false })
 }
 
@@ -97,19 +95,13 @@ fn metrics(summary: &Value) -> Vec<RunMetric> {
     summary.as_object().into_iter().flatten().filter_map(metric).collect()
 }
 
-/// The numbers of successful profiling requests; nothing where they were not written down.
-fn records(label: &str, path: &Path) -> Option<RunRecords> {
-    let mut records = RunRecords { label: label.to_owned(), ..RunRecords::default() };
-    for line in BufReader::new(File::open(path).ok()?).split(b'\n') {
-        let Ok(line) = serde_json::from_slice::<Value>(&line.ok()?) else { continue };
-        if line["metadata"]["benchmark_phase"] != "profiling" || !line["error"].is_null() {
-            continue;
-        }
-        for (tag, metric) in line["metrics"].as_object().into_iter().flatten() {
-            if let Some(value) = metric["value"].as_f64() {
-                records.values.entry(tag.clone()).or_default().push(value);
-            }
-        }
-    }
-    Some(records)
+/// What single requests measured, of these metrics; nothing where it was not written down.
+fn records(label: &str, path: &Path, metrics: &[RunMetric]) -> Option<RunRecords> {
+    let tags: Vec<String> = metrics.iter().map(|metric| metric.tag.clone()).collect();
+    let known = |column: RecordColumn| {
+        let values: Vec<f64> = column.values.into_iter().filter(|value| !value.is_nan()).collect();
+        (!values.is_empty()).then_some((column.tag, values))
+    };
+    let columns = RecordColumns::read(path, &tags).ok()?.columns;
+    Some(RunRecords { label: label.to_owned(), values: columns.into_iter().filter_map(known).collect() })
 }
