@@ -123,7 +123,7 @@ struct Reading {
     found: RecordColumns,
     row: Row,
     /// The metrics of the last line, and their columns: most often the next one has the same in the same order.
-    keys: Vec<(String, Option<usize>)>,
+    keys: Vec<(Vec<u8>, Option<usize>)>,
 }
 
 impl Reading {
@@ -181,7 +181,7 @@ impl Row {
 /// A line.
 struct Record<'a> {
     row: &'a mut Row,
-    keys: &'a mut Vec<(String, Option<usize>)>,
+    keys: &'a mut Vec<(Vec<u8>, Option<usize>)>,
     columns: &'a mut [RecordColumn],
 }
 
@@ -204,9 +204,9 @@ impl<'de> Visitor<'de> for Record<'_> {
         let Self { row, keys, columns } = self;
         while let Some(Text(key)) = map.next_key()? {
             match key.as_ref() {
-                "metadata" => map.next_value_seed(Metadata(row))?,
-                "metrics" => map.next_value_seed(Metrics { row, keys, columns })?,
-                "error" => row.has_failed |= map.next_value::<Option<IgnoredAny>>()?.is_some(),
+                b"metadata" => map.next_value_seed(Metadata(row))?,
+                b"metrics" => map.next_value_seed(Metrics { row, keys, columns })?,
+                b"error" => row.has_failed |= map.next_value::<Option<IgnoredAny>>()?.is_some(),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -234,10 +234,10 @@ impl<'de> Visitor<'de> for Metadata<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
         while let Some(Text(key)) = map.next_key()? {
             match key.as_ref() {
-                "request_start_ns" => self.0.start = map.next_value()?,
-                "request_end_ns" => self.0.end = map.next_value()?,
-                "benchmark_phase" => self.0.is_measured &= map.next_value::<Text>()?.0 == "profiling",
-                "was_cancelled" => self.0.has_failed |= map.next_value::<Option<bool>>()? == Some(true),
+                b"request_start_ns" => self.0.start = map.next_value()?,
+                b"request_end_ns" => self.0.end = map.next_value()?,
+                b"benchmark_phase" => self.0.is_measured &= map.next_value::<Text>()?.0.as_ref() == b"profiling",
+                b"was_cancelled" => self.0.has_failed |= map.next_value::<Option<bool>>()? == Some(true),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -247,21 +247,21 @@ impl<'de> Visitor<'de> for Metadata<'_> {
 
 struct Metrics<'a> {
     row: &'a mut Row,
-    keys: &'a mut Vec<(String, Option<usize>)>,
+    keys: &'a mut Vec<(Vec<u8>, Option<usize>)>,
     columns: &'a mut [RecordColumn],
 }
 
 impl Metrics<'_> {
     /// The column of the metric that stands at a place of a line.
-    fn column(&mut self, at: usize, key: &str) -> Option<usize> {
+    fn column(&mut self, at: usize, key: &[u8]) -> Option<usize> {
         if let Some((known, column)) = self.keys.get(at)
             && known == key
         {
             return *column;
         }
-        let column = self.columns.iter().position(|column| column.tag == key);
+        let column = self.columns.iter().position(|column| column.tag.as_bytes() == key);
         self.keys.truncate(at);
-        self.keys.push((key.to_owned(), column));
+        self.keys.push((key.to_vec(), column));
         column
     }
 }
@@ -323,20 +323,20 @@ impl<'de> Visitor<'de> for Measured<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
         while let Some(Text(key)) = map.next_key()? {
             match key.as_ref() {
-                "value" => match map.next_value_seed(Value)? {
+                b"value" => match map.next_value_seed(Value)? {
                     Found::Number(number) => *self.value = number,
                     Found::List => self.column.is_list = true,
                     Found::Nothing => {}
                 },
-                "unit" => {
+                b"unit" => {
                     let Text(unit) = map.next_value()?;
                     match &self.column.unit {
-                        Some(known) if *known == unit => {}
+                        Some(known) if known.as_bytes() == &*unit => {}
                         Some(known) => {
-                            let tag = &self.column.tag;
+                            let (tag, unit) = (&self.column.tag, String::from_utf8_lossy(&unit));
                             return Err(M::Error::custom(format_args!("{tag} is in {unit}, after {known} before")));
                         }
-                        None => self.column.unit = Some(unit.into_owned()),
+                        None => self.column.unit = Some(String::from_utf8_lossy(&unit).into_owned()),
                     }
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
@@ -391,8 +391,8 @@ impl<'de> Visitor<'de> for Value {
     }
 }
 
-/// Text that is copied only where it has escapes.
-struct Text<'a>(Cow<'a, str>);
+/// Text as bytes: copied only where it has escapes, and not looked at twice; none of ours is anything but ASCII.
+struct Text<'a>(Cow<'a, [u8]>);
 
 impl<'de: 'a, 'a> serde::Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -405,16 +405,16 @@ impl<'de: 'a, 'a> serde::Deserialize<'de> for Text<'a> {
                 f.write_str("text")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+            fn visit_borrowed_bytes<E>(self, text: &'de [u8]) -> Result<Text<'de>, E> {
                 Ok(Text(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_bytes<E>(self, text: &[u8]) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_vec())))
             }
         }
 
-        deserializer.deserialize_str(TextVisitor)
+        deserializer.deserialize_bytes(TextVisitor)
     }
 }
 
