@@ -164,7 +164,7 @@ impl Campaign {
     pub fn for_run(&self, keeps_values: bool) -> Self {
         Self {
             events: self.events.with_anchor(clock::anchor()),
-            stop: self.stop.clone(),
+            stop: self.stop.of_one(),
             version: self.version.clone(),
             redactor: self.redactor.clone(),
             keeps_values,

@@ -27,7 +27,7 @@ pub struct Gathered {
     pub lines: Vec<(LogLevel, String)>,
     pub failures: Vec<ExportFailure>,
     /// Enough runs succeeded to say something of all.
-    pub is_complete: bool,
+    pub has_enough: bool,
 }
 
 /// Lines before the first run.
@@ -58,7 +58,9 @@ pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<Str
 
 /// Removes what an earlier command said of all of its runs.
 pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), ReportError> {
-    let names = AggregateNames::of(&plan.cells[0].plan.artifacts.names);
+    let artifacts = &plan.cells[0].plan.artifacts;
+    folder.remove_lone_run(artifacts)?;
+    let names = AggregateNames::of(&artifacts.names);
     let folders = (0..plan.cells.len()).map(|cell| plan.aggregate_dir(cell)).chain([plan.sweep_dir()]);
     let made = plan.sweep.as_ref().and_then(|sweep| sweep.post_process.as_ref());
     let made = made.map(|post| post.output_filename.as_str()).filter(|name| is_file_name(name));
@@ -66,23 +68,24 @@ pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), Repo
 }
 
 /// Sums up what was run and writes it down.
-pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran]) -> Gathered {
-    let mut gathered = Gathered { lines: Vec::new(), failures: Vec::new(), is_complete: false };
+pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], was_stopped: bool) -> Gathered {
+    let mut gathered = Gathered { lines: Vec::new(), failures: Vec::new(), has_enough: false };
     let successful = done.iter().filter(|ran| ran.outcome.result.is_ok()).count();
     let total = done.len();
-    gathered.say(LogLevel::Info, format!("All runs complete: {successful}/{total} successful"));
-    for ran in done {
-        if let Err(error) = &ran.outcome.result {
-            gathered.say(LogLevel::Warning, format!("{} failed: {error}", plan.name(ran.run)));
-        }
-    }
-    gathered.is_complete = successful >= ENOUGH.min(plan.most_runs());
+    gathered.say(
+        LogLevel::Info,
+        match was_stopped {
+            true => format!("Stopped: {successful}/{total} runs successful, of at most {}", plan.most_runs()),
+            false => format!("All runs complete: {successful}/{total} successful"),
+        },
+    );
+    gathered.has_enough = successful >= ENOUGH.min(plan.most_runs());
     match successful {
         0 => {
             gathered.say(LogLevel::Error, "All runs failed - cannot compute confidence statistics.".to_owned());
             return gathered;
         }
-        1 if !gathered.is_complete => {
+        1 if !gathered.has_enough => {
             let text = "Only one run succeeded: nothing is known about how runs differ, and the aggregate is that run.";
             gathered.say(LogLevel::Warning, text.to_owned());
         }
@@ -100,7 +103,7 @@ pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran]) -> Gathered {
             multi_run_summary(&report).into_iter().for_each(|line| gathered.say(LogLevel::Info, line));
         }
         if plan.trials.count > 1 {
-            let records: Vec<RunRecords> = of_cell.iter().filter_map(|ran| ran.records.clone()).collect();
+            let records: Vec<&RunRecords> = of_cell.iter().filter_map(|ran| ran.records.as_ref()).collect();
             let cooldown = plan.trials.cooldown.as_secs_f64();
             gathered.wrote(write_collated(&dir, &names, &collate(version, cooldown, &outcomes, &records)));
         }

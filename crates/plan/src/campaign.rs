@@ -178,7 +178,7 @@ impl CampaignPlan {
         self.sweep.as_ref().map_or(Order::Repeated, |sweep| sweep.order)
     }
 
-    /// The plan of one run.
+    /// The plan of one run, with its warm-up.
     pub fn run(&self, id: RunId) -> Plan {
         let cell = &self.cells[id.cell];
         let mut plan = cell.plan.clone();
@@ -197,7 +197,13 @@ impl CampaignPlan {
             variation_index: id.cell as u32,
             variation_values: cell.values.clone(),
         };
-        if self.trials.warmup_once && id.trial > 0 {
+        plan
+    }
+
+    /// The plan of one run on a server that is warm from a run of the same cell.
+    pub fn run_when_warm(&self, id: RunId) -> Plan {
+        let mut plan = self.run(id);
+        if self.trials.warmup_once {
             plan.phases.retain(|phase| phase.kind != PhaseKind::Warmup);
         }
         plan

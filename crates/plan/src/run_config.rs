@@ -5,9 +5,20 @@ use crate::redact::Redactor;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What differs from one time to the next without making another run.
-const BY_CHANCE: &[&str] =
-    &["benchmark_id", "sweep_id", "cli_command", "artifact_dir", "cfg.artifacts.dir", "cfg.runtime.ui", "cfg.logging"];
+/// What may differ from one time to the next and is the same run all the same: who it is, where its files lie, and who
+/// watches.
+const IGNORED: &[&str] = &[
+    "benchmark_id",
+    "sweep_id",
+    "cli_command",
+    "artifact_dir",
+    "cfg.artifacts.dir",
+    "cfg.runtime.ui",
+    "cfg.runtime.api_port",
+    "cfg.runtime.api_host",
+    "cfg.logging",
+    "cfg.otel",
+];
 
 /// A setting that is not what it was.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +89,7 @@ fn compare(path: &str, was: &Value, is: &Value, found: &mut Vec<Change>) {
     let added = is.keys().filter(|key| !was.contains_key(*key));
     for key in was.keys().chain(added) {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        if BY_CHANCE.contains(&path.as_str()) {
+        if IGNORED.contains(&path.as_str()) {
             continue;
         }
         match (was.get(key), is.get(key)) {
@@ -104,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_by_chance_is_no_change() {
+    fn who_and_where_it_is_makes_no_other_run() {
         let was = json!({"benchmark_id": "a", "cfg": {"artifacts": {"dir": "/a", "records": true}, "logging": {"level": "INFO"}}});
         let is = json!({"benchmark_id": "b", "cfg": {"artifacts": {"dir": "/b", "records": true}, "logging": {"level": "DEBUG"}}});
         assert_eq!(changes(&was, &is), []);

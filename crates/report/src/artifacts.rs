@@ -135,6 +135,15 @@ pub(crate) fn take(dir: &Path) -> Result<File, ReportError> {
     Ok(lock)
 }
 
+/// Removes from a directory what a run left there.
+pub(crate) fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
+    let stale = KINDS.iter().filter(|kind| kind.is_removed_before_a_run()).map(|kind| kind.file(&plan.names));
+    std::iter::once(READY_MARKER)
+        .chain(stale)
+        .try_for_each(|name| files::remove_if_there(&plan.dir.join(name)))
+        .and_then(|()| remove_phases(plan))
+}
+
 /// A record file that is open for the run.
 pub struct OpenRecordFile {
     pub name: &'static str,
@@ -169,13 +178,8 @@ impl Artifacts {
     /// Removes what an earlier run left, so that nothing of it is taken for this run's. To be called when everything is
     /// checked and the run is about to start.
     pub fn remove_stale(&self) -> Result<(), ReportError> {
-        let names = &self.plan.names;
-        let stale = KINDS.iter().filter(|kind| kind.is_removed_before_a_run()).map(|kind| kind.file(names));
-        std::iter::once(READY_MARKER)
-            .chain(stale)
-            .try_for_each(|name| files::remove_if_there(&self.path(name)))
+        remove_results(&self.plan)
             .and_then(|()| self.remove_temporaries())
-            .and_then(|()| remove_phases(&self.plan))
             .map_err(|source| ReportError::Directory { dir: self.plan.dir.clone(), source })
     }
 

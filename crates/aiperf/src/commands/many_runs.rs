@@ -37,7 +37,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         }
     };
     let Ready { folder, resumed, port } = ready;
-    plan.id = resumed.id.or(plan.id);
+    plan.id = resumed.id.clone().or(plan.id);
     let campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     let mut campaign = campaign.of_several_runs();
     let lines = LogLines::new(plan.cells[0].plan.runtime.log_level, None, redactor.clone());
@@ -60,6 +60,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         profile::answer(watched, &plan.run(FIRST), &plan.dir, &redactor, &say)
     });
     gather::opening(&plan).iter().for_each(|line| runner.say(LogLevel::Info, line));
+    resumed.notes.iter().for_each(|note| runner.say(LogLevel::Warning, note));
     if plan.resumes {
         let (there, all) = (resumed.done.len(), plan.most_runs());
         runner.say(LogLevel::Info, &format!("{there} of at most {all} runs are complete already"));
@@ -76,7 +77,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         };
     }
     runner.begin();
-    let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done);
+    let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, signals.number().is_some());
     gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
     let (log, api) = (runner.log.take(), runner.api.take());
     // Whoever listens ends with the campaign.
@@ -90,7 +91,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     }
     match signals.number() {
         Some(number) => Exit::Signal(number),
-        None if gathered.is_complete && gathered.failures.is_empty() && log.is_ok() => Exit::Success,
+        None if gathered.has_enough && gathered.failures.is_empty() && log.is_ok() => Exit::Success,
         None => Exit::Failed,
     }
 }
@@ -197,12 +198,12 @@ impl RunIn for Runner<'_> {
             Ok(Ok(mut profiled)) => {
                 self.api.iter_mut().for_each(|api| api.finished(&profiled.finished));
                 let exit = profile::reported(&profiled.finished, &profiled.log, &dir, self.signals, &self.redactor);
-                let outcome = match exit {
-                    Exit::Signal(_) => RunOutcome::failed(&label, "stopped before it was complete"),
-                    _ if profiled.finished.too_many_failed => {
-                        RunOutcome::failed(&label, "more requests failed than --failed-request-threshold allows")
+                let outcome = match profiled.why_failed() {
+                    _ if matches!(exit, Exit::Signal(_)) => {
+                        RunOutcome::failed(&label, "stopped before it was complete")
                     }
-                    _ => RunOutcome::of(&label, &profiled.finished.result.metrics),
+                    Some(why) => RunOutcome::failed(&label, why),
+                    None => RunOutcome::of(&label, &profiled.finished.result.metrics),
                 };
                 let values = std::mem::take(&mut profiled.finished.values);
                 let values = values.into_iter().map(|(tag, values)| (tag.to_owned(), values)).collect();
@@ -211,14 +212,18 @@ impl RunIn for Runner<'_> {
             Ok(Err(error)) => {
                 let text = self.redactor.hide(&error.to_string()).into_owned();
                 // Whatever is wrong before the first has begun is wrong before anything was sent.
-                match self.unbegun.is_some() {
-                    true => self.refused = Some(error),
-                    false => self.say(LogLevel::Error, &format!("{name} failed: {text}")),
+                if self.unbegun.is_some() {
+                    self.refused = Some(error);
                 }
                 (RunOutcome::failed(&label, text), None)
             }
             Err(_) => (RunOutcome::failed(&label, "the run ended unexpectedly"), None),
         };
+        if let Err(why) = outcome.result.as_ref()
+            && self.refused.is_none()
+        {
+            self.say(LogLevel::Error, &format!("{name} failed: {why}"));
+        }
         allocator::give_back();
         let ends_all = self.signals.number().is_some() || self.refused.is_some();
         Ran { run, outcome, records, ends_all }

@@ -170,6 +170,21 @@ pub(super) struct Profiled {
     api: Option<Staying>,
 }
 
+impl Profiled {
+    /// Why its results are not to be used, though there may be some.
+    pub(super) fn why_failed(&self) -> Option<String> {
+        let unwritten: Vec<&str> = self.finished.written.failures.iter().map(|failure| failure.exporter).collect();
+        match () {
+            () if self.finished.too_many_failed => {
+                Some("more requests failed than --failed-request-threshold allows".to_owned())
+            }
+            () if !unwritten.is_empty() => Some(format!("not all of it could be written: {}", unwritten.join(", "))),
+            () if self.log.failed => Some("its log could not be written".to_owned()),
+            () => None,
+        }
+    }
+}
+
 /// A campaign of one run, with those who listen to it.
 fn profile(
     plan: Plan,

@@ -36,5 +36,8 @@ fn what_several_runs_cannot_be() {
 #[test]
 fn a_cell_that_cannot_be_planned_is_named() {
     let server = serve(quick());
-    check(short(&server.url()).with(&["--concurrency", "1,2", "--goodput", "nothing:5"]), &["nothing"]);
+    check(
+        short(&server.url()).with(&["--concurrency", "1,2", "--goodput", "nothing:5"]),
+        &["nothing", "in the run phases.profiling.concurrency=1"],
+    );
 }

@@ -103,3 +103,28 @@ fn an_interrupt_ends_the_run_in_hand_and_sums_up_what_is_finished() {
     assert_eq!(metadata["failed_runs"][0]["label"], "run_0003");
     assert!(!run.path("profile_runs/run_0004").exists());
 }
+
+#[test]
+fn resumed_trials_are_warmed_up_and_pooled() {
+    let server = serve(quick());
+    let trials = ["--num-profile-runs", "3", "--warmup-request-count", "2"];
+    let first = short(&server.url()).with(&trials).run();
+    assert_eq!(first.code(), Some(0), "{}", first.stderr());
+    std::fs::remove_dir_all(first.path("profile_runs/run_0002")).unwrap();
+    // A file that lost its end is measured again.
+    let records = first.path("profile_runs/run_0003/profile_export.jsonl");
+    let text = std::fs::read_to_string(&records).unwrap();
+    std::fs::write(&records, text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let before = completed(&first);
+    let resumed = short(&server.url()).with(&trials).with(&["--resume"]).in_place_of(first).run();
+    assert_eq!(resumed.code(), Some(0), "{}{}", resumed.stdout(), resumed.stderr());
+    let after = completed(&resumed);
+    let run = |number: usize| format!("profile_runs/run_000{number}/.aiperf_results_ready.json");
+    assert_eq!(after[&run(1)], before[&run(1)]);
+    assert!(after[&run(3)] > before[&run(3)]);
+    let lines =
+        |number: usize| resumed.text(&format!("profile_runs/run_000{number}/profile_export.jsonl")).lines().count();
+    assert_eq!([lines(1), lines(2), lines(3)], [12, 12, 10], "the first run of each command warms up");
+    let collated = json(&resumed, "aggregate/profile_export_aiperf_collated.json");
+    assert_eq!(collated["metrics"]["request_latency"]["combined"]["count"], 30);
+}

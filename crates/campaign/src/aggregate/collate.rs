@@ -15,7 +15,7 @@ pub struct RunRecords {
 }
 
 /// Pools the records of the runs that succeeded.
-pub fn collate(version: &str, cooldown_seconds: f64, runs: &[RunOutcome], records: &[RunRecords]) -> Collated {
+pub fn collate(version: &str, cooldown_seconds: f64, runs: &[RunOutcome], records: &[&RunRecords]) -> Collated {
     let tally = tally(runs);
     let mut pools: BTreeMap<&str, (Vec<f64>, Vec<RunMean>)> = BTreeMap::new();
     for run in records.iter().filter(|run| tally.successful.contains(&run.label)) {
@@ -72,7 +72,7 @@ mod tests {
             records("run_0002", &[("latency", &[900.0])]),
             records("run_0003", &[("latency", &[3.0, f64::NAN])]),
         ];
-        let collated = collate("1", 0.0, &runs, &records);
+        let collated = collate("1", 0.0, &runs, &records.each_ref());
         let [(tag, latency), (only, one)] = &collated.metrics[..] else { panic!("{collated:?}") };
         assert_eq!((tag.as_str(), only.as_str()), ("latency", "only_here"));
         assert_eq!((latency.combined.mean, latency.combined.std, latency.combined.count), (2.0, 1.0, 3));

@@ -55,7 +55,7 @@ pub struct SweepRules {
 pub fn cells(runs: &[SweepRun]) -> Vec<CellRuns> {
     let mut cells: Vec<CellRuns> = Vec::new();
     for SweepRun { cell, outcome } in runs {
-        let is_it = |known: &&mut CellRuns| known.cell.label == cell.label && known.cell.values == cell.values;
+        let is_it = |known: &&mut CellRuns| known.cell == *cell;
         match cells.iter_mut().find(is_it) {
             Some(known) => known.runs.push(outcome.clone()),
             None => cells.push(CellRuns { cell: cell.clone(), runs: vec![outcome.clone()] }),

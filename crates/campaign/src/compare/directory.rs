@@ -68,8 +68,11 @@ impl Contents {
         let (mut runs, mut without) = (Vec::new(), Vec::new());
         for dir in dirs {
             match RunSummary::find(dir)? {
-                // A run in which nothing succeeded has no results.
-                Some(run) if run.metrics.contains_key("request_latency") || run.metrics.len() > 3 => runs.push(run),
+                // The first run of a command replaces that of one before it; later ones may still lie there.
+                Some(run) if runs.first().is_some_and(|first: &RunSummary| first.sweep_id != run.sweep_id) => {
+                    without.push(run.label);
+                }
+                Some(run) if run.counts() => runs.push(run),
                 _ => without.push(dir.file_name().unwrap_or_default().to_string_lossy().into_owned()),
             }
         }

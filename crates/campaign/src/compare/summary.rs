@@ -32,6 +32,8 @@ pub(super) struct RunSummary {
     pub(super) version: Option<String>,
     pub(super) metrics: BTreeMap<String, MetricStats>,
     pub(super) config: Value,
+    /// What all runs of its command are called.
+    pub(super) sweep_id: Option<String>,
     /// Why the run is not complete, where it is not.
     pub(super) incomplete: Option<String>,
     /// Where its records are.
@@ -91,9 +93,15 @@ impl RunSummary {
             version: text("aiperf_version"),
             metrics: metrics.collect(),
             config,
+            sweep_id: document["run_info"]["sweep_id"].as_str().map(str::to_owned),
             incomplete: (!is_complete || was_cancelled).then(why),
             records,
         })
+    }
+
+    /// Whether it came to its end, and to results.
+    pub(super) fn counts(&self) -> bool {
+        self.incomplete.is_none() && self.stat("request_count", "avg").is_some_and(|requests| requests > 0.0)
     }
 
     pub(super) fn stat(&self, tag: &str, stat: &str) -> Option<f64> {

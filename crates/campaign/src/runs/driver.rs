@@ -5,6 +5,7 @@ use super::convergence::{Trials, is_converged};
 use crate::aggregate::{RunOutcome, RunRecords};
 use aiperf_plan::{CampaignPlan, ConvergenceMode, Order, Plan, RunId};
 use aiperf_types::Nanos;
+use std::collections::BTreeSet;
 
 /// Who runs what is to be run.
 pub trait RunIn {
@@ -30,6 +31,8 @@ pub struct Ran {
 pub fn drive(plan: &CampaignPlan, before: Vec<Ran>, runner: &mut impl RunIn) -> Vec<Ran> {
     let mut agenda = Agenda::of(plan);
     let mut done = before;
+    // Cells that were run by this command: an earlier one's warm-up is long over.
+    let mut warm = BTreeSet::new();
     for ran in &done {
         agenda.was_done(ran.run);
         if has_shown_enough(plan, &done, ran.run.cell) {
@@ -46,7 +49,8 @@ pub fn drive(plan: &CampaignPlan, before: Vec<Ran>, runner: &mut impl RunIn) -> 
                 agenda.waited();
             }
             Step::Run(run) => {
-                let ran = runner.run(run, plan.run(run));
+                let is_warm = !warm.insert(run.cell);
+                let ran = runner.run(run, if is_warm { plan.run_when_warm(run) } else { plan.run(run) });
                 agenda.done(run);
                 if ran.ends_all {
                     agenda.stop();

@@ -31,6 +31,8 @@ pub struct Resumed {
     pub done: Vec<Ran>,
     /// What all runs together are called.
     pub id: Option<String>,
+    /// What should be said of them.
+    pub notes: Vec<String>,
 }
 
 /// Looks for the runs of a campaign that an earlier command completed.
@@ -49,7 +51,14 @@ pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, Chang
                 });
             }
             resumed.id = resumed.id.or_else(|| sweep_id(&was).map(str::to_owned));
-            resumed.done.extend(complete(plan, run, &planned));
+            let Some(ran) = complete(plan, run, &planned) else { continue };
+            if plan.trials.count > 1 && ran.records.is_none() {
+                let name = plan.name(run);
+                resumed
+                    .notes
+                    .push(format!("{name} has no part in the collated file: its records were not written down"));
+            }
+            resumed.done.push(ran);
         }
     }
     Ok(resumed)
@@ -80,8 +89,12 @@ fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
     let summary: Value = serde_json::from_slice(&std::fs::read(dir.join(&names.summary_json)).ok()?).ok()?;
     let outcome = RunOutcome::of_metrics(&label, metrics(&summary));
     let measured = outcome.result.as_ref().ok()?;
-    let records = || records(&label, &dir.join(&names.records_jsonl), measured);
-    let records = (plan.trials.count > 1).then(records).flatten();
+    let are_written = planned.artifacts.records.jsonl;
+    let records = match plan.trials.count > 1 && are_written {
+        // What was lost of them is measured again.
+        true => Some(records(&label, &dir.join(&names.records_jsonl), measured)?),
+        false => None,
+    };
     Some(Ran { run, outcome, records, ends_all: false })
 }
 
@@ -102,6 +115,10 @@ fn records(label: &str, path: &Path, metrics: &[RunMetric]) -> Option<RunRecords
         let values: Vec<f64> = column.values.into_iter().filter(|value| !value.is_nan()).collect();
         (!values.is_empty()).then_some((column.tag, values))
     };
-    let columns = RecordColumns::read(path, &tags).ok()?.columns;
-    Some(RunRecords { label: label.to_owned(), values: columns.into_iter().filter_map(known).collect() })
+    let read = RecordColumns::read(path, &tags).ok().filter(|read| read.cut_off.is_none() && read.malformed == 0)?;
+    let succeeded = metrics.iter().find(|metric| metric.tag == "request_count")?.stats.avg?;
+    if read.len() as f64 != succeeded {
+        return None;
+    }
+    Some(RunRecords { label: label.to_owned(), values: read.columns.into_iter().filter_map(known).collect() })
 }

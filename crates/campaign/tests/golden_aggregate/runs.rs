@@ -166,7 +166,7 @@ fn golden_runs_collated() {
         let outcomes: Vec<RunOutcome> = records.iter().map(outcome).collect();
         let version = file.json["aiperf_version"].as_str().unwrap();
         let cooldown = file.json["metadata"]["cooldown_seconds"].as_f64().unwrap();
-        let found = collate(version, cooldown, &outcomes, &records);
+        let found = collate(version, cooldown, &outcomes, &records.iter().collect::<Vec<_>>());
         check_layout(file);
         let ours: Value = serde_json::from_slice(&collated_json(&found)).unwrap();
         check_same("collated", &ours, &file.json, &["collated.metrics"]);

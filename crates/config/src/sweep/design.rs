@@ -156,6 +156,10 @@ fn axis(dimension: &Dimension, envelope: &Node, place: &str) -> Result<Axis, Pro
     let choices = dimension.choices.as_ref().and_then(Value::as_array).filter(|choices| !choices.is_empty());
     let range = match (choices, dimension.lo, dimension.hi) {
         (Some(choices), None, None) => Range::Choices(choices.clone()),
+        (None, Some(lo), Some(hi)) if dimension.kind() == DimensionKind::Int && lo < hi && lo.ceil() > hi.floor() => {
+            let what = format!("{place}{path} cannot be drawn from {lo} to {hi}");
+            return Err(Problem::new(what).because("there is no whole number between them").at(at));
+        }
         (None, Some(lo), Some(hi)) if lo < hi && (dimension.scale() == Scale::Linear || lo > 0.0) => {
             Range::Numbers { lo, hi, scale: dimension.scale(), kind: dimension.kind() }
         }
@@ -188,7 +192,7 @@ impl Range {
         };
         match kind {
             DimensionKind::Real => value.into(),
-            DimensionKind::Int => (value.round_ties_even().clamp(lo.ceil(), hi.floor().max(lo.ceil())) as i64).into(),
+            DimensionKind::Int => (value.round_ties_even().clamp(lo.ceil(), hi.floor()) as i64).into(),
         }
     }
 }

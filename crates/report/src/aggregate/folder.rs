@@ -1,8 +1,9 @@
 //! The directory of many runs.
 
 use super::files::AggregateNames;
-use crate::artifacts::{ReportError, take};
+use crate::artifacts::{ReportError, remove_results, take};
 use crate::files;
+use aiperf_plan::ArtifactPlan;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,12 @@ impl RunsFolder {
     /// Makes the directory, makes sure that it can be written to, and takes it. Nothing in it is touched.
     pub fn take(dir: &Path) -> Result<Self, ReportError> {
         Ok(Self { lock: take(dir)?, dir: dir.to_owned() })
+    }
+
+    /// Removes what a run on its own left in the directory itself, so that it is not taken for what these came to.
+    pub fn remove_lone_run(&self, artifacts: &ArtifactPlan) -> Result<(), ReportError> {
+        let own = ArtifactPlan { dir: self.dir.clone(), ..artifacts.clone() };
+        remove_results(&own).map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })
     }
 
     /// Removes from these folders what an earlier command said of all of its runs, so that it is not taken for what is
