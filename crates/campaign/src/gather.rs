@@ -6,7 +6,8 @@ use crate::aggregate::{
     sweep_table,
 };
 use crate::runs::Ran;
-use aiperf_plan::CampaignPlan;
+use crate::runs::driver::has_shown_enough;
+use aiperf_plan::{CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
     AggregateNames, CellOfSweep, ConfidenceReport, RunsFolder, write_collated, write_confidence, write_document,
     write_sweep,
@@ -35,7 +36,15 @@ pub fn opening(plan: &CampaignPlan) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(rule) = &plan.trials.convergence {
         let (mode, metric, stat) = (rule.mode.name(), &rule.metric, &rule.stat);
-        notes.push(format!("Trials end early by {mode} of {metric} ({stat}) below {}", rule.threshold));
+        let threshold = rule.threshold;
+        notes.push(match rule.mode {
+            ConvergenceMode::Distribution => format!(
+                "Trials end early when {metric} of the last is distributed as that of those before it (p above {threshold})"
+            ),
+            ConvergenceMode::CiWidth | ConvergenceMode::Cv => {
+                format!("Trials end early by {mode} of {metric} ({stat}) below {threshold}")
+            }
+        });
     }
     let banner = MultiRunPlan {
         configurations: plan.cells.len(),
@@ -53,7 +62,7 @@ pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<Str
     if !is_wanted {
         return None;
     }
-    Some(sweep_table(&rules(plan)?, &sweep_runs(plan, done)).draw(page))
+    Some(sweep_table(&rules(plan, done)?, &sweep_runs(plan, done)).draw(page))
 }
 
 /// Removes what an earlier command said of all of its runs.
@@ -99,6 +108,10 @@ pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], was_stopped: boo
         let report = report(plan, index, version, summed);
         let dir = plan.aggregate_dir(index);
         gathered.wrote(write_confidence(&dir, &names, &report));
+        if plan.trials.count > 1 {
+            gathered.say(LogLevel::Info, format!("Aggregate JSON: {}", dir.join(&names.confidence_json).display()));
+        }
+        gathered.settled(plan, done, index);
         if plan.sweep.is_none() {
             multi_run_summary(&report).into_iter().for_each(|line| gathered.say(LogLevel::Info, line));
         }
@@ -113,13 +126,14 @@ pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], was_stopped: boo
 }
 
 fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathered: &mut Gathered) {
-    let Some(wanted) = rules(plan) else { return };
+    let Some(wanted) = rules(plan, done) else { return };
     let summed = match sweep(&wanted, &sweep_runs(plan, done)) {
         Ok(summed) => summed,
         Err(error) => return gathered.say(LogLevel::Error, error.to_string()),
     };
     let dir = plan.sweep_dir();
     gathered.wrote(write_sweep(&dir, names, &summed));
+    let mut written = vec![dir.join(&names.sweep_json)];
     sweep_conclusion(&summed).into_iter().for_each(|line| gathered.say(LogLevel::Info, line));
     let of_sweep = plan.sweep.as_ref();
     if let Some(design) = of_sweep.and_then(|sweep| sweep.design.as_ref()) {
@@ -128,11 +142,27 @@ fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathe
     if let Some(post) = of_sweep.and_then(|sweep| sweep.post_process.as_ref()) {
         let output = post_process(post, &summed.cells);
         gathered.wrote(write_document(&dir, &output.file, &output.document));
+        written.push(dir.join(&output.file));
         output.warning.into_iter().for_each(|warning| gathered.say(LogLevel::Warning, warning));
+    }
+    for path in written {
+        gathered.say(LogLevel::Info, format!("Sweep file: {}", path.display()));
     }
 }
 
 impl Gathered {
+    /// Says whether the trials of a cell have shown enough, where that was asked.
+    fn settled(&mut self, plan: &CampaignPlan, done: &[Ran], cell: usize) {
+        let Some(rule) = &plan.trials.convergence else { return };
+        let trials = done.iter().filter(|ran| ran.run.cell == cell).count();
+        let (metric, most) = (&rule.metric, plan.trials.count);
+        let whose = plan.sweep.as_ref().map_or(String::new(), |_| format!(" at {}", plan.cells[cell].label));
+        match has_shown_enough(plan, done, cell) {
+            true => self.say(LogLevel::Info, format!("{metric} settled in {trials} of at most {most} runs{whose}")),
+            false => self.say(LogLevel::Warning, format!("{metric} did not settle in {trials} runs{whose}")),
+        }
+    }
+
     fn say(&mut self, level: LogLevel, text: String) {
         self.lines.push((level, text));
     }
@@ -163,12 +193,15 @@ fn report(plan: &CampaignPlan, cell: usize, version: &str, summed: Confidence) -
     }
 }
 
-fn rules(plan: &CampaignPlan) -> Option<SweepRules> {
+fn rules(plan: &CampaignPlan, done: &[Ran]) -> Option<SweepRules> {
     let sweep = plan.sweep.as_ref()?;
     Some(SweepRules {
         sweep_mode: sweep.order.name().to_owned(),
         confidence_level: plan.trials.confidence_level,
-        trials: plan.trials.count as usize,
+        trials: (0..plan.cells.len())
+            .map(|cell| done.iter().filter(|ran| ran.run.cell == cell).count())
+            .max()
+            .unwrap_or(0),
         sla_filters: sweep.sla_filters.clone(),
         pareto_axes: sweep.recipe.as_deref().and_then(recipe_axes),
     })
@@ -178,7 +211,8 @@ fn sweep_runs(plan: &CampaignPlan, done: &[Ran]) -> Vec<SweepRun> {
     let one = |ran: &Ran| {
         let cell = &plan.cells[ran.run.cell];
         let cell = Cell { label: cell.label.clone(), values: cell.values.clone(), directory: cell.name.clone() };
-        SweepRun { cell, outcome: ran.outcome.clone() }
+        // Trials of all cells are called alike.
+        SweepRun { cell, outcome: RunOutcome { label: plan.name(ran.run), ..ran.outcome.clone() } }
     };
     done.iter().map(one).collect()
 }

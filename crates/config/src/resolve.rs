@@ -6,8 +6,8 @@ use crate::environment::{self, Environment};
 use crate::error::{ConfigError, Problem};
 use crate::export;
 use crate::file::{self, Source};
-use crate::flags::{CONFIG, SEARCH_RECIPE, VARIANT};
-use crate::given::GivenFlags;
+use crate::flags::{CONFIG, RANDOM_SEED, SEARCH_RECIPE, To, VARIANT};
+use crate::given::{GivenFlag, GivenFlags};
 use crate::rules::{self, Facts};
 use crate::sections::envelope::{Benchmark, Envelope};
 use crate::sections::phases::PhaseType;
@@ -137,6 +137,8 @@ pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> 
     resolve_config(&["--config".to_owned(), file.to_owned()], ctx)
 }
 
+/// Folders of what all runs came to.
+const OWN_FOLDERS: &[&str] = &["aggregate", "logs", "profile_runs", "sweep_aggregate"];
 /// The seed of several runs that are given none.
 const CONSISTENT_SEED: i64 = 42;
 /// Records that are easier to handle in a file, where nobody says how many.
@@ -255,6 +257,16 @@ impl Job<'_> {
                     continue;
                 }
             };
+            let about_all = |given: &&GivenFlag| {
+                matches!(given.flag.to, To::Envelope(_) | To::EnvelopeRule(_) | To::NoKey) && given.flag != RANDOM_SEED
+            };
+            if let Some(given) = changed.0.iter().find(about_all) {
+                let what = format!("--variant '{}' cannot set {}", variant.name, given.spelled);
+                problems.push(
+                    Problem::new(what).because("it is about all runs").hint(format!("{} on its own", given.flag.name)),
+                );
+                continue;
+            }
             let mut all: Vec<_> =
                 flags.0.iter().filter(|given| !changed.has(given.flag) && given.flag != VARIANT).cloned().collect();
             all.extend(changed.0);
@@ -362,6 +374,23 @@ impl Job<'_> {
 
 /// Each run has a folder of its own.
 fn told_apart(runs: &[RunVariation]) -> Result<(), Problem> {
+    if let Some(run) = runs.iter().find(|run| OWN_FOLDERS.contains(&run.dir_name.as_str())) {
+        return Err(Problem::new(format!("a run of the sweep cannot have the folder {}", run.dir_name))
+            .because("what all runs came to lies there")
+            .hint("another name for the run")
+            .at("sweep"));
+    }
+    let elsewhere = |run: &&RunVariation| {
+        let paths = ["artifacts.dir", "benchmark.artifacts.dir"];
+        let nested = run.values.get("benchmark").and_then(|body| body.pointer("/artifacts/dir"));
+        nested.is_some() || paths.iter().any(|path| run.values.contains_key(*path))
+    };
+    if let Some(run) = runs.iter().find(elsewhere) {
+        return Err(Problem::new(format!("the run {} cannot have an artifact directory of its own", run.label))
+            .because("all runs of a sweep have their folders below one directory")
+            .hint("--artifact-dir for all of them")
+            .at("sweep"));
+    }
     let mut seen = BTreeSet::new();
     match runs.iter().find(|run| !seen.insert(run.dir_name.as_str())) {
         None => Ok(()),

@@ -56,17 +56,8 @@ pub fn run_config(plan: &Plan, redactor: &Redactor) -> Value {
         "variables": {},
         "resolved": {},
     });
-    hide(&mut document, redactor);
+    redactor.document(&mut document);
     document
-}
-
-fn hide(value: &mut Value, redactor: &Redactor) {
-    match value {
-        Value::String(text) => *text = redactor.hide_in_own(text).into_owned(),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, redactor)),
-        Value::Object(members) => members.values_mut().for_each(|member| hide(member, redactor)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// What makes the second another run than the first.

@@ -92,7 +92,13 @@ fn sweep(trials: usize) -> Sweep {
         ])
     };
     let metrics = |throughput| if trials > 1 { several(throughput) } else { one(throughput) };
-    let best = |concurrency, metric, unit: &str| Best { parameters: at(concurrency), metric, unit: unit.into() };
+    let best = |what, concurrency, metric, unit: &str| Best {
+        what,
+        at: format!("concurrency {concurrency}"),
+        parameters: at(concurrency),
+        metric,
+        unit: unit.into(),
+    };
     let filter = SlaFilter { metric_tag: "request_latency".into(), stat: "p99".into(), op: SlaOp::Lt, threshold: 40.0 };
     let metric = |tag: &str, stat: &str| Axis::Metric { tag: tag.into(), stat: stat.into() };
     Sweep {
@@ -111,12 +117,13 @@ fn sweep(trials: usize) -> Sweep {
             series: vec!["osl".into()],
         }),
         cells: vec![
-            SweepCell { parameters: at(1), metrics: metrics(12.5) },
-            SweepCell { parameters: at(64), metrics: metrics(1234.5) },
+            SweepCell { label: "c=1".to_owned(), parameters: at(1), metrics: metrics(12.5) },
+            SweepCell { label: "c=64".to_owned(), parameters: at(64), metrics: metrics(1234.5) },
         ],
-        best_throughput: Some(best(64, 1234.5, "requests/sec")),
-        best_latency: Some(best(1, 39.5, "ms")),
+        best_throughput: Some(best("Highest throughput", 64, 1234.5, "requests/sec")),
+        best_latency: Some(best("Lowest p99 time to first token", 1, 39.5, "ms")),
         pareto_optimal: vec![at(1), at(64)],
+        pareto_names: vec!["concurrency 1".to_owned(), "concurrency 64".to_owned()],
     }
 }
 

@@ -212,3 +212,38 @@ fn drawn_points_that_coincide_are_cells_of_their_own() {
     let run = ran(bench.with(&["--config", file.to_str().unwrap()]));
     assert_eq!(json(&run, SWEEP)["per_combination_metrics"].as_array().unwrap().len(), 4);
 }
+
+#[test]
+fn swept_secrets_are_written_nowhere() {
+    let server = serve(quick());
+    let keys = ["--variant", "a: api-key=SEKRET-one", "--variant", "b: api-key=SEKRET-two"];
+    let by_flags = ran(short(&server.url()).with(&keys));
+    let bench = short(&server.url());
+    let file = bench.dir.path().join("sweep.yaml");
+    let benchmark = "benchmark: {model: m, dataset: {isl: 16}, profiling: {type: concurrency, requests: 4}}";
+    let sweep = "{parameters: {endpoint.api_key: [SEKRET-three, SEKRET-four]}}";
+    std::fs::write(&file, format!("{benchmark}\nsweep: {sweep}\n")).unwrap();
+    let by_file = ran(bench.with(&["--config", file.to_str().unwrap()]));
+    for run in [by_flags, by_file] {
+        assert!(!run.stdout().contains("SEKRET") && !run.stderr().contains("SEKRET"), "{}", run.stdout());
+        for name in files(&run) {
+            assert!(!name.contains("SEKRET"), "{name}");
+            let text = std::fs::read(run.path(&name)).unwrap();
+            assert!(!String::from_utf8_lossy(&text).contains("SEKRET"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_run_stays_below_the_directory_of_all() {
+    let server = serve(quick());
+    for (variant, word) in [
+        ("a: artifact-dir=/tmp/elsewhere", "artifact directory"),
+        ("a: num-profile-runs=3", "about all runs"),
+        ("logs: concurrency=3", "folder logs"),
+    ] {
+        let run = short(&server.url()).with(&["--variant", variant, "--variant", "b: concurrency=2"]).run();
+        assert_eq!(run.code(), Some(2), "{variant}");
+        assert!(run.stderr().contains(word), "{variant}: {}", run.stderr());
+    }
+}

@@ -12,9 +12,27 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// What requests a second are called: the statistic that the best cell has most of.
-const THROUGHPUT: (&str, &str) = ("request_throughput", "avg");
+const THROUGHPUT: Watched = Watched { tag: "request_throughput", stat: "avg", best: "Highest throughput" };
 /// What the best cell has least of: the first that every cell has.
-const LATENCIES: [(&str, &str); 2] = [("time_to_first_token", "p99"), ("request_latency", "p99")];
+const LATENCIES: [Watched; 2] = [
+    Watched { tag: "time_to_first_token", stat: "p99", best: "Lowest p99 time to first token" },
+    Watched { tag: "request_latency", stat: "p99", best: "Lowest p99 request latency" },
+];
+
+/// A statistic by which cells are the best.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    tag: &'static str,
+    stat: &'static str,
+    /// What the best cell has, in words.
+    best: &'static str,
+}
+
+/// A statistic of every cell.
+struct Known<'a> {
+    best: &'static str,
+    values: Vec<(f64, &'a str)>,
+}
 
 /// One configuration of a sweep.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +89,7 @@ pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceEr
     let mut cells = Vec::new();
     for CellRuns { cell, runs } in &grouped {
         if let Some(metrics) = cell_metrics(plan, runs)? {
-            cells.push(SweepCell { parameters: named(&parameters, &cell.values), metrics });
+            cells.push(SweepCell { label: cell.label.clone(), parameters: named(&parameters, &cell.values), metrics });
         }
     }
     let feasible: Vec<&SweepCell> = cells.iter().filter(|cell| is_feasible(cell, &plan.sla_filters)).collect();
@@ -84,7 +102,7 @@ pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceEr
     let eligible = if feasible.is_empty() { cells.iter().collect() } else { feasible.clone() };
     let best_throughput = throughputs(&eligible).and_then(|found| best(&eligible, &found, Ordering::Greater));
     let best_latency = latencies(&eligible).and_then(|found| best(&eligible, &found, Ordering::Less));
-    let pareto_optimal = match (latencies(&feasible), throughputs(&feasible)) {
+    let on_front = match (latencies(&feasible), throughputs(&feasible)) {
         (Some(x), Some(y)) => front(&feasible, &x, &y),
         _ => Vec::new(),
     };
@@ -97,7 +115,8 @@ pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceEr
         pareto_axes: plan.pareto_axes.clone(),
         best_throughput,
         best_latency,
-        pareto_optimal,
+        pareto_optimal: on_front.iter().map(|cell| cell.parameters.clone()).collect(),
+        pareto_names: on_front.iter().map(|cell| cell.in_words()).collect(),
         parameters,
         cells,
     })
@@ -158,21 +177,22 @@ fn is_feasible(cell: &SweepCell, filters: &[SlaFilter]) -> bool {
 }
 
 /// A statistic of every cell; nothing where one of them, or every one, is missing.
-fn values<'a>(cells: &[&'a SweepCell], (tag, stat): (&str, &str)) -> Option<Vec<(f64, &'a str)>> {
-    let values: Option<Vec<_>> = cells.iter().map(|cell| cell.metrics.value(tag, stat)).collect();
-    values.filter(|values| !values.is_empty())
+fn values<'a>(cells: &[&'a SweepCell], watched: Watched) -> Option<Known<'a>> {
+    let values: Option<Vec<_>> = cells.iter().map(|cell| cell.metrics.value(watched.tag, watched.stat)).collect();
+    values.filter(|values| !values.is_empty()).map(|values| Known { best: watched.best, values })
 }
 
-fn throughputs<'a>(cells: &[&'a SweepCell]) -> Option<Vec<(f64, &'a str)>> {
+fn throughputs<'a>(cells: &[&'a SweepCell]) -> Option<Known<'a>> {
     values(cells, THROUGHPUT)
 }
 
-fn latencies<'a>(cells: &[&'a SweepCell]) -> Option<Vec<(f64, &'a str)>> {
+fn latencies<'a>(cells: &[&'a SweepCell]) -> Option<Known<'a>> {
     LATENCIES.into_iter().find_map(|latency| values(cells, latency))
 }
 
 /// The first cell with the largest or smallest value.
-fn best(cells: &[&SweepCell], values: &[(f64, &str)], wanted: Ordering) -> Option<Best> {
+fn best(cells: &[&SweepCell], known: &Known<'_>, wanted: Ordering) -> Option<Best> {
+    let values = &known.values;
     let mut best: Option<usize> = None;
     for (at, (value, _)) in values.iter().enumerate() {
         if best.is_none_or(|best| value.partial_cmp(&values[best].0) == Some(wanted)) {
@@ -180,21 +200,24 @@ fn best(cells: &[&SweepCell], values: &[(f64, &str)], wanted: Ordering) -> Optio
         }
     }
     best.map(|at| Best {
+        what: known.best,
+        at: cells[at].in_words(),
         parameters: cells[at].parameters.clone(),
         metric: values[at].0,
         unit: values[at].1.to_owned(),
     })
 }
 
-fn front(cells: &[&SweepCell], x: &[(f64, &str)], y: &[(f64, &str)]) -> Vec<Map<String, Value>> {
-    let points: Vec<(f64, f64)> = x.iter().zip(y).map(|((x, _), (y, _))| (*x, *y)).collect();
+/// The cells that no other is better than in every way, by their settings.
+fn front<'a>(cells: &[&'a SweepCell], x: &Known<'_>, y: &Known<'_>) -> Vec<&'a SweepCell> {
+    let points: Vec<(f64, f64)> = x.values.iter().zip(&y.values).map(|((x, _), (y, _))| (*x, *y)).collect();
     let on_front = cells.iter().zip(pareto::front(&points)).filter(|(_, is_on)| *is_on);
-    let mut parameters: Vec<Map<String, Value>> = on_front.map(|(cell, _)| cell.parameters.clone()).collect();
-    parameters.sort_by(|one, other| {
-        let compared = one.values().zip(other.values()).map(|(one, other)| compare(one, other));
-        compared.fold(Ordering::Equal, Ordering::then)
+    let mut found: Vec<&SweepCell> = on_front.map(|(cell, _)| *cell).collect();
+    found.sort_by(|one, other| {
+        let values = one.parameters.values().zip(other.parameters.values());
+        values.map(|(one, other)| compare(one, other)).fold(Ordering::Equal, Ordering::then)
     });
-    parameters
+    found
 }
 
 /// Where a cell stands on the axes of a trade-off, if it has both.

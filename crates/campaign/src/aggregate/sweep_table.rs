@@ -2,20 +2,30 @@
 
 use super::pareto::front_of_known;
 use super::sweep::{CellRuns, SweepRules, SweepRun, cell_metrics, cells, parameters, point};
-use aiperf_report::aggregate::{CellMetrics, SweepCell};
+use aiperf_report::aggregate::{CellMetrics, SweepCell, SweptParameter};
 use aiperf_report::{SWEEP_COLUMNS, SweepRow, SweepTable};
+use serde_json::Value;
 
 /// The table so far. Where a plan names no axes, no cell is marked.
 pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
     let grouped = cells(runs);
-    let parameters = parameters(grouped.iter().map(|cell| &cell.cell.values));
+    let is_long = |value: &Value| value.is_object() || value.is_array();
+    let has_names = grouped.iter().flat_map(|cell| cell.cell.values.values()).any(is_long);
+    let parameters = match has_names {
+        // What scenarios set is more than fits into a row.
+        true => vec![SweptParameter { path: "run".to_owned(), name: "run".to_owned(), values: Vec::new() }],
+        false => parameters(grouped.iter().map(|cell| &cell.cell.values)),
+    };
     let done: Vec<SweepCell> = grouped.iter().map(|cell| done(plan, cell)).collect();
     let marks = plan.pareto_axes.as_ref().map(|axes| {
         let points: Vec<Option<(f64, f64)>> = done.iter().map(|cell| point(axes, cell)).collect();
         front_of_known(&points)
     });
     let row = |(at, cell): (usize, &CellRuns)| SweepRow {
-        parameters: parameters.iter().map(|parameter| cell.cell.values.get(&parameter.path).cloned()).collect(),
+        parameters: match has_names {
+            true => vec![Some(Value::String(cell.cell.label.clone()))],
+            false => parameters.iter().map(|parameter| cell.cell.values.get(&parameter.path).cloned()).collect(),
+        },
         numbers: SWEEP_COLUMNS.map(|column| done[at].metrics.value(column.tag, column.stat).map(|(value, _)| value)),
         trials: cell.runs.len(),
         failed_trials: cell.runs.iter().filter(|run| run.result.is_err()).count(),
@@ -29,7 +39,7 @@ pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
 fn done(plan: &SweepRules, CellRuns { cell, runs }: &CellRuns) -> SweepCell {
     let nothing = || CellMetrics::One(Vec::new());
     let metrics = cell_metrics(plan, runs).ok().flatten().unwrap_or_else(nothing);
-    SweepCell { parameters: cell.values.clone(), metrics }
+    SweepCell { label: cell.label.clone(), parameters: cell.values.clone(), metrics }
 }
 
 #[cfg(test)]

@@ -70,7 +70,8 @@ pub fn drive(plan: &CampaignPlan, before: Vec<Ran>, runner: &mut impl RunIn) -> 
     done
 }
 
-fn has_shown_enough(plan: &CampaignPlan, done: &[Ran], cell: usize) -> bool {
+/// Whether another trial of a cell would add nothing.
+pub(crate) fn has_shown_enough(plan: &CampaignPlan, done: &[Ran], cell: usize) -> bool {
     let Some(rule) = &plan.trials.convergence else { return false };
     let of_cell = done.iter().filter(|ran| ran.run.cell == cell);
     let value = |ran: &Ran| {

@@ -8,6 +8,7 @@ use aiperf_plan::{CampaignPlan, FileNames, Plan, RunId};
 use aiperf_report::{RecordColumn, RecordColumns};
 use aiperf_types::Stats;
 use serde_json::Value;
+use std::fs::Metadata;
 use std::path::Path;
 use thiserror::Error;
 
@@ -74,19 +75,24 @@ fn named(changed: &[Change]) -> String {
 
 /// What the run of a folder was; nothing where no run was begun there, or that cannot be read.
 fn read_config(dir: &Path) -> Option<Value> {
-    let text = std::fs::read(dir.join(FileNames::RUN_CONFIG)).ok()?;
-    serde_json::from_slice(&text).ok().filter(is_run_config)
+    read_json(&dir.join(FileNames::RUN_CONFIG)).filter(is_run_config)
+}
+
+/// A document, where there is one. Only files are read: a pipe in place of one would never end.
+fn read_json(path: &Path) -> Option<Value> {
+    path.metadata().ok().filter(Metadata::is_file)?;
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
 /// A run whose files are whole and in which something succeeded. Others are run again.
 fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
     let (dir, names, label) = (&planned.artifacts.dir, &planned.artifacts.names, plan.label(run.trial));
-    let marker: Value = serde_json::from_slice(&std::fs::read(dir.join(FileNames::READY_MARKER)).ok()?).ok()?;
+    let marker = read_json(&dir.join(FileNames::READY_MARKER))?;
     let is_whole = marker["ready"] == true && marker["was_cancelled"] == false && marker["partial"] == false;
     if !is_whole {
         return None;
     }
-    let summary: Value = serde_json::from_slice(&std::fs::read(dir.join(&names.summary_json)).ok()?).ok()?;
+    let summary = read_json(&dir.join(&names.summary_json))?;
     let outcome = RunOutcome::of_metrics(&label, metrics(&summary));
     let measured = outcome.result.as_ref().ok()?;
     let are_written = planned.artifacts.records.jsonl;

@@ -26,7 +26,7 @@ fn cell(given: &Value) -> SweepCell {
             CellMetrics::One(metrics.iter().map(|(key, metric)| (key.clone(), one(metric))).collect())
         }
     };
-    SweepCell { parameters: given["parameters"].as_object().unwrap().clone(), metrics }
+    SweepCell { label: String::new(), parameters: given["parameters"].as_object().unwrap().clone(), metrics }
 }
 
 fn across(metric: &Value) -> AcrossRuns {

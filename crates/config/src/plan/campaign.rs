@@ -12,10 +12,12 @@ use crate::sections::scale;
 use crate::sections::sweep::{IterationOrder, Sweep, SweepType};
 use crate::setting::List;
 use crate::sweep::design;
+use aiperf_plan::redact::{REDACTED, Redactor, is_secret_name, visit_below_secret_names, visit_texts};
 use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
 use aiperf_types::{Nanos, SlaFilter, SlaOp};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 
 pub(super) fn plan(
     tree: &Tree,
@@ -64,17 +66,13 @@ pub(super) fn plan(
         problems.extend(found.into_iter().map(of_run));
         cells.extend(planned.map(|plan| cell(tree, ctx, index, *run, plan, trials.count)));
     }
+    let redactor = Redactor::of_all(cells.iter().map(|cell: &Cell| &cell.plan));
+    cells.iter_mut().enumerate().for_each(|(index, cell)| hide(cell, index, &redactor));
     let dir = cells.first()?.plan.artifacts.dir.clone();
     let resumes = tree.envelope.resume();
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
-    (cells.len() == sources.len()).then(|| CampaignPlan {
-        cells,
-        trials,
-        sweep: sweep.map(|sweep| sweep_plan(tree, sweep)),
-        dir,
-        id,
-        resumes,
-    })
+    let sweep = sweep.map(|sweep| sweep_plan(tree, sweep, &cells));
+    (cells.len() == sources.len()).then_some(CampaignPlan { cells, trials, sweep, dir, id, resumes })
 }
 
 fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {
@@ -91,6 +89,29 @@ fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>
         plan,
         seeds: trials.clone().map(seed).collect(),
         ids: trials.map(id).collect(),
+    }
+}
+
+/// Takes secrets out of what a cell varies and is called: folders, files and lines show it.
+fn hide(cell: &mut Cell, index: usize, redactor: &Redactor) {
+    let is_secret = |path: &str| path.rsplit('.').next().is_some_and(is_secret_name);
+    let mut values = Value::Object(std::mem::take(&mut cell.values));
+    for (path, value) in values.as_object_mut().into_iter().flatten() {
+        if is_secret(path) && !value.is_null() && !value.is_boolean() {
+            *value = REDACTED.into();
+        }
+    }
+    visit_below_secret_names(&mut values, &mut |value| *value = REDACTED.into());
+    visit_texts(&mut values, &mut |text| *text = redactor.hide(text).into_owned());
+    if let Value::Object(values) = values {
+        cell.values = values;
+    }
+    if let Cow::Owned(hidden) = redactor.hide(&cell.label) {
+        cell.label = hidden;
+    }
+    // A folder that tells of no secret, and still of one run.
+    if matches!(redactor.hide(&cell.name), Cow::Owned(_)) || cell.values.keys().any(|path| is_secret(path)) {
+        cell.name = format!("variation_{index}");
     }
 }
 
@@ -119,7 +140,7 @@ fn trials(multi: &MultiRun) -> Trials {
     }
 }
 
-fn sweep_plan(tree: &Tree, sweep: &Sweep) -> SweepPlan {
+fn sweep_plan(tree: &Tree, sweep: &Sweep, cells: &[Cell]) -> SweepPlan {
     let List(filters) = sweep.sla_filters.clone().unwrap_or_default();
     SweepPlan {
         order: match sweep.iteration_order() {
@@ -134,7 +155,7 @@ fn sweep_plan(tree: &Tree, sweep: &Sweep) -> SweepPlan {
             output_filename: post.output_filename.clone().unwrap_or_default(),
         }),
         recipe: sweep.recipe_name.clone(),
-        design: design(sweep, tree.variations.iter().map(|run| &run.values)),
+        design: design(sweep, cells.iter().map(|cell| &cell.values)),
         shows_table: !tree.envelope.no_sweep_table(),
     }
 }

@@ -184,6 +184,19 @@ fn from_file(sweep: &Node) -> bool {
         .is_some_and(|node| node.entries().iter().any(|(_, value)| matches!(value.origin, Origin::File { .. })))
 }
 
+/// A phase that is written beside the others, as one of the list: the base has a list by now.
+fn phase(over: &mut Node, name: &str) -> Option<Node> {
+    let mut given = over.take(name)?;
+    let mut phase = Node::map(given.origin.clone());
+    phase.put("name", Node::rule(name));
+    if let Datum::Map(entries) = &mut given.datum {
+        for (key, value) in entries.drain(..) {
+            phase.put(&key, value);
+        }
+    }
+    Some(phase)
+}
+
 fn scenarios(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut out: Vec<Variation> = Vec::new();
@@ -220,6 +233,10 @@ fn scenarios(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Varia
                 }
             }
             over.put("datasets", Node::rule(vec![named]));
+        }
+        let phases: Vec<Node> = ["warmup", "profiling"].iter().filter_map(|name| phase(&mut over, name)).collect();
+        if !phases.is_empty() && over.get("phases").is_none() {
+            over.put("phases", Node::rule(phases));
         }
         let variables: Vec<(String, Value)> = run
             .get("variables")
@@ -408,18 +425,13 @@ pub(crate) fn dir_name(values: &Map<String, Value>, label: &str, index: usize) -
         let blank = clean.is_empty() || label.chars().all(|c| c == '.') || clean.chars().all(|c| c == '.');
         return if blank { format!("variation_{index}") } else { clean };
     }
-    let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
-    let parts = values.iter().map(|(path, value)| {
-        // Two settings called `mean` are told apart by what they are the mean of.
-        let shared = values.keys().filter(|other| last(other) == last(path)).count() > 1;
-        let name = if shared { path.rsplit('.').nth(1).unwrap_or(path).to_owned() } else { last(path) };
-        format!("{name}_{}", shown(value))
-    });
+    let last = |path: &'_ str| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let parts = values.iter().map(|(path, value)| format!("{}_{}", last(path), shown(value)));
     sanitized(&parts.collect::<Vec<_>>().join("__"))
 }
 
 fn sanitized(text: &str) -> String {
-    let plain: String = text.chars().filter(|c| !"/\\<>:\"|?*".contains(*c)).collect();
+    let plain: String = text.chars().filter(|c| !"/\\<>:\"|?*".contains(*c) && !c.is_control()).collect();
     plain.replace("..", "")
 }
 

@@ -14,7 +14,7 @@ pub struct Sweep {
     pub sla: Option<SlaConstraints>,
     pub sweep_mode: String,
     pub confidence_level: f64,
-    /// Trials that were planned for each cell.
+    /// Trials of the cell that has most.
     pub trials: usize,
     pub pareto_axes: Option<ParetoAxes>,
     /// Those in which a run succeeded, in the order they were planned.
@@ -23,6 +23,8 @@ pub struct Sweep {
     pub best_latency: Option<Best>,
     /// Parameters of the cells that no other is better than in every way.
     pub pareto_optimal: Vec<Map<String, Value>>,
+    /// The same in words.
+    pub pareto_names: Vec<String>,
 }
 
 impl Sweep {
@@ -69,12 +71,27 @@ pub enum Axis {
 /// One cell of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepCell {
+    /// What it is, in words.
+    pub label: String,
     /// By the name of the parameter.
     pub parameters: Map<String, Value>,
     pub metrics: CellMetrics,
 }
 
 impl SweepCell {
+    /// What it sets, or what it is called where that is more than a few values.
+    pub fn in_words(&self) -> String {
+        let is_long = |value: &Value| value.is_object() || value.is_array();
+        if self.parameters.is_empty() || self.parameters.values().any(is_long) {
+            return self.label.clone();
+        }
+        let setting = |(name, value): (&String, &Value)| match value {
+            Value::String(text) => format!("{name} {text}"),
+            other => format!("{name} {other}"),
+        };
+        self.parameters.iter().map(setting).collect::<Vec<_>>().join(", ")
+    }
+
     /// A parameter by its path, or by what the path ends in.
     pub fn parameter(&self, path: &str) -> Option<&Value> {
         let leaf = path.rsplit('.').next().unwrap_or(path);
@@ -128,6 +145,10 @@ impl CellMetrics {
 /// The best of all cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
+    /// What is best, in words.
+    pub what: &'static str,
+    /// Which cell, in words.
+    pub at: String,
     pub parameters: Map<String, Value>,
     pub metric: f64,
     pub unit: String,

@@ -114,22 +114,20 @@ pub fn sweep_conclusion(sweep: &Sweep) -> Vec<String> {
             feasible => format!("Within every limit: {feasible} of {all} configurations; the best are among these"),
         });
     }
-    let best = |what: &str, best: &Best| {
+    let best = |best: &Best| {
         let number = grouped(Some(best.metric)).unwrap_or_default();
-        format!("{what}: {number} {} at {}", best.unit, settings(best.parameters.iter()))
+        format!("{}: {number} {} at {}", best.what, best.unit, best.at)
     };
-    lines.extend(sweep.best_throughput.as_ref().map(|found| best("Highest throughput", found)));
-    lines.extend(sweep.best_latency.as_ref().map(|found| best("Lowest p99 latency", found)));
-    if !sweep.pareto_optimal.is_empty() {
-        let points: Vec<String> = sweep.pareto_optimal.iter().map(|point| settings(point.iter())).collect();
-        lines.push(format!("Pareto optimal: {}", points.join("; ")));
+    let (most, least) = (sweep.best_throughput.as_ref(), sweep.best_latency.as_ref());
+    lines.extend(most.into_iter().chain(least).map(best));
+    if let (Some(most), Some(least)) = (most, least)
+        && !sweep.pareto_names.is_empty()
+    {
+        let [more, less] = [most, least].map(|best| best.what.to_lowercase());
+        lines.push(format!("Pareto optimal ({more} against {less}): {}", sweep.pareto_names.join("; ")));
     }
     lines.extend(failed_lines(&sweep.tally));
     lines
-}
-
-fn settings<'a>(parameters: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
-    parameters.map(|(name, value)| format!("{name} {}", shown(value))).collect::<Vec<_>>().join(", ")
 }
 
 /// Which runs failed, and why.
