@@ -35,6 +35,20 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
+/// Every exit code and what it means, as help and documents say it.
+pub(crate) const CODES: &[(&str, &str)] = &[
+    ("0", "done; failed requests among good ones are results"),
+    (
+        "1",
+        "nothing was answered, more failed than --failed-request-threshold allows, or a file could not be written; of several \
+         runs fewer than two succeeded",
+    ),
+    ("2", "bad input, nothing sent"),
+    ("3", "a limit of yours was crossed (--fail-if, compare --fail-on)"),
+    ("4", "whether a limit was crossed cannot be told (compare)"),
+    ("129, 130, 143", "ended by SIGHUP, Ctrl-C, SIGTERM, with everything measured so far written"),
+];
+
 /// Columns of help that goes into a file or a pipe, and the most that can be read with ease.
 const HELP_COLUMNS: usize = 100;
 
@@ -95,6 +109,22 @@ pub(crate) fn print(text: &str) -> Exit {
         Err(error) => {
             terminal::complain(&format!("error: cannot write to stdout: {error}\n"));
             Exit::Failed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_have_the_same_exit_codes() {
+        let row = |(code, meaning): &(&str, &str)| format!("| {code} | {meaning} |");
+        let rows: Vec<String> = CODES.iter().map(row).collect();
+        for document in ["README.md", "docs/cli.md"] {
+            let path = format!("{}/../../{document}", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(path).unwrap().replace('`', "");
+            assert!(text.contains(&rows.join("\n")), "{document} must have:\n{}", rows.join("\n"));
         }
     }
 }

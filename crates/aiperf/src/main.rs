@@ -9,7 +9,7 @@
 //! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
 //! - [`terminal`]: whatever is written to stdout and stderr
 //! - [`new_file`]: files that users ask for by name
-//! - [`exit`]: exit codes
+//! - [`exit`]: exit codes; [`junit`]: what CI reads besides
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
 
@@ -19,6 +19,7 @@ mod blocks;
 mod commands;
 mod dashboard;
 mod exit;
+mod junit;
 mod log_file;
 mod new_file;
 mod phase_progress;

@@ -6,6 +6,7 @@ use crate::control::{self, ControlError};
 use crate::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
 use crate::hooks::Hooks;
 use crate::kept::Kept;
+use crate::limits::{self, LimitsError};
 use crate::memory::{self, MemoryError};
 use crate::network_latency::{NetworkResult, NetworkWatch};
 use crate::objectives::{self, ObjectivesError};
@@ -39,6 +40,8 @@ use thiserror::Error;
 pub enum CampaignError {
     #[error(transparent)]
     Objectives(#[from] ObjectivesError),
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error(transparent)]
@@ -184,7 +187,9 @@ impl Campaign {
 
     /// Checks what a plan says against the metrics there are and against this machine; writes no file.
     pub fn check(plan: &Plan) -> Result<(), CampaignError> {
-        objectives::check(&traits(plan))?;
+        let traits = traits(plan);
+        objectives::check(&traits)?;
+        limits::check(plan, &traits)?;
         memory::check(plan)?;
         certificates::check(plan)?;
         gpu_telemetry::check(plan)?;
@@ -362,6 +367,7 @@ impl Campaign {
                 None
             })
         });
+        result.judged = limits::judge(&plan.metrics.limits, &result.metrics);
         let mut first = artifacts.write_first(&result, failures, incomplete);
         first.failures.extend(sampled);
         if let Some(watch) = server_metrics {

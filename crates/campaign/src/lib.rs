@@ -11,7 +11,7 @@
 //! - `preparation`: what takes long before a run, done so that it can be interrupted
 //! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_fetcher`: what rows name by URL
 //! - [`rehearsal`]: the schedule of a run, without the run
-//! - [`objectives`]: whether requests can meet what they are held to; [`memory`]: whether prompts fit into it;
+//! - [`objectives`]: whether requests can meet what they are held to; [`limits`]: whether a run can, and did; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
 //! - `server_metrics`: the servers' own metrics of a run; [`gpu_telemetry`]: its GPUs; `gpu_efficiency`: what they took
 //!   beside what was made of it; `network_latency`: the round trip to the
@@ -34,6 +34,7 @@ pub mod gpu_telemetry;
 mod hooks;
 pub mod hub;
 mod kept;
+pub mod limits;
 pub mod measurement;
 mod media_fetcher;
 pub mod memory;
@@ -53,8 +54,8 @@ pub mod tokenizers;
 
 pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};
-pub use aiperf_metrics::MetricResult;
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
+pub use aiperf_metrics::{JudgedLimit, MetricResult};
 pub use aiperf_transport::sys::set_lowest_niceness;
 pub use campaign::{Campaign, CampaignError, Finished, Prepared};
 pub use objectives::ObjectivesError;

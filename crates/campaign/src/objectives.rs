@@ -36,14 +36,16 @@ fn hint(problem: &NotApplicable) -> Option<String> {
 }
 
 /// What makes a metric part of a run.
-const FIXES: &[(Flags, &str)] = &[
+pub(crate) const FIXES: &[(Flags, &str)] = &[
     (Flags::STREAMING_ONLY, "--streaming"),
     (Flags::USAGE_DIFF_ONLY, "no --use-server-token-count"),
+    (Flags::GOODPUT, "--goodput with objectives"),
+    (Flags::INTERNAL, "AIPERF_DEV_MODE=1 AIPERF_DEV_SHOW_INTERNAL_METRICS=1"),
     (Flags::EXPERIMENTAL, "AIPERF_DEV_MODE=1 AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS=1"),
 ];
 
 /// The metric that people call so, or one that is spelled much like it.
-fn meant(name: &str) -> Option<&'static str> {
+pub(crate) fn meant(name: &str) -> Option<&'static str> {
     let called = |metric: &&&aiperf_metrics::Metric| metric.short.is_some_and(|short| short.eq_ignore_ascii_case(name));
     let by_short_name = registry::all().iter().find(called).map(|metric| metric.tag);
     by_short_name.or_else(|| nearest(name, registry::all().iter().map(|metric| metric.tag)))

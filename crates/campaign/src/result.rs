@@ -81,6 +81,7 @@ pub(crate) fn summarise(
             .or_else(|| nothing_came_back.then(|| "No request was answered before the run was over.".to_owned()))
             .or_else(|| (lost != Lost::default()).then(|| "Not all records could be computed.".to_owned())),
         limits: metrics.traits().thresholds,
+        judged: Vec::new(),
         show_trace_timing: plan.metrics.show_trace_timing,
         dataset: plan.dataset.provenance(),
         server_metrics: None,

@@ -100,6 +100,7 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.accuracy", NotYet("answers are not graded")),
     ("multi_run", Acts),
     ("resume", Acts),
+    ("limits", Acts),
     ("sweep", Acts),
     ("sweep.planner", NO_SEARCH),
     ("sweep.search_space", NO_SEARCH),

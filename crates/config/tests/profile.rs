@@ -91,6 +91,7 @@ fn objectives_slices_and_limits_reach_the_plan() {
     let resolved = resolve_in(&[&args[..], &more].concat(), &env, false).unwrap();
     let slo = |tag: &str, threshold| Slo { tag: tag.to_owned(), threshold };
     let expected = MetricsPlan {
+        limits: Vec::new(),
         slos: vec![slo("request_latency", 300.0), slo("time_to_first_token", 100.0)],
         slice: Some(Nanos::from_millis(2500)),
         thresholds: Thresholds { usage_diff_pct: 0.0, osl_mismatch_pct: 7.5, osl_mismatch_tokens: 9 },
@@ -397,6 +398,8 @@ fn every_flag_about_several_runs_changes_them() {
         ("--no-sweep-table", &["--no-sweep-table"], &list),
         ("--variant", &["--variant", "a: concurrency=1", "--variant", "b: concurrency=2"], &[]),
         ("--search-sla", &["--search-sla", "request_latency:p99:lt:5"], &list),
+        ("--fail-if", &["--fail-if", "request_latency.p99>5"], &[]),
+        ("--junit", &["--junit", "junit.xml"], &[]),
         ("--search-recipe", &ramp, &[]),
         ("--search-style", &["--search-style", "grid"], &[&limited[..2], &limited[5..], &["--streaming"]].concat()),
         ("--ttft-sla-ms", &["--ttft-sla-ms", "5"], &limited),

@@ -14,7 +14,7 @@
 //! - [`curves`]: what was going on at each instant: requests swept in the order of time
 //! - [`registry`]: every metric, a row each; the table as text
 //! - [`run`]: what decides which metrics a run has; the metrics of one record; all that is known of one, for those who
-//!   write it down; service level objectives; whether a request is a result at all
+//!   write it down; service level objectives; limits that fail a run; whether a request is a result at all
 //! - [`phase`]: the records of a phase, what is known of them while it is on, and what they and their slices come to
 
 pub mod curves;
@@ -43,6 +43,7 @@ pub use registry::unit::Unit;
 pub use run::check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 pub use run::error_type::ErrorType;
 pub use run::goodput::{self, GoodputError, check_goodput};
+pub use run::limits::{self, JudgedLimit, Verdict, check_limit, judge_limit};
 pub use run::record::{BaseValue, RecordMetrics, Value, ValueKind};
 pub use run::view::{RecordEncoder, RecordView};
 pub use run::{Metrics, RunTraits};

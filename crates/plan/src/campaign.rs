@@ -20,6 +20,8 @@ pub struct CampaignPlan {
     pub id: Option<String>,
     /// Only what an earlier command left undone is run.
     pub resumes: bool,
+    /// Where CI is told whether limits were kept.
+    pub junit: Option<PathBuf>,
 }
 
 /// One point of a sweep, or the whole of a benchmark that is not swept.
@@ -160,7 +162,7 @@ impl CampaignPlan {
             ids: vec![id],
             plan,
         };
-        Self { cells: vec![cell], trials: Trials::once(), sweep: None, dir, id: None, resumes: false }
+        Self { cells: vec![cell], trials: Trials::once(), sweep: None, dir, id: None, resumes: false, junit: None }
     }
 
     /// Whether it is one run, with its files where a run on its own has them.

@@ -1,6 +1,6 @@
 //! What is computed of the measurements, and what of it is shown.
 
-use aiperf_types::{Nanos, Slo, Thresholds};
+use aiperf_types::{Limit, Nanos, Slo, Thresholds};
 use serde::{Deserialize, Serialize};
 
 /// What is computed of the measurements, and what of it is shown.
@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct MetricsPlan {
     /// Objectives that a good request meets, all of them; none counts no good requests.
     pub slos: Vec<Slo>,
+    /// Limits that fail the run.
+    pub limits: Vec<Limit>,
     /// Length of the time slices that results are cut into as well; `None` does not cut them.
     pub slice: Option<Nanos>,
     /// How far token counts may be off before a request is counted as deviating.

@@ -83,6 +83,7 @@ pub use compare::json::compare_json;
 pub use compare::table::compare_text;
 pub use console::footer::footer;
 pub use console::gpu::gpu_number;
+pub use console::limits::limit_line;
 pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::live_table::{LIVE_COLUMNS, LiveRow, live_rows};
 pub use console::metrics::accepted_drafts_line;

@@ -2,7 +2,7 @@
 
 use crate::gpu_telemetry::GpuTelemetryResult;
 use crate::server_metrics::ServerMetricsResult;
-use aiperf_metrics::{Slice, Summary, Thresholds};
+use aiperf_metrics::{JudgedLimit, Slice, Summary, Thresholds};
 use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity};
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value};
@@ -52,6 +52,8 @@ pub struct RunResult {
     pub degraded: Vec<String>,
     /// Limits that the warnings on the console name.
     pub limits: Thresholds,
+    /// Limits that fail the run, held against it.
+    pub judged: Vec<JudgedLimit>,
     /// Show the HTTP trace table.
     pub show_trace_timing: bool,
     /// What was seen of the servers; `None` where nobody looked, or nothing was seen.

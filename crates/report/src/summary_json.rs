@@ -6,7 +6,7 @@ use crate::json::Pretty;
 use crate::run::{PhaseResult, RunInfo, RunResult};
 use crate::stamp::iso;
 use aiperf_metrics::registry::LEADING;
-use aiperf_metrics::{MetricResult, Stats, Summary};
+use aiperf_metrics::{JudgedLimit, MetricResult, Stats, Summary};
 use aiperf_types::{RequestError, WallNs};
 use serde_json::Value;
 use std::io::Write;
@@ -36,6 +36,7 @@ struct Scope<'a> {
     incomplete_reason: Option<&'a str>,
     measurement: Option<&'a Value>,
     gpus: Option<&'a GpuTelemetryResult>,
+    judged: &'a [JudgedLimit],
 }
 
 /// The summary of a whole run.
@@ -50,6 +51,7 @@ pub fn summary_json(run: &RunResult) -> Vec<u8> {
         incomplete_reason: run.incomplete_reason.as_deref(),
         measurement: run.measurement.as_ref(),
         gpus: run.gpus(),
+        judged: &run.judged,
     };
     document(run, &scope)
 }
@@ -66,6 +68,7 @@ pub fn phase_summary_json(run: &RunResult, phase: &PhaseResult) -> Vec<u8> {
         incomplete_reason: run.incomplete_reason.as_deref().filter(|_| phase.was_cancelled),
         measurement: None,
         gpus: None,
+        judged: &[],
     };
     document(run, &scope)
 }
@@ -109,6 +112,9 @@ fn document(run: &RunResult, scope: &Scope<'_>) -> Vec<u8> {
         json.end_object();
     }
     others.iter().for_each(|metric| push_metric(&mut json, metric));
+    if !scope.judged.is_empty() {
+        push_limits(&mut json, scope.judged);
+    }
     if let Some(dataset) = &run.dataset {
         json.key("metadata");
         json.value(&serde_json::json!({ "dataset": dataset }));
@@ -194,6 +200,28 @@ fn push_run_info(json: &mut Pretty, info: &RunInfo) {
     json.end_object();
     push_text(json, "cli_command", info.cli_command.as_deref());
     json.end_object();
+}
+
+/// What was not measured is crossed: nothing says that it was kept to.
+fn push_limits(json: &mut Pretty, judged: &[JudgedLimit]) {
+    json.key("limits");
+    json.begin_list();
+    for judged in judged {
+        json.begin_object();
+        push_text(json, "metric", Some(&judged.limit.metric));
+        push_text(json, "stat", Some(judged.limit.stat()));
+        push_text(json, "op", Some(judged.limit.op.name()));
+        push_float(json, "threshold", Some(judged.limit.threshold));
+        push_text(json, "unit", Some(judged.unit));
+        json.key("observed");
+        match judged.observed {
+            Some(observed) => json.f64(observed),
+            None => json.value(&Value::Null),
+        }
+        push_bool(json, "crossed", judged.fails());
+        json.end_object();
+    }
+    json.end_list();
 }
 
 fn push_errors(json: &mut Pretty, errors: &[(RequestError, u64)]) {

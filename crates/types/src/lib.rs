@@ -57,7 +57,7 @@ pub use event::{
 pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;
 pub use id::{CorrelationId, uuid_text};
-pub use limits::{SlaFilter, SlaOp, Slo, SloFault, Thresholds};
+pub use limits::{Limit, SlaFilter, SlaOp, Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use number_map::NumberMap;
 pub use raw::{RawBody, RawEvents, RawExchange, RawResponse};

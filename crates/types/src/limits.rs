@@ -24,13 +24,44 @@ pub struct SlaFilter {
 impl SlaFilter {
     /// Whether a value keeps to it. What was not measured does not.
     pub fn is_met_by(&self, value: Option<f64>) -> bool {
-        let Some(value) = value else { return false };
-        match self.op {
-            SlaOp::Lt => value < self.threshold,
-            SlaOp::Le => value <= self.threshold,
-            SlaOp::Gt => value > self.threshold,
-            SlaOp::Ge => value >= self.threshold,
+        value.is_some_and(|value| self.op.holds(value, self.threshold))
+    }
+}
+
+/// A condition on one statistic of one metric under which a run fails, whatever else is to be said of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    pub metric: String,
+    /// As statistics are named: `avg`, `p99`; `None` where the metric has one value.
+    pub stat: Option<String>,
+    /// On which side of the threshold a run fails.
+    pub op: SlaOp,
+    /// In the unit the metric is shown in.
+    pub threshold: f64,
+    /// The unit, where the user said it.
+    pub unit: Option<String>,
+}
+
+impl Limit {
+    /// The statistic it is about: the value itself where there is one.
+    pub fn stat(&self) -> &str {
+        self.stat.as_deref().unwrap_or("avg")
+    }
+
+    /// What it is about: `time_to_first_token.p99`.
+    pub fn subject(&self) -> String {
+        match &self.stat {
+            Some(stat) => format!("{}.{stat}", self.metric),
+            None => self.metric.clone(),
         }
+    }
+}
+
+/// As a user writes it.
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let unit = self.unit.as_deref().unwrap_or_default();
+        write!(f, "{}{}{}{unit}", self.subject(), self.op.sign(), self.threshold)
     }
 }
 
@@ -52,6 +83,26 @@ impl SlaOp {
             Self::Le => "le",
             Self::Gt => "gt",
             Self::Ge => "ge",
+        }
+    }
+
+    /// The same as a formula has it.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+        }
+    }
+
+    /// Whether a value lies there.
+    pub fn holds(self, value: f64, threshold: f64) -> bool {
+        match self {
+            Self::Lt => value < threshold,
+            Self::Le => value <= threshold,
+            Self::Gt => value > threshold,
+            Self::Ge => value >= threshold,
         }
     }
 }

@@ -4,17 +4,19 @@ use super::profile;
 use crate::allocator;
 use crate::api::{self, Api, BindError, Bound};
 use crate::exit::{self, Exit};
+use crate::junit::JunitFile;
 use crate::log_file::LogFile;
 use crate::screen::Printer;
 use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
+use aiperf_campaign::limits::{judge_outcome, junit_cases};
 use aiperf_campaign::runs::{Ran, Resumed, RunIn, drive, resume};
-use aiperf_campaign::{Campaign, CampaignError, Interest, Subscription, gather};
+use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
 use aiperf_report::aggregate::RunsFolder;
-use aiperf_report::{LogLine, LogLines, Page};
+use aiperf_report::{JunitCase, LogLine, LogLines, Page, limit_line};
 use aiperf_types::Nanos;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -36,7 +38,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
             return Exit::Usage;
         }
     };
-    let Ready { folder, resumed, port } = ready;
+    let Ready { folder, resumed, port, junit } = ready;
     plan.id = resumed.id.clone().or(plan.id);
     let campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     let mut campaign = campaign.of_several_runs();
@@ -70,15 +72,19 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     if let Some(error) = runner.refused.take() {
         end_api(runner);
         exit::complain(&redactor, &error);
-        return match signals.number() {
+        let exit = match signals.number() {
             Some(number) => Exit::Signal(number),
-            None if error.is_input() => Exit::Usage,
+            None if error.is_input() => return Exit::Usage,
             None => Exit::Failed,
         };
+        let cases = || told(&plan, &done, &judge(&plan, &done));
+        return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
     }
     runner.begin();
     let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, signals.number().is_some());
     gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
+    let judged = judge(&plan, &done);
+    about_limits(&plan, &done, &judged).iter().for_each(|(level, line)| runner.say(*level, line));
     let (log, api) = (runner.log.take(), runner.api.take());
     // Whoever listens ends with the campaign.
     drop(runner);
@@ -86,14 +92,54 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     if let Err(error) = &log {
         exit::say("warning", &redactor, &format!("cannot write {}: {error}", log_path(&plan).display()));
     }
+    let is_crossed = judged.iter().flatten().flatten().any(JudgedLimit::fails);
+    let exit = match signals.number() {
+        Some(number) => Exit::Signal(number),
+        None if !gathered.has_enough || !gathered.failures.is_empty() || log.is_err() => Exit::Failed,
+        None if is_crossed => Exit::LimitBroken,
+        None => Exit::Success,
+    };
+    let exit = junit.map_or(exit, |junit| junit.write(told(&plan, &done, &judged), exit, &redactor));
     if let Some(api) = api {
         profile::stay(api.complete(), signals, &redactor);
     }
-    match signals.number() {
-        Some(number) => Exit::Signal(number),
-        None if gathered.has_enough && gathered.failures.is_empty() && log.is_ok() => Exit::Success,
-        None => Exit::Failed,
-    }
+    exit
+}
+
+/// The limits of every run, also of those that an earlier command made; none where a run failed for another reason.
+fn judge(plan: &CampaignPlan, done: &[Ran]) -> Vec<Option<Vec<JudgedLimit>>> {
+    let limits = |ran: &Ran| &plan.cells[ran.run.cell].plan.metrics.limits;
+    done.iter().map(|ran| judge_outcome(limits(ran), &ran.outcome)).collect()
+}
+
+/// Which runs crossed which limits, in words.
+fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<(LogLevel, String)> {
+    let of_runs = done.iter().zip(judged).filter_map(|(ran, judged)| Some((plan.name(ran.run), judged.as_ref()?)));
+    let all: Vec<(String, &JudgedLimit)> =
+        of_runs.flat_map(|(name, judged)| judged.iter().map(move |judged| (name.clone(), judged))).collect();
+    let failed: Vec<_> = all.iter().filter(|(_, judged)| judged.fails()).collect();
+    let level = if failed.is_empty() { LogLevel::Info } else { LogLevel::Warning };
+    let count = format!("Limits kept: {} of {}, over all runs", all.len() - failed.len(), all.len());
+    let head = (!all.is_empty()).then_some((level, count));
+    let each = failed.iter().map(|(name, judged)| (LogLevel::Warning, format!("{name}: {}", limit_line(judged))));
+    head.into_iter().chain(each).collect()
+}
+
+/// What CI is told of all runs.
+fn told(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<JunitCase> {
+    let one = |(ran, judged): (&Ran, &Option<Vec<JudgedLimit>>)| {
+        let limits = &plan.cells[ran.run.cell].plan.metrics.limits;
+        let failure = ran.outcome.result.as_ref().err().map(String::as_str);
+        junit_cases(&place(plan, ran.run), failure, limits, judged.as_deref())
+    };
+    done.iter().zip(judged).flat_map(one).collect()
+}
+
+/// Where a run stands among all, by the names of folders.
+fn place(plan: &CampaignPlan, run: RunId) -> Vec<String> {
+    let cell = plan.sweep.is_some().then(|| plan.cells[run.cell].name.clone());
+    let trial = (plan.trials.count > 1).then(|| plan.label(run.trial));
+    cell.into_iter().chain(trial).collect()
 }
 
 /// The directory of all runs, taken for them, and what is there of them.
@@ -101,6 +147,7 @@ struct Ready {
     folder: RunsFolder,
     resumed: Resumed,
     port: Option<Result<Bound, BindError>>,
+    junit: Option<JunitFile>,
 }
 
 /// Ends the API of runs of which none was begun.
@@ -115,13 +162,14 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
     for cell in &plan.cells {
         Campaign::check(&cell.plan).map_err(|error| format!("{error}\n  in the run {}", cell.label))?;
     }
+    let junit = JunitFile::begin_where_wanted(plan.junit.as_deref())?;
     let folder = RunsFolder::take(&plan.dir).map_err(|error| error.to_string())?;
     let resumed = match plan.resumes {
         true => resume(plan, redactor).map_err(|error| error.to_string())?,
         false => Resumed::default(),
     };
     let port = profile::bind(&plan.cells[0].plan)?;
-    Ok(Ready { folder, resumed, port })
+    Ok(Ready { folder, resumed, port, junit })
 }
 
 fn log_path(plan: &CampaignPlan) -> PathBuf {

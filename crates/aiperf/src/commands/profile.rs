@@ -4,12 +4,14 @@ use super::many_runs;
 use crate::api::{self, Api, BindError, Bound, Staying};
 use crate::dashboard::{self, Canvas, Dashboard};
 use crate::exit::{self, Exit};
+use crate::junit::JunitFile;
 use crate::log_file::LogFile;
 use crate::progress::Bar;
 use crate::screen::Screen;
 use crate::signals::{OnScreen, Signals};
 use crate::terminal;
-use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, Subscription};
+use aiperf_campaign::limits::junit_cases;
+use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, JudgedLimit, Subscription};
 use aiperf_config::{ConfigError, Context, resolve_profile, secrets_in_arguments};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{LogLevel, Plan, RuntimePlan, UiKind};
@@ -40,8 +42,8 @@ pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
     }
     match resolved.campaign.is_single() {
         true => {
-            let notes = resolved.notes.clone();
-            run_plan(resolved.into_plan(), &notes, signals)
+            let (notes, junit) = (resolved.notes.clone(), resolved.campaign.junit.clone());
+            run_plan(resolved.into_plan(), junit.as_deref(), &notes, signals)
         }
         false => many_runs::run(resolved.campaign, &resolved.notes, signals),
     }
@@ -81,8 +83,16 @@ fn fresh_id() -> String {
 }
 
 /// Runs a plan, of which these notes were told, and reports on it.
-fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
+fn run_plan(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signals) -> Exit {
     let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
+    let limits = plan.metrics.limits.clone();
+    let junit = match JunitFile::begin_where_wanted(junit) {
+        Ok(junit) => junit,
+        Err(text) => {
+            exit::complain(&redactor, &text);
+            return Exit::Usage;
+        }
+    };
     let port = match bind(&plan) {
         Ok(port) => port,
         Err(text) => {
@@ -96,14 +106,20 @@ fn run_plan(plan: Plan, notes: &[String], signals: &Signals) -> Exit {
         Ok(profiled) => profiled,
         Err(error) => {
             exit::complain(&redactor, &error);
-            return match signals.number() {
+            let exit = match signals.number() {
                 Some(number) => Exit::Signal(number),
-                None if error.is_input() => Exit::Usage,
+                None if error.is_input() => return Exit::Usage,
                 None => Exit::Failed,
             };
+            let cases = || junit_cases(&[], Some(&error.to_string()), &limits, None);
+            return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
         }
     };
-    let exit = reported(&finished, &log, &dir, signals, &redactor);
+    let mut exit = reported(&finished, &log, &dir, signals, &redactor);
+    if let Some(junit) = junit {
+        let cases = junit_cases(&[], why_failed(&finished, exit).as_deref(), &limits, judged(&finished));
+        exit = junit.write(cases, exit, &redactor);
+    }
     if let Some(api) = api {
         stay(api, signals, &redactor);
     }
@@ -134,6 +150,30 @@ pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
     api.stay(is_unwanted);
 }
 
+/// What the limits of a run came to, where it came to anything.
+fn judged(finished: &Finished) -> Option<&[JudgedLimit]> {
+    let has_results = !finished.nothing_answered && !finished.too_many_failed && !finished.was_stopped;
+    has_results.then_some(&finished.result.judged[..])
+}
+
+/// Why a run counts as failed, in one sentence.
+fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
+    let written = &finished.written;
+    match exit {
+        Exit::Success | Exit::LimitBroken => None,
+        Exit::Signal(_) => Some("the run was stopped before it was complete".to_owned()),
+        _ if finished.too_many_failed => finished.result.incomplete_reason.clone(),
+        _ if finished.nothing_answered && finished.result.metrics.failed > 0 => {
+            Some(format!("all {} requests failed", finished.result.metrics.failed))
+        }
+        _ if finished.nothing_answered => Some("no request was answered".to_owned()),
+        _ => {
+            let first = written.failures.first().map(|failure| failure.error.to_string());
+            Some(first.unwrap_or_else(|| "not everything could be written".to_owned()))
+        }
+    }
+}
+
 /// Shows what a run came to, and says how the command ends.
 pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, signals: &Signals, redactor: &Redactor) -> Exit {
     let has_failed =
@@ -152,7 +192,11 @@ pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, signals: &Sig
                 let text = format!("cannot write the report to stdout: {error}\n  the files of the run are in {dir}");
                 exit::complain(redactor, &text);
             }
-            if has_failed || shown.is_err() { Exit::Failed } else { Exit::Success }
+            match finished.result.judged.iter().any(JudgedLimit::fails) {
+                _ if has_failed || shown.is_err() => Exit::Failed,
+                true => Exit::LimitBroken,
+                false => Exit::Success,
+            }
         }
     }
 }

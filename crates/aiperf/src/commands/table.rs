@@ -78,10 +78,11 @@ fn version() -> Exit {
 
 fn help() -> String {
     let commands: String = COMMANDS.iter().map(|one| format!("  {:<15}{}\n", one.name, one.about)).collect();
+    let codes: String = exit::CODES.iter().map(|(code, meaning)| format!("  {code:<15}{meaning}\n")).collect();
     format!(
         "Measures how fast LLM inference servers really are\n\nUsage: aiperf <COMMAND> [OPTIONS]\n\n\
          Commands:\n{commands}  help           Print help, also of a command: aiperf help profile\n\nOptions:\n  -h, --help       Print help\n  \
-         -V, --version    Print the version\n\nA first run against your own server:\n  {FIRST_RUN}\n"
+         -V, --version    Print the version\n\nExit codes:\n{codes}\nA first run against your own server:\n  {FIRST_RUN}\n"
     )
 }
 

@@ -5,6 +5,7 @@
 //! - [`results`]: what a run writes; [`raw`]: requests and answers as they were
 //! - [`which_metrics`]: which metrics it shows; [`vocabulary`] and [`shown`] are those of the report's own tests
 //! - [`goodput`]: requests that meet objectives
+//! - [`limits`]: limits that fail a run, and what CI is told of them
 //! - [`slices`]: results cut into slices of time
 //! - [`live`]: statistics while it is on
 //! - [`server_metrics`]: what is collected of the servers' own metrics
@@ -33,6 +34,7 @@ mod faults;
 mod goodput;
 mod gpu_telemetry;
 mod input;
+mod limits;
 mod live;
 mod local_gpus;
 mod network;

@@ -12,10 +12,10 @@ mod traces;
 
 use crate::context::Context;
 use crate::error::Problem;
-use crate::flags::{RANDOM_SEED, To};
+use crate::flags::{FAIL_IF, RANDOM_SEED, To};
 use crate::given::GivenFlags;
 use crate::sections::observe::NetworkLatency;
-use crate::tree::{Node, Places};
+use crate::tree::{Datum, Node, Places};
 
 pub(crate) use dataset::empty_lists;
 pub(crate) use document::empty;
@@ -90,4 +90,18 @@ fn beside(envelope: &mut Node, flags: &GivenFlags) {
     if let Some(seed) = flags.node(RANDOM_SEED) {
         envelope.put("random_seed", seed);
     }
+    limits(envelope, flags);
+}
+
+/// Limits of flags are more of them: a file's hold all the same.
+fn limits(envelope: &mut Node, flags: &GivenFlags) {
+    let Some(Node { datum: Datum::List(more), .. }) = flags.node(FAIL_IF) else { return };
+    let limits = match envelope.set("limits") {
+        None => more,
+        Some(Node { datum: Datum::List(items), .. }) => [&items[..], &more].concat(),
+        Some(one @ Node { datum: Datum::Text(_), .. }) => [&[one.clone()], &more[..]].concat(),
+        // It is refused for what it is.
+        Some(_) => return,
+    };
+    envelope.put("limits", Node::rule(limits));
 }

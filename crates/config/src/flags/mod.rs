@@ -10,6 +10,7 @@ mod conversation;
 mod endpoint;
 mod flag;
 mod input;
+mod limits;
 mod load;
 mod media;
 mod observe;
@@ -24,6 +25,7 @@ pub(crate) use conversation::*;
 pub(crate) use endpoint::*;
 pub use flag::{Flag, Group, Kind, Status, Takes, To, WhenAbsent};
 pub(crate) use input::*;
+pub(crate) use limits::*;
 pub(crate) use load::*;
 pub(crate) use media::*;
 pub(crate) use observe::*;
@@ -56,6 +58,7 @@ pub static GROUPS: &[Group] = &[
     Group { title: "User-Centric Rate", flags: load::USER_CENTRIC_RATE_FLAGS },
     Group { title: "Request Cancellation", flags: load::REQUEST_CANCELLATION_FLAGS },
     Group { title: "Output", flags: output::OUTPUT_FLAGS },
+    Group { title: "Limits", flags: limits::LIMITS_FLAGS },
     Group { title: "HTTP Trace", flags: output::HTTP_TRACE_FLAGS },
     Group { title: "Server Metrics", flags: observe::SERVER_METRICS_FLAGS },
     Group { title: "Network Latency", flags: observe::NETWORK_LATENCY_FLAGS },

@@ -6,15 +6,16 @@ use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::flags::SEARCH_RECIPE;
+use crate::os_text;
 use crate::resolve::{RunVariation, Tree};
 use crate::sections::runs::{ConvergenceMode as Mode, MultiRun};
-use crate::sections::scale;
 use crate::sections::sweep::{IterationOrder, Sweep, SweepType};
+use crate::sections::{limits, scale};
 use crate::setting::List;
 use crate::sweep::design;
 use aiperf_plan::redact::{REDACTED, Redactor, is_secret_name, visit_below_secret_names, visit_texts};
 use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
-use aiperf_types::{Nanos, SlaFilter, SlaOp};
+use aiperf_types::{Limit, Nanos, SlaFilter, SlaOp};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -72,7 +73,8 @@ pub(super) fn plan(
     let resumes = tree.envelope.resume();
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
     let sweep = sweep.map(|sweep| sweep_plan(tree, sweep, &cells));
-    (cells.len() == sources.len()).then_some(CampaignPlan { cells, trials, sweep, dir, id, resumes })
+    let junit = tree.envelope.junit.as_deref().map(|path| ctx.cwd.join(os_text::path(path)));
+    (cells.len() == sources.len()).then_some(CampaignPlan { cells, trials, sweep, dir, id, resumes, junit })
 }
 
 fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {
@@ -164,13 +166,27 @@ fn sla_filter(filter: &scale::SlaFilter) -> SlaFilter {
     SlaFilter {
         metric_tag: filter.metric_tag.clone().unwrap_or_default(),
         stat: filter.stat().name().to_owned(),
-        op: match filter.op {
-            Some(scale::Comparison::Le) => SlaOp::Le,
-            Some(scale::Comparison::Gt) => SlaOp::Gt,
-            Some(scale::Comparison::Ge) => SlaOp::Ge,
-            Some(scale::Comparison::Lt) | None => SlaOp::Lt,
-        },
+        op: comparison(filter.op),
         threshold: filter.threshold.unwrap_or_default(),
+    }
+}
+
+pub(super) fn limit(limit: &limits::Limit) -> Limit {
+    Limit {
+        metric: limit.metric.clone().unwrap_or_default(),
+        stat: limit.stat.map(|stat| stat.name().to_owned()),
+        op: comparison(limit.op),
+        threshold: limit.threshold.unwrap_or_default(),
+        unit: limit.unit.clone(),
+    }
+}
+
+fn comparison(op: Option<scale::Comparison>) -> SlaOp {
+    match op {
+        Some(scale::Comparison::Le) => SlaOp::Le,
+        Some(scale::Comparison::Gt) => SlaOp::Gt,
+        Some(scale::Comparison::Ge) => SlaOp::Ge,
+        Some(scale::Comparison::Lt) | None => SlaOp::Lt,
     }
 }
 

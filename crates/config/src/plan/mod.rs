@@ -249,7 +249,9 @@ fn metrics(tree: &Tree) -> MetricsPlan {
     let Environment { thresholds, developer, .. } = &tree.environment;
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
     let slos = tree.benchmark.slos.iter().flatten();
+    let limits = tree.envelope.limits.iter().flat_map(|limits| limits.0.iter());
     MetricsPlan {
+        limits: limits.map(campaign::limit).collect(),
         slos: slos.map(|(tag, threshold)| Slo { tag: tag.clone(), threshold: *threshold }).collect(),
         slice: artifacts.slice_duration.map(|length| Nanos::from_secs_f64(length.0)),
         thresholds: *thresholds,

@@ -3,6 +3,7 @@
 use super::artifacts::Artifacts;
 use super::dataset::Dataset;
 use super::endpoint::Endpoint;
+use super::limits::Limits;
 use super::models::Models;
 use super::observe::{GpuTelemetry, Mlflow, NetworkLatency, Otel, ServerMetrics, Wandb};
 use super::phases::Phase;
@@ -34,6 +35,10 @@ section! {
         resume: bool = false;
         /// Do not log the per-cell sweep table
         no_sweep_table: bool = false;
+        /// Limits that fail a run: exit code 3
+        limits: Limits;
+        /// File for CI that says which limits were kept, as JUnit XML
+        junit: String;
     }
     /// What is run.
     Benchmark {

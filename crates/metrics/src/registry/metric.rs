@@ -274,6 +274,23 @@ impl Metric {
         }
     }
 
+    /// The statistics that a summary may have of it.
+    pub const fn statistics(&self) -> &'static [&'static str] {
+        match self.compute {
+            Compute::Fold(..) | Compute::Total(_) | Compute::Derived(_) | Compute::ReplayLag(_) | Compute::Gpu => {
+                &["avg"]
+            }
+            Compute::Effective(_) | Compute::Active(_) => &["avg", "min", "max", "p50", "p90", "p95", "p99", "std"],
+            Compute::ErrorAdjusted(_) => &["min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "count"],
+            Compute::NetworkAdjusted(_) | Compute::NetworkRtt => Self::ALL_BUT_COUNT,
+            Compute::Ints(_) | Compute::Floats(_) | Compute::Gaps | Compute::Pass(_) => Self::ALL,
+        }
+    }
+
+    const ALL: &'static [&'static str] =
+        &["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std", "count"];
+    const ALL_BUT_COUNT: &'static [&'static str] = Self::ALL.split_at(14).0;
+
     /// What a value in the base unit is multiplied by to be shown.
     pub fn scale(&self) -> f64 {
         if self.unit == self.display { 1.0 } else { self.unit.factor_to(self.display) }

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod error_type;
 pub mod goodput;
+pub mod limits;
 pub mod record;
 mod selection;
 mod traits;

@@ -9,6 +9,7 @@
 //! - `server_metrics`: what the servers said of themselves
 //! - `gpu`: what GPUs reported
 //! - `errors`: the error table, and advice on errors that are known
+//! - `limits`: what fails a run, and whether it is the case
 //! - `warnings`: numbers that should not be trusted
 //! - `notices`: panels outside the report: exit errors, cancellation
 //! - `footer`: where everything was written
@@ -19,6 +20,7 @@
 pub(crate) mod errors;
 pub(crate) mod footer;
 pub(crate) mod gpu;
+pub(crate) mod limits;
 pub(crate) mod live;
 pub(crate) mod live_table;
 pub(crate) mod metrics;
@@ -74,7 +76,8 @@ pub fn report(run: &RunResult, page: Page) -> String {
     };
     // Where nothing succeeded there is nothing to show but why.
     let results = (!run.nothing_succeeded()).then(results);
-    errors.into_iter().chain(results.into_iter().flatten()).flatten().collect()
+    let limits = limits::table(&run.judged, page);
+    errors.into_iter().chain(results.into_iter().flatten()).chain([limits]).flatten().collect()
 }
 
 fn incomplete(run: &RunResult, page: Page) -> Option<String> {

@@ -182,6 +182,7 @@ impl Bench {
             degraded: Vec::new(),
             limits: Thresholds::default(),
             slices: Vec::new(),
+            judged: Vec::new(),
             show_trace_timing: self.with_trace,
             dataset: None,
             server_metrics: None,

@@ -192,6 +192,7 @@ pub(crate) fn empty_run() -> RunResult {
         doubts: Vec::new(),
         degraded: Vec::new(),
         limits: Thresholds::default(),
+        judged: Vec::new(),
         show_trace_timing: false,
         dataset: None,
         server_metrics: None,

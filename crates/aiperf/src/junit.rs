@@ -1,0 +1,69 @@
+//! The file in which CI reads what came of a command.
+
+use crate::exit::{self, Exit};
+use crate::new_file::WholeFile;
+use aiperf_plan::redact::Redactor;
+use aiperf_report::{JunitCase, JunitOutcome, junit_xml};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A JUnit file that could be written when it was asked for; it is there when something is to be said.
+pub(crate) struct JunitFile {
+    path: PathBuf,
+    /// A pipe or a device, which is opened once.
+    open: Option<WholeFile>,
+}
+
+impl JunitFile {
+    /// Makes sure that it can be written, or says why not. Nothing is left of that: a run may be killed.
+    fn begin(path: &Path) -> Result<Self, String> {
+        let file = WholeFile::create(path, true).map_err(|error| {
+            let way_out = match path.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => {
+                    format!("mkdir -p {}", folder.display())
+                }
+                _ => "a file in a folder that can be written to".to_owned(),
+            };
+            format!("--junit {}: {error}\n  try: {way_out}", path.display())
+        })?;
+        let is_device = path.metadata().is_ok_and(|there| !there.is_file());
+        Ok(Self { path: path.to_owned(), open: is_device.then_some(file) })
+    }
+
+    /// The same where one is wanted.
+    pub(crate) fn begin_where_wanted(path: Option<&Path>) -> Result<Option<Self>, String> {
+        path.map(Self::begin).transpose()
+    }
+
+    /// Writes it, and says how the command ends that was to end so.
+    pub(crate) fn write(self, cases: Vec<JunitCase>, exit: Exit, redactor: &Redactor) -> Exit {
+        let cases: Vec<JunitCase> = cases.into_iter().map(|case| without_secrets(case, redactor)).collect();
+        let text = junit_xml("aiperf", &cases);
+        let Self { path, open } = self;
+        let file = open.map_or_else(|| WholeFile::create(&path, true), Ok);
+        match file.and_then(|file| put(&text, file)) {
+            Ok(()) => exit,
+            Err(error) => {
+                exit::complain(redactor, &format!("cannot write {}: {error}", path.display()));
+                if matches!(exit, Exit::Signal(_)) { exit } else { Exit::Failed }
+            }
+        }
+    }
+}
+
+fn put(text: &str, mut file: WholeFile) -> io::Result<()> {
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    file.finish()
+}
+
+fn without_secrets(case: JunitCase, redactor: &Redactor) -> JunitCase {
+    let hide = |text: String| redactor.hide(&text).to_string();
+    let outcome = match case.outcome {
+        JunitOutcome::Passed => JunitOutcome::Passed,
+        JunitOutcome::Failed(words) => JunitOutcome::Failed(hide(words)),
+        JunitOutcome::Skipped(words) => JunitOutcome::Skipped(hide(words)),
+        JunitOutcome::Error(words) => JunitOutcome::Error(hide(words)),
+    };
+    JunitCase { class: hide(case.class), name: hide(case.name), outcome }
+}

@@ -1,0 +1,189 @@
+//! Limits that fail a run: whether it can be held to them, and whether it kept to them.
+
+use crate::numbers::stats::Stats;
+use crate::registry;
+use crate::registry::flags::Flags;
+use crate::registry::metric::{Compute, Fold, Metric, Population};
+use crate::run::RunTraits;
+use aiperf_types::Limit;
+
+/// Why a run cannot be held to a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyNot {
+    Unknown,
+    /// The endpoint or configuration does not fulfil this condition of the metric.
+    NotInThisRun(Flags),
+    /// It has several statistics, and none is named.
+    WhichStatistic,
+    /// It has these and no others.
+    NoSuchStatistic(&'static [&'static str]),
+    /// It is shown in another unit: this one.
+    OtherUnit(&'static str),
+}
+
+impl std::fmt::Display for WhyNot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown => write!(f, "no such metric"),
+            Self::NotInThisRun(lacking) => write!(f, "{}", lacking.meaning()),
+            Self::WhichStatistic => write!(f, "has several statistics, and none is named"),
+            Self::NoSuchStatistic(["avg"]) => write!(f, "has one value, which is its avg"),
+            Self::NoSuchStatistic(known) => write!(f, "has no such statistic, only {}", known.join(", ")),
+            Self::OtherUnit(unit) => write!(f, "is shown in {unit}, and limits are given in that unit"),
+        }
+    }
+}
+
+/// The metric that a limit is about, where such a run can be held to it.
+pub fn check_limit(limit: &Limit, traits: &RunTraits) -> Result<&'static Metric, WhyNot> {
+    let metric = registry::find(&limit.metric).ok_or(WhyNot::Unknown)?;
+    if let Some(lacking) = traits.lacks(metric) {
+        return Err(WhyNot::NotInThisRun(lacking));
+    }
+    if !traits.exports(metric) {
+        return Err(WhyNot::NotInThisRun(Flags::INTERNAL));
+    }
+    let known = metric.statistics();
+    match limit.stat.as_deref() {
+        None if known.len() > 1 => return Err(WhyNot::WhichStatistic),
+        Some(stat) if !known.contains(&stat) => return Err(WhyNot::NoSuchStatistic(known)),
+        _ => {}
+    }
+    let unit = metric.display.name();
+    match limit.unit.as_deref() {
+        Some(given) if given != unit => Err(WhyNot::OtherUnit(unit)),
+        _ => Ok(metric),
+    }
+}
+
+/// A limit, and what was measured of what it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedLimit {
+    pub limit: Limit,
+    /// What its numbers are in.
+    pub unit: &'static str,
+    /// `None` where nothing was measured.
+    pub observed: Option<f64>,
+}
+
+/// Whether a run kept to a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Met,
+    Crossed,
+    /// Nothing says that it was kept to.
+    NotMeasured,
+}
+
+impl Verdict {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Crossed => "crossed",
+            Self::NotMeasured => "not measured",
+        }
+    }
+}
+
+impl JudgedLimit {
+    pub fn verdict(&self) -> Verdict {
+        match self.observed {
+            None => Verdict::NotMeasured,
+            Some(value) if self.limit.op.holds(value, self.limit.threshold) => Verdict::Crossed,
+            Some(_) => Verdict::Met,
+        }
+    }
+
+    /// Whether the run fails by it. What was not measured does not pass.
+    pub fn fails(&self) -> bool {
+        self.verdict() != Verdict::Met
+    }
+}
+
+/// Holds a limit against the statistics of a run, by the tag of their metric.
+pub fn judge_limit(limit: &Limit, stats: impl Fn(&str) -> Option<Stats>) -> JudgedLimit {
+    let metric = registry::find(&limit.metric);
+    let observed = match (stats(&limit.metric), metric) {
+        (Some(found), _) => found.get(limit.stat()),
+        (None, Some(metric)) => where_absent(metric, limit.stat(), stats),
+        (None, None) => None,
+    };
+    JudgedLimit { limit: limit.clone(), unit: metric.map_or("", |metric| metric.display.name()), observed }
+}
+
+/// What a metric is that summaries leave out where there is nothing to count: no failure is none, not an unknown number
+/// of them.
+fn where_absent(metric: &Metric, stat: &str, stats: impl Fn(&str) -> Option<Stats>) -> Option<f64> {
+    let has_any = |tag| stats(tag).and_then(|stats| stats.avg).is_some_and(|count| count > 0.0);
+    if !has_any("completed_request_count") {
+        return None;
+    }
+    let none_failed = !has_any("error_request_count");
+    match metric.compute {
+        Compute::Fold(Fold::Sum, _) if metric.population == Population::Failed => Some(0.0),
+        Compute::Total(_) if metric.population == Population::Failed && none_failed => Some(0.0),
+        Compute::Fold(Fold::Sum, _) if metric.tag == "request_count" => Some(0.0),
+        Compute::ErrorAdjusted(base) if none_failed => stats(base)?.get(stat),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::{EndpointKind, SlaOp};
+
+    fn limit(metric: &str, stat: Option<&str>, unit: Option<&str>) -> Limit {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Limit { metric: metric.into(), stat: owned(stat), op: SlaOp::Gt, threshold: 5.0, unit: owned(unit) }
+    }
+
+    #[test]
+    fn a_run_is_held_only_to_what_it_will_measure() {
+        let plain = RunTraits::new(EndpointKind::Chat, false);
+        let why = |metric, stat, unit| check_limit(&limit(metric, stat, unit), &plain).err();
+        assert_eq!(why("request_latency", Some("p99"), None), None);
+        assert_eq!(why("request_latency", Some("p99"), Some("ms")), None);
+        assert_eq!(why("request_latency", Some("p99"), Some("s")), Some(WhyNot::OtherUnit("ms")));
+        assert_eq!(why("request_throughput", None, Some("requests/sec")), None);
+        assert_eq!(why("request_throughput", Some("p99"), None), Some(WhyNot::NoSuchStatistic(&["avg"])));
+        assert_eq!(why("request_latency", None, None), Some(WhyNot::WhichStatistic));
+        assert_eq!(why("nonsense", Some("p99"), None), Some(WhyNot::Unknown));
+        assert_eq!(why("time_to_first_token", Some("p99"), None), Some(WhyNot::NotInThisRun(Flags::STREAMING_ONLY)));
+        assert_eq!(why("goodput", None, None), Some(WhyNot::NotInThisRun(Flags::GOODPUT)));
+    }
+
+    #[test]
+    fn what_lies_beyond_is_crossed_and_what_is_unknown_does_not_pass() {
+        let latency = |tag: &str| (tag == "request_latency").then(|| Stats { p99: Some(5.5), ..Stats::default() });
+        let verdict = |metric, stat| judge_limit(&limit(metric, stat, None), latency).verdict();
+        assert_eq!(verdict("request_latency", Some("p99")), Verdict::Crossed);
+        assert_eq!(verdict("request_latency", Some("p50")), Verdict::NotMeasured);
+        assert_eq!(verdict("error_request_count", None), Verdict::NotMeasured);
+        let exactly = Limit { threshold: 5.5, ..limit("request_latency", Some("p99"), None) };
+        assert_eq!(judge_limit(&exactly, latency).verdict(), Verdict::Met);
+        assert_eq!(judge_limit(&Limit { op: SlaOp::Ge, ..exactly }, latency).verdict(), Verdict::Crossed);
+    }
+
+    #[test]
+    fn no_failure_is_a_number_of_failures() {
+        let all_well = |tag: &str| match tag {
+            "completed_request_count" | "request_count" => Some(Stats::of(8.0)),
+            "request_latency" => Some(Stats { p99: Some(7.0), ..Stats::default() }),
+            _ => None,
+        };
+        let observed = |metric, stat| judge_limit(&limit(metric, stat, None), all_well).observed;
+        assert_eq!(observed("error_request_count", None), Some(0.0));
+        assert_eq!(observed("context_overflow_count", None), Some(0.0));
+        assert_eq!(observed("total_error_isl", None), Some(0.0));
+        assert_eq!(observed("adj_request_latency", Some("p99")), Some(7.0));
+        assert_eq!(observed("usage_discrepancy_count", None), None);
+        let failed = |tag: &str| match tag {
+            "completed_request_count" | "error_request_count" => Some(Stats::of(8.0)),
+            _ => None,
+        };
+        let observed = |metric, stat| judge_limit(&limit(metric, stat, None), failed).observed;
+        assert_eq!(observed("request_count", None), Some(0.0));
+        assert_eq!((observed("total_error_isl", None), observed("request_latency", Some("p99"))), (None, None));
+    }
+}
