@@ -412,7 +412,7 @@ fn described(phase: &PhasePlan) -> String {
     format!("Phase {}{grace}", phase.in_words())
 }
 
-fn traits(plan: &Plan) -> RunTraits {
+pub(crate) fn traits(plan: &Plan) -> RunTraits {
     let mut traits = RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming);
     traits.server_token_count = plan.endpoint.server_token_count;
     traits.slos = plan.metrics.slos.clone();

@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
 use aiperf_campaign::limits::{judge_outcome, junit_cases};
-use aiperf_campaign::runs::{Ran, Resumed, RunIn, drive, resume};
+use aiperf_campaign::runs::{self, Ran, Resumed, RunIn, drive, resume};
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
@@ -163,6 +163,7 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
         Campaign::check(&cell.plan).map_err(|error| format!("{error}\n  in the run {}", cell.label))?;
     }
     let junit = JunitFile::begin_where_wanted(plan.junit.as_deref())?;
+    runs::check(plan).map_err(|error| error.to_string())?;
     let folder = RunsFolder::take(&plan.dir).map_err(|error| error.to_string())?;
     let resumed = match plan.resumes {
         true => resume(plan, redactor).map_err(|error| error.to_string())?,

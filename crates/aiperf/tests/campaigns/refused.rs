@@ -34,6 +34,17 @@ fn what_several_runs_cannot_be() {
 }
 
 #[test]
+fn what_no_run_would_show_is_not_waited_for() {
+    let server = serve(quick());
+    let trials = ["--num-profile-runs", "3", "--convergence-metric"];
+    check(short(&server.url()).with(&trials).with(&["request_latancy"]), &["request_latancy", "request_latency"]);
+    let stat = ["request_throughput", "--convergence-stat", "p99"];
+    check(short(&server.url()).with(&trials).with(&stat), &["request_throughput (p99)"]);
+    let sla = ["--concurrency", "1,2", "--search-sla", "nosuch:p99:lt:1"];
+    check(short(&server.url()).with(&sla), &["--search-sla nosuch", "no such metric"]);
+}
+
+#[test]
 fn a_cell_that_cannot_be_planned_is_named() {
     let server = serve(quick());
     check(
