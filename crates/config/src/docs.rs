@@ -110,7 +110,10 @@ fn object(schema: &Value, path: &str) -> Option<(Value, String)> {
     if one(&schema["items"]) {
         return Some((schema["items"].clone(), format!("{path}.*")));
     }
-    schema["anyOf"].as_array()?.iter().find(|schema| one(schema)).map(|schema| (schema.clone(), path.to_owned()))
+    let among =
+        |choices: &Value| choices.as_array().and_then(|choices| choices.iter().find(|schema| one(schema)).cloned());
+    let item = among(&schema["items"]["anyOf"]).map(|schema| (schema, format!("{path}.*")));
+    item.or_else(|| among(&schema["anyOf"]).map(|schema| (schema, path.to_owned())))
 }
 
 fn kind(schema: &Value) -> String {

@@ -177,7 +177,8 @@ fn one_api_answers_about_the_run_that_is_on() {
         listed = asked("/api/results/list").unwrap_or_default();
     }
     running.signal("INT");
-    assert_eq!(running.finish_soon().code(), Some(130));
+    // The runs were complete: nothing was ended but the wait.
+    assert_eq!(running.finish_soon().code(), Some(0));
 }
 
 #[test]

@@ -99,7 +99,6 @@ fn limits(envelope: &mut Node, flags: &GivenFlags) {
     let limits = match envelope.set("limits") {
         None => more,
         Some(Node { datum: Datum::List(items), .. }) => [&items[..], &more].concat(),
-        Some(one @ Node { datum: Datum::Text(_), .. }) => [&[one.clone()], &more[..]].concat(),
         // It is refused for what it is.
         Some(_) => return,
     };

@@ -81,13 +81,9 @@ impl Limits {
 impl Setting for Limits {
     const FIELDS: &'static [Field] = Limit::FIELDS;
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
-        let items = match &node.datum {
-            Datum::List(items) => items.as_slice(),
-            Datum::Text(_) => std::slice::from_ref(node),
-            _ => {
-                reader.refuse(node, path, format!("must be a list of limits, not {}", node.kind()));
-                return None;
-            }
+        let Datum::List(items) = &node.datum else {
+            reader.refuse(node, path, format!("must be a list of limits, not {}", node.kind()));
+            return None;
         };
         let numbered = items.iter().enumerate();
         let read = numbered.filter_map(|(index, item)| Self::item(item, &join(path, &index.to_string()), reader));
@@ -100,7 +96,6 @@ impl Setting for Limits {
         self.0.full()
     }
     fn schema() -> Value {
-        let one = json!({"anyOf": [{"type": "string"}, Limit::schema()]});
-        json!({"anyOf": [{"type": "string"}, {"type": "array", "items": one}]})
+        json!({"type": "array", "items": {"anyOf": [{"type": "string"}, Limit::schema()]}})
     }
 }

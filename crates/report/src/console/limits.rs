@@ -92,9 +92,23 @@ mod tests {
             judged("output_token_throughput_per_user", SlaOp::Lt, 0.001, "tokens/sec/user", Some(0.0014)),
             judged("request_latency", SlaOp::Ge, 5.0, "ms", None),
         ];
-        insta::assert_snapshot!(table(&rows, Page::plain(80)).unwrap_or_default(), @"");
+        insta::assert_snapshot!(table(&rows, Page::plain(80)).unwrap_or_default(), @r"
+                                     NVIDIA AIPerf | Limits                             
+        ┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━━━━━┓
+        ┃                                  Metric ┃ fails if ┃ observed ┃              ┃
+        ┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━╇━━━━━━━━━━━━━━┩
+        │            time_to_first_token p99 (ms) │    > 200 │ 1,250.50 │      crossed │
+        │    output_token_throughput_per_user p99 │  < 0.001 │   0.0014 │          met │
+        │                       (tokens/sec/user) │          │          │              │
+        │                request_latency p99 (ms) │     >= 5 │      N/A │ not measured │
+        └─────────────────────────────────────────┴──────────┴──────────┴──────────────┘
+        ");
         assert_eq!(table(&[], Page::plain(80)), None);
         let lines: Vec<String> = rows.iter().map(limit_line).collect();
-        insta::assert_snapshot!(lines.join("\n"), @"");
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        time_to_first_token.p99 is 1,250.50 ms, which crosses the limit: it fails the run if > 200 ms
+        output_token_throughput_per_user.p99 is 0.0014 tokens/sec/user; it fails the run if < 0.001 tokens/sec/user
+        request_latency.p99 was not measured; it fails the run if >= 5 ms
+        ");
     }
 }

@@ -27,9 +27,9 @@ pub const SWEEP_COLUMNS: [SweepColumn; 4] = [
         title: "output_token_throughput\n(avg)",
         short: "tokens/s",
     },
-    SweepColumn { tag: "time_to_first_token", stat: "p99", title: "time_to_first_token\n(p99)", short: "TTFT\np99" },
-    SweepColumn { tag: "inter_token_latency", stat: "p99", title: "inter_token_latency\n(p99)", short: "ITL\np99" },
-    SweepColumn { tag: "request_latency", stat: "p95", title: "request_latency\n(p95)", short: "latency\np95" },
+    SweepColumn { tag: "time_to_first_token", stat: "p99", title: "time_to_first_token\n(p99)", short: "TTFT\np99 ms" },
+    SweepColumn { tag: "inter_token_latency", stat: "p99", title: "inter_token_latency\n(p99)", short: "ITL\np99 ms" },
+    SweepColumn { tag: "request_latency", stat: "p95", title: "request_latency\n(p95)", short: "latency\np95 ms" },
 ];
 
 /// The cells of a sweep, ready to be drawn.
