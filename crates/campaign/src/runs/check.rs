@@ -26,8 +26,8 @@ pub fn check(plan: &CampaignPlan) -> Result<(), WatchedError> {
         let stat = (rule.mode != ConvergenceMode::Distribution).then_some(rule.stat.as_str());
         watched(plan, "--convergence-metric", &rule.metric, stat)?;
     }
-    let filters = plan.sweep.iter().flat_map(|sweep| &sweep.sla_filters);
-    filters.map(|filter| watched(plan, "--search-sla", &filter.metric_tag, Some(&filter.stat))).collect()
+    let mut filters = plan.sweep.iter().flat_map(|sweep| &sweep.sla_filters);
+    filters.try_for_each(|filter| watched(plan, "--search-sla", &filter.metric_tag, Some(&filter.stat)))
 }
 
 fn watched(plan: &CampaignPlan, flag: &'static str, metric: &str, stat: Option<&str>) -> Result<(), WatchedError> {
