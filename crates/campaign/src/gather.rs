@@ -7,6 +7,7 @@ use crate::aggregate::{
 };
 use crate::runs::Ran;
 use crate::runs::driver::has_shown_enough;
+use crate::runs::resume::records;
 use aiperf_plan::{CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
     AggregateNames, CellOfSweep, ConfidenceReport, RunsFolder, write_collated, write_confidence, write_document,
@@ -116,7 +117,8 @@ pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], was_stopped: boo
             multi_run_summary(&report).into_iter().for_each(|line| gathered.say(LogLevel::Info, line));
         }
         if plan.trials.count > 1 {
-            let records: Vec<&RunRecords> = of_cell.iter().filter_map(|ran| ran.records.as_ref()).collect();
+            let records: Vec<RunRecords> = of_cell.iter().filter_map(|ran| gathered.records(plan, ran)).collect();
+            let records: Vec<&RunRecords> = records.iter().collect();
             let cooldown = plan.trials.cooldown.as_secs_f64();
             gathered.wrote(write_collated(&dir, &names, &collate(version, cooldown, &outcomes, &records)));
         }
@@ -151,6 +153,22 @@ fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathe
 }
 
 impl Gathered {
+    /// What single requests of a run measured: as it was written down, or as it was kept because it was not.
+    fn records(&mut self, plan: &CampaignPlan, ran: &Ran) -> Option<RunRecords> {
+        let metrics = ran.outcome.result.as_ref().ok()?;
+        let artifacts = &plan.cells[ran.run.cell].plan.artifacts;
+        if !artifacts.records.jsonl {
+            return ran.records.clone();
+        }
+        let path = plan.run_dir(ran.run).join(&artifacts.names.records_jsonl);
+        let records = records(&ran.outcome.label, &path, metrics);
+        if records.is_none() {
+            let (name, path) = (plan.name(ran.run), path.display());
+            self.say(LogLevel::Warning, format!("{name} has no part in the collated file: {path} is not whole"));
+        }
+        records
+    }
+
     /// Says whether the trials of a cell have shown enough, where that was asked.
     fn settled(&mut self, plan: &CampaignPlan, done: &[Ran], cell: usize) {
         let Some(rule) = &plan.trials.convergence else { return };

@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
 use aiperf_campaign::limits::{judge_outcome, junit_cases};
-use aiperf_campaign::runs::{self, Ran, Resumed, RunIn, drive, resume};
+use aiperf_campaign::runs::{self, Ran, Resumed, RunIn, drive, resume, worth_keeping};
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
@@ -220,9 +220,9 @@ impl Runner<'_> {
         }
     }
 
-    /// Whether the requests of several trials are pooled.
-    fn keeps_values(&self) -> bool {
-        self.plan.trials.count > 1
+    /// Whether what single requests measured is wanted when a run is over.
+    fn keeps_values(&self, run: RunId) -> bool {
+        worth_keeping(self.plan, run, RunRecords::default()).is_some()
     }
 
     /// What was noted is said with the first run.
@@ -238,7 +238,7 @@ impl RunIn for Runner<'_> {
         self.say(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
         let dir = plan.artifacts.dir.clone();
         self.api.iter_mut().for_each(|api| api.expect(&plan));
-        let campaign = self.campaign.for_run(self.keeps_values());
+        let campaign = self.campaign.for_run(self.keeps_values(run));
         let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
         let profiled = catch_unwind(AssertUnwindSafe(|| {
             profile::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin())
@@ -256,7 +256,7 @@ impl RunIn for Runner<'_> {
                 };
                 let values = std::mem::take(&mut profiled.finished.values);
                 let values = values.into_iter().map(|(tag, values)| (tag.to_owned(), values)).collect();
-                (outcome, self.keeps_values().then(|| RunRecords { label: label.clone(), values }))
+                (outcome, worth_keeping(self.plan, run, RunRecords { label: label.clone(), values }))
             }
             Ok(Err(error)) => {
                 let text = self.redactor.hide(&error.to_string()).into_owned();

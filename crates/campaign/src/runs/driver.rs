@@ -21,10 +21,24 @@ pub trait RunIn {
 pub struct Ran {
     pub run: RunId,
     pub outcome: RunOutcome,
-    /// What its single requests measured, where that is wanted again.
+    /// What its single requests measured, where that is wanted again: all of it where it is written down nowhere, else
+    /// what decides whether trials have shown enough.
     pub records: Option<RunRecords>,
     /// Nothing more is to be run.
     pub ends_all: bool,
+}
+
+/// What is kept of a run's single requests until all runs are over: a file that has them need not be held in memory.
+pub fn worth_keeping(plan: &CampaignPlan, run: RunId, records: RunRecords) -> Option<RunRecords> {
+    if plan.trials.count == 1 {
+        return None;
+    }
+    if !plan.cells[run.cell].plan.artifacts.records.jsonl {
+        return Some(records);
+    }
+    let rule = plan.trials.convergence.as_ref().filter(|rule| rule.mode == ConvergenceMode::Distribution)?;
+    let RunRecords { label, values } = records;
+    Some(RunRecords { label, values: values.into_iter().filter(|(tag, _)| *tag == rule.metric).collect() })
 }
 
 /// Runs everything that a plan says and that was not done before, in its order; gives all of it, in that order.

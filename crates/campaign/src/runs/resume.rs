@@ -1,6 +1,6 @@
 //! What an earlier command left of a campaign: which of its runs are complete, and what they came to.
 
-use super::driver::Ran;
+use super::driver::{Ran, worth_keeping};
 use crate::aggregate::{RunMetric, RunOutcome, RunRecords};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
@@ -53,7 +53,7 @@ pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, Chang
             }
             resumed.id = resumed.id.or_else(|| sweep_id(&was).map(str::to_owned));
             let Some(ran) = complete(plan, run, &planned) else { continue };
-            if plan.trials.count > 1 && ran.records.is_none() {
+            if plan.trials.count > 1 && !planned.artifacts.records.jsonl {
                 let name = plan.name(run);
                 resumed
                     .notes
@@ -95,10 +95,9 @@ fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
     let summary = read_json(&dir.join(&names.summary_json))?;
     let outcome = RunOutcome::of_metrics(&label, metrics(&summary));
     let measured = outcome.result.as_ref().ok()?;
-    let are_written = planned.artifacts.records.jsonl;
-    let records = match plan.trials.count > 1 && are_written {
+    let records = match plan.trials.count > 1 && planned.artifacts.records.jsonl {
         // What was lost of them is measured again.
-        true => Some(records(&label, &dir.join(&names.records_jsonl), measured)?),
+        true => worth_keeping(plan, run, records(&label, &dir.join(&names.records_jsonl), measured)?),
         false => None,
     };
     Some(Ran { run, outcome, records, ends_all: false })
@@ -115,7 +114,7 @@ fn metrics(summary: &Value) -> Vec<RunMetric> {
 }
 
 /// What single requests measured, of these metrics; nothing where it was not written down.
-fn records(label: &str, path: &Path, metrics: &[RunMetric]) -> Option<RunRecords> {
+pub(crate) fn records(label: &str, path: &Path, metrics: &[RunMetric]) -> Option<RunRecords> {
     let tags: Vec<String> = metrics.iter().map(|metric| metric.tag.clone()).collect();
     let known = |column: RecordColumn| {
         let values: Vec<f64> = column.values.into_iter().filter(|value| !value.is_nan()).collect();
