@@ -253,12 +253,15 @@ impl Sender {
             if let Answer::Taken(_) | Answer::Refused { .. } = answer {
                 return self.log.tell_last(&answer);
             }
-            if self.pacing.next() >= end || over.is_hurried() {
+            if over.is_hurried() {
+                return self.log.interrupted(&answer);
+            }
+            if self.pacing.next() >= end {
                 return self.log.tell_last(&answer);
             }
             while mono_now() < self.pacing.next() {
                 if over.is_hurried() {
-                    return self.log.tell_last(&answer);
+                    return self.log.interrupted(&answer);
                 }
                 std::thread::sleep(LOOK.min(Duration::from_nanos(self.pacing.next().since(mono_now()).0)));
             }
@@ -314,6 +317,12 @@ impl OtlpLog {
                 self.warn_of_export(format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
             }
         }
+    }
+
+    /// The end of it, by a signal.
+    fn interrupted(&mut self, answer: &Answer) {
+        self.to.say(LogLevel::Debug, "a signal interrupted the last export by OTLP".to_owned());
+        self.tell_last(answer);
     }
 
     /// The end of it.

@@ -69,7 +69,7 @@ fn a_warmup_has_its_own_way_to_send() {
 #[test]
 fn a_long_warmup_says_that_it_goes_on() {
     let server = Server::start(paced(2, 1));
-    let warmup = ["--warmup-duration", "0.5", "--request-count", "2"];
+    let warmup = ["--warmup-duration", "1.5", "--request-count", "2"];
     let run = run(server.bench().with(&warmup).env("AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL", "0.1"));
     let log = run.text("logs/aiperf.log").to_lowercase();
     assert!(log.lines().filter(|line| line.contains("warmup") && line.contains("sent")).count() >= 2, "{log}");

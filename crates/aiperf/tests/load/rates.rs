@@ -1,6 +1,6 @@
 //! Arrivals at a rate.
 
-use crate::server::{Server, paced, peak, run};
+use crate::server::{Server, never_early, paced, peak, run};
 
 #[test]
 fn a_constant_rate_sends_what_it_offers_and_no_more() {
@@ -12,8 +12,7 @@ fn a_constant_rate_sends_what_it_offers_and_no_more() {
     let measured = &summary["measurement"]["sending"];
     assert_eq!((&measured["offered"], &measured["missed"], &measured["sent"]), (&40.into(), &0.into(), &40.into()));
     // The first one an interval after the start, the last one after forty.
-    let arrivals = server.arrivals();
-    assert!(arrivals[39].at - arrivals[0].at >= 190_000_000, "{}", arrivals[39].at - arrivals[0].at);
+    never_early(&run, &server.arrivals(), |number| (number + 1) as f64 / 200.0);
 }
 
 #[test]
@@ -45,10 +44,11 @@ fn a_tick_without_a_free_slot_is_dropped_and_counted() {
 fn a_rate_that_climbs_sends_what_lies_under_its_line() {
     let server = Server::start(paced(2, 1));
     let rate = ["--request-rate", "200", "--request-rate-ramp-duration", "1", "--arrival-pattern", "constant"];
-    run(server.bench().with(&rate).with(&["--benchmark-duration", "1"]));
-    // 20 req/s at first, 200 at the end.
-    let sent = server.arrivals().len();
-    assert!((105..=111).contains(&sent), "{sent}");
+    let run = run(server.bench().with(&rate).with(&["--request-count", "109"]));
+    let arrivals = server.arrivals();
+    assert_eq!(arrivals.len(), 109);
+    // 20 req/s at first, 200 after a second: n requests are due when 20 t + 90 t^2 = n.
+    never_early(&run, &arrivals, |number| ((400.0 + 360.0 * (number + 1) as f64).sqrt() - 20.0) / 180.0);
 }
 
 #[test]
@@ -56,8 +56,14 @@ fn a_series_of_rates_is_followed() {
     let server = Server::start(paced(2, 1));
     let series = server
         .write("series.json", r#"[{"time_s": 0, "qps": 100}, {"time_s": 0.5, "qps": 300}, {"time_s": 1, "qps": 100}]"#);
-    let rate = ["--request-rate-series", &series, "--arrival-pattern", "constant", "--benchmark-duration", "1"];
-    run(server.bench().with(&rate));
-    let sent = server.arrivals().len();
-    assert!((197..=200).contains(&sent), "{sent}");
+    let rate = ["--request-rate-series", &series, "--arrival-pattern", "constant", "--request-count", "198"];
+    let run = run(server.bench().with(&rate));
+    let arrivals = server.arrivals();
+    assert_eq!(arrivals.len(), 198);
+    // 100 req/s at first, 300 after half a second: there n = 100 t + 200 t^2. The second half mirrors the first.
+    let climbing = |n: f64| (-100.0 + (10_000.0 + 800.0 * n).sqrt()) / 400.0;
+    never_early(&run, &arrivals, |number| match (number + 1) as f64 {
+        n if n <= 100.0 => climbing(n),
+        n => 1.0 - climbing(200.0 - n),
+    });
 }

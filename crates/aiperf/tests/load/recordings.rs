@@ -1,6 +1,6 @@
 //! Fixed schedules.
 
-use crate::server::{Server, paced, refused, run};
+use crate::server::{Server, never_early, paced, refused, run};
 
 /// Three sessions, the second one first and of two turns.
 const ROWS: &str = r#"{"session_id": "b", "text": "late", "timestamp": 1200}
@@ -18,10 +18,7 @@ fn requests_go_out_when_their_recording_says() {
     let arrivals = server.arrivals();
     let sessions: Vec<&str> = arrivals.iter().map(|arrival| arrival.session.as_str()).collect();
     assert_eq!(sessions, ["fixed-schedule-a", "fixed-schedule-a", "fixed-schedule-b", "fixed-schedule-c"]);
-    // Never before their time after the first.
-    for (arrival, after) in arrivals.iter().zip([0, 100, 200, 300_u64]) {
-        assert!(arrival.at + 1_000_000 >= arrivals[0].at + after * 1_000_000, "{after}");
-    }
+    never_early(&run, &arrivals, |number| 0.1 * number as f64);
     let (records, summary) = (run.records(), run.summary());
     assert_eq!(records.len(), 4);
     assert!(records.iter().any(|record| record["metrics"]["output_sequence_length"]["value"] == 3), "{}", records[3]);

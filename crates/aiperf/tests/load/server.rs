@@ -77,6 +77,23 @@ pub(crate) fn peak(arrivals: &[Arrival], until: impl Fn(&Arrival) -> u64) -> i64
         .unwrap_or(0)
 }
 
+/// Whether no request was sent before its time: the n-th one is due so many seconds after the start of the run's phase.
+///
+/// Being late is no fault: the machine may be busy. The start is the plan's, because the first arrival may be late too.
+pub(crate) fn never_early(run: &Run, arrivals: &[Arrival], due: impl Fn(usize) -> f64) {
+    const DAY: u64 = 86_400_000_000;
+    let start_time = run.summary()["start_time"].as_str().unwrap().to_owned();
+    let (_, time) = start_time.split_once('T').unwrap();
+    let parts: Vec<f64> = time.split(':').map(|part| part.parse().unwrap()).collect();
+    let start = ((parts[0] * 60.0 + parts[1]) * 60.0 + parts[2]) * 1e6;
+    for (number, arrival) in arrivals.iter().enumerate() {
+        // Microseconds of the day. A wall clock that is corrected during the run has a millisecond to do so.
+        let after = (arrival.at / 1000 + 1000 + DAY - start as u64) % DAY;
+        let (after, due) = (after as f64 / 1e6, due(number));
+        assert!(after >= due, "request {number} is due after {due} s and arrived after {after} s");
+    }
+}
+
 /// Runs to a good end, which comes soon or never.
 pub(crate) fn run(bench: Bench) -> Run {
     let run = bench.start().finish_soon();

@@ -1,25 +1,22 @@
 //! User-centric load.
 
-use crate::server::{Server, paced, run};
-use std::collections::BTreeMap;
+use crate::server::{Arrival, Server, never_early, paced, run};
 
 #[test]
 fn users_come_back_at_their_own_interval_under_their_own_number() {
     let server = Server::start(paced(2, 1));
-    let users =
-        ["--user-centric-rate", "40", "--num-users", "4", "--session-turns-mean", "3", "--benchmark-duration", "1"];
+    let users = ["--user-centric-rate", "40", "--num-users", "4", "--session-turns-mean", "3", "--request-count", "40"];
     let run = run(server.bench().with(&users));
-    let mut by_user: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for arrival in server.arrivals() {
-        by_user.entry(arrival.session.parse().unwrap()).or_default().push(arrival.at);
-    }
-    // Four users at 40 turns a second: each comes back every 100 ms, if not later.
-    let turns: Vec<&[u64]> = by_user.values().flat_map(|sent| sent.windows(2)).collect();
-    assert!(turns.len() > 10, "{by_user:?}");
-    assert!(turns.iter().all(|pair| pair[1] - pair[0] > 90_000_000), "{by_user:?}");
-    assert!(!by_user.contains_key(&1), "the first user is done before it begins");
+    let arrivals = server.arrivals();
+    // Four users at 40 turns a second: one turn each 25 ms, and each user comes back every 100 ms, if not later.
+    never_early(&run, &arrivals, |number| 0.025 * number as f64);
+    let user = |arrival: &Arrival| arrival.session.parse::<u64>().unwrap();
+    let turn = |number: usize| arrivals[..number].iter().filter(|one| one.session == arrivals[number].session).count();
+    never_early(&run, &arrivals, |number| 0.1 * turn(number) as f64);
+    assert!((0..arrivals.len()).filter(|number| turn(*number) > 0).count() > 10);
+    assert!(arrivals.iter().all(|arrival| user(arrival) != 1), "the first user is done before it begins");
     let records = run.records();
-    assert!((36..=40).contains(&records.len()), "{}", records.len());
+    assert_eq!(records.len(), 40);
     let ids: Vec<&str> =
         records.iter().map(|record| record["metadata"]["x_correlation_id"].as_str().unwrap()).collect();
     assert!(ids.iter().all(|id| id.parse::<u64>().is_ok()), "{ids:?}");

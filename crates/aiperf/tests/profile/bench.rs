@@ -214,7 +214,8 @@ impl Running {
     /// Waits until a number of record lines is on disk, so that a signal meets a run in full swing.
     pub(crate) fn wait_for_records(&self, wanted: usize) {
         let path = self.dir.path().join("out/profile_export.jsonl");
-        for _ in 0..2000 {
+        let started = Instant::now();
+        while started.elapsed() <= HANGS {
             let lines = std::fs::read_to_string(&path).unwrap_or_default().lines().count();
             if lines >= wanted {
                 return;

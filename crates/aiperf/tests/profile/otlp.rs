@@ -314,10 +314,10 @@ fn an_answer_that_cannot_be_read_is_told_of_once() {
 }
 
 #[test]
-fn whoever_interrupts_the_last_export_does_not_wait_for_it() {
+fn a_signal_interrupts_the_last_export() {
     let receiver = Receiver::start(|_| Reply::Hang);
     let (_sim, bench) = slowly(&receiver.address);
-    let running = bench.start();
+    let running = bench.with(&["-v"]).start();
     let summary = running.dir.path().join("out/profile_export_aiperf.json");
     let begun = Instant::now();
     while !summary.exists() {
@@ -325,9 +325,8 @@ fn whoever_interrupts_the_last_export_does_not_wait_for_it() {
         std::thread::sleep(Duration::from_millis(5));
     }
     running.signal("INT");
-    let signalled = Instant::now();
     let run = running.finish_soon();
-    assert!(signalled.elapsed() < Duration::from_millis(1500), "{:?}", signalled.elapsed());
+    assert!(log(&run).contains("a signal interrupted the last export by OTLP"), "{}", log(&run));
     assert_eq!(run.records().len(), 60);
 }
 

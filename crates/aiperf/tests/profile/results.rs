@@ -86,7 +86,7 @@ fn nothing_is_reported_before_the_server_wrote_it() {
 
 /// The server's own account, once it has every request of the run.
 fn truth_when_complete(path: &std::path::Path, records: &[Value]) -> HashMap<String, Value> {
-    for _ in 0..500 {
+    for _ in 0..6000 {
         let text = std::fs::read_to_string(path).unwrap();
         let lines: HashMap<String, Value> = text
             .lines()
