@@ -117,8 +117,11 @@ fn two_profiling_phases_count_together_and_each_for_itself() {
 
 #[test]
 fn a_restart_is_counted_and_no_total_is_negative() {
-    let sim = SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..with_faults(&["restart=14"]) };
-    let run = run(sim, &["--concurrency", "2"]);
+    // A busy machine fetches fewer pages of a run, but not so few of a run of seconds.
+    let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_millis(50)), ..with_faults(&["restart=16"]) });
+    let args = ["--streaming", "--request-count", "80", "--concurrency", "2"];
+    let run = Bench::watching(&sim.url()).with(&args).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
     let document = exported(&run);
     let series = document["metrics"]["vllm:generation_tokens"]["series"][0].clone();
     assert_eq!(series["resets"], 1, "{series}");
