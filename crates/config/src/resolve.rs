@@ -17,6 +17,7 @@ use crate::setting::{Reader, Setting};
 use crate::sweep::{self, Variation};
 use crate::tokens::{self, Asked};
 use crate::tree::{Datum, Node, Origin, Places};
+use aiperf_plan::FileNames;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -137,8 +138,15 @@ pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> 
     resolve_config(&["--config".to_owned(), file.to_owned()], ctx)
 }
 
-/// Folders of what all runs came to.
-const OWN_FOLDERS: &[&str] = &["aggregate", "logs", "profile_runs", "sweep_aggregate"];
+/// Folders below the directory of many runs, and of a run on its own, that no run of a sweep may have.
+const OWN_FOLDERS: &[(&str, &str)] = &[
+    ("aggregate", OF_ALL_RUNS),
+    ("logs", OF_ALL_RUNS),
+    ("profile_runs", OF_ALL_RUNS),
+    (FileNames::RECORDS, "a run on its own has its records there, and they are removed before a sweep"),
+    ("sweep_aggregate", OF_ALL_RUNS),
+];
+const OF_ALL_RUNS: &str = "what all runs came to lies there";
 /// The seed of several runs that are given none.
 const CONSISTENT_SEED: i64 = 42;
 /// Records that are easier to handle in a file, where nobody says how many.
@@ -374,9 +382,10 @@ impl Job<'_> {
 
 /// Each run has a folder of its own.
 fn told_apart(runs: &[RunVariation]) -> Result<(), Problem> {
-    if let Some(run) = runs.iter().find(|run| OWN_FOLDERS.contains(&run.dir_name.as_str())) {
-        return Err(Problem::new(format!("a run of the sweep cannot have the folder {}", run.dir_name))
-            .because("what all runs came to lies there")
+    let own = |run: &RunVariation| OWN_FOLDERS.iter().find(|(folder, _)| *folder == run.dir_name);
+    if let Some((folder, why)) = runs.iter().find_map(own) {
+        return Err(Problem::new(format!("a run of the sweep cannot have the folder {folder}"))
+            .because(*why)
             .hint("another name for the run")
             .at("sweep"));
     }

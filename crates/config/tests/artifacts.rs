@@ -223,3 +223,15 @@ fn every_setting_that_holds_is_exported() {
         assert_eq!(config.pointer(path), None, "{path}");
     }
 }
+
+#[test]
+fn no_file_of_the_users_takes_the_place_of_the_records_or_of_their_folder() {
+    let files = |path: &str| format!("  artifacts: {{user_files: [{{path: {path}, content: a}}]}}\n");
+    for taken in ["records", "./records", "records/profile_export.parquet"] {
+        let error = with(&files(taken), &[], &[]).unwrap_err().to_string();
+        assert!(error.contains("is where the run itself writes records/profile_export.parquet"), "{error}");
+    }
+    assert_eq!(plan(&files("records/notes.txt"), &[]).user_files.len(), 1);
+    let named = plan(&files("records/profile_export.parquet"), &["--profile-export-prefix", "records/run"]);
+    assert_eq!(named.names.records_parquet, "records/records/run.parquet");
+}

@@ -785,3 +785,14 @@ fn the_environment_says_how_content_is_put_and_videos_are_waited_for() {
     let usual = resolve(&["-m", "m"]).unwrap().into_plan().endpoint;
     assert_eq!((usual.force_content_parts, usual.video, usual.session_header), (false, VideoPlan::default(), None));
 }
+
+#[test]
+fn no_run_of_a_sweep_has_the_folder_of_the_records_of_a_lone_run() {
+    let sweep = |name: &str| {
+        let first = format!("{name}:request-count=7");
+        resolve(&["-m", "m", "--variant", &first, "--variant", "b:request-count=8"])
+    };
+    let error = sweep("records").unwrap_err().to_string();
+    assert!(error.contains("a run of the sweep cannot have the folder records"), "{error}");
+    sweep("a").unwrap();
+}

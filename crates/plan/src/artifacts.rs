@@ -119,7 +119,7 @@ pub struct FileNames {
     pub summary_csv: String,
     /// Records, one JSON line a request.
     pub records_jsonl: String,
-    /// The same as columns.
+    /// The same as columns, in a folder of its own: `*.parquet` in the directory is the servers' metrics alone.
     pub records_parquet: String,
     pub raw_jsonl: String,
     pub console_txt: String,
@@ -159,6 +159,8 @@ impl FileNames {
     pub const LOG: &str = "logs/aiperf.log";
     /// The index of a run of several phases.
     pub const PHASE_MANIFEST: &str = "phase_manifest.json";
+    /// Folder of the records as columns.
+    pub const RECORDS: &str = "records";
     /// Folder of a folder a phase.
     pub const PHASES: &str = "phases";
     /// What the servers' metrics say of one phase, in its folder beside its summary.
@@ -217,6 +219,11 @@ impl FileNames {
         ]
     }
 
+    /// Where earlier versions wrote the records as columns: beside the servers' metrics.
+    pub fn earlier_records_parquet(&self) -> Option<&str> {
+        self.records_parquet.strip_prefix(Self::RECORDS)?.strip_prefix('/')
+    }
+
     /// Every name that a run writes under, whatever of it is switched on; the user's files apart.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         self.prefixed().into_iter().chain(Self::FIXED.iter().copied())
@@ -230,7 +237,7 @@ impl FileNames {
                 summary_json: "profile_export_aiperf.json".into(),
                 summary_csv: "profile_export_aiperf.csv".into(),
                 records_jsonl: "profile_export.jsonl".into(),
-                records_parquet: "profile_export.parquet".into(),
+                records_parquet: "records/profile_export.parquet".into(),
                 raw_jsonl: "profile_export_raw.jsonl".into(),
                 console_txt: "profile_export_console.txt".into(),
                 timeslices_json: "profile_export_aiperf_timeslices.json".into(),
@@ -247,7 +254,7 @@ impl FileNames {
             summary_json: format!("{base}.json"),
             summary_csv: format!("{base}.csv"),
             records_jsonl: format!("{base}.jsonl"),
-            records_parquet: format!("{base}.parquet"),
+            records_parquet: format!("{}/{base}.parquet", Self::RECORDS),
             raw_jsonl: format!("{base}_raw.jsonl"),
             console_txt: format!("{base}_console.txt"),
             timeslices_json: format!("{base}_timeslices.json"),
@@ -308,7 +315,8 @@ mod tests {
 
     #[test]
     fn no_two_files_of_a_run_stand_in_each_others_way() {
-        for names in [FileNames::new(None), FileNames::new(Some("run")), FileNames::new(Some("sub/run"))] {
+        for prefix in [None, Some("run"), Some("sub/run"), Some("records"), Some("records/run")] {
+            let names = FileNames::new(prefix);
             let all: Vec<&Path> = names.all().map(Path::new).collect();
             for (at, one) in all.iter().enumerate() {
                 assert!(!all[..at].iter().any(|other| collide(one, other)), "{one:?}");
@@ -328,6 +336,22 @@ mod tests {
         ] {
             assert_eq!(collide(Path::new(one), Path::new(other)), is_so, "{one} {other}");
             assert_eq!(collide(Path::new(other), Path::new(one)), is_so, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn the_records_as_columns_lie_in_a_folder_of_their_own_whatever_the_prefix() {
+        for (prefix, file, earlier) in [
+            (None, "records/profile_export.parquet", "profile_export.parquet"),
+            (Some("run"), "records/run.parquet", "run.parquet"),
+            (Some("sub/run.parquet"), "records/sub/run.parquet", "sub/run.parquet"),
+            (Some("records"), "records/records.parquet", "records.parquet"),
+            (Some("records/run"), "records/records/run.parquet", "records/run.parquet"),
+        ] {
+            let names = FileNames::new(prefix);
+            assert_eq!(names.records_parquet, file, "{prefix:?}");
+            assert_eq!(names.earlier_records_parquet(), Some(earlier), "{prefix:?}");
+            assert_ne!(Path::new(&names.server_metrics_parquet).parent(), Path::new(file).parent(), "{prefix:?}");
         }
     }
 

@@ -51,6 +51,12 @@ pub enum ReportError {
          --profile-export-prefix", path.display()
     )]
     IsFolder { path: PathBuf },
+    /// A folder of the run has the name of a file.
+    #[error(
+        "{} is a file, and a folder of the run has that name\n  try: --artifact-dir with another directory, or move the \
+         file away", path.display()
+    )]
+    IsFile { path: PathBuf },
     /// A file of the run has a name that cannot be.
     #[error(
         "the file system takes no name as long as that of {}\n  try: a shorter --profile-export-prefix, or \
@@ -141,7 +147,24 @@ pub(crate) fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
     std::iter::once(READY_MARKER)
         .chain(stale)
         .try_for_each(|name| files::remove_if_there(&plan.dir.join(name)))
-        .and_then(|()| remove_phases(plan))
+        .and_then(|()| earlier_records(plan).map_or(Ok(()), |path| files::remove_if_there(&path)))
+        .and_then(|()| remove_phases(plan))?;
+    remove_records_folder(plan);
+    Ok(())
+}
+
+/// The records as columns, where an earlier version left them.
+fn earlier_records(plan: &ArtifactPlan) -> Option<PathBuf> {
+    plan.names.earlier_records_parquet().map(|name| plan.dir.join(name)).filter(|path| path.is_file())
+}
+
+/// Removes the folder of the records, unless other files lie there.
+fn remove_records_folder(plan: &ArtifactPlan) {
+    let folders =
+        Path::new(&plan.names.records_parquet).ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
+    for folder in folders {
+        let _ = std::fs::remove_dir(plan.dir.join(folder));
+    }
 }
 
 /// A record file that is open for the run.
@@ -168,11 +191,18 @@ impl Artifacts {
         if let Some(name) = names.find(|name| files::is_too_long(dir, Path::new(name))) {
             return Err(ReportError::NameTooLong { path: artifacts.path(name) });
         }
-        let mut paths = KINDS.iter().map(|kind| artifacts.path(kind.file(&plan.names)));
-        match paths.find(|path| path.is_dir()) {
-            Some(path) => Err(ReportError::IsFolder { path }),
-            None => user_files::check(plan).map(|()| artifacts),
+        let paths = || KINDS.iter().map(|kind| artifacts.path(kind.file(&plan.names)));
+        if let Some(path) = paths().find(|path| path.is_dir()) {
+            return Err(ReportError::IsFolder { path });
         }
+        let file_among_folders = |path: PathBuf| {
+            let mut folders = path.ancestors().skip(1).take_while(|folder| folder != dir);
+            folders.find(|folder| folder.is_file()).map(Path::to_owned)
+        };
+        if let Some(path) = paths().find_map(file_among_folders) {
+            return Err(ReportError::IsFile { path });
+        }
+        user_files::check(plan).map(|()| artifacts)
     }
 
     /// Removes what an earlier run left, so that nothing of it is taken for this run's. To be called when everything is
@@ -180,6 +210,7 @@ impl Artifacts {
     pub fn remove_stale(&self) -> Result<(), ReportError> {
         remove_results(&self.plan)
             .and_then(|()| self.remove_temporaries())
+            .map(|()| remove_records_folder(&self.plan))
             .map_err(|source| ReportError::Directory { dir: self.plan.dir.clone(), source })
     }
 
@@ -188,6 +219,7 @@ impl Artifacts {
         let finals: Vec<PathBuf> = KINDS
             .iter()
             .map(|kind| kind.file(&self.plan.names))
+            .chain(self.plan.names.earlier_records_parquet())
             .chain([READY_MARKER, PROBE])
             .chain(RESERVES)
             .map(|name| self.path(name))

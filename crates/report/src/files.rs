@@ -128,7 +128,8 @@ pub(crate) fn is_temporary_of(path: &Path, of: &Path) -> bool {
 /// Removes a file that may not be there.
 pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Behind a file there is nothing either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
         other => other,
     }
 }

@@ -118,6 +118,9 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
         "phase_manifest.json",
         "phases/warmup/profile_export_aiperf.json",
         "phases/warmup/server_metrics.json",
+        "profile_export.parquet",
+        "records/profile_export.parquet",
+        "records/.profile_export.parquet.1.tmp",
         "server_metrics_export.json",
         "server_metrics_export.csv",
         "server_metrics_export.jsonl",
@@ -125,6 +128,7 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
         ".server_metrics_export.parquet.1.tmp",
     ];
     fs::create_dir_all(dir.path().join("phases/warmup")).unwrap();
+    fs::create_dir_all(dir.path().join("records")).unwrap();
     stale.iter().for_each(|name| fs::write(dir.path().join(name), "old").unwrap());
     for mine in ["notes.txt", ".notes.txt.1.tmp"] {
         fs::write(dir.path().join(mine), "mine").unwrap();
@@ -133,7 +137,7 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
     assert_eq!(tree(dir.path()).len(), stale.len() + 2, "only what is sure to run removes anything");
     artifacts.remove_stale().unwrap();
     assert_eq!(tree(dir.path()), [".notes.txt.1.tmp", "notes.txt"]);
-    assert!(!dir.path().join("phases").exists());
+    assert!(!dir.path().join("phases").exists() && !dir.path().join("records").exists());
 }
 
 #[test]

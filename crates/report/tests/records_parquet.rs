@@ -14,7 +14,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::{Map, Value, json};
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::streamed::{Noise, phase, streamed};
 use support::*;
@@ -118,7 +118,7 @@ fn write_run(dir: &Path, run: &RecordRun, records: &[(RecordMeta, Measured)]) ->
 }
 
 fn parquet(dir: &Path) -> SerializedFileReader<File> {
-    SerializedFileReader::new(File::open(dir.join("profile_export.parquet")).unwrap()).unwrap()
+    SerializedFileReader::new(File::open(dir.join("records/profile_export.parquet")).unwrap()).unwrap()
 }
 
 fn value(field: &Field) -> Value {
@@ -230,6 +230,11 @@ fn units_and_what_the_run_came_to_are_in_the_file() {
     assert_eq!(text("aiperf.schema_version"), "1.0");
 }
 
+/// The name that the file has while the run is on.
+fn temporary(dir: &Path) -> PathBuf {
+    dir.join(format!("records/.profile_export.parquet.{}.tmp", std::process::id()))
+}
+
 fn temporaries(dir: &Path) -> usize {
     let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.ends_with(".tmp")).count()
@@ -242,20 +247,51 @@ fn until_the_run_is_summed_up_the_file_has_another_name() {
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let mut open = artifacts.open_record_files(&record_run()).unwrap();
     write(&mut open, &record_run(), &of_every_sort());
-    assert!(!dir.path().join("profile_export.parquet").exists());
-    assert_eq!(temporaries(dir.path()), 1);
+    let folder = dir.path().join("records");
+    assert!(!folder.join("profile_export.parquet").exists());
+    assert_eq!(temporaries(&folder), 1);
     // Writing failed elsewhere, or the run was never summed up.
     drop(open);
-    assert_eq!(temporaries(dir.path()), 0);
+    assert_eq!(temporaries(&folder), 0);
 }
 
 #[test]
 fn what_a_killed_run_left_goes_before_the_next() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join(".profile_export.parquet.1.tmp"), "PAR1").unwrap();
-    fs::write(dir.path().join("profile_export.parquet"), "PAR1").unwrap();
+    fs::create_dir(dir.path().join("records")).unwrap();
+    // In the folder of the records, and where earlier versions wrote them.
+    for folder in ["records", "."] {
+        fs::write(dir.path().join(folder).join(".profile_export.parquet.1.tmp"), "PAR1").unwrap();
+        fs::write(dir.path().join(folder).join("profile_export.parquet"), "PAR1").unwrap();
+    }
     Artifacts::prepare(&plan(dir.path())).unwrap().remove_stale().unwrap();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn other_files_in_the_folder_of_the_records_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("records");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("profile_export.parquet"), "PAR1").unwrap();
+    fs::write(folder.join("notes.txt"), "mine").unwrap();
+    // A folder that has the name of the file of earlier versions is the user's.
+    fs::create_dir(dir.path().join("profile_export.parquet")).unwrap();
+    Artifacts::prepare(&plan(dir.path())).unwrap().remove_stale().unwrap();
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["notes.txt"]);
+    assert!(dir.path().join("profile_export.parquet").is_dir());
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_refused_before_anything_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("records"), "mine").unwrap();
+    fs::write(dir.path().join("profile_export.jsonl"), "old").unwrap();
+    let refused = Artifacts::prepare(&plan(dir.path())).unwrap_err().to_string();
+    assert!(refused.contains("records is a file, and a folder of the run has that name"), "{refused}");
+    assert!(refused.contains("try: --artifact-dir"), "{refused}");
+    assert!(dir.path().join("profile_export.jsonl").is_file());
 }
 
 #[test]
@@ -265,23 +301,22 @@ fn a_file_that_was_deleted_fails_alone_and_says_so_once() {
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let mut open = artifacts.open_record_files(&record_run()).unwrap();
     write(&mut open, &record_run(), &of_every_sort());
-    let temporary = dir.path().join(format!(".profile_export.parquet.{}.tmp", std::process::id()));
-    fs::remove_file(temporary).unwrap();
+    fs::remove_file(temporary(dir.path())).unwrap();
     let parquet = open.iter_mut().find(|file| file.name == "records_parquet").unwrap();
     assert_eq!(parquet.writing.file.flush().unwrap_err().kind(), std::io::ErrorKind::NotFound);
     let written = complete(&artifacts, &plan, open);
     let failed: Vec<&str> = written.failures.iter().map(|failure| failure.exporter).collect();
     assert_eq!(failed, ["records_parquet"]);
     assert!(dir.path().join("profile_export.jsonl").is_file());
-    assert!(!dir.path().join("profile_export.parquet").exists());
+    assert!(!dir.path().join("records/profile_export.parquet").exists());
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told_when_rows_do_not_fit() {
     let dir = tempfile::tempdir().unwrap();
-    let temporary = dir.path().join(format!(".profile_export.parquet.{}.tmp", std::process::id()));
-    std::os::unix::fs::symlink("/dev/full", temporary).unwrap();
+    fs::create_dir(dir.path().join("records")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", temporary(dir.path())).unwrap();
     let mut noise = Noise(3);
     let records: Vec<_> = (0..40).map(|number| streamed(number, 100, &mut noise)).collect();
     let plan = plan(dir.path());
@@ -313,7 +348,7 @@ fn a_file_of_streamed_answers_has_a_quarter_of_the_size() {
     let mut noise = Noise(1);
     let records: Vec<_> = (0..3_000).map(|number| streamed(number, 100, &mut noise)).collect();
     write_run(dir.path(), &record_run(), &records);
-    let [jsonl, parquet] = ["profile_export.jsonl", "profile_export.parquet"]
+    let [jsonl, parquet] = ["profile_export.jsonl", "records/profile_export.parquet"]
         .map(|name| fs::metadata(dir.path().join(name)).unwrap().len());
     let ratio = parquet as f64 / jsonl as f64;
     println!("JSONL {jsonl} bytes, Parquet {parquet} bytes: {ratio:.3}");

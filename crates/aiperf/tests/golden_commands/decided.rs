@@ -24,15 +24,17 @@ pub(crate) fn why_no_file(run: &GoldenRun, name: &str) -> Reason {
 pub(crate) fn why_a_file(run: &GoldenRun, name: &str) -> Reason {
     let all_failed = run.code == 1;
     let is_report = [".json", ".csv", "_console.txt"].iter().any(|ending| name.ends_with(ending));
-    let beside = |ending: &str| {
+    let beside = |name: &str, ending: &str| {
         let stem = name.strip_suffix(".parquet");
         stem.is_some_and(|stem| run.files.contains(&format!("{stem}{ending}")))
     };
     let is_hidden = name.rsplit('/').next().is_some_and(|name| name.starts_with('.') && name.ends_with(".tmp"));
     match name {
         _ if is_hidden && run.interrupts > 1 => Some("what is whole only at the end lies there by another name"),
-        _ if name.contains("server_metrics") && beside(".json") => Some("servers' metrics are written as Parquet too"),
-        _ if beside(".jsonl") => Some("records are written as columns too"),
+        _ if name.contains("server_metrics") && beside(name, ".json") => {
+            Some("servers' metrics are written as Parquet too")
+        }
+        _ if beside(&name.replacen("records/", "", 1), ".jsonl") => Some("records are written as columns too"),
         _ if all_failed && is_report => Some("a run in which every request failed has its results too"),
         _ => None,
     }

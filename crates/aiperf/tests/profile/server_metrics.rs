@@ -181,6 +181,30 @@ fn files_are_those_that_are_asked_for_and_none_of_an_earlier_run_stays() {
     assert!(named.path("mine_server_metrics.json").exists() && named.path("mine_server_metrics.parquet").exists());
 }
 
+/// Names in a folder that end in `.parquet`.
+fn parquet_files(folder: std::path::PathBuf) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".parquet")).collect()
+}
+
+#[test]
+fn the_only_parquet_file_in_the_directory_of_a_run_is_that_of_the_server_metrics() {
+    let first = run(quick(), &[]);
+    assert_eq!(parquet_files(first.path(".")), ["server_metrics_export.parquet"]);
+    assert_eq!(parquet_files(first.path("records")), ["profile_export.parquet"]);
+    // As an earlier version left it.
+    std::fs::rename(first.path("records/profile_export.parquet"), first.path("profile_export.parquet")).unwrap();
+    let sim = serve(quick());
+    let second =
+        Bench::watching(&sim.url()).with(&["--request-count", "5", "--no-records-parquet"]).in_place_of(first).run();
+    assert_eq!(parquet_files(second.path(".")), ["server_metrics_export.parquet"]);
+    assert!(!second.path("records").exists());
+    let named = run(quick(), &["--profile-export-prefix", "sub/mine"]);
+    assert_eq!(parquet_files(named.path("sub")), ["mine_server_metrics.parquet"]);
+    assert_eq!(parquet_files(named.path("records/sub")), ["mine.parquet"]);
+}
+
 #[test]
 fn a_server_without_metrics_costs_one_line() {
     let run = run(SimConfig { metrics: MetricsKind::None, ..quick() }, &[]);
