@@ -211,9 +211,9 @@ impl CampaignPlan {
         plan
     }
 
-    /// A trial's name, as its folder has it.
+    /// A trial's name, as its folder has it: trials of a sweep lie in folders of their own, where there are several.
     pub fn label(&self, trial: usize) -> String {
-        let word = if self.sweep.is_some() { "trial" } else { "run" };
+        let word = if self.sweep.is_some() && self.trials.count > 1 { "trial" } else { "run" };
         format!("{word}_{:04}", trial + 1)
     }
 

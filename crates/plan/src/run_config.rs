@@ -12,6 +12,8 @@ const IGNORED: &[&str] = &[
     "sweep_id",
     "cli_command",
     "artifact_dir",
+    // What a trial is called; `trial` counts.
+    "label",
     "cfg.artifacts.dir",
     "cfg.runtime.ui",
     "cfg.runtime.api_port",
@@ -107,8 +109,8 @@ mod tests {
 
     #[test]
     fn who_and_where_it_is_makes_no_other_run() {
-        let was = json!({"benchmark_id": "a", "cfg": {"artifacts": {"dir": "/a", "records": true}, "logging": {"level": "INFO"}}});
-        let is = json!({"benchmark_id": "b", "cfg": {"artifacts": {"dir": "/b", "records": true}, "logging": {"level": "DEBUG"}}});
+        let was = json!({"benchmark_id": "a", "label": "trial_0001", "cfg": {"artifacts": {"dir": "/a", "records": true}, "logging": {"level": "INFO"}}});
+        let is = json!({"benchmark_id": "b", "label": "run_0001", "cfg": {"artifacts": {"dir": "/b", "records": true}, "logging": {"level": "DEBUG"}}});
         assert_eq!(changes(&was, &is), []);
     }
 

@@ -32,7 +32,7 @@ fn a_list_is_a_run_for_each_value() {
         assert!(there.contains(&format!("{cell}/logs/aiperf.log")));
         assert!(there.contains(&format!("aggregate/{cell}/profile_export_aiperf_aggregate.json")), "{there:?}");
         let info = &json(&run, &format!("{cell}/profile_export_aiperf.json"))["run_info"];
-        assert_eq!(info["variation_label"], cell, "{info}");
+        assert_eq!((&info["variation_label"], &info["run_label"]), (&json!(cell), &json!("run_0001")), "{info}");
     }
     let config = json(&run, "concurrency_2/run_config.json");
     assert_eq!(config["variation"]["label"], "phases.profiling.concurrency=2");
@@ -56,6 +56,8 @@ fn orders_have_their_own_directories() {
     ] {
         assert!(there.contains(name), "{name} in {there:?}");
     }
+    let info = &json(&repeated, "profile_runs/trial_0002/concurrency_1/profile_export_aiperf.json")["run_info"];
+    assert_eq!(info["run_label"], "trial_0002");
     let independent = ran(Bench::of(&server.url()).with(&several).with(&["--parameter-sweep-mode", "independent"]));
     let there = files(&independent);
     for name in [
