@@ -40,7 +40,7 @@ fn found(case: &Value) -> Result<Value, Fault> {
             json!(sharegpt::is_valid(tokens("prompt_len"), tokens("output_len"), case["skip_min_output"] == true))
         }
         "exgentic_messages" => json!(messages::messages(input)?),
-        "exgentic_system" => json!(messages::system(input)?.into_iter().collect::<Vec<_>>()),
+        "exgentic_system" => json!(messages::system(input)?),
         "exgentic_tools" => json!(messages::tools(input)?),
         "exgentic_extra" => json!(messages::extra(input)?),
         "exgentic_model" => json!(source_model(input.as_str().unwrap())),

@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::row::Fault;
 
+const SYSTEM: &str = "gen_ai.system_instructions";
+
 /// The messages of a call: a list of objects, or the text of one.
 pub(in crate::public) fn messages(value: &Value) -> Result<Vec<Value>, Fault> {
     let recorded = objects(value, "gen_ai.input.messages")?;
@@ -16,31 +18,37 @@ pub(in crate::public) fn messages(value: &Value) -> Result<Vec<Value>, Fault> {
             return Err("each input message requires a string role and parts array".into());
         };
         let role = if role == "developer" { "system" } else { role };
-        // A message of no parts is one all the same.
-        let mut open = Open { has_parts: parts.is_empty(), ..Open::new(role) };
-        for part in parts {
-            if !part.is_object() {
-                return Err("message parts must be objects".into());
-            }
-            match part["type"].as_str() {
-                Some("text") => open.say(as_text(&part["content"], "")),
-                Some("thinking") => open.think(as_text(&part["thinking"], "")),
-                Some("tool_call") => open.call(part),
-                Some("tool_call_response") => {
-                    messages.extend(open.close());
-                    let content = as_text(&part["result"], "null");
-                    messages.push(json!({"role": "tool", "tool_call_id": part["id"], "content": content}));
-                    open = Open::new(role);
-                }
-                other => {
-                    let other = other.map_or_else(|| part["type"].to_string(), |other| format!("'{other}'"));
-                    return Err(format!("unsupported '{role}' message part {other}"));
-                }
-            }
-        }
-        messages.extend(open.close());
+        add_message(role, parts, &mut messages)?;
     }
     Ok(messages)
+}
+
+/// Adds what one recorded message contains: answers of tools are messages of their own.
+fn add_message(role: &str, parts: &[Value], messages: &mut Vec<Value>) -> Result<(), Fault> {
+    // A message of no parts is one all the same.
+    let mut open = Open { has_parts: parts.is_empty(), ..Open::new(role) };
+    for part in parts {
+        if !part.is_object() {
+            return Err("message parts must be objects".into());
+        }
+        match part["type"].as_str() {
+            Some("text") => open.say(as_text(&part["content"], "")),
+            Some("thinking") => open.think(as_text(&part["thinking"], "")),
+            Some("tool_call") => open.call(part),
+            Some("tool_call_response") => {
+                messages.extend(open.close());
+                let content = as_text(&part["result"], "null");
+                messages.push(json!({"role": "tool", "tool_call_id": part["id"], "content": content}));
+                open = Open::new(role);
+            }
+            other => {
+                let other = other.map_or_else(|| part["type"].to_string(), |other| format!("'{other}'"));
+                return Err(format!("unsupported '{role}' message part {other}"));
+            }
+        }
+    }
+    messages.extend(open.close());
+    Ok(())
 }
 
 /// A message that is being put together.
@@ -99,14 +107,21 @@ fn as_text(value: &Value, nothing: &str) -> String {
     }
 }
 
-/// What a call was told beforehand.
-pub(in crate::public) fn system(value: &Value) -> Result<Option<Value>, Fault> {
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) if text.is_empty() => Ok(None),
-        Value::String(text) => Ok(Some(json!({"role": "system", "content": text}))),
-        _ => Err("gen_ai.system_instructions must be a string".into()),
-    }
+/// The system prompt of a call: a text, or a list of message parts, which may be recorded as its JSON.
+pub(in crate::public) fn system(value: &Value) -> Result<Vec<Value>, Fault> {
+    let parts = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::String(text) if text.is_empty() => return Ok(Vec::new()),
+        Value::String(text) => match objects(value, SYSTEM) {
+            Ok(parts) => parts,
+            Err(_) => return Ok(vec![json!({"role": "system", "content": text})]),
+        },
+        Value::Array(_) => objects(value, SYSTEM)?,
+        _ => return Err(format!("{SYSTEM} must be a string")),
+    };
+    let mut messages = Vec::new();
+    add_message("system", &parts, &mut messages)?;
+    Ok(messages)
 }
 
 /// The tools that a call may use.
@@ -161,5 +176,34 @@ fn objects(value: &Value, field: &str) -> Result<Vec<Value>, Fault> {
     match read {
         Value::Array(items) if items.iter().all(Value::is_object) => Ok(items),
         _ => Err(format!("{field} must be a JSON array of objects")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_instructions_as_a_list_of_parts_become_the_text_of_the_parts() {
+        let parts = json!([{"type": "text", "content": "be "}, {"type": "text", "content": "nice"}]);
+        let nice = json!([{"role": "system", "content": "be nice"}]);
+        for recorded in [parts.clone(), parts.to_string().into(), "be nice".into()] {
+            assert_eq!(json!(system(&recorded).unwrap()), nice, "{recorded}");
+        }
+    }
+
+    #[test]
+    fn system_instructions_that_only_look_like_json_are_a_text() {
+        for text in ["[be nice]", "[1, 2]", "{\"type\": \"text\"}", "3"] {
+            let found = system(&text.into()).unwrap();
+            assert_eq!(json!(found), json!([{"role": "system", "content": text}]));
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_system_instructions_that_no_chat_api_has_is_refused_by_its_type() {
+        let fault = system(&json!([{"type": "image", "content": "x"}])).unwrap_err();
+        assert_eq!(fault, "unsupported 'system' message part 'image'");
+        assert!(system(&json!([1])).unwrap_err().contains("must be a JSON array of objects"));
     }
 }
