@@ -6,9 +6,12 @@ use std::io;
 /// The error of a record, for a failure of the transport.
 pub(crate) fn error_of(failure: &Failure) -> RequestError {
     let text = failure.to_string();
-    let exception = |kind: &str, below: &str| RequestError::exception(kind, &text, &[below]);
+    let plain = |kind: &str| RequestError::exception(kind, &text, &[]);
+    // What is raised from another error has that as its cause: a type, and the reason alone.
+    let raised_from =
+        |kind: &str, below: &str, reason: &str| RequestError::exception(kind, &text, &[below]).caused_by(reason);
     match failure {
-        Failure::Resolve { reason, .. } => exception("ClientConnectorDNSError", "gaierror").caused_by(reason),
+        Failure::Resolve { reason, .. } => raised_from("ClientConnectorDNSError", "gaierror", reason),
         Failure::Connect { kind, reason, .. } => {
             let below = match kind {
                 io::ErrorKind::ConnectionRefused => "ConnectionRefusedError",
@@ -16,35 +19,75 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
                 io::ErrorKind::TimedOut => "TimeoutError",
                 _ => "OSError",
             };
-            exception("ClientConnectorError", below).caused_by(reason)
+            raised_from("ClientConnectorError", below, reason)
         }
         Failure::Certificate { reason, .. } => {
-            exception("ClientConnectorCertificateError", "SSLCertVerificationError").caused_by(reason)
+            raised_from("ClientConnectorCertificateError", "SSLCertVerificationError", reason)
         }
-        Failure::Handshake { reason, .. } => exception("ClientConnectorSSLError", "SSLError").caused_by(reason),
-        Failure::NoProxy { reason, .. } => {
-            exception("ClientProxyConnectionError", "ClientConnectorError").caused_by(reason)
-        }
-        Failure::Proxy { reason, .. } => exception("ClientHttpProxyError", "ClientResponseError").caused_by(reason),
+        Failure::Handshake { reason, .. } => raised_from("ClientConnectorSSLError", "SSLError", reason),
+        Failure::NoProxy { reason, .. } => raised_from("ClientProxyConnectionError", "ClientConnectorError", reason),
+        Failure::Proxy { reason, .. } => raised_from("ClientHttpProxyError", "ClientResponseError", reason),
         Failure::Disconnected => RequestError::exception("ServerDisconnectedError", "Server disconnected", &[]),
-        Failure::Lost { was_reset: true, .. } => exception("ClientOSError", "ConnectionResetError"),
-        Failure::Lost { was_reset: false, .. } => exception("ClientOSError", "OSError"),
-        Failure::Head(_) => exception("ClientResponseError", "HttpProcessingError"),
-        Failure::ShortBody { .. } => exception("ClientPayloadError", "ContentLengthError"),
-        Failure::Framing(_) => exception("ClientPayloadError", "TransferEncodingError"),
-        Failure::Encoding(_) => exception("ClientPayloadError", "ContentEncodingError"),
-        Failure::TooLarge { .. } => exception("ClientPayloadError", "ResponseTooLarge"),
-        Failure::Text(_) => RequestError::exception("UnicodeDecodeError", text, &[]),
-        Failure::UnknownCharset(_) => RequestError::exception("LookupError", text, &[]),
-        Failure::TimedOut => RequestError::exception("TimeoutError", "", &["CancelledError"]),
+        Failure::Lost { was_reset: true, reason } => raised_from("ClientOSError", "ConnectionResetError", reason),
+        Failure::Lost { was_reset: false, reason } => raised_from("ClientOSError", "OSError", reason),
+        Failure::Head(reason) => raised_from("ClientResponseError", "HttpProcessingError", reason),
+        Failure::ShortBody { .. } => raised_from("ClientPayloadError", "ContentLengthError", &text),
+        Failure::Framing(reason) => raised_from("ClientPayloadError", "TransferEncodingError", reason),
+        Failure::Encoding(reason) => raised_from("ClientPayloadError", "ContentEncodingError", reason),
+        Failure::TooLarge { .. } => raised_from("ClientPayloadError", "ResponseTooLarge", &text),
+        Failure::Text(_) => plain("UnicodeDecodeError"),
+        Failure::UnknownCharset(_) => plain("LookupError"),
+        Failure::TimedOut => RequestError::exception("TimeoutError", "", &["CancelledError"]).caused_by(""),
         Failure::SendTimedOut => RequestError::coded(0, "RequestSendTimeout", text),
         Failure::CutOff | Failure::NeverBegun | Failure::Cancelled { .. } => {
             RequestError::coded(499, "RequestCancellationError", text)
         }
-        Failure::TooManyRedirects { .. } => exception("TooManyRedirects", "ClientResponseError"),
+        Failure::TooManyRedirects { .. } => RequestError::exception("TooManyRedirects", text, &["ClientResponseError"]),
         Failure::Step { code, kind, .. } => RequestError::coded(*code, kind, text),
-        Failure::Unbuildable { is_unsupported: true, .. } => RequestError::exception("NotImplementedError", text, &[]),
-        Failure::Unsendable(_) | Failure::Unbuildable { .. } => RequestError::exception("ValueError", text, &[]),
-        Failure::Redirect(_) => exception("InvalidUrlRedirectClientError", "InvalidURL"),
+        Failure::Unbuildable { is_unsupported: true, .. } => plain("NotImplementedError"),
+        Failure::Unsendable(_) | Failure::Unbuildable { .. } => plain("ValueError"),
+        Failure::Redirect(reason) => raised_from("InvalidUrlRedirectClientError", "InvalidURL", reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_types::Nanos;
+
+    #[test]
+    fn an_answer_that_is_cut_names_its_cause() {
+        for (failure, kind, cause) in [
+            (
+                Failure::ShortBody { got: 5, announced: 9 },
+                "ClientPayloadError",
+                "ContentLengthError('body ended after 5 of 9 bytes')",
+            ),
+            (Failure::Framing("no last chunk".into()), "ClientPayloadError", "TransferEncodingError('no last chunk')"),
+            (Failure::Encoding("bad gzip".into()), "ClientPayloadError", "ContentEncodingError('bad gzip')"),
+            (
+                Failure::Lost { was_reset: true, reason: "reset by peer".into() },
+                "ClientOSError",
+                "ConnectionResetError('reset by peer')",
+            ),
+            (Failure::Lost { was_reset: false, reason: "no route".into() }, "ClientOSError", "OSError('no route')"),
+            (Failure::Head("no status".into()), "ClientResponseError", "HttpProcessingError('no status')"),
+            (Failure::TimedOut, "TimeoutError", "CancelledError()"),
+        ] {
+            let error = error_of(&failure);
+            assert_eq!(error.kind.as_deref(), Some(kind), "{failure:?}");
+            assert_eq!(error.cause.as_deref(), Some(cause), "{failure:?}");
+            let below = error.cause_chain.unwrap_or_default().get(1).cloned().unwrap_or_default();
+            assert!(cause.starts_with(&format!("{below}(")), "{cause} is of the type that the chain names, {below}");
+        }
+    }
+
+    #[test]
+    fn what_no_other_error_led_to_has_no_cause() {
+        for failure in
+            [Failure::Disconnected, Failure::CutOff, Failure::Cancelled { after: Nanos(1) }, Failure::SendTimedOut]
+        {
+            assert_eq!(error_of(&failure).cause, None, "{failure:?}");
+        }
     }
 }
