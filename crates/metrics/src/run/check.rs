@@ -42,16 +42,39 @@ pub const CONTEXT_OVERFLOW_PHRASES: &[&str] =
 /// How often a message may be JSON within JSON.
 const NESTED: usize = 3;
 
-/// Whether an error message says that the context was too long. Letter case does not matter, nor do escapes of JSON.
+/// Whether an error message reports that the context was too long. Letter case does not matter, nor do escapes in the
+/// strings of JSON; in plain text a backslash is a backslash.
 pub fn says_context_overflow<'p>(message: &str, phrases: impl IntoIterator<Item = &'p str>) -> bool {
-    let mut texts = vec![message.to_owned()];
-    while let Some(plain) =
-        texts.last().filter(|text| text.contains('\\') && texts.len() <= NESTED).map(|text| unescaped(text))
-    {
-        texts.push(plain);
-    }
-    texts.iter_mut().for_each(|text| *text = text.to_lowercase());
+    let mut texts = Vec::new();
+    add_texts(message, 0, &mut texts);
     phrases.into_iter().map(str::to_lowercase).any(|phrase| texts.iter().any(|text| text.contains(&phrase)))
+}
+
+/// A message, and the strings in it that have escapes, in lower case.
+fn add_texts(message: &str, depth: usize, texts: &mut Vec<String>) {
+    if message.contains('\\') && message.trim_start().starts_with(['{', '[', '"']) && depth < NESTED {
+        let escaped = string_literals(message).filter(|literal| literal.contains('\\'));
+        escaped.for_each(|literal| add_texts(&unescaped(literal), depth + 1, texts));
+    }
+    texts.push(message.to_lowercase());
+}
+
+/// What is between the quotes of each string of a JSON document, as it is written.
+fn string_literals(json: &str) -> impl Iterator<Item = &str> {
+    let mut rest = json;
+    std::iter::from_fn(move || {
+        let literal = &rest[rest.find('"')? + 1..];
+        let mut is_escaped = false;
+        let end = literal.bytes().position(|byte| {
+            let ends = byte == b'"' && !is_escaped;
+            is_escaped = byte == b'\\' && !is_escaped;
+            ends
+        });
+        // One that was cut off is one all the same.
+        let end = end.unwrap_or(literal.len());
+        rest = literal.get(end + 1..).unwrap_or_default();
+        Some(&literal[..end])
+    })
 }
 
 /// A text with the escapes of JSON taken out once; what is none stays.
@@ -90,9 +113,21 @@ mod tests {
         assert!(says(r#"{"error":"maximum\u0020context of 4096"}"#));
         assert!(says(r#"{"error":"the prompt\nis too\tlong: prompt is\u0020too long"}"#));
         assert!(says(r#"{"detail":"{\"error\":\"context\\u0020length\"}"}"#));
-        for message in ["\\", r"\u", r"\u00", r"\ud83d\ude00", r"\é", "context\\ length"] {
-            let _ = says(message);
+        assert!(says(r#"["a", "say \"so\": prompt is\u0020too long", "cut"#));
+        for message in ["\\", r"\u", r"\u00", r"\ud83d\ude00", r"\é"] {
+            for message in [message.to_owned(), format!("\"{message}"), format!("[\"{message}\"")] {
+                assert!(!says_context_overflow(&message, CONTEXT_OVERFLOW_PHRASES.iter().copied()), "{message}");
+            }
         }
+    }
+
+    #[test]
+    fn escapes_in_plain_text_are_no_escapes() {
+        let says = |message| says_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
+        for message in [r"context\u0020length", r"see C:\maximum\u0020context", r"maximum\ncontext {\u0020}"] {
+            assert!(!says(message), "{message}");
+        }
+        assert!(says(r"C:\n: the maximum context length"));
         assert!(!says(r"rate\u0020limited"));
     }
 }
