@@ -18,8 +18,10 @@ pub struct ServerLine {
     pub kv_usage: Option<f64>,
     /// Use of the key-value cache on the host, in percent.
     pub cpu_kv_usage: Option<f64>,
-    /// Requests running and waiting.
-    pub queue: Option<(u64, u64)>,
+    /// Requests that are running.
+    pub running: Option<u64>,
+    /// Requests that wait.
+    pub waiting: Option<u64>,
     /// Input tokens a second.
     pub tput_in: Option<f64>,
     /// Output tokens a second.
@@ -36,7 +38,8 @@ impl ServerLine {
             ext_cache_hit: snapshot.get("external_prefix_cache_hit_rate"),
             kv_usage: snapshot.get("kv_cache_usage_pct"),
             cpu_kv_usage: snapshot.get("cpu_kv_cache_usage_pct"),
-            queue: whole("num_running").zip(whole("num_waiting")),
+            running: whole("num_running"),
+            waiting: whole("num_waiting"),
             tput_in: snapshot.get("input_token_throughput_srv"),
             tput_out: snapshot.get("output_token_throughput_srv"),
         }
@@ -174,7 +177,7 @@ fn server(line: &ServerLine) -> Option<String> {
         percent("ext_cache_hit", line.ext_cache_hit),
         percent("kv_usage", line.kv_usage),
         percent("cpu_kv_usage", line.cpu_kv_usage),
-        line.queue.map(|(running, waiting)| format!("queue={running}r/{waiting}w")),
+        queue(line),
         rate("tput_in_srv", line.tput_in),
         rate("tput_out_srv", line.tput_out),
     ]
@@ -184,8 +187,33 @@ fn server(line: &ServerLine) -> Option<String> {
     (!parts.is_empty()).then(|| format!("  srv    {}", parts.join(" ")))
 }
 
+/// Requests running and waiting; a server may expose only one of them.
+fn queue(line: &ServerLine) -> Option<String> {
+    let shown = |requests: Option<u64>| requests.map_or("-".to_owned(), |requests| requests.to_string());
+    let is_known = line.running.or(line.waiting).is_some();
+    is_known.then(|| format!("queue={}r/{}w", shown(line.running), shown(line.waiting)))
+}
+
 /// Rounded, halves to even, with a comma every three digits.
 fn whole(value: Option<f64>) -> String {
     let known = value.filter(|value| value.is_finite());
     known.map_or("-".to_owned(), |value| commas(&format!("{:.0}", value.round_ties_even())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_exposes_one_side_of_its_queue_shows_that_side() {
+        for (values, shown) in [
+            (&[("num_running", 5.0), ("num_waiting", 2.0)][..], Some("  srv    queue=5r/2w")),
+            (&[("num_running", 5.0)], Some("  srv    queue=5r/-w")),
+            (&[("num_waiting", 0.0)], Some("  srv    queue=-r/0w")),
+            (&[], None),
+        ] {
+            let snapshot = ServerSnapshot { values: values.to_vec(), ..ServerSnapshot::default() };
+            assert_eq!(server(&ServerLine::of(&snapshot)).as_deref(), shown, "{values:?}");
+        }
+    }
 }
