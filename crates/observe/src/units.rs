@@ -13,7 +13,7 @@ pub fn infer(name: &str, description: &str) -> Option<&'static str> {
         .or_else(|| description.phrase(PHRASES))
         .or_else(|| suffix(&name, SUFFIXES))
         .or_else(|| name.contains("num_requests_").then_some("requests"))
-        .or_else(|| description.phrase(LATER_PHRASES))
+        .or_else(|| description.symbol().or_else(|| description.phrase(LATER_PHRASES)))
         .or_else(|| suffix(&name, LATER_SUFFIXES))
 }
 
@@ -74,11 +74,14 @@ const PHRASES: &[Phrase] = &[
 /// What the reference does not know. It decides only where nothing else does, so that no unit differs from the
 /// reference's.
 const LATER_PHRASES: &[Phrase] = &[
-    phrase("microseconds", &["microsecond", "microseconds", "us", "µs"]),
+    phrase("microseconds", &["microsecond", "microseconds"]),
     phrase("watt", &["watt", "watts"]),
     phrase("joule", &["joule", "joules"]),
     phrase("percent", &["percent"]),
 ];
+
+/// Of these the letter case counts, and what follows: `US` and `us-east-1` are places. As [`LATER_PHRASES`].
+const SYMBOLS: &[(&str, &[&str])] = &[("microseconds", &["us", "µs"])];
 
 /// The longest suffix decides.
 const SUFFIXES: &[(&str, &str)] = &[
@@ -158,13 +161,20 @@ impl<'a> Description<'a> {
         TAGS.iter().find(|(_, tags)| tags.contains(&tag)).map(|(unit, _)| *unit)
     }
 
+    /// The first symbol that follows `in` or an opening parenthesis.
+    fn symbol(&self) -> Option<&'static str> {
+        let is_symbol = |text: &str, symbols: &[&str]| {
+            let after = symbols.iter().find_map(|symbol| text.strip_prefix(symbol));
+            after.is_some_and(|after| ends_word(after) && !after.starts_with('-'))
+        };
+        let places: Vec<&str> = after_in(self.text).chain(after_parenthesis(self.text)).collect();
+        let matches = |(_, symbols): &&(&str, &[&str])| places.iter().any(|text| is_symbol(text, symbols));
+        SYMBOLS.iter().find(matches).map(|(unit, _)| *unit)
+    }
+
     fn phrase(&self, phrases: &[Phrase]) -> Option<&'static str> {
-        let after_in = words_at(&self.lower, "in").filter_map(|(_, after)| {
-            let word = after.trim_start();
-            (word.len() < after.len()).then_some(word)
-        });
-        let after_in: Vec<&str> = after_in.collect();
-        let after_parenthesis: Vec<&str> = self.lower.match_indices('(').map(|(at, _)| &self.lower[at + 1..]).collect();
+        let after_in: Vec<&str> = after_in(&self.lower).collect();
+        let after_parenthesis: Vec<&str> = after_parenthesis(&self.lower).collect();
         let says = |texts: &[&str], words: &[&str]| {
             texts.iter().any(|text| words.iter().any(|word| text.strip_prefix(word).is_some_and(ends_word)))
         };
@@ -175,7 +185,20 @@ impl<'a> Description<'a> {
     }
 }
 
-/// What stands before and after each place where a word begins so.
+/// What follows each `in`.
+fn after_in(text: &str) -> impl Iterator<Item = &str> {
+    words_at(text, "in").filter_map(|(_, after)| {
+        let word = after.trim_start();
+        (word.len() < after.len()).then_some(word)
+    })
+}
+
+/// What follows each opening parenthesis.
+fn after_parenthesis(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('(').map(|(at, _)| &text[at + 1..])
+}
+
+/// What is before and after each place where a word begins so.
 fn words_at<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let places = text.match_indices(start).map(move |(at, _)| (&text[..at], &text[at + start.len()..]));
     places.filter(|(before, _)| !before.chars().next_back().is_some_and(is_word_character))
@@ -241,6 +264,16 @@ mod tests {
             ("a_count", "in watts", "count"),
         ] {
             assert_eq!(infer(name, description), Some(unit), "{name}: {description}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_no_unit_of_time() {
+        for description in ["requests served in US", "replicas (US)", "nodes in us-east-1", "Served in US and EU"] {
+            assert_eq!(infer("served", description), None, "{description}");
+        }
+        for description in ["time in us", "time (us)", "time in µs, per request", "Time in us."] {
+            assert_eq!(infer("served", description), Some("microseconds"), "{description}");
         }
     }
 
