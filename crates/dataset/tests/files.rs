@@ -111,6 +111,34 @@ fn media_files_are_read_once_and_sent_encoded() {
 }
 
 #[test]
+fn media_whose_base64_does_not_decode_are_refused_by_file_and_line() {
+    let admitted = |row: &str| read(format!("{{\"text\": \"a\"}}\n{row}\n")).map(drop);
+    for (row, what) in [
+        (r#"{"image": "data:image/png;base64,iVBO!w0KGgo="}"#, "image 'data:image/png;base64,...' is not base64"),
+        (r#"{"image": "data:image/png;base64,iVBORw0KGg"}"#, "image 'data:image/png;base64,...' is not base64"),
+        (r#"{"image": "data:image/png;base64,"}"#, "image 'data:image/png;base64,...' is not base64: it is empty"),
+        (r#"{"image": "data:image/png;base64"}"#, "image 'data:image/png;base64' has no data"),
+        (r#"{"audio": "wav,UklG*g=="}"#, "audio 'wav,...' is not base64"),
+        (r#"{"audio": "DATA:audio/wav;BASE64,a"}"#, "audio 'DATA:audio/wav;BASE64,...' is not base64"),
+        (r#"{"video": "data:video/mp4;base64,_-8="}"#, "video 'data:video/mp4;base64,...' is not base64"),
+    ] {
+        let error = admitted(row).unwrap_err();
+        assert!(error.contains("d.jsonl:2: ") && error.contains(what) && error.contains("\n  try: "), "{row}: {error}");
+    }
+    for row in [
+        r#"{"image": "data:image/png;base64,iVBORw0K\nGgo="}"#,
+        r#"{"image": "data:image/png;base64,iVBORw0KGgo%3D"}"#,
+        r#"{"image": "data:image/svg+xml,<svg/>"}"#,
+        r#"{"image": "https://example.com/a,b.png"}"#,
+        r#"{"audio": "mp3,AAA="}"#,
+        // The last bits decide nothing.
+        r#"{"audio": "mp3,AAB="}"#,
+    ] {
+        admitted(row).unwrap_or_else(|error| panic!("{row}: {error}"));
+    }
+}
+
+#[test]
 fn images_known_by_id_need_no_content() {
     let dataset = read(r#"{"image_uuids": ["u", "v"]}"#).unwrap();
     let image = &dataset.conversation(0).unwrap().turns[0].images[0];

@@ -1,12 +1,15 @@
 //! Images, audio and video of rows: already encoded, by URL, or in files, which are read once and kept encoded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use aiperf_plan::redact;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use base64::read::DecoderReader;
 use base64::write::EncoderStringWriter;
 
 use super::room::{Room, size};
@@ -77,6 +80,7 @@ impl MediaFiles {
     /// Checks a content, reads the file that it names, and says how many bytes this adds to a request.
     pub(super) fn admit(&mut self, kind: MediaKind, content: String, room: &mut Room) -> Result<u64, Fault> {
         if is_sent_as_it_is(kind, &content)? {
+            check_encoded(kind, &content)?;
             return Ok(0);
         }
         let key = (kind, content);
@@ -147,6 +151,53 @@ impl MediaFiles {
     }
 }
 
+/// Base64 as servers read it: with its padding, and whatever the last bits are.
+const READ_BY_SERVERS: GeneralPurpose =
+    GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+
+/// Refuses a content whose base64 does not decode. Whether it is an image or a sound is for the server to see.
+fn check_encoded(kind: MediaKind, content: &str) -> Result<(), Fault> {
+    let is_data_uri = starts_with(content, "data:");
+    let is_url = !is_data_uri && content.contains("://");
+    if kind == MediaKind::Text || is_url {
+        return Ok(());
+    }
+    let what = kind.name();
+    let Some((head, data)) = content.split_once(',') else {
+        let shown = shown(content);
+        return Err(Fault(format!("{what} '{shown}' has no data\n  try: data:TYPE;base64,DATA")));
+    };
+    if is_data_uri && !head.to_ascii_lowercase().ends_with(";base64") {
+        return Ok(());
+    }
+    let fault = |why: String| {
+        let way_out = "try: what base64 -w0 FILE prints, or the name of the file";
+        Fault(format!("{what} '{},...' is not base64: {why}\n  {way_out}", shown(head)))
+    };
+    let data = plain_base64(data);
+    if data.is_empty() {
+        return Err(fault("it is empty".into()));
+    }
+    let mut decoder = DecoderReader::new(data.as_bytes(), &READ_BY_SERVERS);
+    std::io::copy(&mut decoder, &mut std::io::sink()).map(drop).map_err(|error| fault(error.to_string()))
+}
+
+/// Without blanks between the characters, and with those of a URL undone.
+fn plain_base64(data: &str) -> Cow<'_, str> {
+    if !data.contains(|c: char| c == '%' || c.is_ascii_whitespace()) {
+        return Cow::Borrowed(data);
+    }
+    let mut plain: String = data.split_ascii_whitespace().collect();
+    for (escaped, character) in [("%3D", "="), ("%3d", "="), ("%2B", "+"), ("%2b", "+"), ("%2F", "/"), ("%2f", "/")] {
+        plain = plain.replace(escaped, character);
+    }
+    Cow::Owned(plain)
+}
+
+fn starts_with(content: &str, head: &str) -> bool {
+    content.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head))
+}
+
 /// A content as a message names it: its beginning, without secrets.
 pub(crate) fn shown(content: &str) -> String {
     redact::url(&content.chars().take(200).collect::<String>())
@@ -154,7 +205,7 @@ pub(crate) fn shown(content: &str) -> String {
 
 /// Whether a content is encoded already or is a URL, and so names no file here.
 fn is_sent_as_it_is(kind: MediaKind, content: &str) -> Result<bool, Fault> {
-    let starts = |head: &str| content.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head));
+    let starts = |head: &str| starts_with(content, head);
     if kind == MediaKind::Text || starts("data:") {
         return Ok(true);
     }
