@@ -55,9 +55,6 @@ pub const MARKER_GAP: &str = "\n\n";
 /// What every session of warm-up is marked with.
 pub const WARMUP_MARKER: &str = "[warmup]";
 
-/// Markers that tell what one costs in tokens.
-const SAMPLES: u64 = 8;
-
 /// The marker of a session: of a run, how often its trace was played before, where it plays, and the trace.
 pub fn session_marker(benchmark_id: &str, pass: u64, lane: u64, trace: &str) -> String {
     let digest = Sha256::digest(format!("{benchmark_id}:{pass}:{lane}:{trace}"));
@@ -106,12 +103,15 @@ impl CacheBust {
         }
     }
 
-    /// Tokens that a marker adds to what is measured, on average.
-    pub fn cost(self, count: impl Fn(&str) -> usize) -> usize {
+    /// Markers that show what one costs on average, to within a twentieth of a token: their tokens differ by one or two.
+    pub const SAMPLES: u64 = 1000;
+
+    /// Tokens that a marker adds to what is measured, as the mean over so many markers.
+    pub fn mean_cost(self, samples: u64, count: impl Fn(&str) -> usize) -> f64 {
         if self.marker == MarkerKind::Warmup {
-            return 0;
+            return 0.0;
         }
-        let samples = (0..SAMPLES).map(|n| count(&self.with_gap(&session_marker("", 0, n, ""))));
-        (samples.sum::<usize>() as f64 / SAMPLES as f64).round_ties_even() as usize
+        let tokens = (0..samples).map(|n| count(&self.with_gap(&session_marker("", 0, n, ""))));
+        tokens.sum::<usize>() as f64 / samples as f64
     }
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use aiperf_plan::draw::Purpose;
 use aiperf_plan::{
-    Corpus, Distribution, MarkerPlace, MediaPlan, PairedLengths, Prefixes, RankingsPlan, SyntheticPlan, Turns,
+    CacheBust, Corpus, Distribution, MarkerPlace, MediaPlan, PairedLengths, Prefixes, RankingsPlan, SyntheticPlan,
+    Turns,
 };
 use aiperf_tokenize::TemplateCost;
 use aiperf_types::{Conversation, Media, ShapeList, Shapes, Turn};
@@ -71,7 +72,8 @@ enum Content {
 /// Tokens that texts leave to what is put around them, so that requests are as long as asked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReservedTokens {
-    first_turn: usize,
+    /// A mean: what a marker takes is known on average alone.
+    first_turn: f64,
     later_turns: usize,
     system: usize,
 }
@@ -81,15 +83,22 @@ impl ReservedTokens {
         let template = if chat_template { tokenizer.template_cost() } else { TemplateCost::default() };
         // What it costs leaves out what the tokenizer would add to a bare prompt; the template writes that itself.
         let added = if template == TemplateCost::default() { 0 } else { tokenizer.special_tokens_per_prompt() };
-        let marker = additions.cache_bust.map_or(0, |bust| bust.cost(|text| tokenizer.count(text)));
+        let cost = |bust: CacheBust| bust.mean_cost(CacheBust::SAMPLES, |text| tokenizer.count(text));
+        let marker = additions.cache_bust.map_or(0.0, cost);
         let makes_system = matches!(prefixes, Prefixes::Messages { shared_system: Some(_), .. });
         let has_system = makes_system || additions.system_prompt.is_some();
         let in_system = additions.cache_bust.is_some_and(|bust| bust.place == MarkerPlace::System) && has_system;
         Self {
-            first_turn: template.fixed + template.per_message + added + if in_system { 0 } else { marker },
+            first_turn: (template.fixed + template.per_message + added) as f64 + if in_system { 0.0 } else { marker },
             later_turns: template.per_message,
-            system: if in_system { marker } else { 0 },
+            system: if in_system { marker.round_ties_even() as usize } else { 0 },
         }
+    }
+
+    /// Whole tokens of the first turn of a conversation: over all conversations, the mean.
+    fn of_first_turn(&self, conversation: u64) -> usize {
+        let until = |conversation: u64| (conversation as f64 * self.first_turn).floor();
+        (until(conversation + 1) - until(conversation)) as usize
     }
 }
 
@@ -289,7 +298,8 @@ impl Synthetic {
         let mut turn = match &self.content {
             Content::Nothing => Turn::default(),
             Content::Prompt(isl) => {
-                let reserved = if is_first { self.reserved.first_turn } else { self.reserved.later_turns };
+                // The draws of a first turn are those of its conversation.
+                let reserved = if is_first { self.reserved.of_first_turn(at) } else { self.reserved.later_turns };
                 let length = || length::draw(isl, &mut lengths).saturating_sub(reserved);
                 self.prompts(at, is_first, length, &mut texts, write)?
             }
