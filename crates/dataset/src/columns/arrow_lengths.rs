@@ -15,19 +15,20 @@ const MOST_GROWN: u64 = 4096;
 const AS_IT_IS: i64 = -1;
 
 /// Looks through the messages of a stream, from where a reader is to the last, which is where it leaves the reader.
-pub(super) fn check(from: &mut (impl Read + Seek)) -> Result<(), ArrowError> {
+/// Returns whether the mark of the end follows them.
+pub(super) fn check(from: &mut (impl Read + Seek)) -> Result<bool, ArrowError> {
     let mut at = from.stream_position()?;
     let end = from.seek(SeekFrom::End(0))?;
     loop {
         from.seek(SeekFrom::Start(at))?;
         let mut head = [0; 8];
         if from.read_exact(&mut head).is_err() || head[..4] != CONTINUES {
-            return Ok(());
+            return Ok(false);
         }
         let described = u64::from(u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
         let body = at + 8 + described;
         if described == 0 || body > end {
-            return Ok(());
+            return Ok(described == 0);
         }
         let mut bytes = vec![0; described as usize];
         from.read_exact(&mut bytes)?;

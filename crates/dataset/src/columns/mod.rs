@@ -182,11 +182,16 @@ fn arrow<R: Read + Seek + Send + 'static>(
     begin: u64,
     wanted: Option<&[&str]>,
 ) -> Result<Opened, ArrowError> {
-    if begin == FIRST_MESSAGE {
+    let is_stream = begin != FIRST_MESSAGE;
+    if !is_stream {
         check_end(&mut look)?;
     }
     look.seek(SeekFrom::Start(begin))?;
-    arrow_lengths::check(&mut look)?;
+    let is_ended = arrow_lengths::check(&mut look)?;
+    // The reader takes a stream that is cut between two batches for a whole one.
+    if is_stream && !is_ended {
+        return Err(cut());
+    }
     look.seek(SeekFrom::Start(begin))?;
     let whole = StreamReader::try_new(look, None)?.schema();
     let kept = positions(&whole, wanted);
@@ -201,7 +206,11 @@ fn check_end(file: &mut (impl Read + Seek)) -> Result<(), ArrowError> {
     let mut end = [0; ARROW.len()];
     let is_whole =
         file.seek(SeekFrom::End(-(ARROW.len() as i64))).is_ok() && file.read_exact(&mut end).is_ok() && end == ARROW;
-    if is_whole { Ok(()) } else { Err(ArrowError::ParseError("it is cut: its end is not there".to_owned())) }
+    if is_whole { Ok(()) } else { Err(cut()) }
+}
+
+fn cut() -> ArrowError {
+    ArrowError::ParseError("it is cut, or its writer was not closed: its end is not there".to_owned())
 }
 
 fn positions(schema: &SchemaRef, wanted: Option<&[&str]>) -> Vec<usize> {
