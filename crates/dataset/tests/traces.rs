@@ -284,6 +284,47 @@ fn answers_and_inputs_of_no_tokens_are_counted_and_told() {
 }
 
 #[test]
+fn members_that_look_misspelt_are_noted_once_with_what_may_be_meant() {
+    let row = |length: &str| format!("{{\"timestamp\": 0, \"input_length\": 5, \"{length}\": 6, \"model\": \"m\"}}\n");
+    let rows = row("output_length") + &row("output_lenght") + &row("output_lenght") + &row("outputLength");
+    let dataset = mooncake(&rows, |_| ());
+    let [note] = dataset.notes() else { panic!("{:?}", dataset.notes()) };
+    assert!(
+        note.ends_with(
+            "trace:2: members that mean nothing here are ignored: output_lenght (is output_length meant?), outputLength (is \
+             output_length meant?)"
+        ),
+        "{note}"
+    );
+    let rows = "{\"chat_id\": 1, \"parent_chatid\": -1, \"timestamp\": 0, \"input_length\": 5, \"output_length\": 6}";
+    let dataset = opened(rows, TraceFormat::Bailian, |_| ()).unwrap();
+    assert!(dataset.notes()[0].contains("parent_chatid (is parent_chat_id meant?)"), "{:?}", dataset.notes());
+}
+
+#[test]
+fn members_of_traces_that_mean_something_elsewhere_are_not_noted() {
+    let mooncake_row = "{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 6, \"hash_ids\": [1], \"model\": \"m\", \
+                        \"user\": 1, \"input_tokens\": 5, \"timestamps\": [1], \"turn\": 1, \"round\": 2}";
+    assert_eq!(mooncake(mooncake_row, |_| ()).notes(), [] as [&str; 0]);
+    let bailian_row = "{\"chat_id\": 1, \"parent_chat_id\": -1, \"timestamp\": 0, \"input_length\": 5, \
+                       \"output_length\": 6, \"type\": \"text\", \"turn\": 1, \"hash_ids\": [1]}";
+    assert_eq!(opened(bailian_row, TraceFormat::Bailian, |_| ()).unwrap().notes(), [] as [&str; 0]);
+}
+
+#[test]
+fn columns_that_look_misspelt_are_noted() {
+    let mut row = session(1, 0);
+    let id = row["provided_session_id"].take();
+    row.as_object_mut().unwrap().remove("provided_session_id");
+    row["provided_sesion_id"] = id;
+    row["model"] = "m".into();
+    let dataset = baseten(&[row], |_| ()).unwrap();
+    let [note] = dataset.notes() else { panic!("{:?}", dataset.notes()) };
+    assert!(note.contains("ignored: provided_sesion_id (is provided_session_id meant?)"), "{note}");
+    assert_eq!(baseten(&[session(1, 0)], |_| ()).unwrap().notes(), [] as [&str; 0]);
+}
+
+#[test]
 fn rows_of_burst_gpt_that_are_none_are_counted_and_told() {
     let rows = "Timestamp,Request tokens,Response tokens\n1,5,6\nx,1,2\n2,,3\n3,7,8\n";
     let dataset = opened(rows, TraceFormat::BurstGpt, |_| ()).unwrap();

@@ -37,6 +37,7 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 /// A columnar file, all or some of its columns, row by row. What is wrong is said without the name of the file.
 pub struct Columns {
     schema: SchemaRef,
+    unread: Vec<String>,
     rows: Option<u64>,
     batches: Batches,
     batch: Option<RecordBatch>,
@@ -46,6 +47,7 @@ pub struct Columns {
 /// What was found in a file before its rows.
 struct Opened {
     schema: SchemaRef,
+    unread: Vec<String>,
     rows: Option<u64>,
     batches: Batches,
 }
@@ -82,13 +84,18 @@ impl Columns {
                     .into(),
             );
         };
-        let Opened { schema, rows, batches } = opened.map_err(|error| broken(what, &error))?;
-        Ok(Self { schema, rows, batches, batch: None, next: 0 })
+        let Opened { schema, unread, rows, batches } = opened.map_err(|error| broken(what, &error))?;
+        Ok(Self { schema, unread, rows, batches, batch: None, next: 0 })
     }
 
     /// The names of the columns that are read, in the order of the cells.
     pub fn names(&self) -> Vec<&str> {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
+    }
+
+    /// The names of the columns that are not read.
+    pub fn unread(&self) -> &[String] {
+        &self.unread
     }
 
     /// How many rows there are, where that is known beforehand: in Parquet.
@@ -171,9 +178,10 @@ impl Place for File {
 fn parquet(from: std::io::Result<impl ChunkReader + 'static>, wanted: Option<&[&str]>) -> Result<Opened, ParquetError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(from?)?.with_batch_size(BATCH_ROWS);
     let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+    let unread = unread(builder.schema(), wanted);
     let mask = ProjectionMask::roots(builder.parquet_schema(), positions(builder.schema(), wanted));
     let reader = builder.with_projection(mask).build()?;
-    Ok(Opened { schema: reader.schema(), rows, batches: Box::new(reader) })
+    Ok(Opened { schema: reader.schema(), unread, rows, batches: Box::new(reader) })
 }
 
 fn arrow<R: Read + Seek + Send + 'static>(
@@ -198,7 +206,8 @@ fn arrow<R: Read + Seek + Send + 'static>(
     let schema = whole.project(&kept)?.into();
     // Two readers of one file share its position.
     read.seek(SeekFrom::Start(begin))?;
-    Ok(Opened { schema, rows: None, batches: Box::new(StreamReader::try_new(read, Some(kept))?) })
+    let unread = unread(&whole, wanted);
+    Ok(Opened { schema, unread, rows: None, batches: Box::new(StreamReader::try_new(read, Some(kept))?) })
 }
 
 /// A file, unlike a stream, ends as it begins: one that does not has lost rows.
@@ -211,6 +220,11 @@ fn check_end(file: &mut (impl Read + Seek)) -> Result<(), ArrowError> {
 
 fn cut() -> ArrowError {
     ArrowError::ParseError("it is cut, or its writer was not closed: its end is not there".to_owned())
+}
+
+fn unread(schema: &SchemaRef, wanted: Option<&[&str]>) -> Vec<String> {
+    let is_read = |name: &String| wanted.is_none_or(|wanted| wanted.contains(&name.as_str()));
+    schema.fields().iter().map(|field| field.name().clone()).filter(|name| !is_read(name)).collect()
 }
 
 fn positions(schema: &SchemaRef, wanted: Option<&[&str]>) -> Vec<usize> {

@@ -10,6 +10,7 @@ use super::{Format, Layout, lines};
 pub(super) const FORMAT: Format = Format {
     name: TraceFormat::Bailian,
     example: r#"{"chat_id": 1, "parent_chat_id": -1, "timestamp": 0.5, "input_length": 64, "output_length": 8, "hash_ids": [1]}"#,
+    members: &["chat_id", "parent_chat_id", "timestamp", "input_length", "output_length", "turn", "hash_ids"],
     block_size: 16,
     open: lines,
     read,

@@ -13,14 +13,24 @@ use crate::turn_shape::LONGEST_MS;
 pub(super) const FORMAT: Format = Format {
     name: TraceFormat::Baseten,
     example: "columns timestamp_start_unix_ms, prompt, input_tokens and output_tokens",
+    members: MEMBERS,
     block_size: 512,
     open,
     read,
 };
 
 const REQUIRED: &[&str] = &["timestamp_start_unix_ms", "prompt", "input_tokens", "output_tokens"];
-const OPTIONAL: &[&str] =
-    &["total_hashes", "provided_session_id", "poor_man_session_id", "duration_e2e_ms", "block_size"];
+const MEMBERS: &[&str] = &[
+    "timestamp_start_unix_ms",
+    "prompt",
+    "input_tokens",
+    "output_tokens",
+    "total_hashes",
+    "provided_session_id",
+    "poor_man_session_id",
+    "duration_e2e_ms",
+    "block_size",
+];
 
 #[derive(Deserialize)]
 struct Row<'a> {
@@ -45,18 +55,18 @@ struct Row<'a> {
 }
 
 fn open(plan: &TracePlan) -> Result<(RowFile, Layout), DatasetError> {
-    let wanted: Vec<&str> = REQUIRED.iter().chain(OPTIONAL).copied().collect();
-    let mut session = None;
-    let file = RowFile::columns(&plan.path, &wanted, |names| {
+    let (mut session, mut unread) = (None, Vec::new());
+    let file = RowFile::columns(&plan.path, MEMBERS, |names, others| {
         let missing: Vec<&str> = REQUIRED.iter().copied().filter(|column| !names.contains(column)).collect();
         if !missing.is_empty() {
             return Err(format!("has no column {}\n  try: a file with {}", missing.join(", "), FORMAT.example));
         }
         let asked = plan.baseten.session_column;
         session = [asked, asked.other()].into_iter().find(|column| names.contains(&column.name()));
+        unread = others.to_vec();
         Ok(())
     })?;
-    Ok((file, Layout { session, ..Layout::default() }))
+    Ok((file, Layout { session, unread, ..Layout::default() }))
 }
 
 fn read<'a>(layout: &Layout, text: &'a str) -> Result<Option<Entry<'a>>, String> {

@@ -12,6 +12,7 @@ use crate::turn_shape::FARTHEST_MS;
 pub(super) const FORMAT: Format = Format {
     name: TraceFormat::BurstGpt,
     example: "Timestamp,Request tokens,Response tokens",
+    members: &[],
     block_size: 512,
     open,
     read,

@@ -10,6 +10,7 @@
 //! - `row_check`: whether a run could send rows
 //! - `sessions`: which rows are turns of one session
 //! - `times`: when they are sent
+//! - `misspelt`: members that look like known ones
 //! - `synthesis`: rows reshaped
 //! - `blocks`: texts of hash ids
 
@@ -19,6 +20,7 @@ mod blocks;
 mod burst_gpt;
 mod entry;
 mod fields;
+mod misspelt;
 mod mooncake;
 mod row_check;
 mod row_file;
@@ -54,6 +56,8 @@ struct Format {
     name: TraceFormat,
     /// What rows hold, where a message has to say it.
     example: &'static str,
+    /// What rows call what is read of them; empty where all that is read has to be there.
+    members: &'static [&'static str],
     /// Tokens that a hash id stands for, unless a plan says otherwise.
     block_size: u64,
     open: fn(&TracePlan) -> Result<(RowFile, Layout), DatasetError>,
@@ -69,6 +73,8 @@ struct Layout {
     /// The positions of time, input and output.
     columns: [usize; 3],
     session: Option<SessionColumn>,
+    /// Columns that are not read.
+    unread: Vec<String>,
 }
 
 /// A file with a row a line.
@@ -136,6 +142,10 @@ impl Trace {
         if rows.is_empty() {
             return Err(refused(format!("has no rows\n  try: a row for each request, as in {}", format.example)));
         }
+        let misspelt = match format.members {
+            [] => None,
+            _ => misspelt::note(&file, format, &layout.unread, &rows.places)?,
+        };
         let range = times::range(rows.times_ms.iter().copied());
         if plan.format == TraceFormat::Baseten {
             let zero = range.map_or(0.0, |(first, _)| first);
@@ -149,6 +159,7 @@ impl Trace {
             return Err(refused(times::nothing_left(&plan.window, plan.synthesis.max_isl, range)));
         }
         let mut notes = rows.counts.told(&file, plan);
+        notes.extend(misspelt);
         times::speed_up(&mut rows, plan);
         let is_closed = plan.baseten.pace == Pace::Closed;
         if let Some(cap) = plan.idle_gap_cap_ms.filter(|_| !is_closed) {

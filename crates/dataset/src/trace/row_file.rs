@@ -72,16 +72,16 @@ impl RowFile {
     }
 
     /// Opens a columnar file: the cells of each row become a line, a JSON object of the wanted columns. `check` is shown which of
-    /// them are there.
+    /// them are there, and which columns are not read.
     pub(super) fn columns(
         path: &Path,
         wanted: &[&str],
-        check: impl FnOnce(&[&str]) -> Result<(), String>,
+        check: impl FnOnce(&[&str], &[String]) -> Result<(), String>,
     ) -> Result<Self, DatasetError> {
         let refused = |fault: String| DatasetError::of_file(path, fault);
         let mut columns = Columns::open(path, Some(wanted)).map_err(refused)?;
         let names: Vec<String> = columns.names().into_iter().map(str::to_owned).collect();
-        check(&names.iter().map(String::as_str).collect::<Vec<_>>()).map_err(refused)?;
+        check(&names.iter().map(String::as_str).collect::<Vec<_>>(), columns.unread()).map_err(refused)?;
         let file = tempfile::tempfile().map_err(|error| refused(no_room(&error)))?;
         let mut out = BufWriter::with_capacity(1 << 20, file);
         let mut number = 0u64;
