@@ -17,6 +17,7 @@ use crate::setting::{Reader, Setting};
 use crate::sweep::{self, Variation};
 use crate::tokens::{self, Asked};
 use crate::tree::{Datum, Node, Origin, Places};
+use crate::values;
 use aiperf_plan::FileNames;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -130,7 +131,8 @@ pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, Config
     if !empty.is_empty() {
         return Err(ConfigError::Invalid(empty));
     }
-    Job { ctx, environment: &environment }.tree(flags)
+    let notes = given.iter().filter_map(values::left_out_item).collect();
+    Job { ctx, environment: &environment }.tree(flags, notes)
 }
 
 /// Reads a configuration file alone into a checked configuration.
@@ -158,10 +160,10 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn tree(&self, flags: GivenFlags) -> Result<Tree, ConfigError> {
+    fn tree(&self, flags: GivenFlags, of_flags: Vec<String>) -> Result<Tree, ConfigError> {
         let source = self.source(&flags)?;
         let places = source.places.clone();
-        let mut notes = [&self.environment.notes[..], &source.notes].concat();
+        let mut notes = [&of_flags[..], &self.environment.notes, &source.notes].concat();
         let mut envelope = self.with_flags(&source, &[], &flags, &mut notes).map_err(ConfigError::Invalid)?;
         let mut problems = Vec::new();
         if flags.has(VARIANT) {

@@ -1,7 +1,7 @@
 //! Text of a flag to a value of its kind.
 
 use crate::error::Problem;
-use crate::flags::{API_KEY, Flag, Kind, Takes};
+use crate::flags::{API_KEY, Flag, Kind, Takes, VARIANT};
 use crate::nearest::nearest;
 use crate::os_text;
 use crate::range::Range;
@@ -23,6 +23,14 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     if let Some(odd) = tokens.iter().find(|token| !is_path && !os_text::is_text(token)) {
         return Err(Problem::new(format!("{} '{}' is not UTF-8 text", given.spelled, os_text::shown(odd)))
             .because("only paths of files may have other bytes")
+            .at(given.flag.to.location()));
+    }
+    if matches!(given.flag.takes, Takes::Many { comma: true, .. })
+        && let Some((at, count)) = tokens.iter().find_map(|token| empty_item(token))
+    {
+        return Err(Problem::new(format!("{}: item {at} of {count} is empty", given.spelled))
+            .because("there is an item on each side of a comma")
+            .hint("leave the comma out, or write the item that is missing")
             .at(given.flag.to.location()));
     }
     let one = || tokens.first().map(String::as_str).unwrap_or_default();
@@ -103,6 +111,22 @@ fn in_seconds(problem: Problem, text: &str, given: &RawFlag) -> Problem {
 
 fn in_range(at: f64, range: Range, value: Value) -> Result<Value, String> {
     if range.holds(at) { Ok(value) } else { Err(format!("must be {}", range.in_words())) }
+}
+
+/// The place of the first item between commas that is empty, from 1, and how many there are. A text without a comma has
+/// none.
+pub(crate) fn empty_item(text: &str) -> Option<(usize, usize)> {
+    let items = || text.split(',');
+    let at = items().position(|item| item.trim().is_empty()).filter(|_| text.contains(','))?;
+    Some((at + 1, items().count()))
+}
+
+/// Of a list to sweep over, an empty item is left out, as the reference does; a note says so.
+pub(crate) fn left_out_item(given: &RawFlag) -> Option<String> {
+    let Raw::Tokens(tokens) = &given.raw else { return None };
+    let is_list = matches!(given.flag.kind, Kind::IntOrList | Kind::FloatOrList) || given.flag == VARIANT;
+    let (at, count) = tokens.iter().filter(|_| is_list).find_map(|token| empty_item(token))?;
+    Some(format!("{}: item {at} of {count} is empty and left out", given.spelled))
 }
 
 fn list_or_one(text: &str, each: impl Fn(&str) -> Result<Value, Problem>) -> Result<Value, Problem> {

@@ -3,6 +3,7 @@
 use crate::choice::Choice;
 use crate::sections::scale::{Comparison, Stat};
 use crate::sections::sweep::DimensionKind;
+use crate::values::empty_item;
 use serde_json::{Value, json};
 
 /// Settings of the profiling phase that may be named without their path.
@@ -100,10 +101,11 @@ pub(crate) fn sla_tier(text: &str, number: usize) -> Result<Value, String> {
     if label.is_empty() {
         return Err("has an empty label".into());
     }
-    let filters: Vec<&str> = filters.split(',').map(str::trim).filter(|filter| !filter.is_empty()).collect();
-    if filters.is_empty() {
+    if filters.trim().is_empty() {
         return Err(format!("has no objective in tier '{label}'"));
     }
+    no_empty_item(filters)?;
+    let filters: Vec<&str> = filters.split(',').map(str::trim).collect();
     let read = |filter: &&str| sla_filter(filter).map_err(|rule| format!("has '{filter}', which {rule}"));
     let filters = filters.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     Ok(json!({"label": label, "filters": filters}))
@@ -111,8 +113,12 @@ pub(crate) fn sla_tier(text: &str, number: usize) -> Result<Value, String> {
 
 /// `isl/osl` pairs, each once.
 pub(crate) fn isl_osl_pairs(text: &str) -> Result<Vec<(i64, i64)>, String> {
+    if text.trim().is_empty() {
+        return Err("has no pair".into());
+    }
+    no_empty_item(text)?;
     let mut pairs = Vec::new();
-    for item in text.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+    for item in text.split(',').map(str::trim) {
         let form = || format!("has '{item}', which is not ISL/OSL");
         let (isl, osl) = item.split_once('/').ok_or_else(form)?;
         let side = |text: &str| text.trim().parse::<i64>().ok().filter(|n| *n >= 1);
@@ -126,5 +132,13 @@ pub(crate) fn isl_osl_pairs(text: &str) -> Result<Vec<(i64, i64)>, String> {
         }
         pairs.push(pair);
     }
-    if pairs.is_empty() { Err("has no pair".into()) } else { Ok(pairs) }
+    Ok(pairs)
+}
+
+/// Between commas stands an item each.
+fn no_empty_item(text: &str) -> Result<(), String> {
+    match empty_item(text) {
+        Some((at, count)) => Err(format!("has an empty item: number {at} of {count}")),
+        None => Ok(()),
+    }
 }
