@@ -93,6 +93,8 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "never_begun_requests": quality.never_begun,
         "unreadable_events": quality.unreadable_events,
         "unreadable_usage": quality.unreadable_usage,
+        "unfinished_streams": quality.unfinished_streams,
+        "short_of_vectors": quality.short_of_vectors,
     });
     let of_run = json!({
         "backlog_at_last_response": conduct.backlog_at_end,
@@ -245,6 +247,18 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "{} answers carried usage that cannot be (no count of tokens, or more than a billion): such values are left out",
             quality.unreadable_usage
         ),
+    );
+    say(
+        quality.unfinished_streams > 0,
+        format!(
+            "{} streams ended without the event that ends them ([DONE] or a finish reason, message_stop, \
+             response.completed): their answers may be cut short",
+            quality.unfinished_streams
+        ),
+    );
+    say(
+        quality.short_of_vectors > 0,
+        format!("{} answers held fewer vectors than their requests had inputs", quality.short_of_vectors),
     );
     say(
         quality.without_counts > 0,

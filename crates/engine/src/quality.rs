@@ -52,6 +52,10 @@ pub struct Quality {
     pub not_streamed: u64,
     /// Events of streams that could not be read.
     pub unreadable_events: u64,
+    /// Good streams that ended without what marks the end of such streams.
+    pub unfinished_streams: u64,
+    /// Good answers with fewer vectors than their requests had inputs.
+    pub short_of_vectors: u64,
     /// Answers whose usage has values that are no counts of tokens.
     pub unreadable_usage: u64,
     /// Requests that the run itself cut off after they were begun: by the end of the grace period, or because it was
@@ -107,6 +111,8 @@ impl Quality {
         self.redirects += timeline.earlier_legs.iter().filter(|leg| leg.status.is_some()).count() as u64;
         self.not_streamed += u64::from(record.did_not_stream);
         self.unreadable_events += u64::from(parsed.unreadable);
+        self.unfinished_streams += u64::from(parsed.is_unfinished && record.measured.error.is_none());
+        self.short_of_vectors += u64::from(record.lacks_vectors);
         self.unreadable_usage += u64::from(parsed.unreadable_usage);
         self.without_counts += u64::from(record.without_counts);
         self.uncounted += u64::from(record.is_uncounted);
@@ -155,6 +161,8 @@ impl Quality {
         self.left_open += other.left_open;
         self.not_streamed += other.not_streamed;
         self.unreadable_events += other.unreadable_events;
+        self.unfinished_streams += other.unfinished_streams;
+        self.short_of_vectors += other.short_of_vectors;
         self.unreadable_usage += other.unreadable_usage;
         self.without_counts += other.without_counts;
         self.uncounted += other.uncounted;

@@ -39,6 +39,8 @@ pub struct Record {
     pub did_not_stream: bool,
     /// The server's token counts were to be used, and it gave none.
     pub without_counts: bool,
+    /// A good answer with fewer vectors than its request had inputs.
+    pub lacks_vectors: bool,
     /// Its tokens were to be counted here, and there was no time.
     pub is_uncounted: bool,
 }
@@ -142,7 +144,9 @@ impl Reader {
         let is_missed = has_tokens && counted == Counts::Servers;
         let without_counts = is_missed && measured.error.is_none() && gave_none;
         let is_uncounted = counted == Counts::LeftOut && measured.error.is_none();
-        Record { meta, measured, parsed, did_not_stream, without_counts, is_uncounted }
+        let lacks_vectors =
+            measured.error.is_none() && parsed.vectors.is_some_and(|came| exchange.tag.vectors > Some(came));
+        Record { meta, measured, parsed, did_not_stream, without_counts, lacks_vectors, is_uncounted }
     }
 
     /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it

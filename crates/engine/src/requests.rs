@@ -316,6 +316,7 @@ impl Requests {
             requested_osl: turn.and_then(|turn| turn.max_tokens),
             model: turn.and_then(|turn| self.models.as_ref()?.of_turn(turn)),
             images: session.images().unwrap_or_else(|| self.images_in(&encoded.body)),
+            vectors: inputs::vectors_asked(self.api.dialect, &encoded.body.payload()),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
             // Models may count by tokenizers of their own, so that nothing can be added up.

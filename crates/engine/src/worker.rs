@@ -229,6 +229,7 @@ impl Worker {
             marker,
             requested_osl: request.requested_osl,
             images: request.images,
+            vectors: request.vectors,
             model: request.model.clone(),
             audio_seconds: request.audio_seconds,
             body_wait,

@@ -35,6 +35,8 @@ pub struct RequestTag {
     pub model: Option<Arc<str>>,
     /// Images that it carries.
     pub images: u32,
+    /// Vectors that it asks for, where its answer holds one for each input.
+    pub vectors: Option<u32>,
     /// Length of its audio.
     pub audio_seconds: Option<f64>,
     /// How long it waited for its body, where that was not ready.

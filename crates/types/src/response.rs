@@ -76,6 +76,10 @@ pub struct Parsed {
     pub unreadable: u32,
     /// A value of its usage is no count of tokens, and was left out.
     pub unreadable_usage: bool,
+    /// A stream ended without what marks the end of such streams.
+    pub is_unfinished: bool,
+    /// Vectors in the answer, where there are any.
+    pub vectors: Option<u32>,
     /// Content responses that shared their read with an earlier one.
     pub merged: u32,
     /// Sum over merged responses of the interval between the previous read and theirs, in nanoseconds.

@@ -1,8 +1,8 @@
 //! OpenAI chat completions.
 
-use super::{Carries, Dialect, History, Opening};
+use super::{Carries, Dialect, Ending, History, Opening};
 use crate::api::Api;
-use crate::kinds::shared::chunk::Chunk;
+use crate::kinds::shared::chunk::{Chunk, Finish};
 use crate::kinds::shared::content::{self, Parts};
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
@@ -22,6 +22,7 @@ pub const DIALECT: Dialect = Dialect {
     carries: Carries::History(&HISTORY),
     capture: |_| Box::new(ChatCapture::default()),
     has_steady_frame: true,
+    ending: Ending::Done,
     ..Dialect::new(EndpointKind::Chat, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 
@@ -99,6 +100,8 @@ struct Choice<'a> {
     delta: Object<Message<'a>>,
     #[serde(default, borrow)]
     message: Object<Message<'a>>,
+    #[serde(default, borrow)]
+    finish_reason: Str<'a>,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +139,8 @@ struct UsualChoice<'a> {
     index: Option<u32>,
     #[serde(borrow)]
     delta: UsualDelta<'a>,
+    #[serde(default, borrow)]
+    finish_reason: Str<'a>,
 }
 
 #[derive(Deserialize)]
@@ -159,12 +164,14 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
         return None;
     }
     let piece = chunk.beside_choices();
-    let Some(UsualChoice { index, delta }) = chunk.choices.0 else { return Some(piece) };
+    let Some(UsualChoice { index, delta, finish_reason }) = chunk.choices.0 else { return Some(piece) };
     if delta.tool_calls.is_some() || delta.refusal.is_some() {
         return None;
     }
     let reasoning = Text::said(delta.reasoning_content).or(Text::said(delta.reasoning));
-    Some(piece.saying(index, Data::of(reasoning, Text::said(delta.content), None)))
+    let mut finish = Finish::default();
+    finish.take(&finish_reason);
+    Some(finish.of(piece.saying(index, Data::of(reasoning, Text::said(delta.content), None))))
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
@@ -173,12 +180,14 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 
 fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
-    let beside = chunk.beside_choices();
+    let (beside, mut finish) = (chunk.beside_choices(), Finish::default());
     let said = chunk.choices.objects().map(|(at, choice)| {
+        finish.take(&choice.finish_reason);
         let message = choice.delta.0.or(choice.message.0);
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
     });
-    Some(beside.of_choices(said))
+    let piece = beside.of_choices(said);
+    Some(finish.of(piece))
 }
 
 /// Names and arguments of calls.

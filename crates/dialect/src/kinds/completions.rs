@@ -1,7 +1,7 @@
 //! OpenAI completions.
 
-use super::Dialect;
-use crate::kinds::shared::chunk::Chunk;
+use super::{Dialect, Ending};
+use crate::kinds::shared::chunk::{Chunk, Finish};
 use crate::request::{DialectError, Frame, Request};
 use crate::response::reader::{Data, Piece, Stateless};
 use crate::text::json;
@@ -11,8 +11,10 @@ use aiperf_types::EndpointKind;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub const DIALECT: Dialect =
-    Dialect::new(EndpointKind::Completions, frame, |_| Box::new(Stateless(|json, _| parse(json))));
+pub const DIALECT: Dialect = Dialect {
+    ending: Ending::Done,
+    ..Dialect::new(EndpointKind::Completions, frame, |_| Box::new(Stateless(|json, _| parse(json))))
+};
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let mut prompts: Vec<Value> = request.texts().map(Value::from).collect();
@@ -35,6 +37,8 @@ struct Choice<'a> {
     index: Index,
     #[serde(default, borrow)]
     text: Str<'a>,
+    #[serde(default, borrow)]
+    finish_reason: Str<'a>,
 }
 
 /// The one choice that nearly every chunk has.
@@ -44,6 +48,8 @@ struct UsualChoice<'a> {
     index: Option<u32>,
     #[serde(default, borrow)]
     text: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    finish_reason: Str<'a>,
 }
 
 /// What a chunk of the usual shape says; `None` where that needs a closer look.
@@ -53,8 +59,10 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
         return None;
     }
     let piece = chunk.beside_choices();
-    let (index, text) = chunk.choices.0.map_or((None, None), |choice| (choice.index, Text::said(choice.text)));
-    Some(piece.saying(index, text.map(Data::Text)))
+    let Some(UsualChoice { index, text, finish_reason }) = chunk.choices.0 else { return Some(piece) };
+    let mut finish = Finish::default();
+    finish.take(&finish_reason);
+    Some(finish.of(piece.saying(index, Text::said(text).map(Data::Text))))
 }
 
 fn is_known(object: Option<&str>) -> bool {
@@ -68,11 +76,13 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
     let (beside, is_known) = (chunk.beside_choices(), is_known(chunk.object.0.as_deref()));
-    let said = chunk
-        .choices
-        .objects()
-        .map(|(at, choice)| (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text)));
-    Some(beside.of_choices(said))
+    let mut finish = Finish::default();
+    let said = chunk.choices.objects().map(|(at, choice)| {
+        finish.take(&choice.finish_reason);
+        (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text))
+    });
+    let piece = beside.of_choices(said);
+    Some(finish.of(piece))
 }
 
 #[cfg(test)]

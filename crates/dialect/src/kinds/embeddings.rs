@@ -9,6 +9,7 @@ use serde_json::Value;
 
 pub const DIALECT: Dialect = Dialect {
     ignores_max_tokens: true,
+    embeds_each_input: true,
     ..Dialect::new(EndpointKind::Embeddings, frame, |_| Box::new(Stateless(|json, _| vectors::read(json))))
 };
 

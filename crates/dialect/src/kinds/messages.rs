@@ -1,6 +1,6 @@
 //! Anthropic messages.
 
-use super::{Carries, Dialect, History, Opening};
+use super::{Carries, Dialect, Ending, History, Opening};
 use crate::api::Api;
 use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
@@ -22,6 +22,7 @@ pub const DIALECT: Dialect = Dialect {
     carries: Carries::History(&History { items, text_end: "}", opening }),
     capture: |_| Box::new(MessagesCapture::default()),
     inputs: inputs::of_blocks,
+    ending: Ending::Event,
     ..Dialect::new(EndpointKind::Messages, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 
@@ -124,7 +125,7 @@ struct Block<'a> {
 }
 
 /// Names of kinds that matter. They may be written in other ways.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "content_block_delta",
     "text_delta",
     "thinking_delta",
@@ -133,6 +134,7 @@ const NAMES: [&str; 13] = [
     "content_block_start",
     "message_start",
     "message_delta",
+    "message_stop",
     "message",
     "error",
     "text",
@@ -163,6 +165,7 @@ fn parse(json: &str) -> Option<Piece<'_>> {
         Some("message") => Piece { data: event.content.and_then(whole), ..usage(event.usage) },
         Some("message_start") => usage(event.message.0.and_then(|message| message.usage)),
         Some("message_delta") => usage(event.usage),
+        Some("message_stop") => Piece { finishes: true, ..Piece::default() },
         Some("error") => Piece { error: Some(untold()), ..Piece::default() },
         _ => Piece::default(),
     };

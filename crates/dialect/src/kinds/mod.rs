@@ -52,6 +52,19 @@ pub struct Dialect {
     pub ignores_max_tokens: bool,
     /// What bodies and answers look like is the user's to say, by a template and a response field.
     pub is_free: bool,
+    pub ending: Ending,
+    /// An answer holds a vector for each input of its request.
+    pub embeds_each_input: bool,
+}
+
+/// What marks the end of a stream, besides the end of its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Unmarked,
+    /// `[DONE]`, or a finish reason.
+    Done,
+    /// An event of its own kind.
+    Event,
 }
 
 impl Dialect {
@@ -73,6 +86,8 @@ impl Dialect {
             has_steady_frame: false,
             ignores_max_tokens: false,
             is_free: false,
+            ending: Ending::Unmarked,
+            embeds_each_input: false,
         }
     }
 }

@@ -10,6 +10,7 @@ use aiperf_types::EndpointKind;
 pub const DIALECT: Dialect = Dialect {
     inputs: inputs::of_texts_with_images,
     ignores_max_tokens: true,
+    embeds_each_input: true,
     ..Dialect::new(EndpointKind::NimEmbeddings, frame, |_| Box::new(Stateless(|json, _| vectors::read(json))))
 };
 

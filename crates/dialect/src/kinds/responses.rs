@@ -1,6 +1,6 @@
 //! OpenAI responses.
 
-use super::{Carries, Dialect, History, Opening};
+use super::{Carries, Dialect, Ending, History, Opening};
 use crate::api::Api;
 use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
@@ -20,6 +20,7 @@ pub const DIALECT: Dialect = Dialect {
     carries: Carries::History(&History { items, text_end: TEXT_END, opening }),
     capture: |api| Box::new(ResponsesCapture::new(api)),
     inputs: inputs::of_responses,
+    ending: Ending::Event,
     ..Dialect::new(EndpointKind::Responses, frame, |_| Box::new(ResponsesReader::default()))
 };
 
@@ -202,7 +203,7 @@ impl ResponsesReader {
             "response.output_text.done" => data(event.text.0.map(Data::Text)),
             "response.completed" | "response.incomplete" => {
                 let usage = event.response.0.and_then(|response| response.usage).and_then(usage_from);
-                Piece { usage, ..Piece::default() }
+                Piece { usage, finishes: true, ..Piece::default() }
             }
             "response.failed" | "response.error" | "error" => {
                 let usage = event.response.0.as_ref().and_then(|response| response.usage).and_then(usage_from);

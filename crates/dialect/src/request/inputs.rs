@@ -38,6 +38,20 @@ pub fn extract(dialect: &Dialect, body: &[u8]) -> Option<Inputs> {
     Some((dialect.inputs)(value.as_object()?))
 }
 
+/// Vectors that a request asks for, where its answer holds one for each input.
+pub fn vectors_asked(dialect: &Dialect, body: &[u8]) -> Option<u32> {
+    if !dialect.embeds_each_input {
+        return None;
+    }
+    let value: Value = serde_json::from_slice(body).ok()?;
+    match value.get("input")? {
+        // A list of numbers is one text in tokens.
+        Value::Array(inputs) if inputs.first().is_some_and(Value::is_number) => Some(1),
+        Value::Array(inputs) => u32::try_from(inputs.len()).ok(),
+        _ => Some(1),
+    }
+}
+
 /// The texts of encoded items, each with a comma before it; `None` when they are not JSON.
 pub fn texts_of_items(dialect: &Dialect, items: &[Bytes]) -> Option<Vec<String>> {
     // Any one with a role makes all of them messages, here as in the whole list.

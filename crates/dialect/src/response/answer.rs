@@ -1,9 +1,10 @@
 //! An exchange's responses folded into one parsed answer.
 
 use crate::api::Api;
+use crate::kinds::Ending;
 use crate::response::capture::Capture;
 use crate::response::known::{KnownMessages, Said};
-use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError};
+use crate::response::reader::{self, Data, Delivery, Piece, Reader, ResponseError};
 use crate::response::shape::{Shape, place_of_text};
 use crate::response::{spec_decode, usage};
 use crate::text::{json, sse};
@@ -38,6 +39,9 @@ pub struct Answer {
     known: Option<Rc<KnownMessages>>,
     /// Texts that the capture was not told of yet: of which choice, and from where in what it said.
     untold: Option<(u32, usize)>,
+    ending: Ending,
+    /// What marks the end of a stream has come.
+    is_finished: bool,
 }
 
 impl Answer {
@@ -57,6 +61,8 @@ impl Answer {
             shape: Shape::default(),
             known: None,
             untold: None,
+            ending: api.dialect.ending,
+            is_finished: false,
         }
     }
 
@@ -109,6 +115,7 @@ impl Answer {
     pub fn end_stream(&mut self, at: MonoNs) {
         let mut splitter = std::mem::take(&mut self.splitter);
         splitter.finish(at, |message, at| self.take_message(message, at));
+        self.parsed.is_unfinished = self.ending != Ending::Unmarked && !self.is_finished;
     }
 
     /// Takes a whole body that is not a stream.
@@ -116,7 +123,7 @@ impl Answer {
         self.count_response(at);
         let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
         let Ok(text) = std::str::from_utf8(text) else { return };
-        match self.reader.read(text, Delivery::Body) {
+        match self.read(text, Delivery::Body) {
             Some(piece) => self.take_piece(piece, text, Delivery::Body, at),
             None => self.take_odd(text, Delivery::Body, at).unwrap_or(true),
         };
@@ -168,7 +175,8 @@ impl Answer {
             return true;
         }
         match self.known.as_ref().and_then(|known| known.find(message, self.capture.is_some())) {
-            Some(Said::Nothing) => {
+            Some(Said::Nothing { finishes }) => {
+                self.is_finished |= finishes;
                 self.count_response(at);
                 return true;
             }
@@ -193,12 +201,16 @@ impl Answer {
         }
         self.count_response(at);
         let data = bare.map_or_else(|| sse::data(message), Cow::Borrowed);
-        if data.is_empty() || &*data == sse::DONE {
+        if data.is_empty() {
+            return true;
+        }
+        if &*data == sse::DONE {
+            self.is_finished |= self.ending == Ending::Done;
             return true;
         }
         // One check of the whole is cheaper than one of each string in it.
         let json = sse::readable(&data);
-        match self.reader.read(&json, Delivery::Event) {
+        match self.read(&json, Delivery::Event) {
             Some(piece) => {
                 if bare.is_some() && self.reader.is_stateless() {
                     self.learn(message, &json, &piece);
@@ -212,14 +224,24 @@ impl Answer {
         }
     }
 
+    /// Reads one response. One without content may be an error that says so nowhere else.
+    fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
+        let mut piece = self.reader.read(text, delivery)?;
+        if piece.data.is_none() && !matches!(piece.error, Some(ResponseError::Told { .. })) {
+            piece.error = reader::bare_error(text).or(piece.error);
+        }
+        Some(piece)
+    }
+
     fn learn(&mut self, message: &[u8], json: &str, piece: &Piece<'_>) {
         if let Some(text) = place_of_text(message, piece) {
             self.shape = Shape::around(message, text.clone(), piece.choice);
             if let Some(known) = &self.known {
                 known.learn_text(message, text, piece.choice);
             }
-        } else if let Some(known) = self.known.as_ref().filter(|_| *piece == Piece::default()) {
-            known.learn_silent(message, self.capture.as_ref().is_some_and(|capture| capture.ignores(json)));
+        } else if let Some(known) = self.known.as_ref().filter(|_| piece.is_silent()) {
+            let of_replies = self.capture.as_ref().is_some_and(|capture| capture.ignores(json));
+            known.learn_silent(message, of_replies, piece.finishes);
         }
     }
 
@@ -259,7 +281,7 @@ impl Answer {
     fn take_odd(&mut self, text: &str, delivery: Delivery, at: MonoNs) -> Option<bool> {
         let mended = json::mended(text);
         let text = match &mended {
-            Some(mended) => match self.reader.read(mended, delivery) {
+            Some(mended) => match self.read(mended, delivery) {
                 Some(piece) => return Some(self.take_piece(piece, mended, delivery, at)),
                 None => mended,
             },
@@ -269,7 +291,7 @@ impl Answer {
         // Of a member that is there twice the last counts.
         if let Ok(object) = serde_json::from_str::<Map<String, Value>>(text) {
             let once = Value::Object(object).to_string();
-            if let Some(piece) = self.reader.read(&once, delivery) {
+            if let Some(piece) = self.read(&once, delivery) {
                 return Some(self.take_piece(piece, &once, delivery, at));
             }
         }
@@ -286,6 +308,7 @@ impl Answer {
         if let Some(capture) = &mut self.capture {
             capture.take(&piece, text);
         }
+        self.is_finished |= piece.finishes;
         if let Some(usage) = piece.usage.take() {
             if piece.data.is_some() && self.parsed.first_content_tokens.is_none() {
                 self.parsed.first_content_tokens = usage::read(&usage).completion_tokens;
@@ -364,8 +387,13 @@ impl Answer {
                 output("");
                 mark.output = true;
             }
+            Data::Embeddings(vectors) => {
+                parsed.vectors = Some(parsed.vectors.unwrap_or_default() + vectors.len() as u32);
+                output("");
+                mark.output = true;
+            }
             // They came, and there is no text to count.
-            Data::Embeddings(_) | Data::Rankings(_) | Data::ImageRetrieval(_) | Data::Images(_) => {
+            Data::Rankings(_) | Data::ImageRetrieval(_) | Data::Images(_) => {
                 output("");
                 mark.output = true;
             }

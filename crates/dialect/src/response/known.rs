@@ -25,14 +25,17 @@ struct Known {
 #[derive(Debug)]
 enum Says {
     /// Nothing; and nothing that a reply is made of, where that was looked at.
-    Nothing { of_replies: bool },
+    Nothing { of_replies: bool, finishes: bool },
     /// A text of one choice, with this behind it.
     Text { choice: u32, after: Vec<u8> },
 }
 
 /// What a message is known to say.
 pub(super) enum Said<'a> {
-    Nothing,
+    /// Nothing, but perhaps that the answer ends.
+    Nothing {
+        finishes: bool,
+    },
     Text(&'a str, Shape),
 }
 
@@ -48,8 +51,9 @@ impl KnownMessages {
         known.iter().filter(|known| known.parts[0] == before && known.parts[1] == between).find_map(|known| {
             let tail = rest.strip_prefix(known.parts[2].as_slice())?;
             match &known.says {
-                Says::Nothing { of_replies } => {
-                    (tail.is_empty() && (*of_replies || !for_reply)).then_some(Said::Nothing)
+                Says::Nothing { of_replies, finishes } => {
+                    let is_it = tail.is_empty() && (*of_replies || !for_reply);
+                    is_it.then_some(Said::Nothing { finishes: *finishes })
                 }
                 Says::Text { choice, after } => {
                     let text = plain_text(tail.strip_suffix(after.as_slice())?)?;
@@ -60,9 +64,9 @@ impl KnownMessages {
         })
     }
 
-    /// Learns a message that says nothing.
-    pub(super) fn learn_silent(&self, message: &[u8], of_replies: bool) {
-        self.learn(message, message.len(), Says::Nothing { of_replies });
+    /// Learns a message that says nothing, but perhaps that the answer ends.
+    pub(super) fn learn_silent(&self, message: &[u8], of_replies: bool, finishes: bool) {
+        self.learn(message, message.len(), Says::Nothing { of_replies, finishes });
     }
 
     /// Learns a message that says a text, by its place in it, and nothing else.

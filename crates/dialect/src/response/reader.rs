@@ -67,6 +67,8 @@ pub struct Piece<'a> {
     /// Where it knows it from.
     pub sources: Option<Value>,
     pub error: Option<ResponseError>,
+    /// It ends an answer: by a finish reason, or as the last event of its type.
+    pub finishes: bool,
 }
 
 impl<'a> Piece<'a> {
@@ -81,6 +83,11 @@ impl<'a> Piece<'a> {
     pub(crate) fn saying(self, choice: Option<u32>, data: Option<Data<'a>>) -> Self {
         let choice = choice.filter(|_| data.is_some()).unwrap_or_default();
         Self { choice, data, ..self }
+    }
+
+    /// Whether nothing is in it, but for the end of an answer.
+    pub(crate) fn is_silent(&self) -> bool {
+        *self == Self { finishes: self.finishes, ..Self::default() }
     }
 
     /// What it says of one answer, if anything.
@@ -188,9 +195,62 @@ fn told(error: &Value) -> Option<ResponseError> {
     Some(ResponseError::Told { code: error.get("code").and_then(Value::as_i64), message })
 }
 
+/// Members that content is in: what has one of them beside a code and a message is no error for these two alone.
+const CONTENT: [&str; 16] = [
+    "choices",
+    "content",
+    "data",
+    "delta",
+    "embedding",
+    "embeddings",
+    "generated_text",
+    "item",
+    "output",
+    "output_text",
+    "rankings",
+    "response",
+    "result",
+    "results",
+    "text",
+    "token",
+];
+
+/// An error that is the whole response, to be asked of one without content: `{"object":"error","message":…}`, as vLLM,
+/// SGLang and TensorRT-LLM write it, or `{"code":500,"message":…}`, as proxies do.
+pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
+    memmem::find(json.as_bytes(), b"\"message\"")?;
+    let object = json::read::<Map<String, Value>>(json)?;
+    let message = object.get("message")?.as_str().filter(|message| !message.is_empty())?;
+    let code = object.get("code");
+    let is_named = object.get("object").and_then(Value::as_str) == Some("error");
+    let is_coded = || is_error_code(code) && !CONTENT.iter().any(|member| is_truthy(object.get(*member)));
+    let number = code.and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
+    (is_named || is_coded()).then(|| ResponseError::Told { code: number, message: message.to_owned() })
+}
+
+/// A status of HTTP that is an error, or a name, unless it is that of success.
+fn is_error_code(code: Option<&Value>) -> bool {
+    let is_status = |number: i64| (400..600).contains(&number);
+    match code {
+        Some(Value::Number(number)) => number.as_i64().is_some_and(is_status),
+        Some(Value::String(name)) => match name.parse() {
+            Ok(number) => is_status(number),
+            Err(_) => !["", "ok", "success"].iter().any(|fine| name.eq_ignore_ascii_case(fine)),
+        },
+        _ => false,
+    }
+}
+
+/// The error of an answer that the server gave up, by its finish reason: what came of it is not what was asked for.
+pub(crate) fn given_up(finish_reason: &str) -> Option<ResponseError> {
+    let message = || format!("the answer ended with finish_reason '{finish_reason}'");
+    matches!(finish_reason, "error" | "abort").then(|| ResponseError::Told { code: None, message: message() })
+}
+
 /// Whether a response tells of an error.
 pub(crate) fn is_error(json: &str) -> bool {
-    memmem::find(json.as_bytes(), b"\"error\"").is_some() && json::read(json).as_ref().and_then(error_of).is_some()
+    let has_error = || json::read(json).as_ref().and_then(error_of).is_some();
+    (memmem::find(json.as_bytes(), b"\"error\"").is_some() && has_error()) || bare_error(json).is_some()
 }
 
 pub(crate) fn usage_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
@@ -206,5 +266,62 @@ pub(crate) fn spec_decode_from(metrics: &RawValue) -> Option<Map<String, Value>>
     match metrics.remove("speculative_decoding") {
         Some(Value::Object(report)) => Some(report),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: Option<i64>, message: &str) -> Option<ResponseError> {
+        Some(ResponseError::Told { code, message: message.into() })
+    }
+
+    #[test]
+    fn an_error_without_a_member_of_that_name_is_known_by_its_object_or_its_code() {
+        for (json, error) in [
+            (
+                r#"{"object":"error","message":"a","type":"BadRequestError","param":null,"code":400}"#,
+                told(Some(400), "a"),
+            ),
+            (r#"{"object":"error","message":"a","code":null}"#, told(None, "a")),
+            (r#"{"code":500,"message":"a"}"#, told(Some(500), "a")),
+            (r#"{"message":"a","type":"Internal","code":503,"choices":[]}"#, told(Some(503), "a")),
+            (r#"{"code":"429","message":"a"}"#, told(Some(429), "a")),
+            (r#"{"code":"InvalidParameter","message":"a","request_id":"r"}"#, told(None, "a")),
+        ] {
+            assert_eq!(bare_error(json), error, "{json}");
+            assert!(is_error(json), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_code_and_a_message_are_no_error_where_they_may_be_something_else() {
+        for json in [
+            r#"{"code":200,"message":"a"}"#,
+            r#"{"code":0,"message":"a"}"#,
+            r#"{"code":10001,"message":"a"}"#,
+            r#"{"code":"200","message":"a"}"#,
+            r#"{"code":"Success","message":"a"}"#,
+            r#"{"code":"","message":"a"}"#,
+            r#"{"code":500}"#,
+            r#"{"code":500,"message":""}"#,
+            r#"{"code":500,"message":{"content":"a"}}"#,
+            r#"{"code":500,"message":"a","choices":[{"delta":{}}]}"#,
+            r#"{"code":500,"message":"a","output":{"text":"b"}}"#,
+            r#"{"object":"chat.completion","message":"a"}"#,
+            r#"{"message":"a"}"#,
+            "no JSON of a \"message\"",
+        ] {
+            assert_eq!(bare_error(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_the_server_gave_up_is_an_error() {
+        assert!(given_up("abort").is_some() && given_up("error").is_some());
+        for reason in ["stop", "length", "tool_calls", "content_filter", ""] {
+            assert_eq!(given_up(reason), None, "{reason}");
+        }
     }
 }

@@ -66,6 +66,7 @@ pub(super) fn place_of_text(message: &[u8], piece: &Piece<'_>) -> Option<Range<u
         spec_decode: None,
         sources: None,
         error: None,
+        finishes: false,
         ..
     } = piece
     else {

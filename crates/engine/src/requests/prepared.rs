@@ -17,6 +17,8 @@ pub struct PreparedRequest {
     pub model: Option<Arc<str>>,
     /// Images that it carries.
     pub images: u32,
+    /// Vectors that it asks for, where its answer holds one for each input.
+    pub vectors: Option<u32>,
     /// Length of its audio.
     pub audio_seconds: Option<f64>,
     /// A later turn needs its answer.

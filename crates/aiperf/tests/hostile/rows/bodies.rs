@@ -141,6 +141,14 @@ pub(crate) const ROWS: &[Row] = &[
     .code(507)
     .says(r#"ResponseError("the server answered with an error: it's broken")"#),
     whole(
+        "answers two texts with one vector",
+        &[&[Request, Json("{\"data\":[{\"object\":\"embedding\",\"embedding\":[0.5]}]}")]],
+        Answered,
+    )
+    .args(&["--endpoint-type", "embeddings", "--batch-size-text", "2"])
+    .holds(&[("/measurement/short_of_vectors", 2.0)])
+    .warns("2 answers held fewer vectors than their requests had inputs"),
+    whole(
         "counts NaN",
         &[&[Request, Json(r#"{"choices":[{"message":{"content":"hi there"},"logprob":NaN}]}"#)]],
         Answered,

@@ -4,10 +4,18 @@ use crate::table::Outcome::{Answered, Fails};
 use crate::table::Step::{Chunk, Drip, End, Hold, Repeat, Request, Reset, Send, Stream, Wait};
 use crate::table::{DONE, Row, WORD, stream};
 
+const FAILED: crate::table::Outcome = Fails("SSEResponseError");
 const NO_CONTENT: crate::table::Outcome = Fails("InvalidInferenceResultError");
 
 /// An event with a word of an answer, and the member of an error without one.
 const NO_ERROR: &str = "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n";
+
+/// The last event of a choice: as it should be, and as a server ends an answer that it gives up.
+const STOPPED: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const ABORTED: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"abort\"}]}\n\n";
+
+/// An event with a word of a message.
+const BLOCK: &str = "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n";
 
 pub(crate) const ROWS: &[Row] = &[
     stream("streams well", &[&[Request, Stream, Chunk(WORD), Chunk(WORD), Chunk(DONE), End]], Answered)
@@ -49,7 +57,38 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .requests(1)
     .holds(&[("/output_sequence_length/avg", 3.0)]),
-    stream("ends without [DONE]", &[&[Request, Stream, Chunk(WORD), End]], Answered),
+    stream("ends without [DONE]", &[&[Request, Stream, Chunk(WORD), End]], Answered)
+        .holds(&[("/measurement/unfinished_streams", 2.0)])
+        .warns("2 streams ended without the event that ends them"),
+    stream("ends with a finish reason", &[&[Request, Stream, Chunk(WORD), Chunk(STOPPED), End]], Answered)
+        .holds(&[("/measurement/unfinished_streams", 0.0)]),
+    stream("gives up within a stream", &[&[Request, Stream, Chunk(WORD), Chunk(ABORTED), Chunk(DONE), End]], FAILED)
+        .code(502)
+        .says("the answer ended with finish_reason 'abort'"),
+    stream(
+        "tells an error as an object in its data",
+        &[&[
+            Request,
+            Stream,
+            Chunk(WORD),
+            Chunk("data: {\"object\":\"error\",\"message\":\"lost\",\"type\":\"x\",\"code\":507}\n\n"),
+            Chunk(DONE),
+            End,
+        ]],
+        FAILED,
+    )
+    .code(507)
+    .says("lost"),
+    stream(
+        "tells an error by a code in its data",
+        &[&[Request, Stream, Chunk(WORD), Chunk("data: {\"code\":500,\"message\":\"lost\"}\n\n"), End]],
+        FAILED,
+    )
+    .code(500)
+    .says("lost"),
+    stream("ends its message without message_stop", &[&[Request, Stream, Chunk(BLOCK), Chunk(DONE), End]], Answered)
+        .args(&["--streaming", "--endpoint-type", "messages"])
+        .holds(&[("/measurement/unfinished_streams", 2.0)]),
     stream("says [DONE] twice", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(DONE), End]], Answered),
     stream("says something after [DONE]", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(WORD), End]], Answered)
         .holds(&[("/measurement/events", 4.0)]),

@@ -1,6 +1,6 @@
 //! What chat and completions have in common: a chunk of a stream, or a whole answer, and the choices in it.
 
-use crate::response::reader::{Piece, error_in, spec_decode_from, usage_from};
+use crate::response::reader::{Piece, ResponseError, error_in, given_up, spec_decode_from, usage_from};
 use crate::text::lenient::Str;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -34,5 +34,26 @@ impl<C> Chunk<'_, C> {
             error: error_in(self.error),
             ..Piece::default()
         }
+    }
+}
+
+/// How choices ended, where they say so.
+#[derive(Default)]
+pub(crate) struct Finish {
+    has_come: bool,
+    error: Option<ResponseError>,
+}
+
+impl Finish {
+    pub(crate) fn take(&mut self, reason: &Str<'_>) {
+        if let Some(reason) = &reason.0 {
+            self.has_come = true;
+            self.error = self.error.take().or_else(|| given_up(reason));
+        }
+    }
+
+    /// The piece that these choices are in.
+    pub(crate) fn of(self, piece: Piece<'_>) -> Piece<'_> {
+        Piece { finishes: self.has_come, error: piece.error.or(self.error), ..piece }
     }
 }

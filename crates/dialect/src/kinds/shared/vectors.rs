@@ -13,6 +13,10 @@ use std::borrow::Cow;
 pub struct Vectors<'a>(Vec<Cow<'a, str>>);
 
 impl Vectors<'_> {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -160,6 +160,96 @@ fn an_error_beside_content_ends_a_stream_with_that_content_kept() {
 }
 
 #[test]
+fn an_error_that_is_the_whole_response_fails_it_in_every_type() {
+    let errors = [
+        (r#"{"object":"error","message":"lost","type":"InternalServerError","param":null,"code":507}"#, 507),
+        (r#"{"code":507,"message":"lost"}"#, 507),
+        (r#"{"code":"ModelLost","message":"lost"}"#, 502),
+    ];
+    for (kind, _) in CONTENTS {
+        for (error, code) in errors {
+            let mut answer = Answer::new(&api(kind), MonoNs(1));
+            answer.feed_body(error.as_bytes(), MonoNs(2));
+            let read = answer.finish().error.map(|error| (error.kind, error.code));
+            assert_eq!(read, Some((Some("ResponseError".into()), Some(code))), "{kind:?} {error}");
+            let (mut answer, event) = (Answer::new(&api(kind), MonoNs(1)), format!("data: {error}\n\n"));
+            assert!(!answer.feed_stream(event.as_bytes(), MonoNs(2)), "{kind:?} {error}");
+            assert!(sse::search_end(event.as_bytes()).is_break(), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_finish_reason_of_failure_is_an_error_that_keeps_what_came() {
+    for kind in [EndpointKind::Chat, EndpointKind::Completions] {
+        for reason in ["abort", "error"] {
+            let choice = json!({"index": 0, "delta": {"content": "b"}, "text": "b", "finish_reason": reason});
+            let event = json!({"id": "x", "created": 1, "choices": [choice, {"index": 1, "finish_reason": "stop"}]});
+            for choices in [1, 2] {
+                let mut event = event.clone();
+                event["choices"].as_array_mut().unwrap().truncate(choices);
+                let mut answer = Answer::new(&api(kind), MonoNs(1));
+                assert!(!answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)));
+                let parsed = answer.finish();
+                assert_eq!(parsed.output_text.as_deref(), Some("b"));
+                assert!(parsed.error.unwrap().message.contains(&format!("finish_reason '{reason}'")), "{kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_finished_by_what_marks_the_end_of_its_type() {
+    let stop = r#"{"id":"x","created":1,"choices":[{"index":0,"delta":{},"text":"","finish_reason":"stop"}]}"#;
+    let cases: [(EndpointKind, &[&str], bool); 11] = [
+        (EndpointKind::Chat, &[], true),
+        (EndpointKind::Chat, &["[DONE]"], false),
+        (EndpointKind::Chat, &[stop], false),
+        (EndpointKind::Completions, &[stop], false),
+        (EndpointKind::Completions, &[], true),
+        (EndpointKind::Messages, &["[DONE]"], true),
+        (EndpointKind::Messages, &[r#"{"type":"message_delta"}"#, r#"{"type":"message_stop"}"#], false),
+        (EndpointKind::Responses, &[], true),
+        (EndpointKind::Responses, &[r#"{"type":"response.completed","response":{}}"#], false),
+        (EndpointKind::Responses, &[r#"{"type":"response.incomplete","response":{}}"#], false),
+        (EndpointKind::HuggingfaceGenerate, &[], false),
+    ];
+    for (kind, events, is_unfinished) in cases {
+        // What one answer teaches the next does not hide its end.
+        let known = Rc::new(KnownMessages::default());
+        for _ in 0..2 {
+            let mut answer = Answer::new(&api(kind), MonoNs(1)).knowing(known.clone());
+            for event in events {
+                answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
+            }
+            answer.end_stream(MonoNs(3));
+            assert_eq!(answer.finish().is_unfinished, is_unfinished, "{kind:?} {events:?}");
+        }
+    }
+}
+
+#[test]
+fn a_text_with_the_reason_to_end_beside_it_ends_its_answer() {
+    let mut answer = Answer::new(&chat(), MonoNs(1));
+    for text in ["a", "b"] {
+        answer.feed_stream(chunk(text, ",\"finish_reason\":\"stop\"").as_bytes(), MonoNs(2));
+    }
+    answer.end_stream(MonoNs(3));
+    let parsed = answer.finish();
+    assert_eq!((parsed.output_text.as_deref(), parsed.is_unfinished), (Some("ab"), false));
+}
+
+#[test]
+fn vectors_are_counted() {
+    let vector = r#"{"object":"embedding","embedding":[1]}"#;
+    for (body, vectors) in [(format!("[{vector},{vector}]"), Some(2)), ("[]".to_owned(), None)] {
+        let mut answer = Answer::new(&api(EndpointKind::Embeddings), MonoNs(1));
+        answer.feed_body(format!("{{\"data\":{body}}}").as_bytes(), MonoNs(2));
+        assert_eq!(answer.finish().vectors, vectors);
+    }
+}
+
+#[test]
 fn many_reports_of_speculative_decoding_are_none() {
     let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
     let mut answer = Answer::new(&chat(), MonoNs(1));
