@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use table::{Outcome, Row};
+use table::{Outcome, Row, Tls};
 
 /// Rows at a time: most of them wait for something.
 const THREADS: usize = 8;
@@ -63,7 +63,7 @@ fn every_row_has_a_name_of_its_own() {
 /// Runs a row and holds what came of it against what should.
 fn check(row: &'static Row) -> Result<(), String> {
     let dir = tempfile::TempDir::new().unwrap();
-    let url = server::serve(row.connections, if row.tls { "https" } else { "http" });
+    let url = server::serve(row.connections, row.tls);
     let code = run(row, &url, dir.path())?;
     let read =
         |name: &str| std::fs::read_to_string(dir.path().join("out").join(name)).map_err(|e| format!("{name}: {e}"));
@@ -107,7 +107,7 @@ fn run(row: &Row, url: &str, dir: &Path) -> Result<Option<i32>, String> {
     command.args(["profile", "--model", "m", "--url", url, "--tokenizer", "builtin", "--isl", "8", "--osl", "4"]);
     command.args(["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry", "--concurrency", "1"]);
     command.args(["--request-count", &row.requests.to_string(), "--artifact-dir", "out"]).args(row.args);
-    if row.tls {
+    if row.tls != Tls::None {
         // The machine may have no certificates to trust, which would be another fault.
         command.env("AIPERF_HTTP_SSL_VERIFY", "false");
     }

@@ -45,6 +45,11 @@ impl Connection {
         self.tls.as_ref().is_some_and(|session| session.speaks_http2())
     }
 
+    /// Whether it closed without the goodbye that its protocol has: what came may not be all. TCP alone has none.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.tls.as_ref().is_some_and(|session| session.was_cut())
+    }
+
     /// Whether nothing came while it was idle: a close, or bytes that belong to no request and would be taken for the
     /// beginning of the next answer. The kernel is asked every time: what came since the worker last polled is not
     /// known here.

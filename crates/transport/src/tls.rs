@@ -206,7 +206,7 @@ pub(crate) async fn handshake(
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| HandshakeError::Other(format!("'{host}' is no name that a certificate can be for")))?;
     let connection = ClientConnection::new(config.clone(), name)?;
-    let mut session = Session { connection, newest: Read::default(), unfed: Vec::new(), unsent: 0 };
+    let mut session = Session { connection, newest: Read::default(), unfed: Vec::new(), unsent: 0, was_cut: false };
     let start = mono_now();
     std::future::poll_fn(|cx| session.poll_handshake(cx, socket, reader)).await?;
     Ok((session, start))
@@ -221,11 +221,18 @@ pub(crate) struct Session {
     unfed: Vec<u8>,
     /// Plain bytes that the session took and the socket has not.
     unsent: usize,
+    /// The connection closed without `close_notify`.
+    was_cut: bool,
 }
 
 impl Session {
     pub(crate) fn is_resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    /// Whether the connection closed without `close_notify`: what came may not be all.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.was_cut
     }
 
     pub(crate) fn speaks_http2(&self) -> bool {
@@ -305,8 +312,9 @@ impl Session {
         loop {
             match self.connection.reader().read(room) {
                 Ok(len) => return Poll::Ready(Ok(Read { len: len as u32, ..self.newest })),
-                // The connection closed without a word: what is missing, the framing of the answer knows.
+                // What is missing, the framing of the answer knows, unless the close itself is its end.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    self.was_cut = true;
                     return Poll::Ready(Ok(Read { len: 0, ..self.newest }));
                 }
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Poll::Ready(Err(error)),

@@ -1,27 +1,73 @@
 //! A server that does what a row says.
 
-use crate::table::{STREAM_HEAD, Script, Step};
+use crate::table::{STREAM_HEAD, Script, Step, Tls};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+/// Made once: making a key takes milliseconds.
+static TLS: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    Arc::new(builder.with_single_cert(vec![certificate.der().clone()], key).unwrap())
+});
+
+/// A connection, with TLS on it or not.
+trait Peer: Read + Write {
+    fn socket(&self) -> &TcpStream;
+
+    /// Says that nothing more comes, where its protocol has a word for that.
+    fn say_goodbye(&mut self) -> io::Result<()>;
+}
+
+impl Peer for TcpStream {
+    fn socket(&self) -> &TcpStream {
+        self
+    }
+
+    fn say_goodbye(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Peer for StreamOwned<ServerConnection, TcpStream> {
+    fn socket(&self) -> &TcpStream {
+        self.get_ref()
+    }
+
+    fn say_goodbye(&mut self) -> io::Result<()> {
+        self.conn.send_close_notify();
+        self.flush()
+    }
+}
+
 /// Serves from a thread of its own until the test is over; gives the URL.
-pub(crate) fn serve(connections: &'static [Script], scheme: &str) -> String {
+pub(crate) fn serve(connections: &'static [Script], tls: Tls) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let scheme = if tls == Tls::None { "http" } else { "https" };
     let url = format!("{scheme}://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
             let script = connections[number.min(connections.len() - 1)];
             let Ok(stream) = stream else { return };
             // The client may go at any step: that ends the connection and nothing else.
-            std::thread::spawn(move || play(stream, script));
+            std::thread::spawn(move || match tls {
+                Tls::None | Tls::Unspoken => play(stream, script),
+                Tls::Spoken => play(StreamOwned::new(ServerConnection::new(TLS.clone()).unwrap(), stream), script),
+            });
         }
     });
     url
 }
 
-fn play(mut stream: TcpStream, script: Script) -> io::Result<()> {
-    stream.set_nodelay(true)?;
+fn play(mut stream: impl Peer, script: Script) -> io::Result<()> {
+    stream.socket().set_nodelay(true)?;
     loop {
         for step in script {
             match step {
@@ -48,16 +94,17 @@ fn play(mut stream: TcpStream, script: Script) -> io::Result<()> {
                 Step::Wait(ms) => std::thread::sleep(Duration::from_millis(*ms)),
                 Step::Hold => return hold(&mut stream),
                 Step::Close => return Ok(()),
+                Step::Goodbye => return stream.say_goodbye(),
                 Step::Reset => {
                     let now = nix::libc::linger { l_onoff: 1, l_linger: 0 };
-                    return Ok(nix::sys::socket::setsockopt(&stream, nix::sys::socket::sockopt::Linger, &now)?);
+                    return Ok(nix::sys::socket::setsockopt(stream.socket(), nix::sys::socket::sockopt::Linger, &now)?);
                 }
             }
         }
     }
 }
 
-fn read_request(stream: &mut TcpStream) -> io::Result<()> {
+fn read_request(stream: &mut impl Read) -> io::Result<()> {
     let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
         let n = stream.read(&mut buffer)?;
@@ -74,7 +121,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<()> {
     }
 }
 
-fn repeat(stream: &mut TcpStream, bytes: &[u8], times: usize) -> io::Result<()> {
+fn repeat(stream: &mut impl Write, bytes: &[u8], times: usize) -> io::Result<()> {
     let (mut left, at_once) = (times, (64 << 10) / bytes.len() + 1);
     let block = bytes.repeat(at_once);
     while left > 0 {
@@ -85,7 +132,7 @@ fn repeat(stream: &mut TcpStream, bytes: &[u8], times: usize) -> io::Result<()> 
     Ok(())
 }
 
-fn hold(stream: &mut TcpStream) -> io::Result<()> {
+fn hold(stream: &mut impl Read) -> io::Result<()> {
     let mut buffer = [0; 4096];
     while stream.read(&mut buffer)? > 0 {}
     Ok(())

@@ -25,7 +25,18 @@ pub(crate) enum Step {
     /// Nothing, until the client goes.
     Hold,
     Close,
+    /// The `close_notify` of TLS, and then as [`Self::Close`].
+    Goodbye,
     Reset,
+}
+
+/// What lies between a server and its socket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tls {
+    None,
+    /// The server is asked for it and does not speak it.
+    Unspoken,
+    Spoken,
 }
 
 /// What must come of all requests of a run.
@@ -43,8 +54,7 @@ pub(crate) type Script = &'static [Step];
 pub(crate) struct Row {
     /// A sentence about the server.
     pub(crate) name: &'static str,
-    /// Whether it is asked for TLS, which it does not speak.
-    pub(crate) tls: bool,
+    pub(crate) tls: Tls,
     /// The first connection gets the first script and so on; the last is for all that follow.
     pub(crate) connections: &'static [Script],
     pub(crate) args: &'static [&'static str],
@@ -66,7 +76,7 @@ pub(crate) struct Row {
 pub(crate) const fn stream(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
     Row {
         name,
-        tls: false,
+        tls: Tls::None,
         connections,
         args: &["--streaming"],
         requests: 2,
@@ -89,12 +99,16 @@ pub(crate) const fn http2(name: &'static str, connections: &'static [Script], ou
     Row { args: &["--transport", "http2", "--request-timeout-seconds", "5"], ..stream(name, connections, outcome) }
 }
 
-/// Two requests over TLS.
+/// Two requests over TLS, which the server does not speak.
 pub(crate) const fn tls(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
-    Row { tls: true, args: &["--request-timeout-seconds", "5"], ..stream(name, connections, outcome) }
+    Row { tls: Tls::Unspoken, args: &["--request-timeout-seconds", "5"], ..stream(name, connections, outcome) }
 }
 
 impl Row {
+    pub(crate) const fn over_tls(self) -> Self {
+        Self { tls: Tls::Spoken, ..self }
+    }
+
     pub(crate) const fn code(self, code: u16) -> Self {
         Self { code: Some(code), ..self }
     }

@@ -96,7 +96,15 @@ impl Client {
             }
             End::Closed => {
                 timeline.end = mono_now();
-                framer.close().map_err(unframed)
+                let ends_by_close = !framer.is_done();
+                framer.close().map_err(unframed)?;
+                // An attacker, or a proxy that breaks down, can close a connection too (RFC 9112, section 9.8).
+                match ends_by_close && connection.was_cut() {
+                    true => {
+                        Err(Failure::Framing("body was cut: the server closed without the close_notify of TLS".into()))
+                    }
+                    false => Ok(()),
+                }
             }
             End::Failed(failure) => Err(failure),
             End::Cancelled(reason) => Err(sending.stopped(reason)),

@@ -1,13 +1,15 @@
 //! Servers that take no end, and servers of another protocol.
 
-use crate::table::Outcome::Fails;
-use crate::table::Step::{Chunk, Close, Forever, Hold, Json, Repeat, Request, Send, Stream, Wait};
+use crate::table::Outcome::{Answered, Fails};
+use crate::table::Step::{Chunk, Close, Forever, Goodbye, Hold, Json, Repeat, Request, Send, Stream, Wait};
 use crate::table::{CHAT, Outcome, Row, WORD, http2, stream, tls, whole};
 
 const NO_HTTP2: Outcome = Fails("ClientResponseError|ClientOSError|ServerDisconnectedError");
 const NO_TLS: Outcome = Fails("ClientConnectorSSLError");
 /// The settings of an HTTP/2 server, all as usual.
 const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
+/// The head of a stream that ends with its connection.
+const UNTIL_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 /// A chunk of an event stream with a word of an answer.
 const WORD_IN_A_CHUNK: &[u8] = b"34\r\ndata: {\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n\r\n";
 
@@ -44,6 +46,20 @@ pub(crate) const ROWS: &[Row] = &[
     http2("closes after the preface of HTTP/2", &[&[Request, Close]], NO_HTTP2),
     http2("says nothing in HTTP/2 but its settings", &[&[Request, Send(SETTINGS), Hold]], Fails("TimeoutError"))
         .args(&["--transport", "http2", "--request-timeout-seconds", "0.4"]),
+    stream(
+        "cuts a stream over TLS that runs until the close",
+        &[&[Request, Send(UNTIL_CLOSE), Send(WORD.as_bytes()), Close]],
+        Fails("ClientPayloadError"),
+    )
+    .over_tls()
+    .says("the server closed without the close_notify of TLS"),
+    stream(
+        "ends a stream over TLS by close_notify",
+        &[&[Request, Send(UNTIL_CLOSE), Send(WORD.as_bytes()), Goodbye]],
+        Answered,
+    )
+    .over_tls(),
+    whole("closes behind a whole body over TLS without a word", &[&[Request, Json(CHAT), Close]], Answered).over_tls(),
     tls("speaks plain HTTP where TLS is wanted", &[&[Send(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Hold]], NO_TLS),
     tls("says rubbish in a handshake", &[&[Wait(5), Repeat(b"rubbish ", 4096), Hold]], NO_TLS),
     tls("closes in a handshake", &[&[Wait(5), Close]], Fails("ClientConnectorSSLError|ClientOSError")),
