@@ -8,13 +8,13 @@
 use thiserror::Error;
 
 /// The longest status line or header line.
-const LINE_LIMIT: usize = 8190;
+pub(crate) const LINE_LIMIT: usize = 8190;
 /// The longest head: far above what servers send, far below what could fill memory.
-const HEAD_LIMIT: usize = 128 << 10;
+pub(crate) const HEAD_LIMIT: usize = 128 << 10;
 /// Most header fields.
-const FIELD_LIMIT: usize = 128;
+pub(crate) const FIELD_LIMIT: usize = 128;
 /// Most interim (1xx) responses before the real one.
-const INTERIM_LIMIT: u8 = 8;
+pub(crate) const INTERIM_LIMIT: u8 = 8;
 
 /// Why bytes are not an HTTP/1.1 response.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -207,7 +207,8 @@ fn named(failure: Http2Failure) -> Failure {
         Http2Failure::Protocol(_) => {
             Failure::Head(format!("{text}; where a server speaks HTTP/1.1 alone, leave --transport http2 out"))
         }
-        Http2Failure::Reset { after_head: false, .. } => Failure::Head(text),
+        Http2Failure::Flood { after_head: true, .. } => Failure::Framing(text),
+        Http2Failure::Head(_) | Http2Failure::Reset { .. } | Http2Failure::Flood { .. } => Failure::Head(text),
         Http2Failure::Io(error) => lost(&error),
         Http2Failure::TooLarge { limit } => Failure::TooLarge { limit },
     }

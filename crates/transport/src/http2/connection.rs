@@ -3,6 +3,7 @@
 use super::failure::Http2Failure;
 use super::stream::{TappedStream, Taps};
 use crate::clock::mono_now;
+use crate::framer::HEAD_LIMIT;
 use crate::stamped_stream::StampedStream;
 use aiperf_types::MonoNs;
 use bytes::Bytes;
@@ -19,6 +20,8 @@ const CONNECTION_WINDOW: u32 = 1 << 30;
 /// Bytes of a frame, the least that may be asked for. A frame is handed on, and gets its instant, when all of it has
 /// come: longer frames would make both later.
 const FRAME_SIZE: u32 = 16 << 10;
+/// Bytes of a head as HTTP/2 counts them, 32 more a field: enough for every head that HTTP/1.1 may have.
+const HEADER_LIST: u32 = 2 * HEAD_LIMIT as u32;
 /// Cancelled streams that are remembered until their late frames have come. Frames of a stream that was forgotten are
 /// answered by a reset, one each.
 const CANCELLED_REMEMBERED: usize = 4096;
@@ -57,6 +60,7 @@ impl Http2Connection {
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_frame_size(FRAME_SIZE)
+            .max_header_list_size(HEADER_LIST)
             .max_concurrent_reset_streams(CANCELLED_REMEMBERED)
             .max_local_error_reset_streams(None);
         let (sender, driver) = settings.handshake::<_, Bytes>(tapped).await.map_err(|error| {

@@ -7,6 +7,7 @@ use super::request;
 use super::sent::Sent;
 use super::tap::Arrival;
 use crate::clock::mono_now;
+use crate::framer::{FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT};
 use crate::receive::{Kept, fits, note_dropped};
 use aiperf_types::{Body, Exchange, MonoNs, Read};
 use h2::RecvStream;
@@ -135,8 +136,12 @@ impl Http2Exchange {
                 match ready!(Pin::new(head).poll(cx)) {
                     Ok(response) => {
                         let (parts, body) = response.into_parts();
+                        let text = match head_text(&parts) {
+                            Ok(text) => text,
+                            Err(why) => return Poll::Ready(Err(Http2Failure::Head(why))),
+                        };
                         self.answer = Answer::Body(body);
-                        self.add_head(&parts, exchange);
+                        self.add_head(&parts, &text, exchange);
                         Poll::Ready(Ok(Progress::Received))
                     }
                     Err(error) => Poll::Ready(Err(self.failure(error))),
@@ -159,22 +164,13 @@ impl Http2Exchange {
         }
     }
 
-    fn add_head(&mut self, parts: &Parts, exchange: &mut Exchange) {
+    fn add_head(&mut self, parts: &Parts, text: &[u8], exchange: &mut Exchange) {
         let arrival = self.connection.taps.borrow_mut().received.take_head(self.stream);
         let arrival = arrival.unwrap_or_else(unseen);
-        let mut text = Vec::with_capacity(512);
-        // Writing to memory cannot fail.
-        let _ = write!(text, "HTTP/2 {}\r\n", parts.status.as_u16());
-        for (name, value) in &parts.headers {
-            for bytes in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-                text.extend_from_slice(bytes);
-            }
-        }
-        text.extend_from_slice(b"\r\n");
         exchange.timeline.head = arrival.at;
         exchange.status = Some(parts.status.as_u16());
         exchange.chunked = false;
-        self.keep(&text, arrival, exchange);
+        self.keep(text, arrival, exchange);
         (exchange.head_at, exchange.body_at) = (0, exchange.raw_len);
     }
 
@@ -255,6 +251,9 @@ impl Http2Exchange {
     fn failure(&self, error: h2::Error) -> Http2Failure {
         let after_head = matches!(self.answer, Answer::Body(_));
         let taps = self.connection.taps.borrow();
+        if let Some(what) = taps.received.flood() {
+            return Http2Failure::Flood { what, after_head };
+        }
         if taps.received.last_processed().is_some_and(|last| self.stream > last) {
             return Http2Failure::NotProcessed;
         }
@@ -276,6 +275,27 @@ impl Drop for Http2Exchange {
         connection.open.set(connection.open.get() - 1);
         connection.last_used.set(mono_now());
     }
+}
+
+/// A head as HTTP/1 writes it, with the limits that it has there.
+fn head_text(parts: &Parts) -> Result<Vec<u8>, String> {
+    if parts.headers.len() > FIELD_LIMIT {
+        return Err(format!("more than {FIELD_LIMIT} header fields"));
+    }
+    let mut text = Vec::with_capacity(512);
+    // Writing to memory cannot fail.
+    let _ = write!(text, "HTTP/2 {}\r\n", parts.status.as_u16());
+    for (name, value) in &parts.headers {
+        let start = text.len();
+        for bytes in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            text.extend_from_slice(bytes);
+        }
+        if text.len() - start > LINE_LIMIT + 1 {
+            return Err(format!("a header line is longer than {LINE_LIMIT} bytes"));
+        }
+    }
+    text.extend_from_slice(b"\r\n");
+    if text.len() > HEAD_LIMIT { Err(format!("head is longer than {HEAD_LIMIT} bytes")) } else { Ok(text) }
 }
 
 /// For bytes that no tap saw: there are none.

@@ -29,6 +29,16 @@ pub enum Http2Failure {
     /// What the server sent breaks the rules of HTTP/2.
     #[error("malformed HTTP/2 from the server: {0}")]
     Protocol(String),
+    /// The head of the answer breaks a limit that heads of HTTP/1.1 have, too.
+    #[error("malformed response head: {0}")]
+    Head(String),
+    /// The server keeps the connection busy and brings no answer further.
+    #[error("the connection was ended {}: the server sent {what}", moment(*.after_head))]
+    Flood {
+        what: &'static str,
+        /// Whether the head of the answer had come.
+        after_head: bool,
+    },
     /// Reading or writing failed.
     #[error("connection lost: {0}")]
     Io(io::Error),

@@ -49,14 +49,16 @@ impl SentTap {
         self.streams.remove(&stream);
     }
 
-    /// Takes the bytes of one write, in parts, and when it returned.
-    pub fn note<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>, at: MonoNs) {
+    /// Takes the bytes of one write, in parts, and when it returned. Returns whether some were of a request.
+    pub fn note<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>, at: MonoNs) -> bool {
+        let mut is_of_request = false;
         self.writes += 1;
         let Self { walker, writes, streams } = self;
         for bytes in parts {
             walker.walk(bytes, |part| {
                 let frame = part.frame;
                 let Some(sent) = streams.get_mut(&frame.stream).filter(|_| frame.is_of_message()) else { return };
+                is_of_request = true;
                 sent.bytes += u64::from(part.fresh);
                 match sent.writes.last_mut() {
                     Some((_, taken)) if sent.write == *writes => *taken += part.fresh,
@@ -66,6 +68,7 @@ impl SentTap {
                 sent.is_whole |= part.is_last && frame.has(flag::END_STREAM);
             });
         }
+        is_of_request
     }
 
     /// What was written of a stream so far.

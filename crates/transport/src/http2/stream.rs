@@ -64,6 +64,10 @@ impl<S: StampedStream + Unpin> AsyncRead for TappedStream<S> {
             this.ready = 0..read.len as usize;
             taps.is_closed |= read.len == 0;
             taps.received.note(&this.room[this.ready.clone()], read);
+            if let Some(what) = taps.received.flood() {
+                this.ready = 0..0;
+                return Poll::Ready(Err(io::Error::other(what)));
+            }
         }
         let len = this.ready.len().min(into.remaining());
         into.put_slice(&this.room[this.ready.start..this.ready.start + len]);
@@ -90,7 +94,10 @@ impl<S: StampedStream + Unpin> AsyncWrite for TappedStream<S> {
             left -= len;
             &part[..len]
         });
-        this.taps.borrow_mut().sent.note(written, mono_now());
+        let mut taps = this.taps.borrow_mut();
+        if taps.sent.note(written, mono_now()) {
+            taps.received.note_progress();
+        }
         Poll::Ready(Ok(wrote))
     }
 

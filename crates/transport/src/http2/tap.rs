@@ -5,11 +5,17 @@
 //! streams that somebody registered are noted, and what was taken is let go.
 
 use super::frames::{Frame, FrameWalker, flag, kind};
+use crate::framer::INTERIM_LIMIT;
 use aiperf_types::{MonoNs, Read};
 use std::collections::{HashMap, VecDeque};
 
 /// Heads that may wait to be taken: more interim ones than any server sends.
 const HEAD_LIMIT: usize = 64;
+/// Heads of one stream: interim ones, its own and trailers.
+const MOST_HEADS: u8 = INTERIM_LIMIT + 2;
+/// Frames in a row that may bring no stream further: settings, pings, priorities, windows, empty data, and what comes
+/// late for streams that are over. A server that sends one ping a second sends as many in three hours.
+const MOST_IDLE: u32 = 10_000;
 
 /// A read from the connection, as the notes know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +50,7 @@ struct Notes {
     bytes: u64,
     end: Option<Arrival>,
     reset: Option<Arrival>,
+    heads_seen: u8,
 }
 
 /// A header block that is not complete yet.
@@ -61,6 +68,9 @@ pub struct Tap {
     streams: HashMap<u32, Notes>,
     block: Option<OpenBlock>,
     last_processed: Option<u32>,
+    /// Frames since one brought a stream further.
+    idle: u32,
+    flood: Option<&'static str>,
 }
 
 impl Tap {
@@ -78,7 +88,7 @@ impl Tap {
     pub fn note(&mut self, bytes: &[u8], read: Read) {
         self.reads += 1;
         let arrival = Arrival { at: read.at, lag: read.lag, read: self.reads };
-        let Self { walker, streams, block, last_processed, .. } = self;
+        let Self { walker, streams, block, last_processed, idle, flood, .. } = self;
         walker.walk(bytes, |part| {
             let frame = part.frame;
             let mut notes = streams.get_mut(&frame.stream);
@@ -90,10 +100,13 @@ impl Tap {
             if !part.is_last {
                 return;
             }
+            *idle += 1;
             match frame.kind {
                 kind::DATA => {
-                    if let Some(notes) = notes {
-                        notes.add_data(&frame, arrival);
+                    if let Some(notes) = notes
+                        && notes.add_data(&frame, arrival)
+                    {
+                        *idle = 0;
                     }
                 }
                 kind::HEADERS | kind::CONTINUATION => {
@@ -101,6 +114,10 @@ impl Tap {
                         && let Some(notes) = notes
                     {
                         notes.add_head(ends_stream, arrival);
+                        *idle = 0;
+                        if notes.heads_seen > MOST_HEADS {
+                            *flood = Some("too many interim responses");
+                        }
                     }
                 }
                 kind::RST_STREAM => {
@@ -115,7 +132,20 @@ impl Tap {
                 }
                 _ => {}
             }
+            if *idle > MOST_IDLE {
+                *flood = Some("too many frames that bring no answer further");
+            }
         });
+    }
+
+    /// A request was written, or a part of one: what the server says of it comes for a reason.
+    pub fn note_progress(&mut self) {
+        self.idle = 0;
+    }
+
+    /// What the server floods the connection with, once it does.
+    pub fn flood(&self) -> Option<&'static str> {
+        self.flood
     }
 
     /// The read that completed the next head of a stream: those of interim answers first, trailers last.
@@ -157,7 +187,8 @@ impl Tap {
 }
 
 impl Notes {
-    fn add_data(&mut self, frame: &Frame, arrival: Arrival) {
+    /// Adds the data of a frame. Returns whether it brings the stream further.
+    fn add_data(&mut self, frame: &Frame, arrival: Arrival) -> bool {
         let len = u64::from(frame.data_len());
         self.came += len;
         match self.pieces.back_mut() {
@@ -165,12 +196,15 @@ impl Notes {
             _ if len > 0 => self.pieces.push_back(Piece { arrival, through: self.came }),
             _ => {}
         }
-        if frame.has(flag::END_STREAM) {
+        let ends = frame.has(flag::END_STREAM);
+        if ends {
             self.end.get_or_insert(arrival);
         }
+        len > 0 || ends
     }
 
     fn add_head(&mut self, ends_stream: bool, arrival: Arrival) {
+        self.heads_seen = self.heads_seen.saturating_add(1);
         if self.heads.len() < HEAD_LIMIT {
             self.heads.push_back(arrival);
         }
@@ -215,6 +249,41 @@ mod tests {
         tap.forget(1);
         tap.note(&data(1), READ);
         assert!(tap.streams.is_empty() && tap.take_data(1, 1).is_none());
+    }
+
+    fn frame(kind: u8, stream: u8) -> [u8; 9] {
+        [0, 0, 0, kind, 0, 0, 0, 0, stream]
+    }
+
+    #[test]
+    fn frames_that_bring_no_stream_further_are_a_flood_and_a_word_of_an_answer_or_a_request_ends_the_count() {
+        const PRIORITY: u8 = 2;
+        const SETTINGS: u8 = 4;
+        const PING: u8 = 6;
+        for (kind, stream) in [(SETTINGS, 0), (PING, 0), (PRIORITY, 1), (kind::DATA, 1), (kind::DATA, 3)] {
+            let mut tap = Tap::default();
+            tap.register(1);
+            let many = |tap: &mut Tap| (0..MOST_IDLE).for_each(|_| tap.note(&frame(kind, stream), READ));
+            many(&mut tap);
+            tap.note(&data(1), READ);
+            many(&mut tap);
+            tap.note_progress();
+            many(&mut tap);
+            assert_eq!(tap.flood(), None, "kind {kind}");
+            tap.note(&frame(kind, stream), READ);
+            assert!(tap.flood().is_some(), "kind {kind}");
+        }
+    }
+
+    #[test]
+    fn interim_answers_without_end_are_a_flood() {
+        let mut tap = Tap::default();
+        tap.register(1);
+        let head = [0, 0, 0, kind::HEADERS, flag::END_HEADERS, 0, 0, 0, 1];
+        (0..MOST_HEADS).for_each(|_| tap.note(&head, READ));
+        assert_eq!(tap.flood(), None);
+        tap.note(&head, READ);
+        assert!(tap.flood().is_some());
     }
 
     #[test]

@@ -8,6 +8,13 @@ const NO_HTTP2: Outcome = Fails("ClientResponseError|ClientOSError|ServerDisconn
 const NO_TLS: Outcome = Fails("ClientConnectorSSLError");
 /// The settings of an HTTP/2 server, all as usual.
 const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
+const FLOODED: Outcome = Fails("ClientResponseError");
+const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\0pingping";
+const PRIORITY: &[u8] = b"\0\0\x05\x02\0\0\0\0\x01\0\0\0\0\x10";
+/// The head of an interim answer to the first request: `:status: 103`, the name by its place in the table of HPACK.
+const EARLY_HINTS: &[u8] = b"\0\0\x05\x01\x04\0\0\0\x01\x08\x03103";
+/// The head of an answer to the first request, up to the value of a field: 9,000 bytes are to follow.
+const LONG_FIELD: &[u8] = b"\0\x23\x2f\x01\x04\0\0\0\x01\x88\0\x01x\x7f\xa9\x45";
 /// The head of a stream that ends with its connection.
 const UNTIL_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 /// A chunk of an event stream with a word of an answer.
@@ -46,6 +53,37 @@ pub(crate) const ROWS: &[Row] = &[
     http2("closes after the preface of HTTP/2", &[&[Request, Close]], NO_HTTP2),
     http2("says nothing in HTTP/2 but its settings", &[&[Request, Send(SETTINGS), Hold]], Fails("TimeoutError"))
         .args(&["--transport", "http2", "--request-timeout-seconds", "0.4"]),
+    http2(
+        "floods HTTP/2 with settings",
+        &[&[Request, Send(SETTINGS), Wait(50), Repeat(SETTINGS, 1 << 20), Hold]],
+        FLOODED,
+    )
+    .requests(1)
+    .says("too many frames that bring no answer further"),
+    http2("floods HTTP/2 with pings", &[&[Request, Send(SETTINGS), Wait(50), Repeat(PING, 1 << 20), Hold]], FLOODED)
+        .requests(1)
+        .says("too many frames that bring no answer further"),
+    http2(
+        "floods HTTP/2 with priorities",
+        &[&[Request, Send(SETTINGS), Wait(50), Repeat(PRIORITY, 1 << 20), Hold]],
+        FLOODED,
+    )
+    .requests(1)
+    .says("too many frames that bring no answer further"),
+    http2(
+        "says Early Hints over HTTP/2 for ever",
+        &[&[Request, Send(SETTINGS), Wait(50), Repeat(EARLY_HINTS, 1 << 16), Hold]],
+        FLOODED,
+    )
+    .requests(1)
+    .says("too many interim responses"),
+    http2(
+        "sends a header line of 9000 bytes over HTTP/2",
+        &[&[Request, Send(SETTINGS), Wait(50), Send(LONG_FIELD), Repeat(b"a", 9000), Hold]],
+        FLOODED,
+    )
+    .requests(1)
+    .says("a header line is longer than 8190 bytes"),
     stream(
         "cuts a stream over TLS that runs until the close",
         &[&[Request, Send(UNTIL_CLOSE), Send(WORD.as_bytes()), Close]],
