@@ -8,6 +8,9 @@ use aiperf_transport::{body, charset};
 use aiperf_types::{Exchange, MonoNs, RawBody, RawEvents, RawExchange, RawResponse};
 use std::borrow::Cow;
 
+/// Messages of one stream: more than any that says something has. An empty message is a line of a hundred bytes in a file.
+const MOST_EVENTS: u32 = 2_000_000;
+
 /// Request head and answer, without secrets. A compressed body is undone, up to so many bytes.
 pub(crate) fn raw_exchange(exchange: &Exchange, limit: usize, redactor: &Redactor) -> RawExchange {
     let mut request_headers = (!exchange.request_head.is_empty()).then(|| fields(&exchange.request_head));
@@ -53,7 +56,12 @@ fn text_body(exchange: &Exchange, bytes: Vec<u8>, redactor: &Redactor) -> RawBod
 /// Every message, whatever it says: also those after an error, and those before a stream broke off.
 fn events(exchange: &Exchange, is_whole: bool, redactor: &Redactor) -> RawEvents {
     let mut events = RawEvents::with_room(exchange.raw_len.saturating_sub(exchange.body_at));
+    let mut taken = 0;
     let mut take = |message: &[u8], at: MonoNs| {
+        taken += 1;
+        if taken > MOST_EVENTS {
+            return false;
+        }
         events.begin(at);
         match sse::bare_data(message) {
             Some(data) => events.push("data", Some(&redactor.hide(&sse::readable(data)))),
@@ -64,12 +72,10 @@ fn events(exchange: &Exchange, is_whole: bool, redactor: &Redactor) -> RawEvents
         }
         true
     };
-    let mut splitter = sse::Splitter::default();
-    body::for_each_span(exchange, |read, span| {
-        splitter.feed(span, read.at, &mut take);
-    });
+    let (mut splitter, mut on) = (sse::Splitter::default(), true);
+    body::for_each_span(exchange, |read, span| on = on && splitter.feed(span, read.at, &mut take));
     // Where a stream broke off, what is left of it is half a message.
-    if is_whole {
+    if on && is_whole {
         splitter.finish(exchange.timeline.end, &mut take);
     }
     events

@@ -17,6 +17,9 @@ use aiperf_types::{
 };
 use std::sync::Arc;
 
+/// Bytes that a compressed error may become: nobody reads more, and every copy of it takes as many.
+const MOST_OF_ERROR: usize = 4 << 20;
+
 /// Turns exchanges into records. One a run, shared by the record threads.
 pub struct Reader {
     pub plan: Arc<Plan>,
@@ -171,7 +174,8 @@ impl Reader {
         match exchange.status {
             Some(200..300) => None,
             Some(status) => {
-                let Decoded { exchange, failure } = encoding::decode(exchange, self.plan.endpoint.http.kept_body_limit);
+                let limit = self.plan.endpoint.http.kept_body_limit.min(MOST_OF_ERROR);
+                let Decoded { exchange, failure } = encoding::decode(exchange, limit);
                 let text = charset::text_lossy(&exchange, &body::collect(&exchange));
                 let unread =
                     failure.filter(|_| text.is_empty()).map(|failure| failure_names::error_of(&failure).message);

@@ -17,6 +17,13 @@ use std::io::{self, Write};
 const MOST_CODINGS: usize = 4;
 /// Room for what is inflated at a time.
 const INFLATE_ROOM: usize = 16 << 10;
+/// Bytes that are undone at a time. They may become a thousand times as many, which lie beside what is decoded already.
+const STEP: usize = 1 << 10;
+/// Members of one gzip body. A server that compresses every event of a stream for itself sends thousands; one of no bytes
+/// takes 20 bytes and some microseconds, and millions fit into what may be kept.
+const MOST_MEMBERS: u32 = 16 << 10;
+/// From here on a decoded body grows fourfold: of each step, what was there before is held as well.
+const LARGE: usize = 4 << 20;
 
 /// An exchange whose body is not compressed.
 pub struct Decoded<'a> {
@@ -66,11 +73,12 @@ fn codings(exchange: &Exchange) -> Vec<String> {
 
 fn undo<'a>(exchange: &'a Exchange, layers: &mut [Layer]) -> Decoded<'a> {
     let mut plain = Plain::of(exchange);
+    let most = layers.last().map_or(0, |layer| layer.limit).saturating_add(plain.raw.len());
     let mut result = Ok(());
     body::for_each_span(exchange, |read, span| {
         if result.is_ok() {
             let before = plain.raw.len();
-            result = feed(layers, span, &mut plain.raw);
+            result = feed(layers, span, &mut plain.raw, most);
             plain.add_read(read, plain.raw.len() - before);
         }
     });
@@ -78,18 +86,28 @@ fn undo<'a>(exchange: &'a Exchange, layers: &mut [Layer]) -> Decoded<'a> {
     Decoded { exchange: Cow::Owned(plain.finish()), failure: result.err().map(Failure::Encoding) }
 }
 
-/// Sends bytes through all layers. What comes out of the last one is kept even when one fails.
-fn feed(layers: &mut [Layer], bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+/// Sends bytes through all layers, a few at a time. What comes out of the last one is kept even when one fails.
+fn feed(layers: &mut [Layer], bytes: &[u8], out: &mut Vec<u8>, most: usize) -> Result<(), String> {
     let Some((first, inner)) = layers.split_first_mut() else {
-        out.extend_from_slice(bytes);
+        append(bytes, out, most);
         return Ok(());
     };
-    let fed = first.feed(bytes);
-    let passed = match first.take() {
-        came if came.is_empty() => Ok(()),
-        came => feed(inner, &came, out),
-    };
-    fed.and(passed)
+    for step in bytes.chunks(STEP) {
+        let fed = first.feed(step);
+        let came = first.take();
+        let passed = feed(inner, &came, out, most);
+        fed.and(passed)?;
+    }
+    Ok(())
+}
+
+/// Adds decoded bytes to those there are, of which there will be no more than `most`.
+fn append(bytes: &[u8], out: &mut Vec<u8>, most: usize) {
+    let filled = out.len() + bytes.len();
+    if filled > out.capacity() && filled > LARGE {
+        out.reserve_exact(filled.saturating_mul(4).min(most).max(filled) - out.len());
+    }
+    out.extend_from_slice(bytes);
 }
 
 /// The plain exchange in the making.
@@ -168,6 +186,9 @@ impl Layer {
         };
         fed.map_err(|broken| match self.out().is_full {
             true => format!("decoded, the response is longer than the {} bytes that are kept", self.limit),
+            false if broken.kind() == io::ErrorKind::QuotaExceeded => {
+                format!("the response has more than {MOST_MEMBERS} '{}' members", self.name)
+            }
             false => format!("the response is not the '{}' that its head announces: {broken}", self.name),
         })
     }
@@ -202,6 +223,7 @@ struct Gzip {
     member: GzDecoder<Bounded>,
     is_between: bool,
     is_over: bool,
+    members: u32,
 }
 
 /// How every member begins.
@@ -209,7 +231,7 @@ const GZIP_MAGIC: u8 = 0x1f;
 
 impl Gzip {
     fn new(out: Bounded) -> Self {
-        Self { member: GzDecoder::new(out), is_between: false, is_over: false }
+        Self { member: GzDecoder::new(out), is_between: false, is_over: false, members: 1 }
     }
 
     fn feed(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -222,6 +244,10 @@ impl Gzip {
             self.is_between = taken == 0;
             if self.is_between {
                 self.member.try_finish()?;
+                self.members += 1;
+                if self.members > MOST_MEMBERS {
+                    return Err(io::ErrorKind::QuotaExceeded.into());
+                }
                 self.member = GzDecoder::new(std::mem::take(self.member.get_mut()));
             }
             bytes = &bytes[taken..];

@@ -17,6 +17,9 @@ pub const END_PATIENCE: Duration = Duration::from_secs(2);
 /// last chunk with its end.
 const FRAMING: usize = b"\r\n\r\n\r\n0\r\n".len();
 
+/// Bytes of a silent stream that are searched at a look: whoever searches has other streams to serve.
+const MOST_AT_A_LOOK: usize = 4 << 20;
+
 /// How the last event of a stream is known.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamEnd {
@@ -69,8 +72,9 @@ impl Quiet {
         if !is_news || !body::is_event_stream(exchange) {
             return false;
         }
-        let fresh = &exchange.raw[self.unframed.max(exchange.body_at)..came];
-        self.unframed = came;
+        let from = self.unframed.max(exchange.body_at);
+        self.unframed = came.min(from + MOST_AT_A_LOOK);
+        let fresh = &exchange.raw[from..self.unframed];
         let events = &mut self.events;
         if !exchange.chunked {
             events.extend_from_slice(fresh);
@@ -145,6 +149,16 @@ mod tests {
         receive(&mut exchange, b"2\r\nd\n\r\n");
         assert!(!quiet.has_said_all(&exchange, LINES), "not silent yet");
         assert!(quiet.has_said_all(&exchange, LINES));
+    }
+
+    #[test]
+    fn a_long_silent_stream_is_searched_in_several_looks() {
+        let (mut exchange, mut quiet) = (stream(false), Quiet::default());
+        receive(&mut exchange, &b"ten bytes\n".repeat(MOST_AT_A_LOOK / 5 + 1));
+        receive(&mut exchange, b"end\n");
+        assert!(!quiet.has_said_all(&exchange, LINES), "not silent yet");
+        let looks = (0..5).take_while(|_| !quiet.has_said_all(&exchange, LINES)).count();
+        assert_eq!(looks, 2);
     }
 
     #[test]

@@ -57,6 +57,25 @@ fn decoded(exchange: &Exchange) -> (Vec<u8>, Option<String>) {
 }
 
 #[test]
+fn a_body_that_grows_past_its_limit_takes_no_more_room_than_that() {
+    const LARGE: usize = 12 << 20;
+    let bomb = gzip(&vec![b' '; 2 * LARGE]);
+    let bomb = exchange("Content-Encoding: gzip", &[&bomb]);
+    let decoded = encoding::decode(&bomb, LARGE);
+    assert!(why(decoded.failure.unwrap()).contains("longer than the 12582912 bytes that are kept"));
+    let raw = &decoded.exchange.raw;
+    assert_eq!((raw.len(), raw.capacity()), (LARGE + bomb.body_at, LARGE + bomb.body_at));
+}
+
+#[test]
+fn a_flood_of_members_is_not_read_to_its_end() {
+    let members = |count: usize| exchange("Content-Encoding: gzip", &[&gzip(b"a").repeat(count)]);
+    assert_eq!(decoded(&members(16 << 10)), (vec![b'a'; 16 << 10], None));
+    let (text, why) = decoded(&members((16 << 10) + 1));
+    assert_eq!((text.len(), why.as_deref()), (16 << 10, Some("the response has more than 16384 'gzip' members")));
+}
+
+#[test]
 fn what_a_read_completed_carries_its_instant() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let mut piece = |text: &[u8]| {

@@ -19,6 +19,10 @@ use std::rc::Rc;
 const MARKS_AT_FIRST: usize = 32;
 const TEXT_AT_FIRST: usize = 128;
 
+/// Events of a stream that may say nothing. What is kept of an answer has room for no more of the size that servers send;
+/// of empty ones it has room for twenty times as many, which would keep a thread busy for long.
+const MOST_SILENT: usize = 1_000_000;
+
 /// Reads the responses of one exchange, in order.
 pub struct Answer {
     reader: Box<dyn Reader>,
@@ -187,6 +191,10 @@ impl Answer {
                 return true;
             }
             None => self.tell_texts(),
+        }
+        if self.parsed.responses as usize - self.parsed.content.len() >= MOST_SILENT {
+            self.parsed.error = Some(too_silent());
+            return false;
         }
         // And nearly all others are nothing but data.
         let bare = sse::bare_data(message);
@@ -421,6 +429,11 @@ fn append_others(text: &mut Option<String>, others: &BTreeMap<u32, String>) -> V
         ends.push(text.len());
     }
     ends
+}
+
+fn too_silent() -> RequestError {
+    let message = format!("Invalid inference result: {MOST_SILENT} events of the stream say nothing");
+    RequestError::exception("InvalidInferenceResultError", message, &[])
 }
 
 /// An error told inside a 200 answer.

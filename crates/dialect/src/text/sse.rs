@@ -291,8 +291,15 @@ pub fn search_end(bytes: &[u8]) -> ControlFlow<(), usize> {
     ControlFlow::Continue(whole)
 }
 
+/// The shortest message that ends a stream: `data:[DONE]` and `event:error` are as long.
+const SHORTEST_LAST: usize = "data:".len() + DONE.len();
+
 /// Whether a message ends a stream of itself: `[DONE]`, the last event of its kind, or an error.
 fn ends_stream(message: &[u8]) -> bool {
+    // Millions of empty messages may be asked about at once.
+    if message.len() < SHORTEST_LAST {
+        return false;
+    }
     let data = data(message);
     let text = readable(&data);
     &*data == DONE || error_event(message).is_some() || is_last_event(&text) || reader::is_error(&text)

@@ -100,6 +100,17 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .says("decoded, the response is longer than the 67108864 bytes that are kept"),
     whole(
+        "sends gzip members without end",
+        &[&[
+            Request,
+            Send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 60000000\r\n\r\n"),
+            Repeat(b"\x1f\x8b\x08\0\0\0\0\0\x02\x03\x03\0\0\0\0\0\0\0\0\0", 3_000_000),
+        ]],
+        Fails("ClientPayloadError"),
+    )
+    .requests(1)
+    .says("the response has more than 16384 'gzip' members"),
+    whole(
         "compresses its answer with brotli",
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 4\r\n\r\nabcd")]],
         Fails("ClientPayloadError"),

@@ -235,6 +235,17 @@ pub(crate) const ROWS: &[Row] = &[
         Answered,
     ),
     stream(
+        "sends 20 million empty events",
+        &[&[
+            Request,
+            Send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 60000000\r\n\r\n"),
+            Repeat(b":\n\n", 20_000_000),
+        ]],
+        NO_CONTENT,
+    )
+    .requests(1)
+    .says("1000000 events of the stream say nothing"),
+    stream(
         "sends 20,000 events in one go",
         &[&[
             Request,

@@ -240,6 +240,18 @@ fn a_text_with_the_reason_to_end_beside_it_ends_its_answer() {
 }
 
 #[test]
+fn a_stream_of_empty_events_is_not_read_to_its_end() {
+    let mut answer = Answer::new(&chat(), MonoNs(1));
+    answer.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
+    let empty = ":\n\n".repeat(MOST_SILENT / 4);
+    (0..4).for_each(|at| assert!(answer.feed_stream(empty.as_bytes(), MonoNs(at + 3))));
+    assert!(!answer.feed_stream(empty.as_bytes(), MonoNs(9)));
+    let parsed = answer.finish();
+    assert_eq!((parsed.responses as usize, parsed.output_text.as_deref()), (MOST_SILENT + 1, Some("a")));
+    assert!(parsed.error.unwrap().message.contains("1000000 events of the stream say nothing"));
+}
+
+#[test]
 fn vectors_are_counted() {
     let vector = r#"{"object":"embedding","embedding":[1]}"#;
     for (body, vectors) in [(format!("[{vector},{vector}]"), Some(2)), ("[]".to_owned(), None)] {
