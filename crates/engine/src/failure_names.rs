@@ -35,6 +35,7 @@ pub(crate) fn error_of(failure: &Failure) -> RequestError {
         Failure::Framing(reason) => raised_from("ClientPayloadError", "TransferEncodingError", reason),
         Failure::Encoding(reason) => raised_from("ClientPayloadError", "ContentEncodingError", reason),
         Failure::TooLarge { .. } => raised_from("ClientPayloadError", "ResponseTooLarge", &text),
+        Failure::NoRoom { .. } => raised_from("ResponseMemoryExceeded", "ClientPayloadError", &text),
         Failure::Text(_) => plain("UnicodeDecodeError"),
         Failure::UnknownCharset(_) => plain("LookupError"),
         Failure::TimedOut => RequestError::exception("TimeoutError", "", &["CancelledError"]).caused_by(""),

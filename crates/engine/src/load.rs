@@ -19,8 +19,8 @@ use aiperf_dialect::sse;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
-    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Protocol, Reuse, StampMode,
-    StreamEnd,
+    AnswerBudget, BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Protocol, Reuse,
+    StampMode, StreamEnd,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) connect: ConnectSettings,
     /// A place for each connection in use, where they can run out.
     pub(crate) places: Option<Arc<Semaphore>>,
+    /// What answers in flight may hold in memory.
+    pub(crate) budget: Arc<AnswerBudget>,
 }
 
 /// What a worker's thread starts from. The client itself is made there: it belongs to that thread.
@@ -64,6 +66,7 @@ impl WorkerSetup {
                 Nanos::MAX
             },
             kept_limit: http.kept_body_limit,
+            budget: Some(shared.budget.clone()),
             reuse: match endpoint.reuse {
                 ReuseStrategy::Pooled => Reuse::Always,
                 ReuseStrategy::Never => Reuse::Never,

@@ -71,6 +71,7 @@ pub(crate) fn client(port: u16, reuse: Reuse, kept_limit: usize) -> Client {
         places: None,
         keepalive: Nanos::MAX,
         kept_limit,
+        budget: None,
         reuse,
         protocol: Protocol::Http1,
         detailed: false,

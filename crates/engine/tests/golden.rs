@@ -123,6 +123,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
         places: Some(Arc::new(Semaphore::new(1))),
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
+        budget: None,
         reuse: Reuse::Always,
         protocol: Protocol::Http1,
         detailed: false,

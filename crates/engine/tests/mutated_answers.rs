@@ -132,7 +132,7 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
     while exchange.raw_len < bytes.len() && !framer.is_done() {
         let fresh = (1 + draws.below(longest)).min(bytes.len() - exchange.raw_len);
         let at = MonoNs(2 + exchange.timeline.reads.len() as u64);
-        record_read(Read { at, lag: 0, len: fresh as u32 }, &mut exchange, &mut framer, Kept::up_to(usize::MAX))
+        record_read(Read { at, lag: 0, len: fresh as u32 }, &mut exchange, &mut framer, &mut Kept::up_to(usize::MAX))
             .ok()?;
     }
     framer.close().ok()?;

@@ -33,7 +33,7 @@ fn receive(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], at: u64) 
     exchange.raw.truncate(exchange.raw_len);
     exchange.raw.extend_from_slice(bytes);
     let read = Read { at: MonoNs(at), lag: 0, len: bytes.len() as u32 };
-    record_read(read, exchange, framer, Kept::up_to(usize::MAX)).ok()
+    record_read(read, exchange, framer, &mut Kept::up_to(usize::MAX)).ok()
 }
 
 /// How an answer comes.

@@ -36,6 +36,8 @@ pub struct HttpSettings {
     pub cancellation_send_timeout_seconds: f64,
     /// Bytes of a body that are kept.
     pub kept_body_limit: usize,
+    /// The same of all answers in flight together. An answer of less than a megabyte does not count.
+    pub kept_bodies_limit: usize,
     /// Connects outstanding per address.
     pub connects_outstanding: u32,
     /// Headers beside `X-Correlation-ID` that carry the session's id, in the order of [`SessionHeader::ALL`].
@@ -60,6 +62,7 @@ impl Default for HttpSettings {
             proxies: Proxies::default(),
             cancellation_send_timeout_seconds: 300.0,
             kept_body_limit: 64 << 20,
+            kept_bodies_limit: 1 << 30,
             connects_outstanding: 256,
             session_headers: vec![SessionHeader::Affinity],
         }

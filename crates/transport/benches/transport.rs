@@ -78,6 +78,7 @@ fn client(port: u16, stamps: StampMode) -> Client {
         places: None,
         keepalive: Nanos::MAX,
         kept_limit: 64 << 20,
+        budget: None,
         reuse: Reuse::Always,
         protocol: Protocol::Http1,
         detailed: false,

@@ -207,6 +207,7 @@ impl Fetcher {
             places: None,
             keepalive,
             kept_limit: size_limit,
+            budget: None,
             reuse: if keepalive == Nanos::ZERO { Reuse::Never } else { Reuse::Always },
             stream_end: StreamEnd::NONE,
             protocol: Protocol::Http1,

@@ -25,10 +25,12 @@
 //! - [`phases`]: how the time of a leg falls
 //! - [`client`]: one request from start to end; [`fetch`]: calls that nobody measures;
 //!   [`download`]: files brought to disk by such calls
+//! - [`budget`]: memory of all answers in flight together
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`sys`]: the few system calls that have no safe wrapper
 
 pub mod body;
+pub mod budget;
 pub mod buffers;
 pub mod cancel;
 pub mod charset;
@@ -58,6 +60,7 @@ pub mod target;
 pub mod timers;
 pub mod tls;
 
+pub use budget::AnswerBudget;
 pub use buffers::BufferReturn;
 pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};

@@ -1,28 +1,103 @@
 //! What a read adds to an exchange.
 
+use crate::budget::AnswerBudget;
 use crate::framer::{FrameError, Framer};
 use aiperf_types::{Exchange, Failure, MonoNs, Read};
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// Reads of a body that is not kept: more of them become one.
 const MOST_DROPPED: usize = 4096;
 
+/// Bytes that an answer may hold without asking what others hold. Nearly all answers are smaller, and a large one asks
+/// again only when it holds as much more.
+const FREE: usize = 1 << 20;
+
+/// The budget of all workers, as one of them has it: requests share it without touching what other threads touch.
+pub(crate) type LocalBudget = Rc<Arc<AnswerBudget>>;
+
 /// What is kept of an answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Kept {
     /// So many bytes, the list of reads among them.
-    pub limit: usize,
+    limit: usize,
     /// Of a 2xx answer, the head alone.
     pub drops_body: bool,
+    /// What it may hold without asking again.
+    granted: usize,
+    share: Option<Share>,
+}
+
+/// What an answer took of the budget; it goes back when nobody writes to the answer any more.
+#[derive(Debug)]
+struct Share {
+    budget: LocalBudget,
+    taken: usize,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.taken > 0 {
+            self.budget.give_back(self.taken);
+        }
+    }
 }
 
 impl Kept {
     /// All of it, up to a limit.
     pub fn up_to(limit: usize) -> Self {
-        Self { limit, drops_body: false }
+        Self { limit, drops_body: false, granted: usize::MAX, share: None }
+    }
+
+    /// The same, as far as other answers in flight leave room.
+    #[must_use]
+    pub(crate) fn within(self, budget: Option<LocalBudget>) -> Self {
+        let granted = if budget.is_some() { FREE } else { usize::MAX };
+        Self { granted, share: budget.map(|budget| Share { budget, taken: 0 }), ..self }
+    }
+
+    /// The same for another answer.
+    pub(crate) fn another(&self) -> Self {
+        let budget = self.share.as_ref().map(|share| share.budget.clone());
+        Self { drops_body: self.drops_body, ..Self::up_to(self.limit).within(budget) }
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Of a 2xx answer, the head alone.
+    #[must_use]
+    pub fn dropping_bodies(self) -> Self {
+        Self { drops_body: true, ..self }
+    }
+
+    /// Whether an answer may hold so many bytes in a buffer of this length. A read of one byte takes more room than the
+    /// byte: both count.
+    #[inline]
+    pub(crate) fn admit(&mut self, filled: usize, buffer: usize, reads: &[Read]) -> Result<(), Failure> {
+        let list = size_of_val(reads);
+        if filled + list > self.limit {
+            return Err(Failure::TooLarge { limit: self.limit });
+        }
+        let held = buffer.max(filled) + list;
+        if held <= self.granted { Ok(()) } else { self.ask(held) }
+    }
+
+    #[cold]
+    fn ask(&mut self, held: usize) -> Result<(), Failure> {
+        let Some(share) = &mut self.share else { return Ok(()) };
+        let more = held + FREE - self.granted;
+        if !share.budget.take(more) {
+            return Err(Failure::NoRoom { limit: share.budget.limit() });
+        }
+        share.taken += more;
+        self.granted += more;
+        Ok(())
     }
 
     /// Whether the body of this answer is counted and not kept.
-    pub(crate) fn drops(self, exchange: &Exchange) -> bool {
+    pub(crate) fn drops(&self, exchange: &Exchange) -> bool {
         self.drops_body && matches!(exchange.status, Some(200..300))
     }
 }
@@ -31,7 +106,12 @@ impl Kept {
 /// came after the end of the message. What does not fit into the limit is counted and not kept, and nothing that comes
 /// after it either: what is kept has no gap.
 #[inline]
-pub fn record_read(mut read: Read, exchange: &mut Exchange, framer: &mut Framer, kept: Kept) -> Result<(), FrameError> {
+pub fn record_read(
+    mut read: Read,
+    exchange: &mut Exchange,
+    framer: &mut Framer,
+    kept: &mut Kept,
+) -> Result<(), FrameError> {
     let had_head = framer.head().is_some();
     let came = read.len as usize;
     let fed = framer.feed(&exchange.raw[..exchange.raw_len + came], came);
@@ -57,19 +137,25 @@ pub fn record_read(mut read: Read, exchange: &mut Exchange, framer: &mut Framer,
             timeline.body_start = read.at;
         }
     }
-    let has_gap = matches!(exchange.failure, Some(Failure::TooLarge { .. }));
+    let has_gap = matches!(exchange.failure, Some(Failure::TooLarge { .. } | Failure::NoRoom { .. }));
     if in_body && kept.drops(exchange) {
         exchange.raw_len = exchange.body_at;
         note_dropped(read, is_another, &mut exchange.timeline.reads);
-    } else if !has_gap && fits(filled, &exchange.timeline.reads, kept.limit) {
-        let timeline = &mut exchange.timeline;
-        exchange.raw_len = filled;
-        match timeline.reads.last_mut() {
-            Some(last) if !is_another => last.len += read.len,
-            _ => timeline.reads.push(read),
+        return fed;
+    }
+    match kept.admit(filled, exchange.raw.len(), &exchange.timeline.reads) {
+        Ok(()) if has_gap => {}
+        Ok(()) => {
+            let timeline = &mut exchange.timeline;
+            exchange.raw_len = filled;
+            match timeline.reads.last_mut() {
+                Some(last) if !is_another => last.len += read.len,
+                _ => timeline.reads.push(read),
+            }
         }
-    } else {
-        exchange.failure.get_or_insert(Failure::TooLarge { limit: kept.limit });
+        Err(failure) => {
+            exchange.failure.get_or_insert(failure);
+        }
     }
     fed
 }
@@ -85,17 +171,11 @@ pub(crate) fn note_dropped(read: Read, is_another: bool, reads: &mut Vec<Read>) 
     }
 }
 
-/// Whether so many bytes of an answer may be kept. A read of one byte takes more room than the byte: both count.
-#[inline]
-pub(crate) fn fits(filled: usize, reads: &[Read], kept_limit: usize) -> bool {
-    filled + size_of_val(reads) <= kept_limit
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept: Kept) {
+    fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept: &mut Kept) {
         exchange.raw.truncate(exchange.raw_len);
         exchange.raw.extend_from_slice(bytes);
         let at = MonoNs(exchange.timeline.bytes_received + 1);
@@ -108,7 +188,7 @@ mod tests {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 306\r\n\r\n";
         let limit = head.len() + 100;
-        let kept = Kept::up_to(limit);
+        let kept = &mut Kept::up_to(limit);
         record(&mut exchange, &mut framer, head, kept);
         record(&mut exchange, &mut framer, &[b'x'; 300], kept);
         record(&mut exchange, &mut framer, b"behind", kept);
@@ -122,7 +202,7 @@ mod tests {
     fn a_body_that_is_dropped_is_framed_and_counted_whatever_its_length() {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let start = b"HTTP/1.1 200 OK\r\nContent-Length: 5003\r\n\r\nabc";
-        let kept = Kept { limit: 64, drops_body: true };
+        let kept = &mut Kept::up_to(64).dropping_bodies();
         record(&mut exchange, &mut framer, start, kept);
         (0..5000).for_each(|_| record(&mut exchange, &mut framer, b"x", kept));
         assert!(framer.is_done() && exchange.failure.is_none());
@@ -142,7 +222,40 @@ mod tests {
     fn of_an_answer_that_is_none_everything_is_kept() {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let answer = b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc";
-        record(&mut exchange, &mut framer, answer, Kept { limit: 1 << 20, drops_body: true });
+        record(&mut exchange, &mut framer, answer, &mut Kept::up_to(1 << 20).dropping_bodies());
         assert_eq!(crate::body::collect(&exchange), b"abc");
+    }
+
+    fn within(budget: &Arc<AnswerBudget>) -> Kept {
+        Kept::up_to(usize::MAX).within(Some(Rc::new(budget.clone())))
+    }
+
+    #[test]
+    fn answers_of_less_than_a_megabyte_ask_nobody_for_room() {
+        let budget = Arc::new(AnswerBudget::new(0));
+        let mut kept = within(&budget);
+        assert_eq!((kept.admit(FREE, FREE, &[]), budget.held()), (Ok(()), 0));
+        assert_eq!(kept.admit(FREE + 1, FREE, &[]), Err(Failure::NoRoom { limit: 0 }));
+    }
+
+    #[test]
+    fn large_answers_share_the_room_there_is_and_give_it_back() {
+        let budget = Arc::new(AnswerBudget::new(10 * FREE));
+        let (mut first, mut second) = (within(&budget), within(&budget));
+        assert_eq!(first.admit(2 * FREE, 8 * FREE, &[]), Ok(()), "the buffer counts, not what is in it");
+        assert_eq!(budget.held(), 8 * FREE);
+        assert_eq!(second.admit(2 * FREE, 2 * FREE, &[]), Ok(()));
+        assert_eq!(second.admit(4 * FREE, 4 * FREE, &[]), Err(Failure::NoRoom { limit: 10 * FREE }));
+        drop(first);
+        assert_eq!((second.admit(4 * FREE, 4 * FREE, &[]), budget.held()), (Ok(()), 4 * FREE));
+        drop(second);
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn a_list_of_reads_takes_room_as_bytes_do() {
+        let budget = Arc::new(AnswerBudget::new(0));
+        let reads = vec![Read::default(); FREE / size_of::<Read>()];
+        assert!(within(&budget).admit(0, 0, &reads).is_ok() && within(&budget).admit(1, 1, &reads).is_err());
     }
 }

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Protocol, ProxyChoice,
-    Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body,
+    AnswerBudget, Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Protocol,
+    ProxyChoice, Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body,
 };
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
 use std::io::{Read, Write};
@@ -39,7 +39,8 @@ fn serve(connections: &'static [Script]) -> u16 {
                     read_request(&mut stream);
                     std::thread::sleep(Duration::from_millis(1200));
                 } else if read_request(&mut stream) {
-                    stream.write_all(answer.as_bytes()).unwrap();
+                    // The client may go before it has all of it.
+                    let _ = stream.write_all(answer.as_bytes());
                 }
             }
         }
@@ -76,6 +77,7 @@ fn settings() -> ClientSettings {
         places: Some(Arc::new(Semaphore::new(4))),
         keepalive: Nanos::MAX,
         kept_limit: 1 << 20,
+        budget: None,
         reuse: Reuse::Always,
         protocol: Protocol::Http1,
         detailed: false,
@@ -86,9 +88,13 @@ fn settings() -> ClientSettings {
 
 /// Sends some requests one after another.
 fn send(port: u16, requests: usize) -> Vec<Exchange> {
+    send_with(settings(), port, requests)
+}
+
+fn send_with(settings: ClientSettings, port: u16, requests: usize) -> Vec<Exchange> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let client = Client::new(settings(), vec![Origin::http("127.0.0.1", port)], Default::default());
+        let client = Client::new(settings, vec![Origin::http("127.0.0.1", port)], Default::default());
         let mut exchanges = Vec::new();
         for _ in 0..requests {
             let (head, body) = REQUEST.split_at(REQUEST.len() - 2);
@@ -168,6 +174,20 @@ fn a_stream_that_does_not_end_after_its_last_event_is_ended_here() {
     assert_eq!((kind(stalled), body::collect(stalled)), (None, b"data: a\n\ndata: [DONE]".to_vec()));
     assert_eq!(Some(stalled.timeline.end), stalled.timeline.reads.last().map(|read| read.at));
     assert!(!exchanges[1].timeline.reused);
+}
+
+#[test]
+fn an_answer_for_which_others_leave_no_room_is_ended_and_gives_back_what_it_took() {
+    let answer = |len: usize| -> &'static str {
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {len}\r\n\r\n{}", "a".repeat(len)).leak()
+    };
+    let budget = Arc::new(AnswerBudget::new(6 << 20));
+    let settings = || ClientSettings { kept_limit: 64 << 20, budget: Some(budget.clone()), ..settings() };
+    let connections: Vec<Script> = [1 << 10, 2 << 20, 20 << 20].map(|len| &*vec![answer(len)].leak()).to_vec();
+    let exchanges = send_with(settings(), serve(connections.leak()), 3);
+    assert_eq!(exchanges.iter().map(kind).collect::<Vec<_>>(), [None, None, Some("NoRoom".to_owned())]);
+    assert_eq!(budget.held(), 0);
+    assert!(exchanges[2].timeline.bytes_received < 20 << 20);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use aiperf_transport::{
     Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Redirects,
     Resolution, Reuse, SocketOptions, StreamEnd, Watch,
 };
-use aiperf_types::{Exchange, MonoNs, Nanos, Read, Timeline};
+use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline};
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream, SendStream};
@@ -591,7 +591,7 @@ fn a_body_over_the_limit_ends_there_and_its_connection_goes_on() {
         let connection = connect(address).await;
         let (mut exchange, running) = start(&connection, "/", Bytes::new(), KEPT);
         let failure = running.run(&mut exchange).await.unwrap_err();
-        assert!(matches!(failure, Http2Failure::TooLarge { limit: KEPT }), "{failure}");
+        assert!(matches!(failure, Http2Failure::Refused(Failure::TooLarge { limit: KEPT })), "{failure}");
         assert_whole(&exchange);
         let t = &exchange.timeline;
         assert!((t.bytes_received as usize) < LEN, "{t:?}");
@@ -638,7 +638,7 @@ fn a_body_that_is_dropped_is_counted_whatever_its_length() {
         let connection = connect(address).await;
         let head = b"GET / HTTP/1.1\r\nHost: server\r\n\r\n";
         let mut exchange = Exchange { raw: vec![0; 100], ..Exchange::default() };
-        let kept = Kept { limit: 1000, drops_body: true };
+        let kept = Kept::up_to(1000).dropping_bodies();
         let running = Http2Exchange::start(&connection, head, &Bytes::new().into(), kept).unwrap();
         let result = running.run(&mut exchange).await;
         (exchange, result)
@@ -687,6 +687,7 @@ fn whoever_follows_an_answer_is_told_of_all_that_comes() {
         places: None,
         keepalive: Nanos::MAX,
         kept_limit: KEPT,
+        budget: None,
         reuse: Reuse::Always,
         protocol: Protocol::Http2,
         detailed: false,

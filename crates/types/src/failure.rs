@@ -65,6 +65,10 @@ pub enum Failure {
     TooLarge {
         limit: usize,
     },
+    /// Other answers in flight leave it no room.
+    NoRoom {
+        limit: usize,
+    },
     TimedOut,
     /// The request was not written in its time.
     SendTimedOut,
@@ -124,6 +128,11 @@ impl fmt::Display for Failure {
             Self::Step { message, .. } | Self::Unbuildable { message, .. } => f.write_str(message),
             Self::ShortBody { got, announced } => write!(f, "body ended after {got} of {announced} bytes"),
             Self::TooLarge { limit } => write!(f, "response is longer than the {limit} bytes that are kept"),
+            Self::NoRoom { limit } => write!(
+                f,
+                "answers in flight hold the {limit} bytes that are kept for all of them; lower the concurrency, or ask for \
+                 shorter answers"
+            ),
             Self::TooManyRedirects { limit } => write!(f, "the server redirected more than {limit} times"),
             Self::TimedOut => f.write_str("timed out"),
             Self::SendTimedOut => f.write_str("Timed out waiting for request to be sent"),

@@ -166,7 +166,7 @@ impl Client {
                 }
             }
             loop {
-                let room = room(exchange, sending.kept);
+                let room = room(exchange, &sending.kept);
                 let read = match connection.poll_read(cx, room) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(read)) => read,
@@ -179,7 +179,7 @@ impl Client {
                         End::Closed
                     });
                 }
-                if let Err(error) = record_read(read, exchange, framer, sending.kept) {
+                if let Err(error) = record_read(read, exchange, framer, &mut sending.kept) {
                     return Poll::Ready(End::Failed(unframed(error)));
                 }
                 // An answer without end would otherwise be read until the request's time is up, for nothing.
@@ -202,13 +202,13 @@ impl Client {
 }
 
 /// Room for the next read in the exchange's own buffer.
-fn room(exchange: &mut Exchange, kept: Kept) -> &mut [u8] {
+fn room<'a>(exchange: &'a mut Exchange, kept: &Kept) -> &'a mut [u8] {
     let filled = exchange.raw_len;
     let least = if kept.drops_body { DROPPED_ROOM } else { LEAST_ROOM };
     if exchange.raw.len() - filled < least {
         // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at once.
         let factor = if filled < LARGE { 2 } else { 4 };
-        let wanted = (filled * factor).min(kept.limit + least);
+        let wanted = (filled * factor).min(kept.limit().saturating_add(least));
         exchange.raw.resize(wanted.max(filled + least), 0);
     }
     &mut exchange.raw[filled..]

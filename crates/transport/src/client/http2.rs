@@ -104,7 +104,7 @@ impl Client {
     ) -> End {
         let timeline = &mut exchange.timeline;
         timeline.send_start = timeline.connect.1.taken().or(timeline.blocked.1.taken()).unwrap_or(timeline.leg_start);
-        let started = Http2Exchange::start(connection, &leg.head, &leg.body, sending.kept);
+        let started = Http2Exchange::start(connection, &leg.head, &leg.body, sending.kept.another());
         let mut stream = match started {
             Ok(stream) => stream,
             Err(failure) => return End::Failed(failure),
@@ -210,7 +210,7 @@ fn named(failure: Http2Failure) -> Failure {
         Http2Failure::Flood { after_head: true, .. } => Failure::Framing(text),
         Http2Failure::Head(_) | Http2Failure::Reset { .. } | Http2Failure::Flood { .. } => Failure::Head(text),
         Http2Failure::Io(error) => lost(&error),
-        Http2Failure::TooLarge { limit } => Failure::TooLarge { limit },
+        Http2Failure::Refused(failure) => failure,
     }
 }
 

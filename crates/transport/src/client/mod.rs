@@ -9,6 +9,7 @@ mod deadlines;
 mod http1;
 mod http2;
 
+use crate::budget::AnswerBudget;
 use crate::buffers::{BufferReturn, Buffers};
 use crate::cancel::{Cancel, CancelReason};
 use crate::clock::mono_now;
@@ -19,7 +20,7 @@ use crate::legs::{Leg, Script, Step, Watch};
 use crate::pace::ConnectPace;
 use crate::phases;
 use crate::pool::{Holder, Pool};
-use crate::receive::Kept;
+use crate::receive::{Kept, LocalBudget};
 use crate::stamp::{StampMode, StampedReader};
 use crate::stream_end::StreamEnd;
 use crate::target::{Origin, Target};
@@ -45,6 +46,8 @@ pub struct ClientSettings {
     pub keepalive: Nanos,
     /// Bytes of a response that are kept.
     pub kept_limit: usize,
+    /// The same of all responses in flight, of the whole process, where they are many.
+    pub budget: Option<Arc<AnswerBudget>>,
     pub reuse: Reuse,
     pub stream_end: StreamEnd,
     pub protocol: Protocol,
@@ -109,6 +112,7 @@ pub struct Client {
     reader: Rc<StampedReader>,
     timers: Timers,
     buffers: RefCell<Buffers>,
+    budget: Option<LocalBudget>,
 }
 
 impl Client {
@@ -125,6 +129,7 @@ impl Client {
             timers: Timers::default(),
             buffers: RefCell::new(Buffers::new(returns)),
             targets: RefCell::new(targets),
+            budget: settings.budget.clone().map(Rc::new),
             settings,
         }
     }
@@ -173,7 +178,7 @@ impl Client {
         let deadlines = Deadlines::new(&self.timers, start, out.timeout, out.cancelled, cancel);
         let session = exchange.tag.session;
         let holder = self.holder(session);
-        let kept = Kept::up_to(self.settings.kept_limit);
+        let kept = Kept::up_to(self.settings.kept_limit).within(self.budget.clone());
         let mut sending = Sending { target: out.target, holder, deadlines, cancel, kept, watch };
         let origin = self.targets.borrow()[out.target].origin.clone();
         let mut leg = Leg::new(origin, out.head, out.body);

@@ -8,8 +8,8 @@ use super::sent::Sent;
 use super::tap::Arrival;
 use crate::clock::mono_now;
 use crate::framer::{FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT};
-use crate::receive::{Kept, fits, note_dropped};
-use aiperf_types::{Body, Exchange, MonoNs, Read};
+use crate::receive::{Kept, note_dropped};
+use aiperf_types::{Body, Exchange, Failure, MonoNs, Read};
 use h2::RecvStream;
 use h2::client::ResponseFuture;
 use http::response::Parts;
@@ -36,8 +36,8 @@ pub struct Http2Exchange {
     /// The read that the last entry of the timeline is about, and the last that brought some of the body.
     kept_read: u64,
     body_read: u64,
-    /// More came than is kept.
-    is_too_large: bool,
+    /// Why nothing more is kept: more came than may be.
+    refused: Option<Failure>,
 }
 
 enum Answer {
@@ -71,7 +71,7 @@ impl Http2Exchange {
             kept,
             kept_read: 0,
             body_read: 0,
-            is_too_large: false,
+            refused: None,
         };
         let mut pieces = body.pieces().iter().filter(|piece| !piece.is_empty()).peekable();
         while let Some(piece) = pieces.next() {
@@ -152,8 +152,8 @@ impl Http2Exchange {
                     // Of a stream that ended meanwhile, nothing can be released, and nothing needs to be.
                     let _ = body.flow_control().release_capacity(data.len());
                     self.add_data(&data, exchange);
-                    if self.is_too_large {
-                        return Poll::Ready(Err(Http2Failure::TooLarge { limit: self.kept.limit }));
+                    if let Some(failure) = self.refused.clone() {
+                        return Poll::Ready(Err(Http2Failure::Refused(failure)));
                     }
                     Poll::Ready(Ok(Progress::Received))
                 }
@@ -204,8 +204,10 @@ impl Http2Exchange {
     fn keep(&mut self, bytes: &[u8], arrival: Arrival, exchange: &mut Exchange) {
         let filled = exchange.raw_len + bytes.len();
         let reads = &mut exchange.timeline.reads;
-        self.is_too_large |= !fits(filled, reads, self.kept.limit);
-        if self.is_too_large {
+        if self.refused.is_none() {
+            self.refused = self.kept.admit(filled, exchange.raw.len(), reads).err();
+        }
+        if self.refused.is_some() {
             return;
         }
         match exchange.raw.get_mut(exchange.raw_len..filled) {
@@ -227,7 +229,7 @@ impl Http2Exchange {
     fn end(&self, is_complete: bool) -> MonoNs {
         let taps = self.connection.taps.borrow();
         let ended = taps.received.end(self.stream);
-        let arrival = if is_complete || self.is_too_large { ended } else { taps.received.reset(self.stream) };
+        let arrival = if is_complete || self.refused.is_some() { ended } else { taps.received.reset(self.stream) };
         arrival.map_or_else(mono_now, |arrival| arrival.at)
     }
 

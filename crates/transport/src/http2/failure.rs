@@ -1,5 +1,6 @@
 //! Why a request on an HTTP/2 connection has no whole answer.
 
+use aiperf_types::Failure;
 use h2::Reason;
 use std::io;
 use thiserror::Error;
@@ -42,9 +43,9 @@ pub enum Http2Failure {
     /// Reading or writing failed.
     #[error("connection lost: {0}")]
     Io(io::Error),
-    /// The answer is longer than what is kept.
-    #[error("response is longer than the {limit} bytes that are kept")]
-    TooLarge { limit: usize },
+    /// The answer is longer than what is kept, or than the room that other answers leave.
+    #[error("{0}")]
+    Refused(Failure),
 }
 
 impl Http2Failure {

@@ -1,0 +1,37 @@
+//! Memory of all answers in flight together. One answer has a limit of its own; thousands of them, each below it, would
+//! take all the memory there is.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Bytes that the answers in flight may hold, over all workers. Small ones never ask.
+#[derive(Debug)]
+pub struct AnswerBudget {
+    limit: usize,
+    held: AtomicUsize,
+}
+
+impl AnswerBudget {
+    pub fn new(limit: usize) -> Self {
+        Self { limit, held: AtomicUsize::new(0) }
+    }
+
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Bytes that are held now.
+    pub fn held(&self) -> usize {
+        self.held.load(Relaxed)
+    }
+
+    /// Takes so many bytes, if they are left.
+    pub(crate) fn take(&self, bytes: usize) -> bool {
+        let left = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.limit);
+        self.held.fetch_update(Relaxed, Relaxed, left).is_ok()
+    }
+
+    pub(crate) fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Relaxed);
+    }
+}
