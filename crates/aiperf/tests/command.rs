@@ -436,3 +436,91 @@ fn prompts_that_do_not_fit_into_memory_are_refused_before_they_are_made() {
     assert!(stderr(&output).contains("the prompts of this run need some 0.9 GB of memory"), "{}", stderr(&output));
     assert!(!dir.path().join("artifacts").exists());
 }
+
+const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tokenize/tests/golden/tiny-model");
+
+/// The chat template of a tokenizer, as one of its files has it.
+fn with_chat_template(dir: &Path, file: &str, template: &str) -> Output {
+    for name in ["tokenizer.json", "tokenizer_config.json"] {
+        std::fs::copy(Path::new(TINY).join(name), dir.join(name)).unwrap();
+    }
+    let content = match file {
+        "tokenizer_config.json" => format!("{{\"chat_template\": {}}}", serde_json::Value::from(template)),
+        _ => template.to_owned(),
+    };
+    std::fs::write(dir.join(file), content).unwrap();
+    let args = ["profile", "--model", "m", "--tokenizer", ".", "--apply-chat-template", "--isl", "8"];
+    let url = ["--url", "127.0.0.1:9", "--request-count", "2", "--ui", "none"];
+    in_dir(dir, &[&args[..], &url].concat())
+}
+
+#[test]
+fn a_chat_template_that_cannot_be_applied_is_refused_with_its_file_and_line() {
+    let counted = "{% for i in range(99999) %}";
+    let config = "tokenizer_config.json";
+    let jinja = "chat_template.jinja";
+    for (file, template, says) in [
+        (config, "first\n{% if %}".to_owned(), "line 2: "),
+        (jinja, "first\n{% if %}".to_owned(), "line 2: "),
+        (jinja, "a\nb\n{{ raise_exception('only with tools') }}".to_owned(), "line 3: only with tools"),
+        (
+            jinja,
+            "{% if messages|length %}\n{{ messages|nofilter }}{% endif %}".to_owned(),
+            "line 2: filter nofilter is unknown",
+        ),
+        (
+            jinja,
+            format!("{{% set ns = namespace(x=1) %}}{counted}{{% set ns.x = [ns.x] %}}{{% endfor %}}\n{{{{ ns.x }}}}"),
+            "line 1: values in a template are nested at most",
+        ),
+        (
+            config,
+            "{% set ns = namespace(s='xxxx') %}\n{% for i in range(40) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}"
+                .to_owned(),
+            "line 2: a template makes texts of at most",
+        ),
+        (jinja, format!("{counted}{counted}{{% endfor %}}{{% endfor %}}"), "line 1: "),
+        (jinja, format!("{{{{ {}1 }}}}", "not ".repeat(99_999)), "line 1: there are more than 300 operators"),
+    ] {
+        let dir = TempDir::new().unwrap();
+        let output = with_chat_template(dir.path(), file, &template);
+        let shown = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{file}: {shown}");
+        let wanted = format!("{file}: the chat template cannot be applied: {says}");
+        assert!(shown.contains(&wanted) && shown.contains("\n  try: "), "{wanted}\n{shown}");
+    }
+}
+
+#[test]
+fn no_template_of_a_file_or_a_body_kills_the_process() {
+    let deep = "{% set ns = namespace(x=1) %}{% for i in range(99999) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}";
+    let base =
+        "  endpoint: {url: 'http://127.0.0.1:9'}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
+    let dir = TempDir::new().unwrap();
+    for (model, says) in [
+        (deep.to_owned(), "nested at most"),
+        ("{% set x = [x] %}".repeat(20_000).replacen("[x]", "1", 1) + "{{ x }}", "nested at most"),
+        (format!("{{{{ {}1 }}}}", "1+".repeat(99_999)), "operators"),
+        (format!("{{{{ {}1 }}}}", "not ".repeat(99_999)), "operators"),
+    ] {
+        for text in [
+            format!("benchmark:\n  model: \"{model}\"\n{base}"),
+            format!("variables:\n  v: \"{model}\"\nbenchmark:\n  model: \"{{{{ v }}}}\"\n{base}"),
+        ] {
+            std::fs::write(dir.path().join("c.yaml"), text).unwrap();
+            let output = in_dir(dir.path(), &["validate", "c.yaml"]);
+            let shown: String = stderr(&output).chars().rev().take(600).collect::<Vec<_>>().into_iter().rev().collect();
+            assert_eq!(output.status.code(), Some(2), "{shown}");
+            assert!(stderr(&output).contains(says), "{says}: {shown}");
+        }
+    }
+    let nested = format!("benchmark: {}{}\n", "[".repeat(99_000), "]".repeat(99_000));
+    std::fs::write(dir.path().join("c.yaml"), nested).unwrap();
+    assert_eq!(in_dir(dir.path(), &["validate", "c.yaml"]).status.code(), Some(2));
+    std::fs::write(dir.path().join("body.jinja"), deep).unwrap();
+    let args = ["profile", "--model", "m", "--tokenizer", "builtin", "--endpoint-type", "template", "--isl", "8"];
+    let rest = ["--url", "127.0.0.1:9/x", "--extra-inputs", "payload_template:body.jinja", "--ui", "none"];
+    let output = in_dir(dir.path(), &[&args[..], &rest].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nested at most"), "{}", stderr(&output));
+}

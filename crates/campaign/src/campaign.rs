@@ -28,7 +28,7 @@ use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
     Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
 };
-use aiperf_tokenize::Tokenizers;
+use aiperf_tokenize::{TokenizeError, Tokenizers};
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor, WallNs};
 use std::path::PathBuf;
@@ -52,6 +52,8 @@ pub enum CampaignError {
     OtlpFile(#[from] OtlpFileError),
     #[error(transparent)]
     Tokenizer(TokenizerError),
+    #[error(transparent)]
+    ChatTemplate(#[from] TokenizeError),
     #[error(transparent)]
     Dataset(#[from] DatasetError),
     #[error(transparent)]

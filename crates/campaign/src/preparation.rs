@@ -215,7 +215,7 @@ impl Job {
                 room,
                 threads,
                 additions: &plan.additions,
-                chat_template: templated(&plan, &tokenizers, &say),
+                chat_template: templated(&plan, &tokenizers, &say)?,
                 progress: &count,
                 public_files: &public_files,
                 media: media.as_ref().map(|fetcher| fetcher as &dyn FetchMedia),
@@ -240,10 +240,14 @@ impl Job {
         dataset.notes().iter().for_each(|note| say(LogLevel::Warning, note.clone()));
         steps.begin(Stage::EncodingRequests);
         let is_counted = !plan.endpoint.server_token_count;
+        let is_templated = is_counted && plan.tokenizer.apply_chat_template;
         let (shows_inputs, is_trace) = (plan.dataset.shows_inputs(), plan.dataset.is_trace());
         // With the dataset in memory, it is known what is left.
         let budget = memory::encoding_budget(&plan);
         let mut requests = Requests::of_counted(plan, dataset, &version, budget, || steps.count())?;
+        if is_templated {
+            requests.check_chat_template(&tokenizers)?;
+        }
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
         steps.begin(Stage::WritingInputs);
@@ -330,11 +334,14 @@ fn described(requests: &Requests) -> String {
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
 }
 
-/// Whether prompts are put into a chat template that is known here; says of which models it is not where that was asked for.
-fn templated(plan: &Plan, tokenizers: &Tokenizers, say: &impl Fn(LogLevel, String)) -> bool {
+/// Whether prompts are put into a chat template that is known here; warns of models without one where that was asked for,
+/// and fails where one cannot be applied.
+fn templated(plan: &Plan, tokenizers: &Tokenizers, say: &impl Fn(LogLevel, String)) -> Result<bool, CampaignError> {
     if !plan.tokenizer.apply_chat_template {
-        return false;
+        return Ok(false);
     }
+    tokenizers.first().check_chat_template()?;
+    tokenizers.iter().try_for_each(|(_, tokenizer)| tokenizer.check_chat_template())?;
     let mut without: Vec<&str> = Vec::new();
     for (_, tokenizer) in tokenizers.iter().filter(|(_, tokenizer)| !tokenizer.has_chat_template()) {
         if !without.contains(&tokenizer.name()) {
@@ -344,7 +351,7 @@ fn templated(plan: &Plan, tokenizers: &Tokenizers, say: &impl Fn(LogLevel, Strin
             say(LogLevel::Warning, note);
         }
     }
-    tokenizers.first().has_chat_template()
+    Ok(tokenizers.first().has_chat_template())
 }
 
 /// The hub of a run that is prepared: it stops with the preparation, and tells how far it is.

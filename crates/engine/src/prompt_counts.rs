@@ -2,7 +2,7 @@
 
 use aiperf_dialect::{Dialect, PromptDelta, inputs};
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
-use aiperf_tokenize::Tokenizer;
+use aiperf_tokenize::{TokenizeError, Tokenizer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -101,17 +101,24 @@ impl FirstCounts {
 pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> Option<u64> {
     let inputs = inputs::extract(dialect, body)?;
     if let Some(messages) = inputs.messages.as_ref().filter(|_| chat_template)
-        && let Some(Ok(rendered)) = tokenizer.count_chat(messages, true)
+        && let Some(rendered) = tokenizer.count_chat(messages, true)
     {
-        // A template that fails, or none, leaves the texts.
+        // Messages that a template refuses have no count: that of their texts would be another.
         let tools = if inputs.tool_texts.is_empty() { 0 } else { tokenizer.count(&inputs.tool_texts.join(" ")) };
-        return Some((rendered + tools) as u64 + inputs.pretokenised);
+        return Some((rendered.ok()? + tools) as u64 + inputs.pretokenised);
     }
     match inputs.texts.as_slice() {
         [] => (inputs.pretokenised > 0).then_some(inputs.pretokenised),
         [only] => Some(tokenizer.count(only) as u64 + inputs.pretokenised),
         texts => Some(tokenizer.count(&texts.join(" ")) as u64 + inputs.pretokenised),
     }
+}
+
+/// Why the messages of a body cannot be put into the chat template.
+pub(crate) fn check_template(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer) -> Result<(), TokenizeError> {
+    let messages = inputs::extract(dialect, body).and_then(|inputs| inputs.messages);
+    let rendered = messages.and_then(|messages| tokenizer.apply_chat_template(messages, true));
+    rendered.map_or(Ok(()), |rendered| rendered.map(drop))
 }
 
 /// Tokens of all texts up to a request, joined by blanks: the same as of the whole. `None` where the tokenizer or

@@ -11,7 +11,7 @@ use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_schedule::Dispatch;
-use aiperf_tokenize::{Tokenizer, Tokenizers};
+use aiperf_tokenize::{TokenizeError, Tokenizer, Tokenizers};
 use aiperf_types::{
     Body, CacheMarker, Conversation, CorrelationId, EndpointKind, Exchange, Failure, PhaseIndex, RequestTag, Shapes,
 };
@@ -24,6 +24,9 @@ mod prepared;
 
 use prepared::LaterTurns;
 pub use prepared::PreparedRequest;
+
+/// Conversations that are put into a chat template before the run: enough to see one that it refuses.
+const CHECKED: usize = 100;
 
 /// Why requests cannot be made.
 #[derive(Debug, Error)]
@@ -158,6 +161,15 @@ impl Requests {
             requests.ahead = Some(Ahead::new(orders, budget.ahead_bytes));
         }
         Ok(requests)
+    }
+
+    /// Puts the first conversations into the chat template of their tokenizer; fails with the reason of the first that
+    /// it refuses.
+    pub fn check_chat_template(&self, tokenizers: &Tokenizers) -> Result<(), TokenizeError> {
+        self.kept.iter().take(CHECKED).try_for_each(|request| {
+            let tokenizer = tokenizers.of(request.model.as_deref().unwrap_or_default());
+            prompt_counts::check_template(self.api.dialect, &request.encoded.body.payload(), tokenizer)
+        })
     }
 
     /// Counts what forms say, where that is to be counted, and lets go of the JSON that they were made from: it is as

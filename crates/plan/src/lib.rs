@@ -22,7 +22,6 @@
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
 //! - [`nearest`]: the name that was meant, for messages
 //! - [`redact`]: what of headers, URLs and texts may be shown
-//! - [`template`]: bounds of the user's templates
 
 pub mod additions;
 pub mod api;
@@ -50,7 +49,6 @@ pub mod redact;
 pub mod run_config;
 pub mod runtime;
 pub mod server_metrics;
-pub mod template;
 pub mod timing;
 pub mod url;
 

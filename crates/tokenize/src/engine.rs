@@ -5,6 +5,7 @@ use tokenizers::PostProcessor;
 
 use crate::byte_level::ByteLevel;
 use crate::rank_file::RankFile;
+use crate::expansion;
 
 /// Text to tokens and back.
 pub(crate) enum Engine {
@@ -19,6 +20,7 @@ impl Engine {
         if let Some(byte_level) = ByteLevel::from_json(json) {
             return Ok(Self::ByteLevel(Box::new(byte_level)));
         }
+        expansion::check(json)?;
         // Texts are encoded one at a time, and the process has threads of its own: the library must not start a pool.
         tokenizers::utils::parallelism::set_parallelism(false);
         let mut library = tokenizers::Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;

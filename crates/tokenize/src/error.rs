@@ -58,10 +58,14 @@ pub enum TokenizeError {
         reason: String,
     },
     /// A chat template that does not render.
-    #[error("chat template of tokenizer '{name}' failed: {reason}")]
+    #[error(
+        "{}: the chat template cannot be applied: {reason}\n  without it, the tokens of prompts would be counted wrong\n  \
+         try: correct the template, another --tokenizer, or leave --apply-chat-template out",
+        path.display()
+    )]
     Template {
-        name: String,
-        /// The template engine's words.
+        path: PathBuf,
+        /// The line in the template, and the template engine's words.
         reason: String,
     },
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use aiperf_types::guard::guarded;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::engine::Engine;
@@ -43,8 +44,13 @@ pub struct HuggingFace {
     special_ids: BTreeSet<u32>,
     bos: Option<u32>,
     eos: Option<u32>,
-    /// A template that does not parse is a reason only to those who ask for it.
-    template: Option<Result<ChatTemplate, String>>,
+    template: Option<TemplateFile>,
+}
+
+/// A chat template, and the file that has it. One that does not parse is a reason only to those who ask for it.
+struct TemplateFile {
+    path: PathBuf,
+    parsed: Result<ChatTemplate, String>,
 }
 
 impl fmt::Debug for HuggingFace {
@@ -85,7 +91,8 @@ impl HuggingFace {
         let (bos, eos) = (id_of("bos_token"), id_of("eos_token"));
         let special_ids =
             engine.special_ids().into_iter().chain(named.iter().filter_map(|(_, text)| engine.id_of(text))).collect();
-        let template = template_source(&directory, &config)?.map(|source| ChatTemplate::new(source, &named));
+        let template = template_source(&directory, &config)?
+            .map(|(path, source)| TemplateFile { path, parsed: ChatTemplate::new(source, &named) });
         Ok(Self { special_ids, bos, eos, template, engine })
     }
 
@@ -156,9 +163,23 @@ impl HuggingFace {
         self.bos.or(self.eos)
     }
 
-    /// The chat template, where there is one, or why it cannot be used.
-    pub fn template(&self) -> Option<Result<&ChatTemplate, String>> {
-        self.template.as_ref().map(|template| template.as_ref().map_err(Clone::clone))
+    /// Whether there is a chat template, usable or not.
+    pub fn has_template(&self) -> bool {
+        self.template.is_some()
+    }
+
+    /// Messages as the chat template puts them; `None` where there is no template.
+    pub fn render(
+        &self,
+        messages: impl Serialize,
+        add_generation_prompt: bool,
+    ) -> Option<Result<String, TokenizeError>> {
+        let TemplateFile { path, parsed } = self.template.as_ref()?;
+        let rendered = match parsed {
+            Ok(template) => template.render(messages, add_generation_prompt),
+            Err(reason) => Err(reason.clone()),
+        };
+        Some(rendered.map_err(|reason| TokenizeError::Template { path: path.clone(), reason }))
     }
 }
 
@@ -226,11 +247,12 @@ fn named_special_tokens(config: &Value, map: &Value) -> Vec<(String, String)> {
     named
 }
 
-/// The default chat template: a file of its own wins over the configuration.
-fn template_source(directory: &Path, config: &Value) -> Result<Option<String>, TokenizeError> {
+/// The default chat template and the file that has it: one of its own wins over the configuration.
+fn template_source(directory: &Path, config: &Value) -> Result<Option<(PathBuf, String)>, TokenizeError> {
     let file = directory.join(TEMPLATE_FILE);
     if file.exists() {
-        return Ok(Some(String::from_utf8_lossy(&read(&file)?).into_owned()));
+        let source = String::from_utf8_lossy(&read(&file)?).into_owned();
+        return Ok(Some((file, source)));
     }
     let template = match config.get("chat_template") {
         Some(Value::String(text)) => Some(text.as_str()),
@@ -241,5 +263,5 @@ fn template_source(directory: &Path, config: &Value) -> Result<Option<String>, T
             .and_then(|entry| entry.get("template")?.as_str()),
         _ => None,
     };
-    Ok(template.map(str::to_owned))
+    Ok(template.map(|source| (directory.join(CONFIG_FILE), source.to_owned())))
 }

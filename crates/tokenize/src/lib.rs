@@ -14,6 +14,7 @@
 //! - [`huggingface`]: a directory with a `tokenizer.json` and the files beside it
 //! - `engine`: what turns text into tokens for it
 //! - `byte_level`: our own reader for the most common kind; `rank_file`: vocabularies in tiktoken's format
+//! - `expansion`: whether a `tokenizer.json` makes texts too long
 //! - [`template`]: chat templates
 //! - `clock`: the date, for templates that print it
 //! - [`error`]: what can go wrong, and the way out
@@ -26,6 +27,7 @@ pub mod choice;
 mod clock;
 mod engine;
 pub mod error;
+mod expansion;
 pub mod huggingface;
 pub mod lookup;
 mod rank_file;

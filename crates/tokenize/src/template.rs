@@ -1,7 +1,9 @@
 //! Chat templates: Jinja as Hugging Face tokenizers carry it, and what one costs in tokens.
 
+use std::cell::Cell;
 use std::fmt;
 
+use aiperf_template::{charge_json, guarded, hold};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde};
 use minijinja::{Environment, Error, ErrorKind, Value, context};
@@ -11,6 +13,11 @@ use crate::clock;
 use crate::tokenizer::Tokenizer;
 
 const NAME: &str = "chat";
+
+/// Bytes of the text that a template makes of messages.
+const MOST: usize = 256 << 20;
+/// Spaces that a level of JSON may be indented by.
+const INDENT: usize = 100;
 
 /// A message of plain text. Any other serialisable shape a template understands will do as well.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -48,7 +55,7 @@ impl ChatTemplate {
         // What transformers sets, and templates are written against.
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         environment.set_syntax(syntax.map_err(|error| describe(&error))?);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        hold(&mut environment);
         environment.add_filter("tojson", python_json);
         environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, message))
@@ -57,28 +64,29 @@ impl ChatTemplate {
         for (name, text) in special_tokens {
             environment.add_global(name.clone(), Value::from(text.clone()));
         }
-        environment.add_template_owned(NAME, without_generation_marks(&source)).map_err(|error| describe(&error))?;
+        let guarded = guarded(&without_generation_marks(&source)).map_err(|refusal| refusal.to_string())?;
+        environment.add_template_owned(NAME, guarded).map_err(|error| describe(&error))?;
         Ok(Self { environment })
     }
 
     /// The text a model sees for messages.
     pub fn render(&self, messages: impl Serialize, add_generation_prompt: bool) -> Result<String, String> {
         let template = self.environment.get_template(NAME).map_err(|error| describe(&error))?;
-        template
-            .render(context! {
-                messages => Value::from(Serde(messages)),
-                tools => Value::from(()),
-                documents => Value::from(()),
-                add_generation_prompt,
-            })
-            .map_err(|error| describe(&error))
+        let context = context! {
+            messages => Value::from(Serde(messages)),
+            tools => Value::from(()),
+            documents => Value::from(()),
+            add_generation_prompt,
+        };
+        aiperf_template::render(&template, &context, &Cell::new(MOST)).map_err(|error| describe(&error))
     }
 }
 
 fn describe(error: &Error) -> String {
+    let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
     match error.line() {
-        Some(line) => format!("line {line}: {error}"),
-        None => error.to_string(),
+        Some(line) => format!("line {line}: {reason}"),
+        None => reason,
     }
 }
 
@@ -107,6 +115,10 @@ fn without_generation_marks(source: &str) -> String {
 fn python_json(value: Value, arguments: Kwargs) -> Result<Value, Error> {
     let failed = |error: serde_json::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
     let indent: Option<usize> = arguments.get("indent")?;
+    if indent.is_some_and(|indent| indent > INDENT) {
+        return Err(Error::new(ErrorKind::InvalidOperation, format!("tojson indents by at most {INDENT}")));
+    }
+    charge_json(&value, indent)?;
     let mut text = Vec::new();
     match indent {
         Some(width) => {

@@ -9,7 +9,7 @@ use crate::builtin::{self, BUILTIN, Encoding};
 use crate::error::TokenizeError;
 use crate::huggingface::HuggingFace;
 use crate::lookup::Lookup;
-use crate::template::TemplateCost;
+use crate::template::{Message, TemplateCost};
 
 /// Counts, encodes and decodes. A handle: clones share one vocabulary.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl Tokenizer {
 
     /// Whether [`Self::apply_chat_template`] has a template to apply.
     pub fn has_chat_template(&self) -> bool {
-        matches!(&self.kind, Kind::HuggingFace(tokenizer) if tokenizer.template().is_some())
+        matches!(&self.kind, Kind::HuggingFace(tokenizer) if tokenizer.has_template())
     }
 
     /// Messages as the model sees them; `None` without a template.
@@ -134,12 +134,13 @@ impl Tokenizer {
     ) -> Option<Result<String, TokenizeError>> {
         match &self.kind {
             Kind::Builtin(_) => None,
-            Kind::HuggingFace(tokenizer) => tokenizer.template().map(|template| {
-                template
-                    .and_then(|template| template.render(messages, add_generation_prompt))
-                    .map_err(|reason| TokenizeError::Template { name: self.name.to_string(), reason })
-            }),
+            Kind::HuggingFace(tokenizer) => tokenizer.render(messages, add_generation_prompt),
         }
+    }
+
+    /// Applies the chat template to a plain question; fails where that cannot be done.
+    pub fn check_chat_template(&self) -> Result<(), TokenizeError> {
+        self.apply_chat_template([Message::user("Hello")], true).map_or(Ok(()), |rendered| rendered.map(drop))
     }
 
     /// How many tokens messages have as the model sees them; `None` without a template.

@@ -3,7 +3,6 @@
 //! A file becomes the same tree that flags make. [`Source`] is the file as read; [`Source::envelope`] renders its
 //! templates and spells its shorthands out, and may be asked again with other variables.
 
-mod growth;
 mod shorthand;
 pub(crate) mod substitute;
 pub(crate) mod template;

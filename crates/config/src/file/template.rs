@@ -1,18 +1,15 @@
 //! `{{ }}` and `{% %}` in the values of a file, by minijinja.
 
 use crate::error::Problem;
-use crate::file::growth;
 use crate::file::substitute::coerce;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
-use aiperf_plan::template;
+use aiperf_template::{guarded, hold};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Steps that one template may take: a loop inside a loop ends, too.
-const FUEL: u64 = 1_000_000;
 /// Bytes that the templates of a file make together: variables that double each other would fill the memory.
 const RENDERED: usize = 16 << 20;
 /// Variables of a file.
@@ -35,16 +32,8 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
         context.insert(key.clone(), addressable(value));
     }
     let names = "variables, settings of the file, and settings of benchmark";
-    let job = Job {
-        engine: &engine,
-        places,
-        room: Cell::new(RENDERED),
-        later: LATER,
-        names,
-        carries: growth::CARRYING,
-        is_shown: true,
-        read: coerce,
-    };
+    let job =
+        Job { engine: &engine, places, room: Cell::new(RENDERED), later: LATER, names, is_shown: true, read: coerce };
     if let Some(variables) = envelope.get_mut("variables") {
         job.variables(variables, &mut context)?;
     }
@@ -80,25 +69,24 @@ pub(crate) fn render_content(
     }
     let mut engine = engine();
     // What stands for the namespace of a pod is no function here.
-    growth::CARRYING.iter().for_each(|name| engine.remove_global(name));
+    engine.remove_global("namespace");
     let names: Vec<&str> = context.entries().iter().map(|(name, _)| name.as_str()).collect();
     let read = match made {
         Made::Value => coerce,
         Made::Text => |text: &str| Datum::Text(text.to_owned()),
     };
     let (room, names) = (Cell::new(RENDERED), names.join(", "));
-    let job = Job { engine: &engine, places, room, later: &[], names: &names, carries: &[], is_shown: false, read };
+    let job = Job { engine: &engine, places, room, later: &[], names: &names, is_shown: false, read };
     job.node(content, "", path, &addressable(context))
 }
 
 fn engine() -> Environment<'static> {
     let mut engine = Environment::new();
     engine.set_undefined_behavior(UndefinedBehavior::Strict);
-    engine.set_fuel(Some(FUEL));
     if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
         engine.set_syntax(syntax);
     }
-    template::hold(&mut engine);
+    hold(&mut engine);
     engine
 }
 
@@ -111,8 +99,6 @@ struct Job<'a> {
     later: &'a [&'a str],
     /// What templates may name, in words.
     names: &'a str,
-    /// Functions that they may not use.
-    carries: &'a [&'a str],
     /// Whether messages show the template: content may be long, and secret.
     is_shown: bool,
     read: fn(&str) -> Datum,
@@ -153,8 +139,7 @@ impl Job<'_> {
 
     /// What a template uses and nobody has set.
     fn unknown(&self, text: &str, context: &Value) -> String {
-        let used =
-            self.engine.template_from_str(text).map(|template| template.undeclared_variables(true)).unwrap_or_default();
+        let used = self.used(text, true);
         let known = |name: &str| {
             name.split('.').try_fold(context.clone(), |at, part| at.get_attr(part).ok().filter(|v| !v.is_undefined()))
         };
@@ -163,13 +148,18 @@ impl Job<'_> {
         format!("{} is not set", missing.join(", "))
     }
 
+    /// Names that a template uses, with their members or without; none where it cannot be read.
+    fn used(&self, text: &str, members: bool) -> Vec<String> {
+        // The engine reads by recursion: one that is too deep is refused before.
+        let template = guarded(text).is_ok().then(|| self.engine.template_from_str(text));
+        let names = template.and_then(Result::ok).map(|template| template.undeclared_variables(members));
+        names.into_iter().flatten().collect()
+    }
+
     /// Names that templates below a node use.
     fn needed(&self, node: &Node) -> Vec<String> {
         match &node.datum {
-            Datum::Text(text) if is_template(text) => {
-                let template = self.engine.template_from_str(text);
-                template.map(|template| template.undeclared_variables(false).into_iter().collect()).unwrap_or_default()
-            }
+            Datum::Text(text) if is_template(text) => self.used(text, false),
             Datum::List(items) => items.iter().flat_map(|item| self.needed(item)).collect(),
             Datum::Map(entries) => entries.iter().flat_map(|(_, value)| self.needed(value)).collect(),
             _ => Vec::new(),
@@ -177,11 +167,10 @@ impl Job<'_> {
     }
 
     fn render(&self, text: &str, context: &Value) -> Result<String, minijinja::Error> {
-        if let Some(why) = growth::refusal(text, self.carries) {
-            return Err(minijinja::Error::new(ErrorKind::InvalidOperation, why));
-        }
-        let template = self.engine.template_from_str(text)?;
-        template::render(&template, context, &self.room).map_err(|error| match error.kind() {
+        let guarded =
+            guarded(text).map_err(|refusal| minijinja::Error::new(ErrorKind::InvalidOperation, refusal.why))?;
+        let template = self.engine.template_from_str(&guarded)?;
+        aiperf_template::render(&template, context, &self.room).map_err(|error| match error.kind() {
             ErrorKind::WriteFailure => {
                 let why = format!("templates of a file make at most {RENDERED} bytes");
                 minijinja::Error::new(ErrorKind::WriteFailure, why)

@@ -5,7 +5,7 @@ mod python_json;
 use super::{Carries, Dialect};
 use crate::kinds::shared::detect::AnyReader;
 use crate::request::{DialectError, Frame, Request};
-use aiperf_plan::template;
+use aiperf_template::{charge_json, guarded, hold};
 use aiperf_types::{EndpointKind, Media};
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Template};
@@ -19,9 +19,7 @@ pub const DIALECT: Dialect = Dialect {
     ..Dialect::new(EndpointKind::Template, frame, |api| Box::new(AnyReader { field: api.response_field.clone() }))
 };
 
-/// What one rendering may do, in instructions: a template that never ends does end.
-const FUEL: u64 = 10_000_000;
-/// Bytes of one body, and of a value that is put into it as JSON.
+/// Bytes of one body.
 const MOST: usize = 256 << 20;
 /// Spaces that a level of JSON may be indented by.
 const INDENT: usize = 100;
@@ -45,17 +43,13 @@ pub struct PayloadTemplate {
 impl PayloadTemplate {
     /// From a template's text; fails with the line and the reason where it is none.
     pub fn new(source: &str) -> Result<Self, String> {
-        let tags = template::tags(source);
-        if let Some(why) = template::excess(&tags).or_else(|| template::growth(&tags)) {
-            return Err(why);
-        }
+        let guarded = guarded(source).map_err(|refusal| refusal.to_string())?;
         let mut environment = Environment::new();
         environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_fuel(Some(FUEL));
         minijinja_contrib::add_to_environment(&mut environment);
-        template::hold(&mut environment);
+        hold(&mut environment);
         environment.add_filter("tojson", to_json);
-        environment.add_template_owned(NAME, source.to_owned()).map_err(|error| explained(&error))?;
+        environment.add_template_owned(NAME, guarded).map_err(|error| explained(&error))?;
         let template = environment.get_template(NAME).map_err(|error| explained(&error))?;
         // Names of filters and tests are looked up when they are met: what an empty request meets is known now.
         if let Err(error) = rendered(&template, &Value::from(()))
@@ -79,7 +73,7 @@ impl PayloadTemplate {
 }
 
 fn rendered(template: &Template<'_, '_>, context: &Value) -> Result<String, Error> {
-    template::render(template, context, &Cell::new(MOST))
+    aiperf_template::render(template, context, &Cell::new(MOST))
 }
 
 /// What is wrong with a template, and where.
@@ -220,10 +214,11 @@ fn to_json(value: Value, indent: Option<usize>, options: Kwargs) -> Result<Value
     if value.is_undefined() {
         return Err(Error::new(ErrorKind::UndefinedError, "an undefined value has no JSON"));
     }
-    if indent.is_some_and(|indent| indent > INDENT) || !template::is_within(&value, MOST) {
-        let why = format!("tojson indents by at most {INDENT} and takes at most {MOST} bytes");
+    if indent.is_some_and(|indent| indent > INDENT) {
+        let why = format!("tojson indents by at most {INDENT}");
         return Err(Error::new(ErrorKind::InvalidOperation, why));
     }
+    charge_json(&value, indent)?;
     let value = serde_json::to_value(&value)
         .map_err(|error| Error::new(ErrorKind::InvalidOperation, format!("this has no JSON: {error}")))?;
     Ok(Value::from_safe_string(python_json::dump(&value, indent)))
@@ -308,7 +303,7 @@ mod tests {
         let nested = "{% for a in range(9999) %}{% for b in range(9999) %}{% set c = a %}{% endfor %}{% endfor %}1";
         assert!(body(nested, Turn::text("a")).unwrap_err().contains("cannot be filled in"));
         let recursive = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
-        assert!(body(recursive, Turn::text("a")).unwrap_err().contains("'m' is called by itself"));
+        assert!(body(recursive, Turn::text("a")).unwrap_err().contains("recursion limit"));
     }
 
     #[test]

@@ -1,29 +1,25 @@
-//! Bounds of templates, for everyone who renders one: a template is the user's, and it must neither fill the memory nor
-//! go deeper than a stack is. The engine counts instructions; what one of them may make, it does not count.
-//!
-//! # Layout
-//! - [`tags()`]: what stands between the braces; [`excess`]: more of it than the engine's own recursion bears
-//! - [`growth()`]: texts that grow from step to step
-//! - [`hold`]: filters and methods that make much of little
-//! - [`render`]: output that is counted
+//! One rendering, with its bounds.
 
-mod growth;
-mod held;
-mod tags;
-
-pub use growth::growth;
-pub use held::{hold, is_within};
-pub use tags::{Tag, excess, tags};
-
+use crate::measure;
 use minijinja::{Error, ErrorKind, Template, Value};
 use std::cell::Cell;
 use std::io::{self, Write};
 
+/// Instructions of one rendering: a loop inside of a loop ends, too.
+pub const FUEL: u64 = 10_000_000;
+/// Bytes that one rendering makes in all, besides what follows from what it is given.
+pub const MADE: usize = 128 << 20;
+/// How many times a rendering may handle what it is given: a text is trimmed, compared, joined and printed.
+const HANDLED: usize = 64;
+
 /// Renders a template into as many bytes as there is room for, and takes them off it.
 pub fn render(template: &Template<'_, '_>, context: &Value, room: &Cell<usize>) -> Result<String, Error> {
     let most = room.get();
+    let given = measure::text_bytes(context, usize::MAX / HANDLED / 2);
     let mut made = Bounded { text: Vec::new(), room };
-    template.render_captured_to(context, &mut made).map_err(|error| match error.kind() {
+    let rendered =
+        measure::with_room(MADE + HANDLED * given, || template.render_captured_to(context, &mut made).map(drop));
+    rendered.map_err(|error| match error.kind() {
         ErrorKind::WriteFailure => {
             Error::new(ErrorKind::WriteFailure, format!("it makes more than the {most} bytes that there is room for"))
         }

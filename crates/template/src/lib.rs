@@ -1,0 +1,29 @@
+//! Bounds of templates: a chat template, a payload template or a value of a configuration file is data that others wrote,
+//! and rendering it must neither run for ever, nor fill the memory, nor go deeper than the stack.
+//!
+//! The engine counts instructions (its fuel) and limits the calls of macros. It counts neither what one instruction
+//! makes nor how deep values are nested, and it drops, prints and compares nested values by recursion. So [`guarded`]
+//! puts checks into the source, by filters that the engine calls like any other ([`hold`]): each operand that is joined,
+//! multiplied or compared, each list and map, each result of a call, filter or slice, each value that is printed or kept
+//! in a namespace, and each round of a loop is charged to the room of the rendering before it is used.
+//!
+//! # Layout
+//! - `lexer`: what stands between the braces
+//! - `guard`: [`guarded`], the checks in the source; more nesting than the engine's parser bears is refused
+//! - `measure`: how large and how deep a value is, and the room of a rendering
+//! - `held`: [`hold`], filters and methods that make much of little
+//! - `render`: [`render`]
+
+mod guard;
+mod held;
+mod lexer;
+mod measure;
+mod render;
+
+pub use guard::{Refusal, guarded};
+pub use held::hold;
+pub use measure::{charge_json, within};
+pub use render::{FUEL, MADE, render};
+
+#[cfg(test)]
+mod tests;
