@@ -95,6 +95,7 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "unreadable_usage": quality.unreadable_usage,
         "unfinished_streams": quality.unfinished_streams,
         "short_of_vectors": quality.short_of_vectors,
+        "doubtful_usage": quality.doubtful_usage,
     });
     let of_run = json!({
         "backlog_at_last_response": conduct.backlog_at_end,
@@ -261,6 +262,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         format!("{} answers held fewer vectors than their requests had inputs", quality.short_of_vectors),
     );
     say(
+        quality.doubtful_usage > 0,
+        format!(
+            "{} answers carried token counts that contradict each other (reasoning, completion and total): their output \
+             lengths are in doubt",
+            quality.doubtful_usage
+        ),
+    );
+    say(
         quality.without_counts > 0,
         format!(
             "{} answers carried no usage, so nothing is known of their tokens; without --use-server-token-count they are \
@@ -271,7 +280,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         quality.uncounted > 0,
         format!(
-            "{} records were not counted: the run was stopped; they have their times and what the server said of its \
+            "{} records were not counted: the run was stopped, or they are too long for their tokenizer; they have their times and what the server said of its \
              tokens, and no counts made here",
             quality.uncounted
         ),

@@ -58,6 +58,8 @@ pub struct Quality {
     pub short_of_vectors: u64,
     /// Answers whose usage has values that are no counts of tokens.
     pub unreadable_usage: u64,
+    /// Answers whose counts of tokens contradict each other, where the server's are used.
+    pub doubtful_usage: u64,
     /// Requests that the run itself cut off after they were begun: by the end of the grace period, or because it was
     /// ended early.
     pub cut_off: u64,
@@ -65,7 +67,7 @@ pub struct Quality {
     pub never_begun: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
-    /// Answers whose tokens were not counted because the run was stopped.
+    /// Answers whose tokens were not counted because the run was stopped, or because they are too long to be.
     pub uncounted: u64,
     /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
     pub spec_decode_faults: (u64, Option<&'static str>),
@@ -114,6 +116,7 @@ impl Quality {
         self.unfinished_streams += u64::from(parsed.is_unfinished && record.measured.error.is_none());
         self.short_of_vectors += u64::from(record.lacks_vectors);
         self.unreadable_usage += u64::from(parsed.unreadable_usage);
+        self.doubtful_usage += u64::from(record.has_doubtful_usage);
         self.without_counts += u64::from(record.without_counts);
         self.uncounted += u64::from(record.is_uncounted);
         self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
@@ -164,6 +167,7 @@ impl Quality {
         self.unfinished_streams += other.unfinished_streams;
         self.short_of_vectors += other.short_of_vectors;
         self.unreadable_usage += other.unreadable_usage;
+        self.doubtful_usage += other.doubtful_usage;
         self.without_counts += other.without_counts;
         self.uncounted += other.uncounted;
         self.cut_off += other.cut_off;

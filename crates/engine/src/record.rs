@@ -12,8 +12,8 @@ use aiperf_tokenize::Tokenizers;
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
-    EarlierLeg, Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta, RequestError,
-    TokenCounts, Usage, WallAnchor,
+    AnswerTokens, EarlierLeg, Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta,
+    RequestError, TokenCounts, Usage, WallAnchor,
 };
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ pub struct Record {
     pub without_counts: bool,
     /// A good answer with fewer vectors than its request had inputs.
     pub lacks_vectors: bool,
+    /// The server's token counts are used, and contradict each other.
+    pub has_doubtful_usage: bool,
     /// Its tokens were to be counted here, and there was no time.
     pub is_uncounted: bool,
 }
@@ -149,7 +151,8 @@ impl Reader {
         let is_uncounted = counted == Counts::LeftOut && measured.error.is_none();
         let lacks_vectors =
             measured.error.is_none() && parsed.vectors.is_some_and(|came| exchange.tag.vectors > Some(came));
-        Record { meta, measured, parsed, did_not_stream, without_counts, lacks_vectors, is_uncounted }
+        let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.answer_tokens().is_doubtful;
+        Record { meta, measured, parsed, did_not_stream, without_counts, lacks_vectors, has_doubtful_usage, is_uncounted }
     }
 
     /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it
@@ -255,12 +258,8 @@ fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
     if failed {
         return TokenCounts::default();
     }
-    TokenCounts {
-        input: usage.prompt_tokens,
-        output: usage.completion_tokens.map(|all| all.saturating_sub(usage.reasoning_tokens.unwrap_or(0))),
-        reasoning: usage.reasoning_tokens,
-        first_content_chunk_tokens: None,
-    }
+    let AnswerTokens { output, reasoning, .. } = usage.answer_tokens();
+    TokenCounts { input: usage.prompt_tokens, output, reasoning, first_content_chunk_tokens: None }
 }
 
 fn is_context_overflow(error: &RequestError) -> bool {

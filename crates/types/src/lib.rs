@@ -62,7 +62,7 @@ pub use log::LogLevel;
 pub use number_map::NumberMap;
 pub use raw::{RawBody, RawEvents, RawExchange, RawResponse};
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
-pub use response::{ContentMark, Parsed, Reply, Usage, VideoFacts};
+pub use response::{AnswerTokens, ContentMark, Parsed, Reply, Usage, VideoFacts};
 pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};

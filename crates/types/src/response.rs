@@ -35,6 +35,39 @@ pub struct Usage {
     pub total_tokens: Option<u64>,
 }
 
+/// Tokens of an answer, as its server counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnswerTokens {
+    /// Without those of reasoning.
+    pub output: Option<u64>,
+    pub reasoning: Option<u64>,
+    /// The counts contradict each other.
+    pub is_doubtful: bool,
+}
+
+impl Usage {
+    /// Tokens of the answer. Servers count reasoning among those of the completion, or beside them: their total shows which.
+    pub fn answer_tokens(&self) -> AnswerTokens {
+        let (output, reasoning) = (self.completion_tokens, self.reasoning_tokens);
+        let (Some(completion), Some(thought)) = (output, reasoning.filter(|thought| *thought > 0)) else {
+            return AnswerTokens { output, reasoning, is_doubtful: false };
+        };
+        let stated = self.total_tokens.zip(self.prompt_tokens).map(|(total, prompt)| total.checked_sub(prompt));
+        let is_beside = stated.is_some_and(|answer| answer == Some(completion.saturating_add(thought)));
+        let is_among = stated.is_none_or(|answer| answer == Some(completion));
+        if is_beside {
+            return AnswerTokens { output, reasoning, is_doubtful: false };
+        }
+        // Where the total includes no more than the completion, no more than that can have been thought.
+        let reasoning = if stated.is_some() && is_among { thought.min(completion) } else { thought };
+        AnswerTokens {
+            output: Some(completion.saturating_sub(thought)),
+            reasoning: Some(reasoning),
+            is_doubtful: !is_among || thought > completion,
+        }
+    }
+}
+
 /// What an answer leaves for the turns after it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
@@ -94,4 +127,45 @@ pub struct Parsed {
     /// What it leaves for later turns, where that was asked for.
     pub reply: Option<Box<Reply>>,
     pub error: Option<RequestError>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_shows_whether_reasoning_is_counted_beside_the_completion_or_among_it() {
+        let answer = |prompt, completion, reasoning, total| {
+            let usage = Usage {
+                prompt_tokens: prompt,
+                completion_tokens: completion,
+                reasoning_tokens: reasoning,
+                total_tokens: total,
+                ..Usage::default()
+            };
+            let AnswerTokens { output, reasoning, is_doubtful } = usage.answer_tokens();
+            (output, reasoning, is_doubtful)
+        };
+        let some = Some;
+        for (counts, wanted) in [
+            // Beside it, among it, and more than it.
+            ((some(10), some(3), some(50), some(63)), (some(3), some(50), false)),
+            ((some(10), some(53), some(50), some(63)), (some(3), some(50), false)),
+            ((some(10), some(3), some(50), some(13)), (some(0), some(3), true)),
+            // Without a total, it is among it, as most servers have it.
+            ((some(10), some(53), some(50), None), (some(3), some(50), false)),
+            ((None, some(53), some(50), some(63)), (some(3), some(50), false)),
+            ((some(10), some(3), some(50), None), (some(0), some(50), true)),
+            // A total of neither.
+            ((some(10), some(53), some(50), some(70)), (some(3), some(50), true)),
+            ((some(10), some(53), some(50), some(5)), (some(3), some(50), true)),
+            // Nothing to tell apart.
+            ((some(10), some(3), None, some(99)), (some(3), None, false)),
+            ((some(10), some(3), some(0), some(99)), (some(3), some(0), false)),
+            ((some(10), None, some(5), some(99)), (None, some(5), false)),
+        ] {
+            let (prompt, completion, reasoning, total) = counts;
+            assert_eq!(answer(prompt, completion, reasoning, total), wanted, "{counts:?}");
+        }
+    }
 }

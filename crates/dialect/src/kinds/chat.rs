@@ -200,8 +200,9 @@ fn tool_text(calls: &RawValue) -> Option<Cow<'_, str>> {
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
     let calls = message.tool_calls.and_then(tool_text);
     // A refusal is an answer: it took as long, and the user reads it.
-    let content = joined_texts([message.content.0, message.refusal.0]);
-    Data::of(message.reasoning_content.0.or(message.reasoning.0), content, calls)
+    let content = joined_texts([message.content.text, message.refusal.whole()]);
+    let apart = message.reasoning_content.whole().or_else(|| message.reasoning.whole());
+    Data::of(apart.or(message.content.thought), content, calls)
 }
 
 /// Text, or a message with tool calls as a later turn must repeat it.
@@ -380,6 +381,15 @@ mod tests {
             (r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#, text("ab")),
             (r#"{"refusal":"no"}"#, text("no")),
             (r#"{"content":7}"#, None),
+            (
+                r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]}]}"#,
+                Data::of(Some("hm".into()), None, None),
+            ),
+            (
+                r#"{"content":[{"type":"thinking","thinking":"hm","closed":true},{"type":"text","text":"a"}]}"#,
+                Data::of(Some("hm".into()), Some("a".into()), None),
+            ),
+            (r#"{"content":[{"type":"thinking","thinking":[{"text":7},null,[]]}]}"#, None),
             (
                 r#"{"content":"x","reasoning_content":"","reasoning":"y"}"#,
                 Data::of(Some("y".into()), Some("x".into()), None),

@@ -73,4 +73,22 @@ mod tests {
         assert_eq!(parsed.content.iter().map(|mark| mark.at.0).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(parsed.video.and_then(|video| video.inference_seconds), Some(1.5));
     }
+
+    #[test]
+    fn what_no_video_can_have_taken_is_left_out() {
+        let facts = |value: &str| {
+            let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+            let job =
+                format!(r#"{{"id":"v","status":"completed","inference_time_s":{value},"peak_memory_mb":{value}}}"#);
+            answer.feed_body(job.as_bytes(), MonoNs(2));
+            let video = answer.finish().video.unwrap_or_default();
+            (video.inference_seconds, video.peak_memory_mb)
+        };
+        for value in ["-1", "-0.001", "1e10", "1e300", "\"nan\"", "null", "[]"] {
+            assert_eq!(facts(value), (None, None), "{value}");
+        }
+        for value in [0.0, 2.5, 80_000.0] {
+            assert_eq!(facts(&value.to_string()), (Some(value), Some(value)));
+        }
+    }
 }

@@ -388,7 +388,7 @@ impl Answer {
                 said_by(choice, &mut parsed.reasoning_text, &mut self.other_thoughts).push_str(reasoning);
             }
             Data::Video(job) => {
-                let number = |member: &str| job.get(member).and_then(Value::as_f64);
+                let number = |member: &str| job.get(member).and_then(Value::as_f64).filter(|n| is_possible(*n));
                 let facts = parsed.video.get_or_insert_default();
                 facts.inference_seconds = number("inference_time_s").or(facts.inference_seconds);
                 facts.peak_memory_mb = number("peak_memory_mb").or(facts.peak_memory_mb);
@@ -443,6 +443,11 @@ fn told_error(delivery: Delivery, code: Option<i64>, text: &str) -> RequestError
         Delivery::Body => ("ResponseError", format!("the server answered with an error: {text}")),
     };
     RequestError { code: Some(code.unwrap_or(502)), ..RequestError::exception(kind, message, &[]) }
+}
+
+/// Seconds or megabytes that a video may have taken: no fewer than none, and no more than thirty years or a petabyte.
+fn is_possible(number: f64) -> bool {
+    (0.0..=1e9).contains(&number)
 }
 
 #[cfg(test)]

@@ -161,14 +161,65 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// A text: a string, or the texts of a list of parts.
+/// A text: a string, or the texts of a list of parts. Of the parts, some may be thoughts:
+/// `{"type": "thinking", "thinking": [{"type": "text", "text": ...}]}`.
 #[derive(Debug, Default)]
-pub(crate) struct Content<'a>(pub(crate) Option<Cow<'a, str>>);
+pub(crate) struct Content<'a> {
+    pub(crate) text: Option<Cow<'a, str>>,
+    pub(crate) thought: Option<Cow<'a, str>>,
+}
+
+impl<'a> Content<'a> {
+    fn said(text: Cow<'a, str>) -> Self {
+        Self { text: Some(text).filter(|text| !text.is_empty()), thought: None }
+    }
+
+    /// All of it.
+    pub(crate) fn whole(self) -> Option<Cow<'a, str>> {
+        joined_texts([self.thought, self.text])
+    }
+}
 
 #[derive(Deserialize)]
 struct Part<'a> {
     #[serde(default, borrow)]
     text: Str<'a>,
+    #[serde(default, borrow)]
+    thinking: Thoughts<'a>,
+}
+
+/// A string, or the texts of a list of objects.
+#[derive(Debug, Default)]
+struct Thoughts<'a>(Option<Cow<'a, str>>);
+
+#[derive(Deserialize)]
+struct Thought<'a> {
+    #[serde(default, borrow)]
+    text: Str<'a>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Thoughts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visited;
+        impl<'de> Visitor<'de> for Visited {
+            type Value = Thoughts<'de>;
+            absent!(Thoughts(None); scalars unsigned object);
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Thoughts<'de>, E> {
+                Ok(Thoughts((!text.is_empty()).then_some(Cow::Borrowed(text))))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Thoughts<'de>, E> {
+                Ok(Thoughts((!text.is_empty()).then(|| Cow::Owned(text.to_owned()))))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Thoughts<'de>, A::Error> {
+                let mut joined = None;
+                while let Some(thought) = seq.next_element::<Object<Thought<'de>>>()? {
+                    joined = joined_texts([joined, thought.0.and_then(|thought| thought.text.0)]);
+                }
+                Ok(Thoughts(joined))
+            }
+        }
+        deserializer.deserialize_any(Visited)
+    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
@@ -176,19 +227,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
         struct Contents;
         impl<'de> Visitor<'de> for Contents {
             type Value = Content<'de>;
-            absent!(Content(None); scalars unsigned object);
+            absent!(Content::default(); scalars unsigned object);
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Content<'de>, E> {
-                Ok(Content((!text.is_empty()).then_some(Cow::Borrowed(text))))
+                Ok(Content::said(Cow::Borrowed(text)))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Content<'de>, E> {
-                Ok(Content((!text.is_empty()).then(|| Cow::Owned(text.to_owned()))))
+                Ok(Content::said(Cow::Owned(text.to_owned())))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
-                let mut joined = None;
+                let mut content = Content::default();
                 while let Some(part) = seq.next_element::<Object<Part<'de>>>()? {
-                    joined = joined_texts([joined, part.0.and_then(|part| part.text.0)]);
+                    let Some(Part { text, thinking }) = part.0 else { continue };
+                    content.text = joined_texts([content.text, text.0]);
+                    content.thought = joined_texts([content.thought, thinking.0]);
                 }
-                Ok(Content(joined))
+                Ok(content)
             }
         }
         deserializer.deserialize_any(Contents)
@@ -230,7 +283,7 @@ mod tests {
                 format!(r#"{{"text":{odd},"index":{odd},"object":{odd},"list":{odd},"content":{odd},"else":{odd}}}"#);
             let read: Odd<'_> = serde_json::from_str(&json).unwrap();
             let said = read.list.objects().any(|(_, part)| part.text.0.is_some());
-            assert!(!said && read.text.0.is_none() && read.content.0.is_none(), "{odd}");
+            assert!(!said && read.text.0.is_none() && read.content.whole().is_none(), "{odd}");
             assert!(read.object.0.is_none_or(|part| part.text.0.is_none()), "{odd}");
             assert_eq!(read.index.0, (odd == "7").then_some(7));
         }
@@ -245,7 +298,7 @@ mod tests {
             (r#"{"content":[{"text":"a"},null,{"image":1},{"text":"b"}]}"#, false, "ab"),
         ] {
             let read: Odd<'_> = serde_json::from_str(json).unwrap();
-            let content = read.content.0.unwrap();
+            let content = read.content.text.unwrap();
             assert_eq!((matches!(content, Cow::Borrowed(_)), &*content), (is_borrowed, text));
         }
     }

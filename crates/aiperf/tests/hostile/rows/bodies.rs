@@ -256,4 +256,43 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .args(&["--use-server-token-count"])
     .holds(&[("/output_sequence_length/avg", 833_334.0)]),
+    whole(
+        "counts reasoning beside the completion",
+        &[&[
+            Request,
+            Json(
+                "{\"choices\":[{\"message\":{\"content\":\"hi there\"}}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":3,\
+                 \"total_tokens\":63,\"completion_tokens_details\":{\"reasoning_tokens\":50}}}",
+            ),
+        ]],
+        Answered,
+    )
+    .args(&["--use-server-token-count"])
+    .holds(&[("/output_sequence_length/avg", 53.0), ("/output_token_count/avg", 3.0), ("/measurement/doubtful_usage", 0.0)]),
+    whole(
+        "counts tokens that contradict each other",
+        &[&[
+            Request,
+            Json(
+                "{\"choices\":[{\"message\":{\"content\":\"hi there\"}}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":3,\
+                 \"total_tokens\":13,\"completion_tokens_details\":{\"reasoning_tokens\":50}}}",
+            ),
+        ]],
+        Answered,
+    )
+    .args(&["--use-server-token-count"])
+    .holds(&[("/output_sequence_length/avg", 3.0), ("/measurement/doubtful_usage", 2.0)])
+    .warns("2 answers carried token counts that contradict each other"),
+    whole(
+        "thinks in parts of its content",
+        &[&[
+            Request,
+            Json(
+                "{\"choices\":[{\"message\":{\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\",\"text\":\
+                 \"let me see\"}]},{\"type\":\"text\",\"text\":\"hi there\"}]}}]}",
+            ),
+        ]],
+        Answered,
+    )
+    .holds(&[("/reasoning_token_count/avg", 3.0), ("/output_sequence_length/avg", 5.0)]),
 ];
