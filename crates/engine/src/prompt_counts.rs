@@ -2,7 +2,7 @@
 
 use aiperf_dialect::{Dialect, PromptDelta, inputs};
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
-use aiperf_tokenize::{TokenizeError, Tokenizer};
+use aiperf_tokenize::{TokenizeError, Tokenizer, is_interrupted};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -92,6 +92,9 @@ impl FirstCounts {
             return (known != NO_COUNT).then_some(u64::from(known));
         }
         let counted = count();
+        if is_interrupted() {
+            return None;
+        }
         cell.store(counted.map_or(NO_COUNT, |count| u32::try_from(count).unwrap_or(NO_COUNT)), Relaxed);
         counted
     }
@@ -152,6 +155,9 @@ pub(crate) fn count(
             add(&mut count, &text, tokenizer);
         }
         mark(&mut count, tokenizer, &marker)?;
+        if is_interrupted() {
+            return None;
+        }
         prompt.set(count.clone());
     }
     mark(&mut count, tokenizer, &marker)?;

@@ -13,6 +13,7 @@ use aiperf_metrics::{
     Accumulator, Instruments, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
 };
 use aiperf_plan::redact::Redactor;
+use aiperf_tokenize::interruptible;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, PhaseKind, RawExchange, RequestError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,15 +43,19 @@ pub(crate) struct RecordContext {
     /// The histograms that somebody wants.
     pub(crate) instruments: Option<Arc<Instruments>>,
     /// Until when tokens are counted, once the run was stopped: whoever did that wants it to end.
-    pub(crate) counts_until: OnceLock<MonoNs>,
+    pub(crate) counts_until: Arc<OnceLock<MonoNs>>,
 }
 
 impl RecordContext {
     fn read(&self, exchange: &Finished, record_thread: u16) -> Record {
-        match self.counts_until.get() {
-            Some(until) if mono_now() >= *until => self.reader.read_uncounted(exchange, record_thread),
-            _ => self.reader.read_finished(exchange, record_thread),
-        }
+        let until = self.counts_until.clone();
+        let is_over = move || until.get().is_some_and(|until| mono_now() >= *until);
+        let counted = match is_over() {
+            true => None,
+            // One that has begun is given up, too.
+            false => interruptible(is_over, || self.reader.read_finished(exchange, record_thread)),
+        };
+        counted.unwrap_or_else(|| self.reader.read_uncounted(exchange, record_thread))
     }
 
     /// The exchange as it was, where a file wants that.

@@ -34,7 +34,7 @@ use aiperf_transport::stamp::keep_stamping;
 use aiperf_transport::{AnswerBudget, ConnectPace};
 use aiperf_types::{Histograms, LogLevel, Nanos, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::Semaphore;
 
@@ -153,7 +153,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
         is_watched: events.metrics_every().is_some(),
         instruments: events.histograms_every().map(|_| Arc::new(instruments(&metrics, sizing, phases.len(), &events))),
-        counts_until: OnceLock::new(),
+        counts_until: Arc::default(),
         shelves: sinks.iter().map(|_| Shelf::default()).collect(),
     });
 

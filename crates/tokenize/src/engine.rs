@@ -5,7 +5,7 @@ use tokenizers::PostProcessor;
 
 use crate::byte_level::ByteLevel;
 use crate::rank_file::RankFile;
-use crate::expansion;
+use crate::{expansion, interrupt};
 
 /// Text to tokens and back.
 pub(crate) enum Engine {
@@ -32,6 +32,7 @@ impl Engine {
     pub(crate) fn count(&self, text: &str) -> usize {
         match self {
             Self::ByteLevel(ours) => ours.count(text),
+            Self::Library(_) if interrupt::is_too_long(text) => 0,
             Self::Library(library) => library.encode_fast(text, false).map_or(0, |encoding| encoding.len()),
             Self::Ranks(ranks) => ranks.count(text),
         }

@@ -15,6 +15,7 @@
 //! - `engine`: what turns text into tokens for it
 //! - `byte_level`: our own reader for the most common kind; `rank_file`: vocabularies in tiktoken's format
 //! - `expansion`: whether a `tokenizer.json` makes texts too long
+//! - `interrupt`: counting that can be given up
 //! - [`template`]: chat templates
 //! - `clock`: the date, for templates that print it
 //! - [`error`]: what can go wrong, and the way out
@@ -29,6 +30,7 @@ mod engine;
 pub mod error;
 mod expansion;
 pub mod huggingface;
+mod interrupt;
 pub mod lookup;
 mod rank_file;
 pub mod template;
@@ -37,6 +39,7 @@ pub mod tokenizer;
 pub use by_model::Tokenizers;
 pub use choice::{Choice, is_placeholder};
 pub use error::TokenizeError;
+pub use interrupt::{interruptible, is_interrupted};
 pub use lookup::Lookup;
 pub use template::{Message, TemplateCost};
 pub use tokenizer::Tokenizer;

@@ -19,7 +19,7 @@ use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{
     ContentMark, EndpointKind, Exchange, Failure, Parsed, PhaseIndex, PhaseProgress, RequestTag, Timeline, WallAnchor,
 };
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 /// Writes the number of each record, so that order, loss and repetition show.
 struct Numbers;
@@ -70,7 +70,7 @@ impl Bench {
             sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
             instruments: events.histograms_every().map(|_| Arc::new(Instruments::of(&metrics))),
             is_watched: true,
-            counts_until: OnceLock::new(),
+            counts_until: Arc::default(),
             shelves: vec![Shelf::default()],
         });
         let mut mailboxes = Mailboxes::default();

@@ -9,6 +9,7 @@
 //! whole text. Until then both neighbours have seen only joins of their own, in the order in which they also come when
 //! the two are merged alone; so alone they would be joined there too.
 
+use crate::interrupt;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -182,7 +183,7 @@ impl<J: Joins, F: Fn(usize) -> J::Part> Windows<'_, J, F> {
         // Tokens with where they begin: any two neighbours fit. The oldest are shown when there are too many.
         let mut settled: VecDeque<(usize, J::Part)> = VecDeque::new();
         let (mut begin, mut width, mut furthest) = (0, self.window, 0);
-        while begin < self.length {
+        while begin < self.length && !interrupt::is_over() {
             let end = self.length.min(begin + width);
             self.join(&mut heap, begin, end);
             let tokens: Vec<_> = heap.tokens().map(|(at, part)| (begin + at, part)).collect();

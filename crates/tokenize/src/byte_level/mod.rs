@@ -20,7 +20,9 @@ use std::borrow::Cow;
 use tokenizers::{PostProcessor, PostProcessorWrapper};
 use unicode_normalization_alignments::{UnicodeNormalization, is_nfc};
 
+use crate::bpe::PIECES_A_QUESTION;
 use crate::bpe::split::Splitter;
+use crate::interrupt;
 use added::{AddedTokens, Segment};
 use vocabulary::Vocabulary;
 
@@ -47,8 +49,16 @@ impl ByteLevel {
     }
 
     pub(crate) fn count(&self, text: &str) -> usize {
-        let mut count = 0;
+        let (mut count, mut number) = (0, 0usize);
         self.search(text, &mut |found| {
+            number += 1;
+            let is_over = match number % PIECES_A_QUESTION {
+                0 => interrupt::is_over(),
+                _ => interrupt::is_interrupted(),
+            };
+            if is_over {
+                return;
+            }
             count += match found {
                 Find::Piece(piece) => self.vocabulary.count(piece),
                 Find::Token(_) => 1,

@@ -1,0 +1,94 @@
+//! Counting that can be given up: a text of tens of megabytes takes longer than the end of a run may.
+//!
+//! What is counted in between is of no use, so whoever keeps counts asks [`is_interrupted`] first.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+type Question = Rc<dyn Fn() -> bool>;
+
+thread_local! {
+    static QUESTION: RefCell<Option<Question>> = const { RefCell::new(None) };
+    static IS_INTERRUPTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The longest text, in bytes, that is counted where counting can be given up, by a library that cannot be interrupted:
+/// about a second.
+const LONGEST: usize = 2 << 20;
+
+/// Counts until a question is answered with yes: it is asked every few milliseconds. `None` where counting was given up.
+pub fn interruptible<T>(is_over: impl Fn() -> bool + 'static, count: impl FnOnce() -> T) -> Option<T> {
+    /// Ends the questions, after a panic too.
+    struct End;
+    impl Drop for End {
+        fn drop(&mut self) {
+            QUESTION.set(None);
+            IS_INTERRUPTED.set(false);
+        }
+    }
+    QUESTION.set(Some(Rc::new(is_over)));
+    IS_INTERRUPTED.set(false);
+    let _end = End;
+    let made = count();
+    (!is_interrupted()).then_some(made)
+}
+
+/// Whether counting on this thread was given up: what is counted now is wrong.
+pub fn is_interrupted() -> bool {
+    IS_INTERRUPTED.get()
+}
+
+/// Asks whether to give up.
+pub(crate) fn is_over() -> bool {
+    if !is_interrupted() && QUESTION.with_borrow(|question| question.as_ref().is_some_and(|is_over| is_over())) {
+        IS_INTERRUPTED.set(true);
+    }
+    is_interrupted()
+}
+
+/// Gives a text up that is too long for code that asks no questions, where there are any.
+pub(crate) fn is_too_long(text: &str) -> bool {
+    let is_asked = QUESTION.with_borrow(Option::is_some);
+    if is_asked && text.len() > LONGEST {
+        IS_INTERRUPTED.set(true);
+    }
+    is_over()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tokenizer;
+    use crate::engine::Engine;
+
+    #[test]
+    fn a_long_word_and_a_long_text_are_given_up_when_time_is_over() {
+        let tokenizer = Tokenizer::builtin();
+        for text in ["x".repeat(4 << 20), "word ".repeat(1 << 20)] {
+            let asked = Rc::new(Cell::new(0));
+            let is_over = {
+                let asked = asked.clone();
+                move || {
+                    asked.set(asked.get() + 1);
+                    asked.get() == 3
+                }
+            };
+            assert_eq!(interruptible(is_over, || tokenizer.count(&text)), None);
+            assert_eq!(asked.get(), 3, "nothing is counted after the answer");
+            assert!(!is_interrupted());
+        }
+        assert_eq!(interruptible(|| false, || tokenizer.count("two words")), Some(2));
+    }
+
+    #[test]
+    fn a_library_that_cannot_be_asked_gets_no_long_text() {
+        let json = r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
+            "pre_tokenizer":{"type":"Whitespace"},"post_processor":null,"decoder":null,
+            "model":{"type":"WordLevel","vocab":{"a":0,"b":1},"unk_token":"b"}}"#;
+        let engine = Engine::from_json(json.as_bytes()).unwrap();
+        assert_eq!(interruptible(|| false, || engine.count("a a b")), Some(3));
+        assert_eq!(interruptible(|| false, || engine.count(&"a".repeat(LONGEST + 1))), None);
+        assert_eq!(interruptible(|| true, || engine.count("a")), None);
+        assert_eq!(engine.count(&"a".repeat(LONGEST + 1)), 1, "where nothing is given up, it is counted");
+    }
+}
