@@ -10,9 +10,12 @@
 //! - [`Shape`]: what the cases of a kind look like; [`has`] says whether a case has a member
 //! - [`Tally`]: what became of them
 //! - `lists`: the lists of cases in files
+//! - [`respelled`]: texts whose numbers are written in one way
 
 mod lists;
+mod numbers;
 
+pub use numbers::respelled;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -13,13 +13,17 @@ const HANGS: Duration = Duration::from_secs(120);
 /// The last of two signals may come when the run has ended; then it is tried again, so often.
 const TRIES: usize = 5;
 
+/// Signals that a run may get, by their names.
+const SIGNALS: [&str; 3] = ["INT", "TERM", "KILL"];
+
 /// A run of the reference.
 pub(crate) struct GoldenRun {
     folder: PathBuf,
     /// Its words, without the quotes between which some were.
     typed: String,
-    /// Ctrl-C that came while it ran.
+    /// How many signals came while it ran, and which: Ctrl-C is `INT`.
     pub(crate) interrupts: usize,
+    pub(crate) signal: &'static str,
     /// What it ended with: an exit code, or a signal with its sign turned.
     pub(crate) code: i32,
     /// Every file that it left, by its path.
@@ -32,10 +36,13 @@ impl GoldenRun {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
         let (told, files) = (read("command.txt")?, read("files.txt")?);
         let (notes, command): (Vec<&str>, Vec<&str>) = told.lines().partition(|line| line.starts_with('#'));
-        let interrupts = notes.iter().find(|note| note.contains("SIGINT")).map_or(0, |note| count(note));
+        let signal_in = |note: &&str| SIGNALS.iter().find(|signal| note.contains(&format!("SIG{signal}")));
+        let signalled = notes.iter().find_map(|note| Some((signal_in(note)?, count(note))));
+        let (signal, interrupts) = signalled.unwrap_or((&SIGNALS[0], 0));
         Some(Self {
             typed: command.concat(),
             interrupts,
+            signal,
             code: read("rc.txt")?.trim().trim_start_matches("rc ").parse().ok()?,
             files: files.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
             folder,
@@ -76,7 +83,8 @@ impl GoldenRun {
 
     /// The summary; nothing where there was none.
     pub(crate) fn summary(&self) -> Value {
-        let is_summary = |document: &Value| document.get("benchmark_id").is_some();
+        let is_summary =
+            |document: &Value| document.get("run_info").is_some() && document.get("input_config").is_some();
         let jsons = self.files.iter().filter(|name| name.ends_with(".json"));
         let mut documents = jsons.filter_map(|name| serde_json::from_str(&self.text(name)?).ok());
         documents.find(is_summary).unwrap_or_default()
@@ -98,13 +106,10 @@ impl GoldenRun {
         let (dir, server) = (TempDir::new().unwrap(), server::like(self));
         let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenize/tests/golden/tiny-model");
         std::os::unix::fs::symlink(tokenizer, dir.path().join("tok")).unwrap();
-        let command = self.command();
-        let words = command.strip_prefix("aiperf ").unwrap();
-        let address = words.split([' ', '\'']).find(|word| word.starts_with("http://")).unwrap();
-        let words = words.replace(address, &server.url);
-        // Whoever runs the tests in the background ignores interrupts, and so would the run.
+        let words = addressed(&self.command(), &server.url);
+        // A test that runs in the background ignores interrupts, and so would the run.
         let mut child = Command::new("env")
-            .args(["--default-signal=INT", "sh", "-c", &format!("exec {} {words}", env!("CARGO_BIN_EXE_aiperf"))])
+            .args(["--default-signal=INT,TERM", "sh", "-c", &format!("exec {} {words}", env!("CARGO_BIN_EXE_aiperf"))])
             .current_dir(dir.path())
             .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0.05")
             .stdout(Stdio::null())
@@ -121,17 +126,51 @@ impl GoldenRun {
         Rerun { dir, code, stderr: stderr.join("\n"), files }
     }
 
-    /// Ctrl-C when as many records are there as the recorded run had, and again as soon as it was heard.
+    /// A signal when as many records are there as the recorded run had, and again as soon as it was heard.
     fn interrupt(&self, child: &Child, dir: &Path) {
         let (name, records) = self.record_file().unwrap();
         let lines = || std::fs::read_to_string(dir.join(name)).unwrap_or_default().lines().count();
         let wanted = records.len();
         wait_until(|| lines() >= wanted || has_ended(child));
         for _ in 0..self.interrupts {
-            let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            let _ = Command::new("kill").args([format!("-{}", self.signal), child.id().to_string()]).status();
             wait_until(|| !is_pending(child));
         }
     }
+}
+
+/// The words after the program's name, with this server in the place of every one on this machine; what was redacted
+/// would be a redirection to a shell.
+fn addressed(command: &str, url: &str) -> String {
+    let words = command.strip_prefix("aiperf ").unwrap_or(command).replace("<redacted>", "redacted");
+    let mut addresses: Vec<&str> = words.split([' ', '\'', '"', ',', '=']).filter(|word| is_local(word)).collect();
+    // The longest first: one may be the beginning of another.
+    addresses.sort_by_key(|address| std::cmp::Reverse(address.len()));
+    addresses.dedup();
+    let put_in = |words: String, (at, address): (usize, &&str)| words.replace(*address, &format!("\u{0}{at}\u{0}"));
+    let marked = addresses.iter().enumerate().fold(words.clone(), put_in);
+    let with_path = |address: &str| {
+        let (_, rest) = address.split_once("://").unwrap_or(("", address));
+        format!("{url}{}", rest.find('/').map_or("", |at| &rest[at..]))
+    };
+    let replaced =
+        |words: String, (at, address): (usize, &&str)| words.replace(&format!("\u{0}{at}\u{0}"), &with_path(address));
+    addresses.iter().enumerate().fold(marked, replaced)
+}
+
+/// Whether a word is the URL of a server on this machine, with or without its scheme.
+fn is_local(word: &str) -> bool {
+    let address = word.strip_prefix("http://").unwrap_or(word);
+    let port = ["127.0.0.1:", "localhost:"].iter().find_map(|host| address.strip_prefix(host));
+    port.is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[test]
+fn every_address_of_a_command_becomes_that_of_the_server() {
+    let given =
+        "aiperf profile --url 127.0.0.1:1 --url 'http://localhost:12/v1' --header 'A: <redacted>' -m http://x:1";
+    let wanted = "profile --url http://h:9 --url 'http://h:9/v1' --header 'A: redacted' -m http://x:1";
+    assert_eq!(addressed(given, "http://h:9"), wanted);
 }
 
 /// How many signals a note tells of.

@@ -8,9 +8,18 @@ use serde_json::Value;
 
 type Reason = Option<&'static str>;
 
-/// The exit code that a run has here: one that was interrupted says so.
-pub(crate) fn exit_code(run: &GoldenRun) -> i32 {
-    if run.interrupts > 0 { 130 } else { run.code }
+/// The exit codes that a run may have here; a run that was killed has none.
+pub(crate) fn exit_codes(run: &GoldenRun) -> &'static [Option<i32>] {
+    let has_results = run.files.iter().any(|name| !name.ends_with(".log"));
+    match (run.interrupts, run.signal, run.code) {
+        (1.., "INT", _) => &[Some(130)],
+        (1.., "TERM", _) => &[Some(143)],
+        (1.., ..) => &[None],
+        (0, _, 0) => &[Some(0)],
+        // What was refused before anything was sent is 2 here.
+        (0, ..) if !has_results => &[Some(1), Some(2)],
+        (0, ..) => &[Some(1)],
+    }
 }
 
 /// Why a file of the reference is not written here.
@@ -44,6 +53,7 @@ pub(crate) fn why_a_file(run: &GoldenRun, name: &str) -> Reason {
 const VARYING: &[&str] = &[
     "aiperf_version",
     "benchmark_id",
+    "sweep_id",
     "cli_command",
     "start_time",
     "end_time",

@@ -13,7 +13,7 @@ pub(crate) struct Table {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) label: String,
-    pub(crate) numbers: Vec<&'static str>,
+    pub(crate) numbers: Vec<String>,
 }
 
 impl Row {
@@ -30,15 +30,36 @@ impl Row {
 }
 
 /// How a number is written; nothing of other text.
-fn kind(cell: &str) -> Option<&'static str> {
+fn kind(cell: &str) -> Option<String> {
     if cell.is_empty() || cell == "N/A" {
-        return Some("absent");
+        return Some("absent".to_owned());
     }
     let digits = cell.strip_prefix('-').unwrap_or(cell);
-    let is_whole = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
-    match digits.split_once('.') {
-        None => is_whole(digits).then_some("whole"),
-        Some((whole, rest)) => (is_whole(whole) && is_whole(rest) && rest.len() == 2).then_some("two decimals"),
+    let (digits, exponent) = match digits.split_once("e+").or_else(|| digits.split_once("e-")) {
+        Some((digits, exponent)) => (digits, Some(exponent)),
+        None => (digits, None),
+    };
+    let is_whole = |text: &str| text.starts_with(|c: char| c.is_ascii_digit()) && text.bytes().all(is_of_number);
+    let kind = match digits.split_once('.') {
+        None => is_whole(digits).then(|| "whole".to_owned()),
+        Some((whole, rest)) => (is_whole(whole) && is_whole(rest)).then(|| format!("{} decimals", rest.len())),
+    };
+    match exponent {
+        Some(exponent) => kind.filter(|_| is_whole(exponent)).map(|kind| format!("{kind} and an exponent")),
+        None => kind,
+    }
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || byte == b','
+}
+
+#[test]
+fn cells_are_numbers_with_as_many_decimals_as_they_have() {
+    let kinds = ["12.7062", "-33.68", "1,234", "1.23e+06", "0.0", ""].map(|cell| kind(cell).unwrap());
+    assert_eq!(kinds, ["4 decimals", "2 decimals", "whole", "2 decimals and an exponent", "1 decimals", "absent"]);
+    for label in ["ms", "run_0001", "p99", "1.2.3", "-", ".5", "e+1", "tokens/sec/user"] {
+        assert_eq!(kind(label), None, "{label}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::recorded::{area, check_same, metrics};
 use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep};
-use aiperf_golden::{Tally, has};
+use aiperf_golden::{Tally, has, respelled};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::collated_json::collated_json;
 use aiperf_report::aggregate::confidence_csv::confidence_csv;
@@ -10,7 +10,9 @@ use aiperf_report::aggregate::confidence_json::confidence_json;
 use aiperf_report::aggregate::files::document_text;
 use aiperf_report::aggregate::sweep_csv::sweep_csv;
 use aiperf_report::aggregate::sweep_json::sweep_json;
-use aiperf_report::aggregate::{AggregateNames, ConfidenceReport, write_collated, write_confidence, write_sweep};
+use aiperf_report::aggregate::{
+    AggregateNames, CellOfSweep, ConfidenceReport, write_collated, write_confidence, write_sweep,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,9 +26,23 @@ struct Aggregate {
 }
 
 impl Aggregate {
-    /// The folder of all runs, above that of the aggregate.
-    fn base(&self) -> &Path {
-        self.path.parent().unwrap().parent().unwrap()
+    /// The folder of the golden run: what its children left lies below it.
+    fn base(&self) -> PathBuf {
+        let runs = area("exports").folder().join("runs");
+        runs.join(self.path.strip_prefix(&runs).unwrap().iter().next().unwrap())
+    }
+
+    /// The settings of the sweep that its runs have, where they are some of the runs of a sweep.
+    fn values(&self) -> Option<&Value> {
+        self.json["metadata"].get("variation_values")
+    }
+
+    /// The names of the files of such a run, by the name of this one: they begin alike.
+    fn names(&self) -> AggregateNames {
+        let stem = self.path.file_stem().unwrap().to_str().unwrap();
+        let endings = ["_aggregate", "_collated", "_sweep"];
+        let prefix = endings.iter().find_map(|ending| stem.strip_suffix(ending)).unwrap_or(stem);
+        AggregateNames::of(&FileNames::new(Some(&format!("{prefix}.json"))))
     }
 
     fn csv(&self) -> String {
@@ -46,7 +62,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Runs a check on every golden file of a kind of aggregate.
-fn run(title: &str, kind: &str, has_children: fn(&Path) -> bool, check: fn(&Aggregate)) {
+fn run(title: &str, kind: &str, has_children: fn(&Aggregate) -> bool, check: fn(&Aggregate)) {
     let mut tally = Tally::searching(title);
     for path in files(&area("exports").folder().join("runs")) {
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -56,7 +72,11 @@ fn run(title: &str, kind: &str, has_children: fn(&Path) -> bool, check: fn(&Aggr
             continue;
         }
         let file = Aggregate { path, text, json };
-        if has_children(file.base()) {
+        // It looks for records under their usual name alone.
+        let found_none = kind == "detailed" && file.json["metrics"].as_object().is_some_and(|all| all.is_empty());
+        if found_none {
+            tally.skip("the reference finds no records under a prefix of their own");
+        } else if has_children(&file) {
             tally.run(file.name(), || check(&file));
         } else {
             tally.skip("what its runs left is not there");
@@ -65,27 +85,69 @@ fn run(title: &str, kind: &str, has_children: fn(&Path) -> bool, check: fn(&Aggr
     tally.finish();
 }
 
-/// The files of this name below the folder of all runs, with the name of the folder they stand in.
-fn children(base: &Path, name: &str) -> Vec<(String, String)> {
-    let is_child = |path: &&PathBuf| path.file_name().is_some_and(|file| file == name);
-    let label = |path: &PathBuf| path.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
-    files(base).iter().filter(is_child).map(|path| (label(path), fs::read_to_string(path).unwrap())).collect()
+/// What one of the runs left.
+struct Child {
+    path: PathBuf,
+    text: String,
 }
 
-const SUMMARY: &str = "profile_export_aiperf.json";
-const RECORDS: &str = "profile_export.jsonl";
-
-fn has_summaries(base: &Path) -> bool {
-    !children(base, SUMMARY).is_empty()
+impl Child {
+    /// The folder it stands in, which is named after the run.
+    fn folder(&self) -> &str {
+        self.path.parent().unwrap().file_name().unwrap().to_str().unwrap()
+    }
 }
 
-fn has_records(base: &Path) -> bool {
-    !children(base, RECORDS).is_empty()
+/// Every file of a kind that the runs of an aggregate left, files of their phases apart.
+fn children(file: &Aggregate, is_kind: fn(&Value) -> bool) -> Vec<Child> {
+    let is_of_phase = |path: &Path| path.iter().any(|folder| folder == "phases");
+    let read = |path: PathBuf| Some(Child { text: fs::read_to_string(&path).ok()?, path });
+    let first = |child: &Child| {
+        let whole: Option<Value> = serde_json::from_str(&child.text).ok();
+        whole.or_else(|| serde_json::from_str(child.text.lines().next()?).ok()).unwrap_or_default()
+    };
+    let paths = files(&file.base()).into_iter().filter(|path| !is_of_phase(path));
+    paths.filter_map(read).filter(|child| is_kind(&first(child))).collect()
+}
+
+fn is_records(line: &Value) -> bool {
+    has(line, "metadata.benchmark_phase") && has(line, "metrics")
+}
+
+/// The summaries of the runs of an aggregate, in the order of the runs.
+fn summaries(file: &Aggregate) -> Vec<(Child, Value)> {
+    let is_summary = |document: &Value| has(document, "run_info") && has(document, "schema_version");
+    let parsed = children(file, is_summary).into_iter().map(|child| {
+        let summary: Value = serde_json::from_str(&child.text).unwrap();
+        (child, summary)
+    });
+    let values = file.values();
+    let is_one = |(_, one): &(Child, Value)| values.is_none_or(|values| one["run_info"]["variation_values"] == *values);
+    let mut found: Vec<(Child, Value)> = parsed.filter(is_one).collect();
+    let number = |one: &Value, key: &str| one["run_info"][key].as_u64().unwrap_or(0);
+    found.sort_by_key(|(_, one)| (number(one, "trial"), number(one, "variation_index")));
+    found
+}
+
+fn has_summaries(file: &Aggregate) -> bool {
+    let runs = file.json["num_successful_runs"].as_u64().or(file.json["metadata"]["num_successful_runs"].as_u64());
+    let found = summaries(file).len() as u64;
+    found > 0 && runs.is_none_or(|runs| runs == found)
+}
+
+fn has_records(file: &Aggregate) -> bool {
+    !children(file, is_records).is_empty()
+}
+
+/// The label of a run among those of the same settings.
+fn run_label(child: &Child, summary: &Value) -> String {
+    summary["run_info"]["run_label"].as_str().unwrap_or(child.folder()).to_owned()
 }
 
 /// The same layout: what we would write of the values that the file holds is the file.
 fn check_layout(file: &Aggregate) {
-    assert_eq!(String::from_utf8(document_text(&file.json)).unwrap(), file.text);
+    let ours = String::from_utf8(document_text(&file.json)).unwrap();
+    assert_eq!(respelled(&ours), respelled(&file.text));
 }
 
 /// What lies in a folder, by name.
@@ -94,27 +156,21 @@ fn written(folder: &Path) -> BTreeMap<String, String> {
     files(folder).iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
 }
 
-fn names() -> AggregateNames {
-    AggregateNames::of(&FileNames::new(None))
-}
-
 #[test]
 fn golden_runs_trials() {
     run("trials of real runs", "confidence", has_summaries, |file| {
-        let runs: Vec<RunOutcome> = children(file.base(), SUMMARY)
-            .into_iter()
-            .map(|(label, text)| {
-                let summary: Value = serde_json::from_str(&text).unwrap();
-                RunOutcome { label, result: Ok(metrics(summary.as_object().unwrap())) }
-            })
-            .collect();
+        let outcome = |(child, summary): &(Child, Value)| RunOutcome {
+            label: run_label(child, summary),
+            result: Ok(metrics(summary.as_object().unwrap())),
+        };
+        let runs: Vec<RunOutcome> = summaries(file).iter().map(outcome).collect();
         let found = confidence(file.json["metadata"]["confidence_level"].as_f64().unwrap(), &runs).unwrap();
         let report = ConfidenceReport {
             version: file.json["aiperf_version"].as_str().unwrap().to_owned(),
             tally: found.tally,
             level: found.level,
             cooldown_seconds: file.json["metadata"]["cooldown_seconds"].as_f64().unwrap(),
-            cell: None,
+            cell: cell_of(&file.json["metadata"]),
             dataset: None,
             metrics: found.metrics,
         };
@@ -123,11 +179,23 @@ fn golden_runs_trials() {
         check_same("aggregate", &ours, &file.json, &["aggregate.metrics"]);
         check_tables(&confidence_csv(&report), &file.csv());
         let folder = tempfile::tempdir().unwrap();
-        assert!(write_confidence(folder.path(), &names(), &report).is_empty());
+        let names = file.names();
+        assert!(write_confidence(folder.path(), &names, &report).is_empty());
         let written = written(folder.path());
-        assert_eq!(written["profile_export_aiperf_aggregate.csv"], confidence_csv(&report));
-        assert_eq!(written["profile_export_aiperf_aggregate.json"].as_bytes(), confidence_json(&report));
+        assert_eq!(written[&names.confidence_csv], confidence_csv(&report));
+        assert_eq!(written[&names.confidence_json].as_bytes(), confidence_json(&report));
     });
+}
+
+/// Where in a sweep the runs of an aggregate are.
+fn cell_of(metadata: &Value) -> Option<CellOfSweep> {
+    let text = |key: &str| metadata[key].as_str().map(str::to_owned);
+    Some(CellOfSweep {
+        label: text("variation_label")?,
+        values: metadata["variation_values"].as_object()?.clone(),
+        sweep_mode: text("sweep_mode")?,
+        model: text("model"),
+    })
 }
 
 /// Rows as they are, but for their order, in which the reference has none.
@@ -160,8 +228,8 @@ fn records(label: &str, text: &str) -> RunRecords {
 #[test]
 fn golden_runs_collated() {
     run("records of real runs", "detailed", has_records, |file| {
-        let children = children(file.base(), RECORDS);
-        let records: Vec<RunRecords> = children.iter().map(|(label, text)| records(label, text)).collect();
+        let children = children(file, is_records);
+        let records: Vec<RunRecords> = children.iter().map(|child| records(child.folder(), &child.text)).collect();
         let outcome = |run: &RunRecords| RunOutcome { label: run.label.clone(), result: Ok(Vec::new()) };
         let outcomes: Vec<RunOutcome> = records.iter().map(outcome).collect();
         let version = file.json["aiperf_version"].as_str().unwrap();
@@ -171,24 +239,23 @@ fn golden_runs_collated() {
         let ours: Value = serde_json::from_slice(&collated_json(&found)).unwrap();
         check_same("collated", &ours, &file.json, &["collated.metrics"]);
         let folder = tempfile::tempdir().unwrap();
-        assert!(write_collated(folder.path(), &names(), &found).is_empty());
-        assert_eq!(written(folder.path())["profile_export_aiperf_collated.json"].as_bytes(), collated_json(&found));
+        assert!(write_collated(folder.path(), &file.names(), &found).is_empty());
+        assert_eq!(written(folder.path())[&file.names().collated_json].as_bytes(), collated_json(&found));
     });
 }
 
 #[test]
 fn golden_runs_sweeps() {
     run("sweeps of real runs", "sweep", has_summaries, |file| {
-        let run = |(directory, text): (String, String)| {
-            let summary: Value = serde_json::from_str(&text).unwrap();
+        let run = |(child, summary): (Child, Value)| {
             let info = &summary["run_info"];
             let values = info["variation_values"].as_object().unwrap().clone();
             let label = info["variation_label"].as_str().unwrap().to_owned();
             let result = Ok(metrics(summary.as_object().unwrap()));
-            let outcome = RunOutcome { label: info["run_label"].as_str().unwrap_or("run_0001").to_owned(), result };
-            SweepRun { cell: Cell { label, values, directory }, outcome }
+            let outcome = RunOutcome { label: run_label(&child, &summary), result };
+            SweepRun { cell: Cell { label, values, directory: child.folder().to_owned() }, outcome }
         };
-        let runs: Vec<SweepRun> = children(file.base(), SUMMARY).into_iter().map(run).collect();
+        let runs: Vec<SweepRun> = summaries(file).into_iter().map(run).collect();
         let metadata = &file.json["metadata"];
         let plan = SweepRules {
             sweep_mode: metadata["sweep_mode"].as_str().unwrap().to_owned(),
@@ -218,9 +285,10 @@ fn golden_runs_sweeps() {
         check_same("sweep", &ours, &theirs, &["metrics"]);
         assert_eq!(table, file.csv());
         let folder = tempfile::tempdir().unwrap();
-        assert!(write_sweep(folder.path(), &names(), &found).is_empty());
+        let names = file.names();
+        assert!(write_sweep(folder.path(), &names, &found).is_empty());
         let written = written(folder.path());
-        assert_eq!(written["profile_export_aiperf_sweep.csv"], sweep_csv(&found));
-        assert_eq!(written["profile_export_aiperf_sweep.json"].as_bytes(), sweep_json(&found));
+        assert_eq!(written[&names.sweep_csv], sweep_csv(&found));
+        assert_eq!(written[&names.sweep_json].as_bytes(), sweep_json(&found));
     });
 }

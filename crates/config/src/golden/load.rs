@@ -66,7 +66,7 @@ fn check(case: &Value, args: &[String]) {
     let refused: Vec<&Value> = errors.map(|(_, error)| error).collect();
     let tree = match resolve(args) {
         Err(error) if refused.is_empty() => panic!("refused: {error}"),
-        Err(error) => return mentions(&error.to_string(), &refused),
+        Err(error) => return mentions(&error.to_string(), &refused, &case["flags"]),
         Ok(_) if !refused.is_empty() => panic!("accepted"),
         Ok(tree) => tree,
     };
@@ -86,13 +86,40 @@ fn check(case: &Value, args: &[String]) {
     }
 }
 
-/// The message names each flag that a useful one must name.
-fn mentions(text: &str, refused: &[&Value]) {
-    for error in refused {
-        for wanted in list(&error["mentions"]).iter().filter_map(Value::as_str) {
-            let ours = flag(wanted).map_or(wanted, |flag| flag.name);
-            assert!(text.contains(wanted) || text.contains(ours), "does not mention {wanted}: {text}");
-        }
+/// The message names the flags and the values that were given, and one of the flags that are needed with them. Its other
+/// words are ours: what is recorded is those of the reference.
+fn mentions(text: &str, refused: &[&Value], given: &Value) {
+    let given = given.as_object();
+    let values: Vec<String> = given.iter().flat_map(|given| given.values()).map(value_text).collect();
+    let is_given = |flag: &Flag| given.is_some_and(|given| given.keys().any(|name| self::flag(name) == Some(flag)));
+    let names =
+        |flag: &Flag| std::iter::once(flag.name).chain(flag.aliases.iter().copied()).any(|name| text.contains(name));
+    let wanted: Vec<&str> =
+        refused.iter().flat_map(|error| list(&error["mentions"])).filter_map(Value::as_str).collect();
+    for value in wanted.iter().filter(|wanted| values.iter().any(|value| value == *wanted)) {
+        assert!(text.contains(value), "does not mention {value}: {text}");
+    }
+    let known: Vec<&Flag> = wanted.iter().filter_map(|wanted| flag(wanted)).collect();
+    let (of_user, others): (Vec<&Flag>, Vec<&Flag>) = known.into_iter().partition(|flag| is_given(flag));
+    for flag in of_user {
+        assert!(names(flag), "does not mention {}: {text}", flag.name);
+    }
+    assert!(others.is_empty() || others.iter().any(|flag| names(flag)), "mentions no other flag: {text}");
+}
+
+fn value_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[test]
+fn a_recorded_message_asks_for_flags_and_values_and_not_for_its_words() {
+    let refused = json!({"mentions": ["--request-cancellation-rate", "--request-cancellation-delay", "0.5", "when"]});
+    let given = json!({"request_cancellation_delay": 0.5});
+    mentions("--request-cancellation-delay 0.5 needs --request-cancellation-rate", &[&refused], &given);
+    for lacking in
+        ["--request-cancellation-delay 0.5", "--request-cancellation-delay needs --request-cancellation-rate"]
+    {
+        assert!(std::panic::catch_unwind(|| mentions(lacking, &[&refused], &given)).is_err(), "{lacking}");
     }
 }
 
@@ -107,13 +134,15 @@ fn series(case: &Value, tally: &mut Tally) {
             (Ok(resolved), None) => {
                 assert_eq!(Some(&points(&resolved.plan().phases[0].arrival)), case["expected"].get("ok"))
             }
-            // Numbers among what is mentioned are those of the validator there; keys are the user's, and so is the file.
+            // What a message must name is the file and the keys in it; the rest is the validator's there.
             (Err(error), Some(refused)) => {
-                let wanted = list(&refused["mentions"]).iter().filter_map(Value::as_str);
-                let keys = wanted.filter(|text| text.parse::<f64>().is_err());
-                let keys: Vec<&str> =
-                    keys.map(|key| if key.contains("<path>") { "series.json" } else { key }).collect();
-                mentions(&error.to_string(), &[&json!({"mentions": keys})]);
+                let text = error.to_string();
+                let is_key =
+                    |name: &&str| case["text"].as_str().is_some_and(|file| file.contains(&format!("\"{name}\"")));
+                let keys = list(&refused["mentions"]).iter().filter_map(Value::as_str).filter(is_key);
+                for name in keys.chain(["series.json"]) {
+                    assert!(text.contains(name), "does not mention {name}: {text}");
+                }
             }
             (Ok(_), Some(_)) => panic!("accepted"),
             (Err(error), None) => panic!("refused: {error}"),

@@ -5,7 +5,7 @@ pub(crate) mod observed;
 pub(crate) mod recorded;
 pub(crate) mod streamed;
 
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::{Area, Shape, has, respelled};
 use aiperf_metrics::{
     ConsoleGroup, Flags, Kind, MetricResult, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
 };
@@ -48,6 +48,19 @@ impl RunFile {
         let below = self.path.strip_prefix(exports().folder()).unwrap_or(&self.path);
         below.display().to_string()
     }
+
+    /// The words of the command of its run, without quotes.
+    pub(crate) fn command(&self) -> Option<Vec<String>> {
+        let text = self.path.ancestors().find_map(|folder| fs::read_to_string(folder.join("command.txt")).ok())?;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        Some(lines.flat_map(str::split_whitespace).map(|word| word.trim_matches(['\'', '"']).to_owned()).collect())
+    }
+
+    /// Whether some line of it is a JSON object with these members.
+    fn has_line_with(&self, members: [&str; 2]) -> bool {
+        let is_one = |line: Value| members.iter().all(|member| has(&line, member));
+        self.text.lines().any(|line| serde_json::from_str(line).is_ok_and(is_one))
+    }
 }
 
 /// Whether a file is of a kind.
@@ -61,15 +74,8 @@ pub(crate) const CONSOLE: IsKind = |file| file.json.is_null() && file.text.conta
 pub(crate) const INPUTS: IsKind = |file| has(&file.json["data"][0], "payloads");
 pub(crate) const PHASES: IsKind = |file| has(&file.json["phases"][0], "phase_kind");
 pub(crate) const READY: IsKind = |file| has(&file.json, "ready") && has(&file.json, "was_cancelled");
-pub(crate) const RECORDS: IsKind = |file| {
-    let first = file.text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
-    first.is_some_and(|line| has(&line, "metadata") && has(&line, "metrics"))
-};
-
-pub(crate) const RAW: IsKind = |file| {
-    let first = file.text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
-    first.is_some_and(|line| has(&line, "metadata") && has(&line, "responses"))
-};
+pub(crate) const RECORDS: IsKind = |file| file.has_line_with(["metadata", "metrics"]);
+pub(crate) const RAW: IsKind = |file| file.has_line_with(["metadata", "responses"]);
 pub(crate) const OUTPUTS: IsKind = |file| has(&file.json["data"][0], "response_text");
 
 /// Every file of every golden run, in a stable order.
@@ -280,6 +286,7 @@ pub(crate) fn without_usage_table(text: &str) -> String {
 
 /// Compares long texts, and shows the first line that differs instead of both of them.
 pub(crate) fn same_text(ours: &str, theirs: &str) {
+    let (ours, theirs) = (respelled(ours), respelled(theirs));
     for (at, (our, their)) in ours.split('\n').zip(theirs.split('\n')).enumerate() {
         assert_eq!(our, their, "line {}", at + 1);
     }

@@ -1,10 +1,11 @@
 //! Golden record lines, turned back into what was measured.
 
-use super::{RunFile, SUMMARY, beside};
-use aiperf_metrics::RunTraits;
+use super::{RunFile, SUMMARY, beside, number};
+use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, says_context_overflow};
+use aiperf_types::record::SpecDecode;
 use aiperf_types::{
     ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
-    TokenCounts, Usage, WallNs,
+    RequestError, Slo, TokenCounts, Usage, WallNs,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -46,7 +47,9 @@ pub(crate) fn measured_of(line: &Value) -> Measured {
     let count = |tag: &str| line["metrics"][tag]["value"].as_u64();
     let nanos = |tag: &str| float(tag).map(|ms| (ms * 1e6).round() as u64);
     let bytes = |tag: &str| float(tag).map(|kilobytes| (kilobytes * 1024.0).round() as u64);
-    let error = serde_json::from_value(line["error"].clone()).ok();
+    let error: Option<RequestError> = serde_json::from_value(line["error"].clone()).ok();
+    let says_overflow =
+        |error: &RequestError| says_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
     let gaps = line["metrics"]["inter_chunk_latency"]["value"].as_array().into_iter().flatten();
     let first = nanos("time_to_first_token").or(nanos("request_latency"));
     let first_output = nanos("time_to_first_output_token");
@@ -71,16 +74,16 @@ pub(crate) fn measured_of(line: &Value) -> Measured {
             // Without a count of its own there were no output tokens at all.
             output: count("output_token_count").or(osl),
             reasoning: count("reasoning_token_count"),
-            first_content_chunk_tokens: None,
+            first_content_chunk_tokens: first_chunk_tokens(line),
         },
-        usage: Usage {
-            prompt_tokens: count("usage_prompt_tokens"),
-            completion_tokens: count("usage_completion_tokens"),
-            reasoning_tokens: count("usage_reasoning_tokens"),
-            total_tokens: count("usage_total_tokens"),
-            ..Usage::default()
-        },
+        usage: usage_of(line),
         requested_osl: requested.map(|requested| requested.round() as u32),
+        images: count("num_images").unwrap_or(0) as u32,
+        audio_seconds: float("audio_duration"),
+        video_inference_seconds: float("video_inference_time").map(|ms| ms / 1e3),
+        video_peak_memory_mb: float("video_peak_memory"),
+        spec_decode: spec_decode_of(line).map(Box::new),
+        context_overflow: error.as_ref().is_some_and(says_overflow),
         http: (!failed).then(|| HttpTiming {
             blocked: nanos("http_req_blocked"),
             dns_lookup: nanos("http_req_dns_lookup"),
@@ -101,13 +104,79 @@ pub(crate) fn measured_of(line: &Value) -> Measured {
     }
 }
 
-/// What kind of run a records file is of, by the summary beside it or else by its lines.
+fn usage_of(line: &Value) -> Usage {
+    let count = |name: &str| line["metrics"][format!("usage_{name}")]["value"].as_u64();
+    Usage {
+        prompt_tokens: count("prompt_tokens"),
+        prompt_cache_read_tokens: count("prompt_cache_read_tokens"),
+        prompt_cache_write_tokens: count("prompt_cache_write_tokens"),
+        prompt_cache_miss_tokens: count("prompt_cache_miss_tokens"),
+        prompt_audio_tokens: count("prompt_audio_tokens"),
+        tool_use_prompt_tokens: count("tool_use_prompt_tokens"),
+        prompt_audio_seconds: line["metrics"]["usage_prompt_audio_seconds"]["value"].as_f64(),
+        completion_tokens: count("completion_tokens"),
+        reasoning_tokens: count("reasoning_tokens"),
+        completion_audio_tokens: count("completion_audio_tokens"),
+        accepted_prediction_tokens: count("accepted_prediction_tokens"),
+        rejected_prediction_tokens: count("rejected_prediction_tokens"),
+        total_tokens: count("total_tokens"),
+    }
+}
+
+/// Tokens of the first chunk with content, from what is left of the others: `inter_token_latency` divides by them.
+fn first_chunk_tokens(line: &Value) -> Option<u64> {
+    let float = |tag: &str| line["metrics"][tag]["value"].as_f64();
+    let others = (float("decode_duration")? / float("inter_token_latency")?).round();
+    let first = float("output_sequence_length")? - others;
+    (first > 1.0).then_some(first as u64)
+}
+
+fn spec_decode_of(line: &Value) -> Option<SpecDecode> {
+    let metric = |name: &str| &line["metrics"][format!("spec_decode_{name}")]["value"];
+    let is_there = |name: &&str| !metric(name).is_null();
+    ["acceptance_length", "steps", "draft_tokens"].iter().any(|name| is_there(&name)).then(|| SpecDecode {
+        mean_acceptance_length: metric("acceptance_length").as_f64(),
+        draft_acceptance_rate: metric("draft_acceptance_rate").as_f64().map(|percent| percent / 100.0),
+        num_accepted_draft_tokens: metric("accepted_draft_tokens").as_u64(),
+        num_draft_tokens: metric("draft_tokens").as_u64(),
+        num_spec_steps: metric("steps").as_u64(),
+        ..SpecDecode::default()
+    })
+}
+
+/// What kind of run a records file is of: by the summary beside it, else by the command of the run and by its lines.
 pub(crate) fn traits_of(records: &RunFile) -> RunTraits {
-    let document = beside(records, SUMMARY).map(|summary| summary.json).unwrap_or_default();
-    let endpoint = &document["input_config"]["endpoint"];
-    let is_stream = || records.text.contains("\"time_to_first_token\"");
+    let Some(summary) = beside(records, SUMMARY) else { return traits_of_command(records) };
+    let config = &summary.json["input_config"];
+    let endpoint = &config["endpoint"];
     let kind = endpoint["type"].as_str().and_then(EndpointKind::parse).unwrap_or(EndpointKind::Chat);
-    RunTraits::new(kind, endpoint["streaming"].as_bool().unwrap_or_else(is_stream))
+    let phases = config["phases"].as_array().into_iter().flatten();
+    let is_set = |key: &str| endpoint[key].as_bool().unwrap_or(false);
+    let slo = |(tag, threshold): (&String, &Value)| Slo { tag: tag.clone(), threshold: number(threshold).unwrap() };
+    RunTraits {
+        server_token_count: is_set("use_server_token_count"),
+        slos: config["slos"].as_object().into_iter().flatten().map(slo).collect(),
+        fixed_schedule: phases.clone().any(|phase| phase["kind"] != "warmup" && phase["type"] == "fixed_schedule"),
+        accuracy: config["accuracy"].as_object().is_some_and(|accuracy| !accuracy.is_empty()),
+        ..RunTraits::new(kind, is_set("streaming"))
+    }
+}
+
+fn traits_of_command(records: &RunFile) -> RunTraits {
+    let command = records.command().unwrap_or_default();
+    let values = |flag: &str| -> Option<Vec<String>> {
+        let at = command.iter().position(|word| word == flag)?;
+        Some(command[at + 1..].iter().take_while(|word| !word.starts_with("--")).cloned().collect())
+    };
+    let kind = values("--endpoint-type").and_then(|kind| EndpointKind::parse(kind.first()?));
+    let is_stream =
+        command.iter().any(|word| word == "--streaming") || records.text.contains("\"time_to_first_token\"");
+    let goodput = values("--goodput").map(|objectives| objectives.join(" ")).unwrap_or_default();
+    RunTraits {
+        server_token_count: values("--use-server-token-count").is_some(),
+        slos: Slo::parse_all(&goodput).unwrap_or_default(),
+        ..RunTraits::new(kind.unwrap_or(EndpointKind::Chat), is_stream)
+    }
 }
 
 /// A line, or a part of one, without the names of threads, which every run makes up.
