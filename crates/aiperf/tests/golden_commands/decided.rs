@@ -43,10 +43,34 @@ pub(crate) fn why_a_file(run: &GoldenRun, name: &str) -> Reason {
         _ if name.contains("server_metrics") && beside(name, ".json") => {
             Some("servers' metrics are written as Parquet too")
         }
+        _ if name.contains("server_metrics") && !run.files.iter().any(|name| name.contains("server_metrics")) => {
+            Some("the simulated server has a page of metrics")
+        }
+        _ if name.ends_with("_collated.json") => Some("records of several runs are always put together"),
         _ if beside(&name.replacen("records/", "", 1), ".jsonl") => Some("records are written as columns too"),
         _ if all_failed && is_report => Some("a run in which every request failed has its results too"),
         _ => None,
     }
+}
+
+/// The name here of a file of the reference: what sums up several runs begins as their own files do.
+pub(crate) fn name_here(run: &GoldenRun, name: &str) -> String {
+    let summary = run.summary();
+    let prefix = summary["input_config"]["artifacts"]["prefix"].as_str().unwrap_or("profile_export_aiperf");
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    let sums_up = |folder: &str| folder.ends_with("aggregate") || folder.contains("/aggregate/");
+    match file.strip_prefix("profile_export_aiperf_").filter(|_| sums_up(folder)) {
+        Some(rest) => format!("{folder}/{prefix}_{rest}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Why nothing of a run can be compared.
+pub(crate) fn incomparable(run: &GoldenRun) -> Reason {
+    let has_children = run.files.iter().any(|name| name.contains("/profile_runs/") && name.ends_with("_ready.json"));
+    let has_aggregate = run.files.iter().any(|name| name.contains("aggregate/"));
+    (run.code == 1 && run.interrupts == 0 && has_children && !has_aggregate)
+        .then_some("the reference does not find the files of its own runs in a folder below theirs")
 }
 
 /// Members whose text is another one in each run, or with each server.
@@ -58,7 +82,9 @@ const VARYING: &[&str] = &[
     "start_time",
     "end_time",
     "dir",
+    "artifact_dir",
     "urls",
+    "url",
     "x_request_id",
     "x_correlation_id",
     "root_correlation_id",
@@ -90,7 +116,12 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
     let Difference { place, what } = difference;
     let place = place.as_str();
     let is_added = matches!(what, What::Added);
-    let in_config = place.strip_prefix("input_config.");
+    let in_config = ["input_config.", "cfg."].iter().find_map(|config| place.strip_prefix(config));
+    let is_of_services = |at: &str| at == "runtime.service_run_type" || at.starts_with("phases[].adaptive_");
+    let is_label = ["label", "run_label", "variation_label", "run_labels[]"].iter().any(|label| is_last(place, label));
+    let of_exception = |member: &str| {
+        place.ends_with(&format!("error.{member}")) || place.ends_with(&format!("error_details.{member}"))
+    };
     let of_headers = |part: &str| place.rsplit_once('.').is_some_and(|(object, _)| object.ends_with(part));
     let chunks = ["trace_data.request_chunks", "trace_data.response_chunks"];
     // What a server has said when the client gives up is a matter of time.
@@ -102,6 +133,14 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Added | What::Order { .. } if in_config.is_some() => Some("every setting is shown, in one order"),
         What::Values { .. } if in_config == Some("server_metrics.formats[]") => Some("Parquet is one of the defaults"),
         What::Values { .. } if in_config == Some("artifacts.records[]") => Some("records are written as columns too"),
+        What::Values { .. } if in_config == Some("artifacts.summary[]") => Some("formats name every file"),
+        What::Missing if in_config.is_some_and(is_of_services) => {
+            Some("what climbs is below `adaptive_scale`, and there are no services")
+        }
+        What::Missing if place.starts_with("resolved.") => Some("what services of the reference found out"),
+        What::Values { .. } if is_label => Some("seed 003: labels of runs"),
+        What::Values { .. } if of_exception("message") && has_exceptions(run) => Some(OWN_WORDS),
+        What::Missing | What::Values { .. } if of_exception("cause") && has_exceptions(run) => Some(OWN_WORDS),
         What::Values { ours, theirs } if in_config.is_some_and(|at| at.contains("[]")) && ours.is_superset(theirs) => {
             Some("every setting is shown, of every element of a list")
         }
@@ -125,6 +164,22 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Added if place == "error" => Some("a record without an error says so"),
         _ => None,
     }
+}
+
+/// The reference shows exceptions of its HTTP library, with their texts.
+const OWN_WORDS: &str = "why a connection or an answer broke is told in words of our own";
+
+/// Whether a place ends in this member.
+fn is_last(place: &str, member: &str) -> bool {
+    place.rsplit('.').next() == Some(member)
+}
+
+/// Whether requests of a run failed without a status.
+fn has_exceptions(run: &GoldenRun) -> bool {
+    let (summary, records) = (run.summary(), run.records());
+    let of_summary = summary["error_summary"].as_array().into_iter().flatten().map(|entry| &entry["error_details"]);
+    let mut errors = of_summary.chain(records.iter().filter_map(|record| record.get("error")));
+    errors.any(|error| error["code"].is_null() && error["type"].is_string())
 }
 
 const OTHERS_GIVEN_UP: &str = "which requests are given up is drawn, and not as in the reference";
@@ -157,7 +212,12 @@ fn metric(run: &GoldenRun, tag: &str, is_added: bool) -> Reason {
     let summary = run.summary();
     let is_zero = summary[tag]["avg"] == 0.0;
     let tells_usage = summary.get("total_usage_prompt_tokens").is_some();
+    let endpoint = summary["input_config"]["endpoint"]["type"].as_str().unwrap_or_default();
+    let of_input = ["input_sequence_length", "total_isl", "input_token_throughput"];
     match tag {
+        _ if is_added && endpoint.contains("rank") && of_input.contains(&tag) => {
+            Some("queries and what is ranked by them are input (do better, endpoints 10)")
+        }
         "http_req_tls_handshaking" if is_added => Some("TLS stands apart too"),
         "min_request_timestamp" | "max_response_timestamp" if is_added => Some("both ends of the run are told"),
         _ if is_added && tag.contains("prompt_cache_read") => Some("the simulated server tells what it had cached"),
@@ -177,6 +237,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("Total Usage Prompt Cache Read Tokens", "total_usage_prompt_cache_read_tokens"),
     ("Usage Prompt Cache Read", "usage_prompt_cache_read_tokens"),
     ("Total Usage Prompt Tokens", "total_usage_prompt_tokens"),
+    ("Total Input Sequence Length", "total_isl"),
+    ("Input Sequence Length", "input_sequence_length"),
+    ("Input Token Throughput", "input_token_throughput"),
     ("Usage Discrepancy Count", "usage_discrepancy_count"),
     ("Usage Prompt", "usage_prompt_tokens"),
     ("Context Overflow Count", "context_overflow_count"),
@@ -192,6 +255,12 @@ pub(crate) fn why_row(run: &GoldenRun, label: &str, is_added: bool) -> Reason {
         ["Effective ", "Active ", "Tokens In Flight", "Credit-to-Start"].iter().any(|start| label.starts_with(start));
     if run.interrupts > 0 && !is_added && of_lost_group {
         return Some(LOST_GROUPS);
+    }
+    let is_of_error = |name: &str| name.ends_with("Error") && !name.contains(' ');
+    if has_exceptions(run)
+        && label.split_once(' ').is_some_and(|(name, text)| is_of_error(name) && text.starts_with(name))
+    {
+        return Some(OWN_WORDS);
     }
     let (_, tag) = HEADERS.iter().find(|(header, _)| label.starts_with(header))?;
     metric(run, tag, is_added)
@@ -240,11 +309,15 @@ pub(crate) fn stands_elsewhere(table: &Table) -> bool {
 /// Metrics whose value the command decides, whatever the server.
 pub(crate) fn decided_by_the_command(run: &GoldenRun) -> Vec<&'static str> {
     let summary = run.summary();
-    if run.interrupts > 0 || gives_up(run) || summary["was_cancelled"] != Value::Bool(false) {
+    let phases = summary["input_config"]["phases"].as_array();
+    let ends_by_time = phases.is_some_and(|phases| phases.iter().any(|phase| phase["duration"].is_number()));
+    if run.interrupts > 0 || gives_up(run) || ends_by_time || summary["was_cancelled"] != Value::Bool(false) {
         return Vec::new();
     }
     let mut tags = vec!["request_count", "error_request_count", "completed_request_count"];
     // Later turns of a session carry what the server said before.
-    tags.extend((summary["input_sequence_length"]["std"] == 0.0).then_some("input_sequence_length"));
+    let is_counted_here = summary["input_config"]["endpoint"]["use_server_token_count"] != Value::Bool(true);
+    let is_alike = is_counted_here && summary["input_sequence_length"]["std"] == 0.0;
+    tags.extend(is_alike.then_some("input_sequence_length"));
     tags
 }

@@ -15,6 +15,8 @@ struct Kind {
 const KINDS: &[Kind] = &[
     // What is in them is the server's, and the reference's server is not ours: they have goldens of their own.
     Kind { is_kind: |name| name.contains("server_metrics"), compare: nothing },
+    Kind { is_kind: |name| is_aggregate(name) && name.ends_with(".json"), compare: aggregates },
+    Kind { is_kind: is_aggregate, compare: nothing },
     Kind { is_kind: |name| name.ends_with(".jsonl"), compare: lines },
     Kind { is_kind: |name| name.ends_with(".json"), compare: documents },
     Kind { is_kind: |name| name.ends_with(".csv"), compare: csv },
@@ -32,6 +34,23 @@ pub(crate) fn differences(run: &GoldenRun, name: &str, ours: &str, theirs: &str)
 
 fn nothing(_: &GoldenRun, _: &str, _: &str) -> Vec<String> {
     Vec::new()
+}
+
+/// Whether a file sums up the runs of several.
+fn is_aggregate(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    ["_aggregate", "_collated", "_sweep"].iter().any(|ending| stem.ends_with(ending))
+}
+
+/// What is summed up is the runs' own: how it is made of them has goldens of its own.
+fn aggregates(run: &GoldenRun, ours: &str, theirs: &str) -> Vec<String> {
+    let about = |text: &str| -> [Value; 1] {
+        let mut document: Value = serde_json::from_str(text).unwrap();
+        let of_runs = ["metrics", "per_combination_metrics", "best_configurations", "pareto_optimal"];
+        document.as_object_mut().unwrap().retain(|key, _| !of_runs.contains(&key.as_str()));
+        [document]
+    };
+    outlines(run, &about(ours), &about(theirs))
 }
 
 fn documents(run: &GoldenRun, ours: &str, theirs: &str) -> Vec<String> {

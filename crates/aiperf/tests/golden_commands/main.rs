@@ -24,7 +24,7 @@ mod tables;
 
 use aiperf_golden::{Area, Tally};
 use command::{GoldenRun, Rerun};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs at once: most of a run's time is spent waiting.
 const AT_ONCE: usize = 4;
@@ -39,7 +39,7 @@ fn golden_commands_leave_files_of_the_same_form() {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         for (run, rerun) in batch.iter().zip(&reruns) {
-            match rerun.not_there_yet() {
+            match rerun.not_there_yet().or(decided::incomparable(run).map(str::to_owned)) {
                 Some(reason) => tally.skip(reason),
                 None => tally.run(run.name(), || {
                     let found = differences(run, rerun);
@@ -51,12 +51,14 @@ fn golden_commands_leave_files_of_the_same_form() {
     tally.finish();
 }
 
-/// The golden runs. They are those of the report's own tests.
+/// The golden runs. They are those of the tests of reports, and of campaigns where they are several runs.
 fn golden_runs() -> Vec<GoldenRun> {
-    let folder = Area::of(concat!(env!("CARGO_MANIFEST_DIR"), "/../report"), "exports").folder().join("runs");
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let crates = ["/../report", "/../campaign"].map(|path| format!("{}{path}", env!("CARGO_MANIFEST_DIR")));
+    let folders = crates.iter().map(|path| Area::of(path, "exports").folder().join("runs"));
+    let entries = folders.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
     let mut runs: Vec<GoldenRun> = entries.filter_map(|entry| GoldenRun::read(entry.path())).collect();
     runs.sort_by_key(GoldenRun::name);
+    runs.dedup_by_key(|run| run.name());
     runs
 }
 
@@ -66,16 +68,18 @@ fn differences(run: &GoldenRun, rerun: &Rerun) -> Vec<String> {
     if !wanted.contains(&rerun.code) {
         found.push(format!("exit code {:?}, not {wanted:?}: {}", rerun.code, rerun.stderr));
     }
-    let (ours, theirs): (BTreeSet<&String>, BTreeSet<&String>) =
-        (rerun.files.iter().collect(), run.files.iter().collect());
-    let missing = theirs.difference(&ours).filter(|name| decided::why_no_file(run, name).is_none());
-    found.extend(missing.map(|name| format!("{name} was not written")));
-    let added = ours.difference(&theirs).filter(|name| decided::why_a_file(run, name).is_none());
-    found.extend(added.map(|name| format!("{name} was written")));
-    for name in ours.intersection(&theirs) {
-        let Some(golden) = run.text(name) else { continue };
-        let differences = files::differences(run, name, &rerun.text(name), &golden);
-        found.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
+    let ours: BTreeSet<&String> = rerun.files.iter().collect();
+    let theirs: BTreeMap<String, &String> =
+        run.files.iter().map(|name| (decided::name_here(run, name), name)).collect();
+    for (here, there) in &theirs {
+        if !ours.contains(here) {
+            found.extend(decided::why_no_file(run, there).is_none().then(|| format!("{here} was not written")));
+        } else if let Some(golden) = run.text(there) {
+            let differences = files::differences(run, here, &rerun.text(here), &golden);
+            found.extend(differences.iter().map(|difference| format!("{here}: {difference}")));
+        }
     }
+    let added = ours.iter().filter(|name| !theirs.contains_key(**name) && decided::why_a_file(run, name).is_none());
+    found.extend(added.map(|name| format!("{name} was written")));
     found
 }
