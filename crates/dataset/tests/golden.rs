@@ -33,7 +33,7 @@ fn format(case: &Value) -> Option<FileFormat> {
 
 fn skip(case: &Value) -> Option<String> {
     if format(case).is_none() {
-        return Some(format!("{} is not read yet", case["format"].as_str().unwrap_or_default()));
+        return Some(format!("{} is none of these layouts", case["format"].as_str().unwrap_or_default()));
     }
     if has_negative_delay(case) {
         // The reference reads such a file and refuses it when it tells its schedule of it.

@@ -7,7 +7,7 @@ use serde_json::Value;
 const PAGE: Shape = |case| case["page"].is_string() && has(case, "gpus");
 
 #[test]
-fn what_was_put_into_a_page_is_read_from_it() {
+fn golden_what_was_put_into_a_page_is_read_from_it() {
     let dcgm = Dcgm::new(&[]);
     let area = Area::of(env!("CARGO_MANIFEST_DIR"), "prometheus-client");
     area.run_cases(

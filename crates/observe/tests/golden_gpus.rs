@@ -3,7 +3,9 @@
 
 use aiperf_golden::{Area, Shape, has};
 use aiperf_observe::exposition::document;
+use aiperf_observe::gpu::live::display_name;
 use aiperf_observe::gpu::{Dcgm, Gpu, GpuMetricKind, GpuReading, Span, custom, of_kind};
+use aiperf_plan::redact;
 use aiperf_types::WallNs;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +20,7 @@ fn area() -> Area {
 
 #[test]
 fn golden_telemetry_that_nothing_here_reads_is_named() {
-    area().tell_unread("telemetry", &[PAGE, FILE, SAMPLES]);
+    area().tell_unread("telemetry", &[PAGE, FILE, SAMPLES, DISPLAY]);
 }
 
 /// A reading as the lines of the export have it, but for its instant.
@@ -78,6 +80,25 @@ fn golden_pages_of_dcgm_exporters() {
         }
         // As texts, because maps are equal in any order.
         assert_eq!(json!(ours).to_string(), expected.to_string());
+    });
+}
+
+/// The URL of a source, and what tables call it.
+const DISPLAY: Shape = |case| case["name"] == "endpoint_display";
+
+#[test]
+fn golden_names_of_sources() {
+    let skip = |case: &Value| {
+        let has_scheme = case["input"].as_str().is_some_and(|text| text.contains("://"));
+        (!has_scheme).then(|| "a URL has its scheme before it is shown".to_owned())
+    };
+    area().run_cases("names of sources", DISPLAY, skip, |case| {
+        // Credentials are taken out before.
+        let shown = |text: &str| redact::url(text);
+        let (text, wanted) = (case["input"].as_str().unwrap(), case["expected"]["ok"].as_str().unwrap());
+        let (scheme, _) = text.split_once("://").unwrap();
+        let wanted = shown(&format!("{scheme}://{wanted}"));
+        assert_eq!(Some(display_name(&shown(text))), wanted.split_once("://").map(|(_, rest)| rest));
     });
 }
 

@@ -48,7 +48,7 @@ fn histogram(point: &HistogramDataPoint) -> Value {
 }
 
 #[test]
-fn what_the_official_definition_wrote_is_read_field_by_field_and_written_alike() {
+fn golden_bytes_of_the_official_definition_are_read_field_by_field_and_written_alike() {
     if std::env::var_os("AIPERF_GOLDEN_DIR").is_some() {
         println!("the bytes are this crate's own");
         return;

@@ -9,7 +9,7 @@ fn has_runs(case: &Value) -> bool {
 }
 
 #[test]
-fn p_is_that_of_the_last_run_against_all_before_it() {
+fn golden_p_is_that_of_the_last_run_against_all_before_it() {
     let skip = |case: &Value| case["ks_p_value"].is_null().then(|| "nothing was tested".to_owned());
     Area::of(env!("CARGO_MANIFEST_DIR"), "orchestration").run_cases("convergence", has_runs, skip, |case| {
         let runs: Vec<Vec<f64>> = serde_json::from_value(case["input"]["runs"].clone()).expect("runs of numbers");

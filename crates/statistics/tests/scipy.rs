@@ -26,7 +26,7 @@ fn assert_close(found: f64, expected: f64, what: &str) {
 }
 
 #[test]
-fn student_agrees() {
+fn golden_student_agrees() {
     for case in cases("t") {
         let freedom = number(&case, "freedom");
         match case.get("p") {
@@ -40,7 +40,7 @@ fn student_agrees() {
 }
 
 #[test]
-fn welch_agrees() {
+fn golden_welch_agrees() {
     for case in cases("welch") {
         let test = Welch::of_samples(&numbers(&case["first"]), &numbers(&case["second"])).unwrap();
         assert_close(test.t, number(&case, "t"), "t");
@@ -67,7 +67,7 @@ fn draw(stream: u64, count: u64, shift: u64) -> Vec<f64> {
 }
 
 #[test]
-fn kolmogorov_and_smirnov_agree() {
+fn golden_kolmogorov_and_smirnov_agree() {
     let mut wrong = Vec::new();
     for case in cases("ks") {
         let sizes = case["sizes"].as_array().unwrap();
@@ -86,7 +86,7 @@ fn kolmogorov_and_smirnov_agree() {
 }
 
 #[test]
-fn sobol_points_are_the_same() {
+fn golden_sobol_points_are_the_same() {
     for case in cases("sobol") {
         let dimensions = case["dimensions"].as_u64().unwrap() as usize;
         let points = Sobol::new(dimensions).unwrap().skip(case["skip"].as_u64().unwrap() as usize);

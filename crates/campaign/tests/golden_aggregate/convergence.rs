@@ -38,6 +38,6 @@ fn check(case: &Value) {
 }
 
 #[test]
-fn trials_end_when_the_reference_ends_them() {
+fn golden_trials_end_when_the_reference_ends_them() {
     area("orchestration").run_cases("convergence", is_convergence, |_| None, check);
 }

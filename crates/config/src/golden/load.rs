@@ -1,6 +1,6 @@
 //! `golden/load`: flags to phases, durations, and files with rates over time.
 
-use super::{Kind, all_have, in_directory, list, no_groups, resolve, strings};
+use super::{Kind, all_have, has_other_digits, in_directory, list, no_groups, resolve, resolve_document, strings};
 use crate::flags::{self, Flag};
 use crate::plan::resolve_profile;
 use crate::setting::Seconds;
@@ -157,7 +157,21 @@ fn points(arrival: &Arrival) -> Value {
 }
 
 fn duration(case: &Value, tally: &mut Tally) {
+    if case["input"].is_array() || case["input"].is_object() {
+        return tally.skip("neither a command line nor a file gives such a value");
+    }
     tally.run(case["input"].to_string(), || {
+        // Only ASCII digits make a number, and a switch is no length of time.
+        if has_other_digits(&case["input"]) || case["input"].is_boolean() {
+            let document = json!({
+                "model": "m",
+                "endpoint": {"url": "http://h"},
+                "dataset": {"isl": 1},
+                "phases": {"type": "concurrency", "duration": case["input"]},
+            });
+            assert!(resolve_document(&document).is_err(), "accepted");
+            return;
+        }
         let found = match &case["input"] {
             Value::String(text) => Seconds::parse(text).map(|seconds| crate::scalars::number(seconds.0)),
             Value::Number(n) => Some(json!(n.as_f64())),

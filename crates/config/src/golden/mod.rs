@@ -151,28 +151,43 @@ fn headers(map: &Map<String, Value>) -> Value {
         .into()
 }
 
-/// The words of a command line, with single quotes.
+/// The words of a command line, as a shell takes them apart.
 fn words(line: &str) -> Vec<String> {
-    let (mut out, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
-    for c in line.chars() {
-        match c {
-            '\'' => (quoted, any) = (!quoted, true),
-            ' ' if !quoted => {
-                if any {
-                    out.push(std::mem::take(&mut word));
-                }
-                any = false;
+    let (mut out, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut letters = line.chars().peekable();
+    while let Some(c) = letters.next() {
+        match (c, quote) {
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                word.get_or_insert_default();
             }
-            c => {
-                word.push(c);
-                any = true;
+            (c, Some(open)) if c == open => quote = None,
+            ('\\', None) => word.get_or_insert_default().extend(letters.next()),
+            ('\\', Some('"')) if letters.peek().is_some_and(|next| ['"', '\\'].contains(next)) => {
+                word.get_or_insert_default().extend(letters.next());
             }
+            (c, None) if c.is_whitespace() => out.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
         }
     }
-    if any {
-        out.push(word);
-    }
+    out.extend(word);
     out
+}
+
+#[test]
+fn a_line_has_the_words_that_a_shell_finds() {
+    let line = r#"a 'b c' "d 'e'" f\ g 'it'"'"'s' 'it'\''s' "q\"" ''"#;
+    assert_eq!(words(line), ["a", "b c", "d 'e'", "f g", "it's", "it's", "q\"", ""]);
+}
+
+/// Whether some text in a value has digits that are not those of ASCII. They make no number here.
+fn has_other_digits(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.chars().any(|c| c.is_numeric() && !c.is_ascii()),
+        Value::Array(items) => items.iter().any(has_other_digits),
+        Value::Object(members) => members.values().any(has_other_digits),
+        _ => false,
+    }
 }
 
 /// Whether a prefix has an extension that goes here and stays in the reference: any plain one that is not among the

@@ -1,6 +1,9 @@
 //! Single values: lists of cases that name a function of the reference.
 
-use super::{exponents, has_json_value, headers, key_values, names_for, ordered, texts, unknown_extension, words};
+use super::{
+    exponents, has_json_value, has_other_digits, headers, key_values, names_for, ordered, texts, unknown_extension,
+    words,
+};
 use crate::compose::observe::{attributes, metrics_url, otel_url, stream_domains};
 use crate::file::{substitute, template};
 use crate::flags::{self, Kind};
@@ -29,7 +32,7 @@ const PARSERS: &[(&str, Parse)] = &[
         // The reference leaves credentials in the URL; here they are kept apart.
         let text = input.as_str().unwrap();
         let url = BaseUrl::parse(text).map_err(|error| error.to_string())?;
-        let userinfo = text.split(['/', '?', '#']).rev().find_map(|part| part.rsplit_once('@'));
+        let userinfo = authority(text).rsplit_once('@');
         match (url.credentials(), userinfo, url.as_str().split_once("://")) {
             (Some(_), Some((userinfo, _)), Some((scheme, rest))) => Ok(format!("{scheme}://{userinfo}@{rest}").into()),
             _ => Ok(url.as_str().into()),
@@ -84,6 +87,28 @@ const PARSERS: &[(&str, Parse)] = &[
     }),
     ("variation_seed", |input| Ok(input[0].as_i64().map(|seed| derived_seed(seed, input[1].as_str().unwrap())).into())),
 ];
+
+/// Credentials, host and port of a URL, with or without its scheme.
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]
+}
+
+/// Whether no request can be sent to a URL, which is then refused where it is read: nobody writes such a text into one,
+/// or it has no host, or no port that is one.
+fn names_no_server(url: &str) -> bool {
+    if url.starts_with("unix:") {
+        return false;
+    }
+    let server = authority(url).rsplit('@').next().unwrap_or_default();
+    let after_host = server.strip_prefix('[').map_or(server, |rest| rest.split_once(']').map_or("", |(_, port)| port));
+    let (host, port) = after_host.split_once(':').unwrap_or((after_host, "1"));
+    let has_host = server.starts_with('[') || !host.is_empty();
+    !url.is_ascii()
+        || url.contains(char::is_whitespace)
+        || !has_host
+        || port.parse::<u16>().map_or(true, |port| port == 0)
+}
 
 fn by_flag(name: &str, input: &Value) -> Result<Value, String> {
     // Numbers and lists come from Python callers; a command line has the text of them.
@@ -153,8 +178,16 @@ fn run(group: &str, parse: Parse, case: &Value, tally: &mut Tally) {
     if group == "key_value_pairs" && has_json_value(input) {
         return tally.skip("a list or an object behind a colon is a JSON value");
     }
+    if let Some(reason) = incomparable(group, input) {
+        return tally.skip(reason);
+    }
     tally.run(format!("{group} {input}"), || {
         let found = parse(input);
+        if has_other_digits(input) && READS_NUMBERS.contains(&group) {
+            // Only ASCII digits make a number: others are refused, or are text.
+            assert!(found.as_ref().map_or(true, has_other_digits), "{found:?}");
+            return;
+        }
         if refused_here(group, input, &case["expected"]) {
             assert!(found.is_err(), "accepted as {found:?}");
             return;
@@ -167,13 +200,67 @@ fn run(group: &str, parse: Parse, case: &Value, tally: &mut Tally) {
     });
 }
 
+/// Groups in which texts become numbers.
+const READS_NUMBERS: [&str; 6] =
+    ["coerce_value", "key_value_pairs", "int_or_list", "float_or_list", "numeric_dict", "duration_seconds"];
+
+/// What gets to no function of ours, or by a decision comes out otherwise.
+fn incomparable(group: &str, input: &Value) -> Option<&'static str> {
+    const BY_CODE: &str = "neither a command line nor a file gives such a value";
+    let is_pair = |pair: &Value| pair.as_array().is_some_and(|pair| pair.len() == 2 && pair[0].is_string());
+    let is_list_of = |is_one: &dyn Fn(&Value) -> bool| input.as_array().is_some_and(|list| list.iter().all(is_one));
+    let text = input.as_str().unwrap_or_default();
+    let is_long = text.len() > 18 && text.bytes().all(|byte| byte.is_ascii_digit());
+    match group {
+        "key_value_pairs" if !input.is_string() && !input.is_object() => {
+            (!is_list_of(&Value::is_string) && !is_list_of(&is_pair)).then_some(BY_CODE)
+        }
+        "numeric_dict" => (!input.is_string()).then_some(BY_CODE),
+        "int_or_list" | "float_or_list" if input.is_null() || input.is_object() => Some(BY_CODE),
+        "duration_seconds" if input.is_array() || input.is_object() => Some(BY_CODE),
+        "coerce_value" if text != text.trim() => Some("white space around a value goes before it is looked at"),
+        "coerce_value" if is_long => Some("a whole number beyond 64 bits stays a text"),
+        "server_metrics_url" if !text.contains([':', '/']) => Some("15.8: what is no URL is refused by name"),
+        "redact_cli_command" if [" --header ", " -H "].iter().all(|flag| text.contains(flag)) => {
+            Some("a header field ends where the next flag begins")
+        }
+        "redact_cli_command" if has_quoted_secret(text) => Some("a quoted secret is redacted up to its closing quote"),
+        _ => None,
+    }
+}
+
+/// Whether a secret on a command line has white space within its quotes, where the reference ends it.
+fn has_quoted_secret(line: &str) -> bool {
+    let words = words(line);
+    let is_secret = |flag: &str| ["--api-key"].contains(&flag);
+    words.windows(2).any(|pair| is_secret(&pair[0]) && pair[1].contains(char::is_whitespace))
+}
+
 /// What the reference accepts and is refused here.
 fn refused_here(group: &str, input: &Value, expected: &Value) -> bool {
+    let has = |is_one: fn(&Value) -> bool| input.as_array().is_some_and(|items| items.iter().any(is_one));
     match group {
         // A foreign scheme is refused where the URL is read, not passed on.
-        "normalize_url" => matches!(BaseUrl::parse(input.as_str().unwrap_or_default()), Err(UrlError::Scheme(_))),
-        "int_or_list" | "float_or_list" => outside(group, expected),
+        "normalize_url" => {
+            let text = input.as_str().unwrap_or_default();
+            names_no_server(text) || matches!(BaseUrl::parse(text), Err(UrlError::Scheme(_)))
+        }
+        "int_or_list" => outside(group, expected) || has(|item| !item.is_i64() && !item.is_string()),
+        "float_or_list" => outside(group, expected) || has(|item| !item.is_number() && !item.is_string()),
+        "duration_seconds" => input.is_boolean(),
         _ => false,
+    }
+}
+
+#[test]
+fn urls_that_name_no_server_are_known_by_their_text() {
+    for url in ["http://", "", "//h", "http:/h", "http://h:99999", "http://h:abc", " http://h", "http://ü.de", "h:0"] {
+        assert!(names_no_server(url), "{url}");
+        assert!(BaseUrl::parse(url).is_err(), "{url}");
+    }
+    for url in ["h", "localhost:8000", "http://u:p@h:1/x@y", "[::1]:5", "http://[::1]/x", "https://h?x=1"] {
+        assert!(!names_no_server(url), "{url}");
+        assert!(BaseUrl::parse(url).is_ok(), "{url}");
     }
 }
 
@@ -181,6 +268,11 @@ fn refused_here(group: &str, input: &Value, expected: &Value) -> bool {
 fn decided(group: &str, input: &Value, expected: &Value) -> Value {
     match (group, input.as_str()) {
         ("coerce_value", Some(_)) | ("key_value_pairs", _) => exponents(expected),
+        // Everything before the host is a credential.
+        ("redact_url", Some(text)) if authority(text).matches('@').count() > 1 => {
+            let host = authority(text).rsplit('@').next().unwrap_or_default();
+            text.replacen(authority(text), &format!("{}@{host}", redact::REDACTED), 1).into()
+        }
         // $${ stands for the characters themselves.
         ("env_substitution", Some(text)) if text.starts_with("$${") => text[1..].into(),
         _ => expected.clone(),

@@ -276,6 +276,43 @@ mod tests {
         });
     }
 
+    /// Sequences of blocks, and a number for each block with all that is before it.
+    const CHAINS: Shape =
+        |case| case["ids"].is_array() && (has(case, "text_block_sequences") || has(case, "token_block_sequences"));
+
+    #[test]
+    fn golden_prefixes_are_numbered_as_recorded() {
+        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases(
+            "golden prefixes",
+            CHAINS,
+            |_| None,
+            |case| {
+                let sequences = case.get("text_block_sequences").unwrap_or(&case["token_block_sequences"]);
+                let (mut counts, mut blocks) = (Counts::default(), Vec::<String>::new());
+                let mut id = |block: &Value| {
+                    let block = block.to_string();
+                    let known = blocks.iter().position(|known| *known == block).unwrap_or(blocks.len());
+                    if known == blocks.len() {
+                        blocks.push(block);
+                    }
+                    known as i128
+                };
+                let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+                let mut found = Vec::new();
+                for sequence in list(sequences) {
+                    let ids: Vec<i128> = list(&sequence).iter().map(&mut id).collect();
+                    counts.add(&Request { input: 0.0, output: 0.0, ids: ids.clone() });
+                    let next = |before: &mut u32, id: &i128| {
+                        *before = counts.prefixes[&(*before, counts.ids[id])];
+                        Some(*before - 1)
+                    };
+                    found.push(ids.iter().scan(0, next).collect::<Vec<u32>>());
+                }
+                assert_eq!(json!(found), case["ids"]);
+            },
+        );
+    }
+
     #[test]
     fn no_prompt_is_shorter_than_nothing() {
         let rows = [json!({"input_length": 100, "hash_ids": [1, 2]}), json!({"input_length": 100, "hash_ids": [1, 3]})];
