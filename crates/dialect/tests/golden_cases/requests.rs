@@ -27,11 +27,26 @@ fn golden_urls_are_joined() {
             // A run comes here by a URL that was found valid, and has no parameters of its own yet.
             if let (Ok(base), true) = (BaseUrl::parse(base), params.is_empty()) {
                 let endpoint = EndpointPlan { streaming, path: path.map(str::to_owned), ..endpoint(case) };
-                assert_eq!(HeadTemplate::new(&endpoint, &base, "").url(), wanted);
+                // Credentials are sent in a header field.
+                assert_eq!(HeadTemplate::new(&endpoint, &base, "").url(), without_credentials(wanted));
             }
         },
     );
     tally.finish();
+}
+
+/// A URL without what is before its host, and with its scheme in small letters.
+pub(crate) fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let host = rest[..end].rsplit('@').next().unwrap_or_default();
+    format!("{}://{host}{}", scheme.to_lowercase(), &rest[end..])
+}
+
+#[test]
+fn credentials_end_before_the_host() {
+    assert_eq!(without_credentials("HTTP://u:p@h:1/x@y?a=b@c"), "http://h:1/x@y?a=b@c");
+    assert_eq!(without_credentials("http://h/x@y"), "http://h/x@y");
 }
 
 /// The variable that a header of sessions has in golden data.
