@@ -124,7 +124,7 @@ fn unit_by_15_14(name: &str, description: &str) -> Option<&'static str> {
 fn is_longer_word(description: &str, unit: &str) -> bool {
     let text = description.to_lowercase();
     let rest = text.split_once(&format!("in {unit}")).map(|(_, rest)| rest.strip_prefix('s').unwrap_or(rest));
-    rest.is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+    !unit.contains('/') && rest.is_some_and(|rest| rest.starts_with(char::is_alphabetic))
 }
 
 #[test]
