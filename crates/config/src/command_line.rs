@@ -2,9 +2,10 @@
 
 use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_RESOURCE_ATTRIBUTES, OTEL_URL, URL};
 use crate::os_text;
+use crate::values::pairs;
 use aiperf_plan::redact::{
     REDACTED, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members, secrets_in_template,
-    secrets_in_url, text as redacted_text, url as redacted,
+    secrets_in_url, template, text as redacted_text, url as redacted, visit_secret_members, visit_texts,
 };
 use serde_json::{Map, Value};
 
@@ -128,7 +129,7 @@ fn safe(flag: &str, value: &str) -> String {
         }
         Holds::Urls => value.split(',').map(redacted).collect::<Vec<_>>().join(","),
         Holds::Url => redacted(value),
-        Holds::Members => redacted_text(value),
+        Holds::Members => safe_members(value),
         Holds::Attributes => {
             let shown = |item: &str| match secret_attribute(item) {
                 Some((name, _)) => format!("{name}={REDACTED}"),
@@ -140,9 +141,43 @@ fn safe(flag: &str, value: &str) -> String {
     }
 }
 
+/// Extra inputs without their secrets: as they were typed where they hold none, else in a form that means the same.
+fn safe_members(typed: &str) -> String {
+    let Some(given) = members(typed) else { return redacted_text(typed) };
+    let mut shown = given.clone();
+    if let Some(Value::String(text)) = shown.get_mut(TEMPLATE) {
+        *text = template(text).into_owned();
+    }
+    let mut all = Value::Object(shown);
+    visit_secret_members(&mut all, &mut |_, member| *member = REDACTED.into());
+    for (_, member) in all.as_object_mut().into_iter().flatten().filter(|(name, _)| *name != TEMPLATE) {
+        visit_texts(member, &mut |text| *text = redacted_text(text));
+    }
+    match all {
+        Value::Object(shown) if shown == given => typed.to_owned(),
+        all if typed.trim_start().starts_with('{') => all.to_string(),
+        all => {
+            let pair = |(name, member): (&String, &Value)| match member {
+                Value::String(text) => format!("{name}:{text}"),
+                other => format!("{name}:{other}"),
+            };
+            all.as_object().into_iter().flatten().map(pair).collect::<Vec<_>>().join(",")
+        }
+    }
+}
+
+/// The member of extra inputs that is a template of the body.
+const TEMPLATE: &str = "payload_template";
+
+fn members(typed: &str) -> Option<Map<String, Value>> {
+    match pairs(&[typed.to_owned()]) {
+        Ok(Value::Object(members)) => Some(members),
+        _ => None,
+    }
+}
+
 /// The secrets in the value of a flag.
 fn of(flag: &str, value: &str) -> Vec<String> {
-    let members = || serde_json::from_str::<Map<String, Value>>(value).unwrap_or_default();
     let pair = value.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
     // What is neither a pair nor an object is refused, and what it holds is anyone's guess.
     let is_odd = |name: &str| name.contains(|c: char| c.is_whitespace() || "{\"'".contains(c));
@@ -150,7 +185,7 @@ fn of(flag: &str, value: &str) -> Vec<String> {
     match Holds::of(flag, value) {
         Holds::Secret => vec![value.to_owned()],
         Holds::Header => {
-            let members = members();
+            let members = serde_json::from_str::<Map<String, Value>>(value).unwrap_or_default();
             if members.is_empty() && words().any(is_sensitive_header) && pair.is_none_or(|(name, _)| is_odd(name)) {
                 return vec![value.to_owned()];
             }
@@ -159,19 +194,19 @@ fn of(flag: &str, value: &str) -> Vec<String> {
         }
         Holds::Urls | Holds::Url => value.split(',').flat_map(secrets_in_url).collect(),
         Holds::Members => {
-            let members = members();
-            if members.is_empty() && words().any(is_secret_name) && pair.is_none_or(|(name, _)| is_odd(name)) {
-                return vec![value.to_owned()];
-            }
-            let pair = pair.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.to_owned());
-            let template =
-                if members.is_empty() { Some(value) } else { members.get("payload_template").and_then(Value::as_str) };
-            let urls = if value.contains("://") { secrets_in_url(value) } else { Vec::new() };
-            pair.into_iter()
-                .chain(secrets_in_members(&members))
-                .chain(template.map_or_else(Vec::new, secrets_in_template))
-                .chain(urls)
-                .collect()
+            let Some(members) = members(value) else {
+                let is_any = words().any(is_secret_name);
+                return if is_any { vec![value.to_owned()] } else { secrets_in_template(value) };
+            };
+            let template = members.get(TEMPLATE).and_then(Value::as_str);
+            let mut secrets = secrets_in_members(&members);
+            secrets.extend(template.map_or_else(Vec::new, secrets_in_template));
+            visit_texts(&mut Value::Object(members), &mut |text| {
+                if text.contains("://") {
+                    secrets.extend(secrets_in_url(text));
+                }
+            });
+            secrets
         }
         Holds::Attributes => {
             let is_odd = |item: &str| !item.contains('=') && words().any(is_secret_name);
@@ -232,9 +267,25 @@ mod tests {
             &["--otel-resource-attributes=x.token=a,password=sk-1,url=http://u:sk-1@h"],
             &["--extra-inputs", "payload_template:{\"api_key\":\"sk-1\",\"url\":\"http://h/\"}"],
             &["--extra-inputs", "{\"payload_template\":\"{\\\"api_key\\\":\\\"sk-1\\\"}\"}"],
+            &["--extra-inputs", "{\"auth\": {\"user\": \"sk-1\"}}"],
+            &["--extra-inputs", "a:1,credentials:[{\"user\": \"sk-1\"}]"],
+            &["--extra-inputs", "{'auth': {'user': 'sk-1'}}"],
         ] {
             let shown = show(args);
             assert!(shown.contains("<redacted>") && !shown.contains("sk-1"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn extra_inputs_are_shown_as_they_are_typed_but_for_what_is_secret() {
+        for (typed, shown) in [
+            ("{\"temperature\":  0.7}", "'{\"temperature\":  0.7}'"),
+            ("{\"auth\": {\"user\": \"u\", \"x\": [1]}, \"top_k\": 1}", "'{\"auth\":\"<redacted>\",\"top_k\":1}'"),
+            ("auth:{\"user\": \"u\"},top_k:1", "'auth:<redacted>,top_k:1'"),
+            ("api_keys:[\"a\"],stop:[\"b\"]", "'api_keys:<redacted>,stop:[\"b\"]'"),
+            ("max_tokens:5,prompt_cache_key:k", "max_tokens:5,prompt_cache_key:k"),
+        ] {
+            assert_eq!(show(&["--extra-inputs", typed]), format!("aiperf --extra-inputs {shown}"));
         }
     }
 
@@ -252,6 +303,8 @@ mod tests {
             &["--extra-inputs", "payload_template:{\"api_key\":\"sk-1234\",\"url\":\"http://h/\"}"],
             &["--extra-inputs", "{\"payload_template\":\"{\\\"api_key\\\":\\\"sk-1234\\\"}\"}"],
             &["--extra-inputs", "image:http://user:sk-1234@h/x.png"],
+            &["--extra-inputs", "auth:{\"user\": \"sk-1234\"}"],
+            &["--extra-inputs", "{\"credentials\": [{\"x\": [\"sk-1234\"]}]}"],
         ] {
             let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
             assert!(secrets(&args).iter().any(|secret| secret == "sk-1234"), "{args:?}");

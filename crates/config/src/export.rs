@@ -5,9 +5,7 @@ use crate::sections::dataset::{self, Dataset, DatasetType, SYNTHETIC_ENTRIES};
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::setting::{Setting, Switch};
-use aiperf_plan::redact::{
-    self, REDACTED, is_secret_name, is_sensitive_header, visit_below_secret_names, visit_secret_members, visit_texts,
-};
+use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header, visit_secret_members, visit_texts};
 use aiperf_types::PhaseKind;
 use serde_json::Value;
 
@@ -102,7 +100,7 @@ fn redacted(mut config: Value) -> Value {
         urls(endpoint.get_mut("urls"));
         endpoint.get_mut("path").into_iter().for_each(redact);
         if let Some(extra) = endpoint.get_mut("extra") {
-            visit_secret_members(extra, is_secret_name, &mut |_, member| *member = REDACTED.into());
+            visit_secret_members(extra, &mut |_, member| *member = REDACTED.into());
         }
         if let Some(body) = endpoint.get_mut("template").and_then(|template| template.get_mut("body"))
             && let Some(text) = body.as_str()
@@ -114,7 +112,7 @@ fn redacted(mut config: Value) -> Value {
     for content in files.into_iter().flatten().filter_map(|file| file.get_mut("content")) {
         match content {
             Value::String(text) => *text = redact::text(text),
-            other => visit_below_secret_names(other, &mut |member| *member = REDACTED.into()),
+            other => visit_secret_members(other, &mut |_, member| *member = REDACTED.into()),
         }
     }
     for section in ["gpu_telemetry", "server_metrics"] {
@@ -126,24 +124,54 @@ fn redacted(mut config: Value) -> Value {
         }
     }
     if let Some(attributes) = config.pointer_mut("/otel/custom_resource_attributes") {
-        visit_secret_members(attributes, is_secret_name, &mut |_, member| *member = REDACTED.into());
+        visit_secret_members(attributes, &mut |_, member| *member = REDACTED.into());
     }
     config
 }
 
-/// Settings of a run as they are shown, wherever a key or a header stands in them.
+/// Whether a setting, by its path, is a secret, or holds some: by its last name, as that of a header where it is one.
+pub(crate) fn is_secret_setting(path: &str) -> bool {
+    match path.rsplit_once("headers.") {
+        Some((_, header)) => is_sensitive_header(header),
+        None => path.rsplit('.').next().is_some_and(is_secret_name),
+    }
+}
+
+/// Settings of a run as they are shown, by their paths or in sections, wherever a key or a header stands in them.
 pub(crate) fn without_secrets(value: &mut Value) {
-    visit_secret_members(value, is_sensitive_header, &mut |_, member| {
-        // A number under such a name (`max_tokens`) is a setting.
-        if !member.is_number() {
-            *member = REDACTED.into();
-        }
-    });
+    without_secret_settings(value, "");
     visit_texts(value, &mut |text| {
         if text.contains("://") {
             *text = redact::url(text);
         }
     });
+}
+
+fn without_secret_settings(value: &mut Value, path: &str) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let path = format!("{path}.{name}");
+                if is_secret_setting(&path) && !is_nothing(member) {
+                    *member = REDACTED.into();
+                } else {
+                    without_secret_settings(member, &path);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| without_secret_settings(item, path)),
+        _ => {}
+    }
+}
+
+/// Whether a value can hold no secret.
+pub(crate) fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::String(_) | Value::Number(_) => false,
+    }
 }
 
 fn urls(list: Option<&mut Value>) {

@@ -8,7 +8,7 @@ use crate::plan::{Resolved, resolve_profile};
 use crate::resolve::{RunVariation, Tree, resolve_config};
 use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
-use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header};
+use aiperf_plan::redact::{self, REDACTED};
 use serde_json::{Value, json};
 
 /// The configuration that arguments and file give, with the origin of each value as a comment. Secrets are redacted.
@@ -29,6 +29,7 @@ fn entry(out: &mut String, key: &str, node: &Node, depth: usize, path: &str, pla
 
 fn value(out: &mut String, node: &Node, depth: usize, path: &str, places: &Places) {
     match &node.datum {
+        _ if is_secret(node, path) => out.push_str(&format!(" {}{}\n", plain(REDACTED), origin(node, places))),
         Datum::Map(entries) if !entries.is_empty() => {
             out.push('\n');
             for (key, child) in entries {
@@ -58,12 +59,12 @@ fn origin(node: &Node, places: &Places) -> String {
     }
 }
 
+fn is_secret(node: &Node, path: &str) -> bool {
+    export::is_secret_setting(path) && !export::is_nothing(&node.to_json())
+}
+
 fn scalar(node: &Node, path: &str) -> String {
-    let secret = path.ends_with("endpoint.api_key")
-        || path.rsplit_once(".headers.").is_some_and(|(_, name)| is_sensitive_header(name))
-        || path.split_once(".extra.").is_some_and(|(_, name)| name.split('.').next_back().is_some_and(is_secret_name));
     match &node.datum {
-        _ if secret => plain(REDACTED),
         Datum::Null => "null".to_owned(),
         Datum::Text(text) if path.ends_with(".template.body") => plain(&redact::template(text)),
         Datum::Text(text) => plain(&redact::url(text)),

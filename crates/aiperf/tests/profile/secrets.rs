@@ -184,3 +184,79 @@ fn secrets_of_a_file_are_hidden_as_those_of_flags_are() {
     let files = files(&run.path("")).into_iter().chain([("config show".to_owned(), shown)]);
     assert_nothing_is_told(&run, files.collect());
 }
+
+/// Secrets that are no texts of their own, but in objects and lists.
+const INNER: &[&str] =
+    &["nested-secret-11", "listed-secret-22", "row-secret-33", "header-secret-44", "coded-secret-55"];
+
+#[test]
+fn objects_and_lists_under_names_of_secrets_are_in_no_file_and_on_no_screen() {
+    let rows = concat!(
+        r#"{"text":"hi","extra":{"credentials":{"user":"row-secret-33"},"max_tokens":4,"#,
+        r#""prompt_cache_key":"row-key-1","token":[17,42]}}"#,
+        "\n"
+    );
+    let echo = |number: usize, head: &str, body: &str| {
+        let error = serde_json::json!({"error": {"message": format!("{head}\n{body}"), "type": "echo", "code": 401}});
+        match number % 2 {
+            0 => response("401 Unauthorized", "application/json", &error.to_string()),
+            _ => response("400 Bad Request", "text/plain", body),
+        }
+    };
+    let bench = Bench::of(&format!("http://{}/?code=coded-secret-55", answering(echo)));
+    let bench = ["--isl", "16", "--osl", "8"].into_iter().fold(bench, Bench::without);
+    std::fs::write(bench.dir.path().join("rows.jsonl"), rows).unwrap();
+    let run = bench
+        .with(&["--input-file", "rows.jsonl", "--custom-dataset-type", "single_turn", "--request-count", "6"])
+        .with(&["-H", "X-User-Key: header-secret-44", "-H", "X-JWT: header-secret-44", "-H", "Idempotency-Key: once-1"])
+        .with(&["--extra-inputs", r#"{"auth": {"user": "nested-secret-11", "on": true}, "top_k": 5}"#])
+        .with(&["--extra-inputs", r#"api_keys:["listed-secret-22"]"#, "--export-level", "raw", "--log-level", "debug"])
+        .run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    let files = files(&run.path(""));
+    for (place, text) in files.iter().chain(&[("stdout".into(), run.stdout()), ("stderr".into(), run.stderr())]) {
+        for secret in INNER {
+            assert!(!text.contains(secret), "{place} has {secret}");
+        }
+    }
+    let inputs = run.text("inputs.json");
+    assert!(inputs.contains("\"credentials\": \"<redacted>\""), "{inputs}");
+    for kept in ["\"max_tokens\": 4", "row-key-1", "17"] {
+        assert!(inputs.contains(kept), "{kept}: {inputs}");
+    }
+    let summary = run.summary();
+    let extra = &summary["input_config"]["endpoint"]["extra"];
+    assert_eq!(
+        (&extra["auth"], &extra["api_keys"], &extra["top_k"]),
+        (&"<redacted>".into(), &"<redacted>".into(), &5.into())
+    );
+    assert_eq!(summary["input_config"]["endpoint"]["headers"]["Idempotency-Key"], "once-1");
+    let command = summary["run_info"]["cli_command"].as_str().unwrap();
+    assert!(command.contains(r#"--extra-inputs '{"auth":"<redacted>","top_k":5}'"#), "{command}");
+    assert!(command.contains("--extra-inputs 'api_keys:<redacted>'"), "{command}");
+}
+
+#[test]
+fn variables_with_names_of_secrets_are_not_shown() {
+    let bench = Bench::bare();
+    let file = "variables: {api_key: sk-live-1234567, auth: {user: hdr-secret-77}, size: 16}
+benchmark:
+  models: [m]
+  endpoint: {url: 'http://h:1', headers: {X-Team-Key: cookie-secret-55, Idempotency-Key: once-1}}
+  datasets: [{name: main, type: synthetic, entries: 3, prompts: {isl: '{{ size }}'}}]
+  phases: [{name: profiling, type: concurrency, concurrency: 1, requests: 6}]
+";
+    std::fs::write(bench.dir.path().join("bench.yaml"), file).unwrap();
+    let show = std::process::Command::new(env!("CARGO_BIN_EXE_aiperf"))
+        .args(["config", "show", "--config", "bench.yaml"])
+        .current_dir(bench.dir.path())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&show.stdout).into_owned();
+    assert!(show.status.success(), "{}", String::from_utf8_lossy(&show.stderr));
+    assert!(shown.contains("api_key: \"<redacted>\"") && shown.contains("auth: \"<redacted>\""), "{shown}");
+    assert!(shown.contains("size: 16") && shown.contains("Idempotency-Key: once-1"), "{shown}");
+    for secret in SECRETS {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}

@@ -5,6 +5,7 @@ use crate::advice;
 use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
+use crate::export;
 use crate::flags::SEARCH_RECIPE;
 use crate::os_text;
 use crate::resolve::{RunVariation, Tree};
@@ -13,7 +14,7 @@ use crate::sections::sweep::{IterationOrder, Sweep, SweepType};
 use crate::sections::{limits, scale};
 use crate::setting::List;
 use crate::sweep::design;
-use aiperf_plan::redact::{REDACTED, Redactor, is_secret_name, visit_below_secret_names, visit_texts};
+use aiperf_plan::redact::{Redactor, visit_texts};
 use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
 use aiperf_types::{Limit, Nanos, SlaFilter, SlaOp};
 use serde_json::{Map, Value};
@@ -96,14 +97,8 @@ fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>
 
 /// Takes secrets out of what a cell varies and is called: folders, files and lines show it.
 fn hide(cell: &mut Cell, index: usize, redactor: &Redactor) {
-    let is_secret = |path: &str| path.rsplit('.').next().is_some_and(is_secret_name);
     let mut values = Value::Object(std::mem::take(&mut cell.values));
-    for (path, value) in values.as_object_mut().into_iter().flatten() {
-        if is_secret(path) && !value.is_null() && !value.is_boolean() {
-            *value = REDACTED.into();
-        }
-    }
-    visit_below_secret_names(&mut values, &mut |value| *value = REDACTED.into());
+    export::without_secrets(&mut values);
     visit_texts(&mut values, &mut |text| *text = redactor.hide(text).into_owned());
     if let Value::Object(values) = values {
         cell.values = values;
@@ -112,7 +107,9 @@ fn hide(cell: &mut Cell, index: usize, redactor: &Redactor) {
         cell.label = hidden;
     }
     // A folder that tells of no secret, and still of one run.
-    if matches!(redactor.hide(&cell.name), Cow::Owned(_)) || cell.values.keys().any(|path| is_secret(path)) {
+    if matches!(redactor.hide(&cell.name), Cow::Owned(_))
+        || cell.values.keys().any(|path| export::is_secret_setting(path))
+    {
         cell.name = format!("variation_{index}");
     }
 }

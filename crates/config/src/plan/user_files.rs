@@ -6,7 +6,7 @@ use crate::resolve::Tree;
 use crate::sections::artifacts::UserFileFormat;
 use crate::show;
 use crate::tree::{Node, Origin};
-use aiperf_plan::redact::{self, REDACTED, Redactor, secrets_below_names, visit_below_secret_names};
+use aiperf_plan::redact::{self, REDACTED, Redactor, secrets_in_members, visit_secret_members};
 use aiperf_plan::{EndpointPlan, UserFile};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) fn user_files(
     let mut context = variables.cloned().unwrap_or_else(|| Node::map(Origin::Rule));
     crate::tree::merge(&mut context, known);
     let secrets = match variables.map(Node::to_json) {
-        Some(Value::Object(variables)) => secrets_below_names(&variables),
+        Some(Value::Object(variables)) => secrets_in_members(&variables),
         _ => Vec::new(),
     };
     let redactor = Redactor::new(secrets);
@@ -77,7 +77,7 @@ fn known(tree: &Tree, dir: &Path, models: &[String], endpoint: &EndpointPlan) ->
 }
 
 fn text(mut content: Value, format: UserFileFormat, redactor: &Redactor) -> String {
-    visit_below_secret_names(&mut content, &mut |member| *member = REDACTED.into());
+    visit_secret_members(&mut content, &mut |_, member| *member = REDACTED.into());
     redactor.document(&mut content);
     match (format, content) {
         (UserFileFormat::Text, Value::String(text)) => redact::text(&text),

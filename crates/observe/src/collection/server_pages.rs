@@ -8,6 +8,7 @@ use crate::store::Store;
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{RunEvent, WallNs};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Puts a scrape into a line, appended.
@@ -82,19 +83,103 @@ impl PageKind for ServerPages {
     }
 }
 
-/// A server that echoes a request in a help text or a label says its secrets too.
+/// A server that echoes a request in a help text, a label or a name says its secrets too.
 fn hide_secrets(families: &mut [Family], redactor: &Redactor) {
+    if redactor.is_empty() {
+        return;
+    }
     let hide = |text: &mut Arc<str>| {
         if let Cow::Owned(hidden) = redactor.hide(text) {
             *text = hidden.into();
         }
     };
-    for family in families {
+    let mut names = HiddenNames { redactor, known: HashMap::new() };
+    for index in 0..families.len() {
+        let (others, rest) = families.split_at_mut(index);
+        let family = &mut rest[0];
+        if let Some(hidden) = names.of(&family.name) {
+            let is_taken = |name: &str| others.iter().any(|other| other.kind == family.kind && *other.name == *name);
+            family.name = free(hidden, is_taken);
+        }
         hide(&mut family.description);
         let labels: Box<dyn Iterator<Item = &mut Labels>> = match &mut family.samples {
             Samples::Scalars(samples) => Box::new(samples.iter_mut().map(|sample| &mut sample.labels)),
             Samples::Histograms(samples) => Box::new(samples.iter_mut().map(|sample| &mut sample.labels)),
         };
-        labels.flatten().for_each(|(_, value)| hide(value));
+        for labels in labels {
+            labels.iter_mut().for_each(|(_, value)| hide(value));
+            hide_label_names(labels, &mut names);
+        }
+    }
+}
+
+fn hide_label_names(labels: &mut Labels, names: &mut HiddenNames<'_>) {
+    let mut is_changed = false;
+    for index in 0..labels.len() {
+        if let Some(hidden) = names.of(&labels[index].0) {
+            labels[index].0 = free(hidden, |name| labels.iter().any(|(other, _)| **other == *name));
+            is_changed = true;
+        }
+    }
+    if is_changed {
+        labels.sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+}
+
+/// Names of one page, looked at once each: a page has few, and many samples.
+struct HiddenNames<'r> {
+    redactor: &'r Redactor,
+    known: HashMap<Arc<str>, Option<Arc<str>>>,
+}
+
+impl HiddenNames<'_> {
+    /// What a name becomes, where it holds a secret.
+    fn of(&mut self, name: &Arc<str>) -> Option<Arc<str>> {
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
+        }
+        let hidden: Option<Arc<str>> = self.redactor.hide_in_name(name).map(Into::into);
+        self.known.insert(name.clone(), hidden.clone());
+        hidden
+    }
+}
+
+/// The name, or with the first number from 2 on that makes it one that is not taken: two names may differ in the secret
+/// alone.
+fn free(name: Arc<str>, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
+    if !is_taken(&name) {
+        return name;
+    }
+    let mut numbered = (2_u64..).map(|number| format!("{name}_{number}"));
+    numbered.find(|name| !is_taken(name)).map_or_else(|| name.clone(), Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exposition::read;
+
+    fn hidden(text: &str, secrets: &[&str]) -> Vec<Family> {
+        let mut families = read(text).unwrap().families;
+        hide_secrets(&mut families, &Redactor::new(secrets.iter().map(|secret| (*secret).to_owned())));
+        families
+    }
+
+    #[test]
+    fn a_secret_that_is_the_name_of_a_metric_or_of_a_label_is_hidden() {
+        let text = "# TYPE a_skSecret123 gauge\na_skSecret123{x=\"1\"} 1\n# TYPE a_SKSECRET123 gauge\na_SKSECRET123 2\n\
+                    # TYPE g gauge\ng{z=\"1\",skSecret123=\"2\",sksecret123=\"key skSecret123\"} 3\n";
+        let families = hidden(text, &["skSecret123"]);
+        let names: Vec<&str> = families.iter().map(|family| &*family.name).collect();
+        assert_eq!(names, ["a_<redacted>", "a_<redacted>_2", "g"]);
+        let Samples::Scalars(samples) = &families[2].samples else { panic!("a gauge") };
+        let labels: Vec<(&str, &str)> = samples[0].labels.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(labels, [("<redacted>", "2"), ("<redacted>_2", "key <redacted>"), ("z", "1")]);
+    }
+
+    #[test]
+    fn a_key_that_is_a_word_leaves_the_names_of_metrics_alone() {
+        let text = "# TYPE vllm:requests gauge\nvllm:requests{vllm=\"1\"} 1\n";
+        assert_eq!(hidden(text, &["vllm", "EMPTY"]), read(text).unwrap().families);
     }
 }

@@ -1,55 +1,52 @@
 //! Walks through JSON documents: members that say by their names that they hold secrets, and all texts.
 
 use super::names::is_secret_name;
+use super::redactor::LONG;
 use serde_json::{Map, Value};
 
-/// Visits what a secret's name holds (a text, a number, a list with texts), at any depth, also within lists.
-pub fn visit_secret_members(value: &mut Value, is_secret: fn(&str) -> bool, visit: &mut dyn FnMut(&str, &mut Value)) {
+/// Members that hold descriptions of a document's members, in JSON Schema: there, a name says what somebody may give,
+/// and holds none of it.
+const DESCRIBING: &[&str] = &["properties", "patternProperties", "$defs", "definitions"];
+
+/// What every description has one of.
+const DESCRIPTIVE: &[&str] = &["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "description"];
+
+pub(super) fn is_describing(name: &str) -> bool {
+    DESCRIBING.contains(&name)
+}
+
+/// Visits what a secret's name holds, at any depth, also within lists: texts, numbers, and lists and objects as a whole.
+pub fn visit_secret_members(value: &mut Value, visit: &mut dyn FnMut(&str, &mut Value)) {
+    visit_members(value, false, visit);
+}
+
+fn visit_members(value: &mut Value, is_described: bool, visit: &mut dyn FnMut(&str, &mut Value)) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
-                if is_secret(name) && may_be_secret(member) {
+                if is_secret_name(name) && holds_secret(name, member, is_described) {
                     visit(name, member);
                 } else {
-                    visit_secret_members(member, is_secret, visit);
+                    visit_members(member, is_describing(name), visit);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| visit_secret_members(item, is_secret, visit)),
+        Value::Array(items) => items.iter_mut().for_each(|item| visit_members(item, false, visit)),
         _ => {}
     }
 }
 
-fn may_be_secret(value: &Value) -> bool {
+/// Whether what a secret's name holds is a secret. `is_described`: the name is one of those that a schema describes.
+pub(super) fn holds_secret(name: &str, value: &Value, is_described: bool) -> bool {
     match value {
+        Value::Null | Value::Bool(_) => false,
         Value::String(_) | Value::Number(_) => true,
-        Value::Array(items) => items.iter().any(Value::is_string),
-        _ => false,
+        // Numbers under this name are what a tokenizer made of a text.
+        Value::Array(items) if name.eq_ignore_ascii_case("token") && items.iter().all(Value::is_number) => false,
+        Value::Array(items) => items.iter().any(|item| holds_secret("", item, false)),
+        Value::Object(members) if is_described && DESCRIPTIVE.iter().any(|key| members.contains_key(*key)) => false,
+        Value::Object(members) => members.values().any(|member| holds_secret("", member, false)),
     }
-}
-
-/// Visits what a secret's name holds, whatever that is: below such a name nothing is told.
-pub fn visit_below_secret_names(value: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
-    match value {
-        Value::Object(members) => {
-            for (name, member) in members {
-                if holds_secrets(name) && !member.is_null() && !member.is_boolean() {
-                    visit(member);
-                } else {
-                    visit_below_secret_names(member, visit);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| visit_below_secret_names(item, visit)),
-        _ => {}
-    }
-}
-
-/// Whether a name is that of a secret, or of several.
-fn holds_secrets(name: &str) -> bool {
-    const MANY: &[&str] = &["secrets", "passwords", "api_keys"];
-    let is_one_of = |many: &&str| name.eq_ignore_ascii_case(many);
-    is_secret_name(name) || MANY.iter().any(is_one_of)
 }
 
 /// Visits every text of a document but for names.
@@ -78,33 +75,37 @@ pub(super) fn change_names(value: &mut Value, from_level: usize, change: &dyn Fn
     }
 }
 
-/// Texts and numbers below names of secrets, whatever holds them.
-pub fn secrets_below_names(members: &Map<String, Value>) -> Vec<String> {
+/// The secrets that members with secret names hold, such as that of `api_key`.
+pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
     let mut all = Value::Object(members.clone());
-    visit_below_secret_names(&mut all, &mut |value| leaves(value, &mut out));
+    visit_secret_members(&mut all, &mut |_, value| leaves(value, &mut out));
     out
 }
 
-fn leaves(value: &Value, out: &mut Vec<String>) {
+/// Texts and numbers of a secret. What an object under a secret's name holds under names of its own may be everyday
+/// (`{"auth": {"type": "basic", "version": 2024}}`): it is a secret wherever it is seen only where it is no word or
+/// number that is seen anywhere.
+pub(super) fn leaves(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::String(text) => out.push(text.clone()),
         Value::Number(number) => out.push(number.to_string()),
         Value::Array(items) => items.iter().for_each(|item| leaves(item, out)),
-        Value::Object(members) => members.values().for_each(|member| leaves(member, out)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                let mut found = Vec::new();
+                leaves(member, &mut found);
+                let is_own = is_secret_name(name);
+                out.extend(found.into_iter().filter(|found| is_own || !is_everyday(found)));
+            }
+        }
         _ => {}
     }
 }
 
-/// The texts of members with secret names, such as `api_key`.
-pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut all = Value::Object(members.clone());
-    visit_secret_members(&mut all, is_secret_name, &mut |_, value| match value {
-        Value::Number(number) => out.push(number.to_string()),
-        _ => visit_texts(value, &mut |text| out.push(std::mem::take(text))),
-    });
-    out
+fn is_everyday(text: &str) -> bool {
+    let is_one_kind = text.chars().all(char::is_alphabetic) || text.parse::<f64>().is_ok();
+    text.chars().count() < LONG && is_one_kind
 }
 
 #[cfg(test)]
@@ -116,21 +117,42 @@ mod tests {
     fn everything_below_a_secret_name_is_visited_at_once() {
         let mut all = json!({
             "password": {"a": "b"}, "x": [{"token": {"x": 1}}], "secrets": ["a", "b"], "api_keys": [1],
-            "plain": {"a": "b"}, "max_tokens": 5, "key": null, "auth": true,
+            "credentials": [{"user": "u"}], "plain": {"a": "b"}, "max_tokens": 5, "key": null, "auth": true,
         });
-        visit_below_secret_names(&mut all, &mut |member| *member = "-".into());
+        visit_secret_members(&mut all, &mut |_, member| *member = "-".into());
         let expected = json!({
             "password": "-", "x": [{"token": "-"}], "secrets": "-", "api_keys": "-",
-            "plain": {"a": "b"}, "max_tokens": 5, "key": null, "auth": true,
+            "credentials": "-", "plain": {"a": "b"}, "max_tokens": 5, "key": null, "auth": true,
         });
         assert_eq!(all, expected);
     }
 
     #[test]
-    fn secrets_are_found_in_lists_too() {
+    fn descriptions_ids_of_tokens_and_what_is_empty_are_no_secrets() {
+        let all = json!({
+            "tools": [{"function": {"parameters": {
+                "type": "object",
+                "properties": {"token": {"type": "string"}, "auth": {"$ref": "#/$defs/auth"}},
+                "$defs": {"auth": {"type": "object", "properties": {"password": {"description": "yours"}}}},
+                "required": ["token"],
+            }}}],
+            "token": [17, 42], "auth": {"enabled": true}, "api_keys": [], "credentials": {},
+        });
+        let mut seen = all.clone();
+        visit_secret_members(&mut seen, &mut |_, member| *member = "-".into());
+        assert_eq!(seen, all);
+        let mut given =
+            json!({"properties": {"token": "sk", "auth": {"user": "u"}}, "auth": {"type": "basic", "x": "y"}});
+        visit_secret_members(&mut given, &mut |_, member| *member = "-".into());
+        assert_eq!(given, json!({"properties": {"token": "-", "auth": "-"}, "auth": "-"}));
+    }
+
+    #[test]
+    fn secrets_are_found_in_lists_and_objects_too() {
         let Value::Object(members) = json!({
             "x": [{"api_key": "sk-one"}, [{"y": {"token": 1234}}]],
             "api_key": ["sk-two", {"z": "sk-three"}],
+            "auth": {"type": "basic", "version": 2024, "user": "me@home", "password": "hunter", "on": true},
             "max_tokens": 5,
             "token": null,
         }) else {
@@ -138,6 +160,6 @@ mod tests {
         };
         let mut found = secrets_in_members(&members);
         found.sort();
-        assert_eq!(found, ["1234", "sk-one", "sk-three", "sk-two"]);
+        assert_eq!(found, ["1234", "hunter", "me@home", "sk-one", "sk-three", "sk-two"]);
     }
 }

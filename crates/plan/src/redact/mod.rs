@@ -13,10 +13,8 @@ mod names;
 mod payload;
 mod redactor;
 
-pub use members::{
-    secrets_below_names, secrets_in_members, visit_below_secret_names, visit_secret_members, visit_texts,
-};
-pub use names::{is_secret_name, is_sensitive_header};
+pub use members::{secrets_in_members, visit_secret_members, visit_texts};
+pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
 pub(crate) use redactor::secrets_in_credentials;
 pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_url};
@@ -40,7 +38,7 @@ pub fn url(text: &str) -> String {
     let tail = match before.split_once('?') {
         Some((path, query)) => {
             let part = |part: &str| match part.split_once('=') {
-                Some((name, _)) if is_secret_name(name) => format!("{name}={REDACTED}"),
+                Some((name, _)) if is_secret_parameter(name) => format!("{name}={REDACTED}"),
                 _ => part.to_owned(),
             };
             format!("{path}?{}{fragment}", query.split('&').map(part).collect::<Vec<_>>().join("&"))
@@ -75,9 +73,16 @@ fn userinfo(input: &str) -> String {
     out
 }
 
+const AUTHORIZATION: &str = "authorization";
+
+/// Whether what follows an authorization's name is a scheme and what it wants, not an object or a list.
+fn is_scheme(value: &str) -> bool {
+    !value.starts_with(['{', '['])
+}
+
 /// `Authorization: Scheme secret`, quoted or not: the scheme stays, what follows it goes up to a quote or line end.
 fn authorizations(input: &str) -> String {
-    const NAME: &str = "authorization";
+    const NAME: &str = AUTHORIZATION;
     let lower = input.to_ascii_lowercase();
     let (mut out, mut at) = (String::new(), 0);
     while let Some(found) = lower[at..].find(NAME) {
@@ -86,7 +91,7 @@ fn authorizations(input: &str) -> String {
         at = after;
         let rest = &input[after..];
         let lead = rest.len() - rest.trim_start_matches(['\\', '\'', '"', ' ', ':']).len();
-        if !rest[..lead].contains(':') {
+        if !rest[..lead].contains(':') || !is_scheme(&rest[lead..]) {
             continue;
         }
         let value = &rest[lead..];
@@ -102,7 +107,7 @@ fn authorizations(input: &str) -> String {
 }
 
 /// `name=value` and `name: value` where the name says it is a secret; names and values may be quoted, and the quotes
-/// escaped, as in JSON inside JSON.
+/// escaped, as in JSON inside JSON. An object or a list goes as a whole.
 fn named_values(input: &str) -> String {
     const QUOTES: [char; 3] = ['\\', '\'', '"'];
     let word = |c: char| c.is_ascii_alphanumeric() || "_-%".contains(c);
@@ -110,6 +115,7 @@ fn named_values(input: &str) -> String {
     while let Some(start) = rest.find(word) {
         let end = rest[start..].find(|c| !word(c)).map_or(rest.len(), |len| start + len);
         let (name, after) = (&rest[start..end], &rest[end..]);
+        let is_parameter = rest[..start].ends_with(['?', '&']) && after.starts_with('=');
         out.push_str(&rest[..end]);
         let bare = after.trim_start_matches('\\');
         let bare = bare.strip_prefix(['\'', '"']).unwrap_or(bare).trim_start();
@@ -118,10 +124,21 @@ fn named_values(input: &str) -> String {
             Some(':') => (": ", " \t\r\n,;'\"\\"),
             _ => ("", ""),
         };
+        let is_secret = || is_secret_name(name) || is_parameter && is_secret_parameter(name);
         // An authorization with a colon has been taken care of, its scheme left to be seen.
-        let is_done = || sign == ": " && name.to_ascii_lowercase().ends_with("authorization");
-        let value = bare.get(1..).filter(|_| !sign.is_empty() && is_secret_name(name) && !is_done());
-        rest = match value.map(|value| value.trim_start().trim_start_matches(QUOTES)) {
+        let is_done =
+            |value: &&str| sign == ": " && is_scheme(value) && name.to_ascii_lowercase().ends_with(AUTHORIZATION);
+        let value = bare.get(1..).filter(|_| !sign.is_empty() && is_secret());
+        let value = value.map(str::trim_start).filter(|value| !is_done(value));
+        if let Some(value) = value.filter(|value| value.starts_with(['{', '['])) {
+            // In the quotes of its name, so that what was JSON still is.
+            let quotes = &after[..after.len() - bare.len()];
+            let mark = quotes.trim_end();
+            out.push_str(&format!("{quotes}{sign}{mark}{REDACTED}{mark}"));
+            rest = &value[bracketed(value)..];
+            continue;
+        }
+        rest = match value.map(|value| value.trim_start_matches(QUOTES)) {
             Some(value) if !value.is_empty() => {
                 out.push_str(sign);
                 out.push_str(REDACTED);
@@ -132,6 +149,28 @@ fn named_values(input: &str) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// Length of the object or list that a text begins with; all of the text where that is not closed.
+fn bracketed(text: &str) -> usize {
+    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            _ if is_escaped => is_escaped = false,
+            ('\\', _) => is_escaped = true,
+            ('"' | '\'', None) => quote = Some(c),
+            (_, Some(open)) => quote = (c != open).then_some(open),
+            ('{' | '[', None) => depth += 1,
+            ('}' | ']', None) => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 #[cfg(test)]
@@ -148,6 +187,12 @@ mod tests {
             r#"{"headers": "{\"Authorization\": \"Bearer sk-1234\"}"}"#,
             "GET /?api%5Fkey=sk-1234&x=1",
             "api_key='sk-1234'",
+            r#"{"auth": {"user": "a}", "password": "sk-1234"}, "b": 1}"#,
+            r#"{"detail":"{\"credentials\": [{\"x\": \"sk-1234\"}]}"}"#,
+            "api_keys: ['a', 'sk-1234']",
+            "token: {cut: sk-1234",
+            r#"{"Authorization": {"bearer": "sk-1234"}}"#,
+            "GET /f?code=sk-1234&x=1",
         ] {
             let shown = text(text_with);
             assert!(shown.contains(REDACTED) && !shown.contains("sk-1234"), "{shown}");
@@ -156,8 +201,30 @@ mod tests {
 
     #[test]
     fn what_is_no_secret_is_left_alone() {
-        for plain in ["max_tokens=5, eos_token: 2", "a@b://c", "http://h:1/x?max_tokens=5", "50% of tokens: 7"] {
+        for plain in [
+            "max_tokens=5, eos_token: 2",
+            "a@b://c",
+            "http://h:1/x?max_tokens=5",
+            "50% of tokens: 7",
+            r#"{"error":{"code":401}}"#,
+            "code=3",
+        ] {
             assert_eq!(text(plain), plain);
         }
+    }
+
+    #[test]
+    fn a_document_in_a_text_stays_one_without_its_secret_objects() {
+        let shown = text(r#"{"auth": {"user": "a}", "b": [1]}, "api_keys":["x"], "b": 1}"#);
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown, serde_json::json!({"auth": REDACTED, "api_keys": REDACTED, "b": 1}));
+    }
+
+    #[test]
+    fn a_code_in_a_url_is_a_key() {
+        assert_eq!(
+            url("https://h/f?code=abc&x=1&sas=2&hmac=3"),
+            "https://h/f?code=<redacted>&x=1&sas=<redacted>&hmac=<redacted>"
+        );
     }
 }

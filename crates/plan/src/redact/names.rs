@@ -1,4 +1,12 @@
-//! Which names are those of secrets: one list for headers, parameters of URLs, extra inputs and texts.
+//! Which names are those of secrets: one list for headers, parameters of URLs, extra inputs, rows and texts.
+//!
+//! The rule. A name is that of a secret where it *ends* in a word that means one (`api_key`, `X-Goog-Signature`,
+//! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). Words that are everyday ones inside
+//! longer names (`key`, `token`, `auth`) count only where they are the whole name, so `max_tokens`, `stop_token_ids`,
+//! `primary_key`, `prompt_cache_key` and `tokenizer` are none; nor are `tokens` and `keys`.
+//! Headers hold nothing that a reader of files needs, so more of them count: any with such a word *in* it, and any whose
+//! last word is `key`, but for those that only find something again ([`FINDING_KEYS`]: `Idempotency-Key`).
+//! Of URLs, `code` counts too, which is how Azure's functions take their key; anywhere else it is a status or a program.
 
 use crate::url::percent_decoded;
 
@@ -14,18 +22,27 @@ struct Word {
 enum Reach {
     /// All of it: inside longer names the word is an everyday one (`key`, `top_k_token`).
     Whole,
-    /// Its end, as in `x-goog-signature`.
+    /// All of the name of a URL's parameter, and of no other.
+    Parameter,
+    /// Its end, as in `x-goog-signature`, also in the plural.
     End,
     /// Any part of a header's name, and of no other: a header holds nothing that a reader of files needs.
     PartOfHeader,
+    /// The last word of a header's name, but for [`FINDING_KEYS`].
+    LastOfHeader,
     /// Its end, or any part of a header's name.
     EndOrPartOfHeader,
 }
 
 const WORDS: &[Word] = &[
     word("key", Reach::Whole),
+    word("key", Reach::LastOfHeader),
+    word("keys", Reach::LastOfHeader),
     word("sig", Reach::Whole),
-    word("jwt", Reach::Whole),
+    word("sas", Reach::Whole),
+    word("code", Reach::Parameter),
+    word("jwt", Reach::EndOrPartOfHeader),
+    word("hmac", Reach::EndOrPartOfHeader),
     word("pwd", Reach::End),
     word("auth", Reach::Whole),
     word("auth", Reach::PartOfHeader),
@@ -43,6 +60,7 @@ const WORDS: &[Word] = &[
     word("csrf-token", Reach::End),
     word("xsrf-token", Reach::End),
     word("hf-token", Reach::End),
+    word("sas-token", Reach::End),
     word("secret-token", Reach::End),
     word("bearer", Reach::Whole),
     word("authorization", Reach::End),
@@ -52,40 +70,57 @@ const WORDS: &[Word] = &[
     word("passwd", Reach::EndOrPartOfHeader),
     word("passphrase", Reach::End),
     word("credential", Reach::EndOrPartOfHeader),
-    word("credentials", Reach::End),
     word("cookie", Reach::EndOrPartOfHeader),
     word("signature", Reach::EndOrPartOfHeader),
     word("api-key", Reach::EndOrPartOfHeader),
+    word("app-key", Reach::End),
+    word("user-key", Reach::End),
+    word("auth-key", Reach::End),
     word("sas-key", Reach::EndOrPartOfHeader),
     word("access-key", Reach::EndOrPartOfHeader),
     word("access-key-id", Reach::End),
+    word("account-key", Reach::End),
     word("private-key", Reach::EndOrPartOfHeader),
+    word("signing-key", Reach::End),
     word("subscription-key", Reach::End),
     word("functions-key", Reach::End),
     word("google-access-id", Reach::End),
 ];
 
+/// What stands before `key` in names of headers that find something again and open nothing.
+const FINDING_KEYS: &[&str] = &["idempotency", "cache", "partition", "routing", "shard", "sort", "primary", "public"];
+
 const fn word(word: &'static str, reach: Reach) -> Word {
     Word { word, reach }
 }
 
-/// Whether a parameter, a member of a body or a word of a text holds a secret by its name.
+/// Whether a member of a body or a word of a text holds a secret by its name.
 pub fn is_secret_name(name: &str) -> bool {
     let name = squeezed(&percent_decoded(name));
+    let singular = name.strip_suffix('s').unwrap_or(&name);
     WORDS.iter().any(|Word { word, reach }| match reach {
         Reach::Whole => before(&name, word) == Some(0),
-        Reach::End | Reach::EndOrPartOfHeader => before(&name, word).is_some(),
-        Reach::PartOfHeader => false,
+        Reach::End | Reach::EndOrPartOfHeader => before(&name, word).or(before(singular, word)).is_some(),
+        Reach::Parameter | Reach::PartOfHeader | Reach::LastOfHeader => false,
     })
+}
+
+/// Whether a parameter of a URL holds a secret by its name.
+pub fn is_secret_parameter(name: &str) -> bool {
+    let squeezed = squeezed(&percent_decoded(name));
+    let is_one = |Word { word, reach }: &Word| *reach == Reach::Parameter && squeezed == *word;
+    is_secret_name(name) || WORDS.iter().any(is_one)
 }
 
 /// Whether a name could be that of a secret, by its last two letters: most names are told apart so, and cheaply.
 pub(super) fn may_be_secret_name(name: &str) -> bool {
     let [.., a, b] = name.as_bytes() else { return false };
     let is_letters = a.is_ascii_alphabetic() && b.is_ascii_alphabetic();
-    // Anything else may be a separator or an escape, behind which a word ends.
-    !is_letters
-        || WORDS.iter().any(|Word { word, .. }| word.as_bytes()[word.len() - 2..].eq_ignore_ascii_case(&[*a, *b]))
+    let ends_so = |last: &[u8]| {
+        WORDS.iter().any(|Word { word, .. }| word.as_bytes()[word.len() - last.len()..].eq_ignore_ascii_case(last))
+    };
+    // Anything else may be a separator or an escape, behind which a word ends; `s` may make a plural.
+    !is_letters || ends_so(&[*a, *b]) || (b.eq_ignore_ascii_case(&b's') && ends_so(&[*a]))
 }
 
 /// How many bytes of a name stand before the word that it ends in.
@@ -99,10 +134,12 @@ fn before(name: &str, word: &str) -> Option<usize> {
 pub fn is_sensitive_header(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let joined = squeezed(name);
-    let within = |Word { word, reach }: &Word| {
-        let is_part = matches!(reach, Reach::PartOfHeader | Reach::EndOrPartOfHeader);
+    let within = |Word { word, reach }: &Word| match reach {
         // A word of its own must not be made by taking separators out: `X-Plateau-Theme` is no `auth`.
-        is_part && if word.contains('-') { joined.contains(&squeezed(word)) } else { lower.contains(word) }
+        Reach::PartOfHeader | Reach::EndOrPartOfHeader if word.contains('-') => joined.contains(&squeezed(word)),
+        Reach::PartOfHeader | Reach::EndOrPartOfHeader => lower.contains(word),
+        Reach::LastOfHeader => opens(&lower, word),
+        Reach::Whole | Reach::Parameter | Reach::End => false,
     };
     is_secret_name(name) || WORDS.iter().any(within)
 }
@@ -110,9 +147,23 @@ pub fn is_sensitive_header(name: &str) -> bool {
 /// Whether a header's value is a secret that must not be shown elsewhere either. Names that only happen to contain a
 /// word (`X-Tokenizer`, `X-Author`) hold everyday values, which other texts may say.
 pub(super) fn is_secret_header(name: &str) -> bool {
-    let parts = || name.split(['-', '_', ' ', '.']).map(str::to_ascii_lowercase);
-    let of_header = |Word { reach, .. }: &&Word| matches!(reach, Reach::PartOfHeader | Reach::EndOrPartOfHeader);
-    is_secret_name(name) || WORDS.iter().filter(of_header).any(|Word { word, .. }| parts().any(|part| part == *word))
+    let lower = name.to_ascii_lowercase();
+    let is_one = |Word { word, reach }: &Word| match reach {
+        Reach::PartOfHeader | Reach::EndOrPartOfHeader => parts(&lower).any(|part| part == *word),
+        Reach::LastOfHeader => opens(&lower, word),
+        Reach::Whole | Reach::Parameter | Reach::End => false,
+    };
+    is_secret_name(name) || WORDS.iter().any(is_one)
+}
+
+/// Whether a name's last part is this word, and the one before does not say that it only finds something.
+fn opens(name: &str, word: &str) -> bool {
+    let mut last = parts(name).rev();
+    last.next() == Some(word) && !last.next().is_some_and(|before| FINDING_KEYS.contains(&before))
+}
+
+fn parts(name: &str) -> impl DoubleEndedIterator<Item = &str> {
+    name.split(['-', '_', ' ', '.'])
 }
 
 fn squeezed(name: &str) -> String {
@@ -152,6 +203,22 @@ mod tests {
             "db_password",
             "Authorization",
             "Set-Cookie",
+            "api_keys",
+            "apiKeys",
+            "credentials",
+            "aws_credentials",
+            "access_tokens",
+            "passwords",
+            "client-secrets",
+            "auth",
+            "sas",
+            "sas_token",
+            "hmac",
+            "X-Hmac",
+            "jwt",
+            "X-JWT",
+            "X-User-Key",
+            "user_key",
         ] {
             assert!(may_be_secret_name(name) && is_secret_name(name), "{name}");
             assert!(is_sensitive_header(name), "{name}");
@@ -160,12 +227,30 @@ mod tests {
 
     #[test]
     fn everyday_names_are_none() {
-        for name in
-            ["max_tokens", "token_count", "eos_token", "tokenizer", "top_k", "keys", "monkey", "author", "session"]
-        {
+        for name in [
+            "max_tokens",
+            "tokens",
+            "token_count",
+            "token_ids",
+            "stop_token_ids",
+            "logprobs_token",
+            "eos_token",
+            "tokenizer",
+            "top_k",
+            "keys",
+            "primary_key",
+            "prompt_cache_key",
+            "foreign-key",
+            "monkey",
+            "author",
+            "session",
+            "code",
+            "status_code",
+            "kansas",
+        ] {
             assert!(!is_secret_name(name), "{name}");
         }
-        for name in ["X-Correlation-ID", "Accept", "X-Plateau-Theme", "User-Agent", "X-Monkey"] {
+        for name in ["X-Correlation-ID", "Accept", "X-Plateau-Theme", "User-Agent", "X-Monkey", "X-Keyboard"] {
             assert!(!is_sensitive_header(name), "{name}");
         }
     }
@@ -176,5 +261,26 @@ mod tests {
             assert!(is_sensitive_header(name) && !is_secret_header(name), "{name}");
         }
         assert!(is_secret_header("X-My-Token") && is_secret_header("x-api-key"));
+    }
+
+    #[test]
+    fn a_header_that_ends_in_key_is_secret_unless_the_key_only_finds_something() {
+        for name in ["X-User-Key", "x_team_key", "Key", "X-Deployment-Key", "X-My-Keys", "X-JWT", "X-Jwt-Assertion"] {
+            assert!(is_sensitive_header(name) && is_secret_header(name), "{name}");
+        }
+        for name in ["Idempotency-Key", "X-Idempotency-Key", "X-Cache-Key", "Partition-Key", "X-Public-Key"] {
+            assert!(!is_sensitive_header(name) && !is_secret_header(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_a_secret_of_urls_alone() {
+        for name in ["code", "CODE", "sas", "hmac", "api_key"] {
+            assert!(is_secret_parameter(name), "{name}");
+        }
+        for name in ["code", "country_code", "postcode"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+        assert!(!is_secret_parameter("country_code"));
     }
 }

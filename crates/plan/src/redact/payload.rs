@@ -3,7 +3,7 @@
 //! A body may be very large, and most of it is text that nobody may change: it is gone through once, from quote to
 //! quote, and only names and the beginnings of texts are looked at.
 
-use super::members::visit_texts;
+use super::members::{holds_secret, is_describing, leaves};
 use super::names::{is_secret_name, may_be_secret_name};
 use super::redactor::secrets_in_url;
 use super::{REDACTED, url};
@@ -40,13 +40,33 @@ pub fn secrets_in_template(text: &str) -> Vec<String> {
         if is_url {
             out.extend(secrets_in_url(&decoded(inner)));
         } else {
-            let mut value = serde_json::from_str(said).unwrap_or_else(|_| Value::from(inner));
-            value = if value.is_number() { Value::from(said) } else { value };
-            visit_texts(&mut value, &mut |text| out.push(std::mem::take(text)));
+            match serde_json::from_str(said) {
+                Ok(Value::Number(_)) => out.push(said.to_owned()),
+                Ok(value) => leaves(&value, &mut out),
+                Err(_) if said.starts_with(['{', '[']) => out.extend(texts_of(said)),
+                Err(_) => out.push(inner.to_owned()),
+            }
         }
     }
     // What is put in for each request is no secret of the template's.
     out.retain(|value| !value.contains("{{"));
+    out
+}
+
+/// The texts of an object or a list that is a template, but for names.
+fn texts_of(said: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for quote in ['"', '\''] {
+        let scan = Scan { text: said, bytes: said.as_bytes(), quote: quote as u8 };
+        let mut at = 0;
+        while let Some(open) = scan.position(at, |byte| byte == scan.quote) {
+            let Some(end) = scan.text_end(open) else { break };
+            if scan.bytes.get(scan.past_space(end)) != Some(&b':') {
+                out.push(decoded(&said[open + 1..end - 1]).into_owned());
+            }
+            at = end;
+        }
+    }
     out
 }
 
@@ -96,17 +116,21 @@ fn secrets_of_template(text: &str) -> Vec<Secret> {
 fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
     let scan = Scan { text, bytes: text.as_bytes(), quote: quote as u8 };
     let (mut out, mut at) = (Vec::new(), 0);
+    let mut around = Around::default();
     let hidden = || format!("{quote}{REDACTED}{quote}");
     while let Some(open) = scan.position(at, |byte| byte == scan.quote) {
+        around.pass(&scan.bytes[at..open]);
         let Some(end) = scan.text_end(open) else { break };
         let inner = &text[open + 1..end - 1];
         let after = scan.past_space(end);
         at = if texts == Texts::Follow { end } else { end - 1 };
         if scan.bytes.get(after) == Some(&b':') {
             let value = scan.past_space(after + 1);
-            if let Some(end) = scan.is_secret(inner).then(|| scan.value_end(value)).flatten() {
+            if let Some(end) = scan.is_secret(inner).then(|| scan.secret_end(inner, value, &around)).flatten() {
                 out.push(Secret { range: value..end, shown: hidden(), is_url: false });
                 at = end;
+            } else {
+                around.name = is_describing(inner);
             }
         } else if texts == Texts::MayBegin && scan.is_assigned_to_secret(open) {
             out.push(Secret { range: open..end, shown: hidden(), is_url: false });
@@ -115,8 +139,42 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
             let shown = if quote == '"' { Value::from(shown).to_string() } else { format!("{quote}{shown}{quote}") };
             out.push(Secret { range: open..end, shown, is_url: true });
         }
+        if at < end {
+            // What was taken for a text may as well be what stands between two.
+            around.pass(inner.as_bytes());
+        }
     }
     out
+}
+
+/// The objects and lists that a place of a document is in: of each, whether its members are described there.
+#[derive(Default)]
+struct Around {
+    open: Vec<bool>,
+    /// Whether the name that was read last is one under which members are described.
+    name: bool,
+}
+
+impl Around {
+    /// Takes what stands between two texts.
+    fn pass(&mut self, between: &[u8]) {
+        for byte in between {
+            match byte {
+                b'{' => self.open.push(std::mem::take(&mut self.name)),
+                b'[' => {
+                    self.open.push(false);
+                    self.name = false;
+                }
+                b'}' | b']' => drop(self.open.pop()),
+                b',' => self.name = false,
+                _ => {}
+            }
+        }
+    }
+
+    fn is_described(&self) -> bool {
+        self.open.last().is_some_and(|described| *described)
+    }
 }
 
 struct Scan<'t> {
@@ -153,35 +211,44 @@ impl Scan<'_> {
         }
     }
 
-    /// The end of a value that may be a secret: a text, a number, or a list with texts.
-    fn value_end(&self, start: usize) -> Option<usize> {
+    /// The end of what a secret's name holds, where that is a secret: a text, a number, a list or an object.
+    fn secret_end(&self, name: &str, start: usize, around: &Around) -> Option<usize> {
         match *self.bytes.get(start)? {
             byte if byte == self.quote => self.text_end(start),
             b'-' | b'0'..=b'9' => {
                 let is_end = |byte: u8| !byte.is_ascii_alphanumeric() && !b"+-.".contains(&byte);
                 Some(self.position(start, is_end).unwrap_or(self.bytes.len()))
             }
-            b'[' => self.list_end(start),
+            // What a template puts in for each request.
+            b'{' if matches!(self.bytes.get(start + 1), Some(b'{' | b'%' | b'#')) => None,
+            b'[' | b'{' => {
+                let end = self.bracketed_end(start)?;
+                let said = &self.text[start..end];
+                let is_secret = match serde_json::from_str(said) {
+                    Ok(value) => holds_secret(&decoded(name), &value, around.is_described()),
+                    Err(_) => said.as_bytes().contains(&self.quote),
+                };
+                is_secret.then_some(end)
+            }
             _ => None,
         }
     }
 
-    fn list_end(&self, start: usize) -> Option<usize> {
-        let (mut at, mut depth, mut has_text) = (start, 0_usize, false);
+    fn bracketed_end(&self, start: usize) -> Option<usize> {
+        let (mut at, mut depth) = (start, 0_usize);
         loop {
             at = self.position(at, |byte| byte == self.quote || b"[]{}".contains(&byte))?;
             match self.bytes[at] {
                 b'[' | b'{' => depth += 1,
                 b']' | b'}' => depth -= 1,
                 _ => {
-                    has_text |= depth == 1;
                     at = self.text_end(at)?;
                     continue;
                 }
             }
             at += 1;
             if depth == 0 {
-                return has_text.then_some(at);
+                return Some(at);
             }
         }
     }
@@ -234,7 +301,10 @@ mod tests {
             (r#"{ "x" : [ {"token" : 123 } ] }"#, r#"{ "x" : [ {"token" : "<redacted>" } ] }"#),
             (r#"{"password":["SEC",["x"]],"b":[]}"#, r#"{"password":"<redacted>","b":[]}"#),
             (r#"{"api\u005fkey":"S\"EC\\","b":"c"}"#, r#"{"api\u005fkey":"<redacted>","b":"c"}"#),
-            (r#"{"token":{"api_key":"SEC"}}"#, r#"{"token":{"api_key":"<redacted>"}}"#),
+            (r#"{"token":{"api_key":"SEC"},"a":{}}"#, r#"{"token":"<redacted>","a":{}}"#),
+            (r#"{"auth":{"a}":"}SEC","n":[{}]},"b":1}"#, r#"{"auth":"<redacted>","b":1}"#),
+            (r#"{"api_keys":[{"x":"SEC"}],"password":[1,2]}"#, r#"{"api_keys":"<redacted>","password":"<redacted>"}"#),
+            (r#"{"properties":{"auth":{"user":"SEC"}}}"#, r#"{"properties":{"auth":"<redacted>"}}"#),
         ] {
             assert_eq!(shown(body), wanted);
         }
@@ -252,7 +322,8 @@ mod tests {
     fn everything_else_of_a_body_is_left_alone() {
         for body in [
             r#"{"content":"my \"api_key\":\"x\" and https://u:p@h/ in a text","max_tokens":5}"#,
-            r#"{"key":null,"token":{"type":"string"},"required":["token"],"password":[1,2]}"#,
+            r#"{"key":null,"properties":{"token":{"type":"string"},"auth":{"$ref":"x"}},"required":["token"]}"#,
+            r#"{"token":[1,2],"tokens":["a"],"auth":{"on":true},"credentials":{},"token_ids":[{"a":"b"}]}"#,
             r#"{"url":"data:image/png;base64,AAAA","u":"https://h/x?a=b"}"#,
             r#"{"api_key":"never ends"#,
             "",
@@ -270,13 +341,19 @@ mod tests {
             r#"{# don't #}{{ {'api_key': 'TOPSECRET1'}|tojson }}"#,
             r#"{% set api_key = "TOPSECRET1" %}{"k": {{ api_key|tojson }}}"#,
             r#"{"url": "http://u:TOPSECRET1@h/", "q": {{ text|tojson }}}"#,
+            r#"{"auth": {"user": {{ text|tojson }}, "x": "TOPSECRET1"}}"#,
+            r#"{"credentials": [{"x": "TOPSECRET1"}], "q": {{ text|tojson }}}"#,
         ] {
             let hidden = template(text);
             assert!(hidden.contains(REDACTED) && !hidden.contains("TOPSECRET1"), "{hidden}");
             assert!(secrets_in_template(text).contains(&"TOPSECRET1".to_owned()), "{text}");
         }
-        let plain = r#"{"api_key": {{ key|tojson }}, "max_tokens": {{ max_tokens }}}"#;
-        assert_eq!(template(plain), plain);
+        for plain in [
+            r#"{"api_key": {{ key|tojson }}, "max_tokens": {{ max_tokens }}}"#,
+            r#"{"tools": [{"properties": {"token": {"type": "string"}}}], "q": {{ text|tojson }}}"#,
+        ] {
+            assert_eq!(template(plain), plain);
+        }
         assert!(secrets_in_template(r#"{"api_key": "{{ text }}"}"#).is_empty());
     }
 
@@ -290,7 +367,7 @@ mod tests {
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::vec(("api_key|token|keys|role|a\"b|\\PC{0,3}", inner), 0..4)
+                prop::collection::vec(("api_keys?|token|auth|properties|type|keys|role|a\"b|\\PC{0,3}", inner), 0..4)
                     .prop_map(|members| Value::Object(members.into_iter().collect())),
             ]
         })
@@ -301,7 +378,7 @@ mod tests {
         fn a_body_shows_what_its_document_would(mut value in document(), is_pretty: bool) {
             let body = if is_pretty { format!("{value:#}") } else { value.to_string() };
             let found: Value = serde_json::from_slice(&payload(body.as_bytes())).unwrap();
-            visit_secret_members(&mut value, is_secret_name, &mut |_, member| *member = REDACTED.into());
+            visit_secret_members(&mut value, &mut |_, member| *member = REDACTED.into());
             // Numbers come back as they are read.
             let wanted: Value = serde_json::from_str(&value.to_string()).unwrap();
             prop_assert_eq!(found, wanted);

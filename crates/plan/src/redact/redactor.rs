@@ -3,7 +3,7 @@
 
 use super::forms::{FORM_STARTS, said_at_start};
 use super::members::{change_names, secrets_in_members, visit_texts};
-use super::names::{is_secret_header, is_secret_name, is_sensitive_header};
+use super::names::{is_secret_header, is_secret_name, is_secret_parameter, is_sensitive_header};
 use super::payload::{payload, secrets_in_template};
 use super::{REDACTED, text as by_name};
 use crate::proxy::Proxy;
@@ -27,7 +27,7 @@ const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 const SHORTEST: usize = 4;
 /// Values of fewer characters may well be words (`user`, `EMPTY`): those that are all letters are looked for as words
 /// of their own, and short ones only in what others say; all others anywhere.
-const LONG: usize = 8;
+pub(super) const LONG: usize = 8;
 
 fn is_word(value: &str) -> bool {
     value.chars().all(char::is_alphabetic)
@@ -95,6 +95,11 @@ impl Redactor {
         });
         let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
         secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp).collect()
+    }
+
+    /// Whether it has nothing to hide.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 
     /// A message without the secrets.
@@ -170,7 +175,7 @@ impl Redactor {
     pub fn headers(&self, fields: &mut [(String, String)]) {
         for (name, value) in fields {
             let is_sensitive = is_sensitive_header(name);
-            if let Some(hidden) = self.hide_in_header_name(name) {
+            if let Some(hidden) = self.hide_in_name(name) {
                 *name = hidden;
             }
             if is_sensitive {
@@ -181,14 +186,15 @@ impl Redactor {
         }
     }
 
-    /// The name of a header without the secrets that it holds, also in lower case, as names are often sent.
-    fn hide_in_header_name(&self, name: &str) -> Option<String> {
-        if let Cow::Owned(hidden) = self.hide(name) {
+    /// The name of a header, a metric or a label without the secrets that it holds; `None` where it holds none. Names
+    /// are often sent in lower case, and what cannot be in one as `_`; a short secret may be a part of many.
+    pub fn hide_in_name(&self, name: &str) -> Option<String> {
+        if let Cow::Owned(hidden) = self.hide_in_own(name) {
             return Some(hidden);
         }
-        let lower = name.to_ascii_lowercase();
-        self.values.iter().filter(|value| value.len() >= LONG).find_map(|value| {
-            let at = lower.find(&value.to_ascii_lowercase())?;
+        let plain = as_name(name);
+        self.values.iter().filter(|value| value.len() >= LONG && value.is_ascii()).find_map(|value| {
+            let at = plain.find(&as_name(value))?;
             Some(format!("{}{REDACTED}{}", &name[..at], &name[at + value.len()..]))
         })
     }
@@ -250,6 +256,12 @@ fn in_base64(value: &str) -> Vec<String> {
     }
     out.push(STANDARD.encode(value));
     out
+}
+
+/// A text as names have it, byte by byte: in lower case, with `_` for what is no letter and no digit.
+fn as_name(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii() && !c.is_ascii_alphanumeric() { '_' } else { c.to_ascii_lowercase() };
+    text.chars().map(plain).collect()
 }
 
 fn first_chars(text: &str, count: usize) -> &str {
@@ -319,7 +331,7 @@ pub fn secrets_in_url(url: &str) -> Vec<String> {
     }
     let query = rest.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-        if is_secret_name(name) {
+        if is_secret_parameter(name) {
             out.extend(both(value));
             out.push(percent_decoded(&value.replace('+', " ")));
         }
@@ -450,6 +462,7 @@ mod tests {
         redactor.headers(&mut fields);
         let names = fields.map(|(name, _): (String, String)| name);
         assert_eq!(names, ["x-<redacted>", "X-<redacted>-y", "Content-Type"]);
+        assert_eq!(redactor.hide_in_name("é_sk_secret_key_123_total").as_deref(), Some("é_<redacted>_total"));
     }
 
     #[test]
