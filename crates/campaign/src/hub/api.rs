@@ -2,6 +2,7 @@
 
 use super::cache::{RepoKind, RepoName};
 use super::error::{Candidate, HubError};
+use aiperf_plan::redact::Redactor;
 use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Fetched, Origin};
 use serde_json::Value;
@@ -121,16 +122,17 @@ pub(super) struct Asked<'a> {
     /// `None` where it is about the repository.
     pub(super) path: Option<&'a str>,
     pub(super) has_token: bool,
+    pub(super) redactor: &'a Redactor,
 }
 
 impl Asked<'_> {
     /// What an answer that is no success means.
     pub(super) fn refused(&self, answer: &Fetched) -> HubError {
         let (endpoint, repo, revision) = (self.endpoint.to_owned(), self.repo.clone(), self.revision.to_owned());
-        let told = answer.header("x-error-message").unwrap_or_default().trim();
+        let told = self.redactor.hide(answer.header("x-error-message").unwrap_or_default().trim());
         match (answer.header("x-error-code").unwrap_or_default(), answer.status, self.path) {
             ("GatedRepo", ..) => {
-                let told = if told.is_empty() { "access to it is restricted" } else { told }.to_owned();
+                let told = if told.is_empty() { "access to it is restricted" } else { &told }.to_owned();
                 HubError::Gated { repo, endpoint, told }
             }
             ("RevisionNotFound", ..) => HubError::RevisionNotFound { repo, revision },

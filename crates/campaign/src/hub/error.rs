@@ -2,6 +2,7 @@
 
 use super::cache::RepoName;
 use super::settings::EndpointError;
+use aiperf_plan::redact::Redactor;
 use aiperf_transport::DownloadError;
 use std::io;
 use std::path::PathBuf;
@@ -135,6 +136,21 @@ impl HubError {
             | Self::Endpoint(_) => "HuggingFace Hub Error",
             Self::NoUrl(_) | Self::UrlOffline { .. } | Self::Url { .. } => "Download Error",
             Self::Path(_) | Self::Corrupt { .. } | Self::TooLarge { .. } | Self::Stopped => "Tokenizer Load Error",
+        }
+    }
+
+    /// The same without secrets that a hub echoes.
+    pub(super) fn hiding(self, redactor: &Redactor) -> Self {
+        let hide = |text: String| redactor.hide(&text).into_owned();
+        match self {
+            Self::Network { endpoint, reason } => Self::Network { endpoint, reason: hide(reason) },
+            Self::Status { endpoint, status, told } => Self::Status { endpoint, status, told: hide(told) },
+            Self::Answer { endpoint, reason } => Self::Answer { endpoint, reason: hide(reason) },
+            Self::Ambiguous { name, candidates } => {
+                let shown = |it: Candidate| Candidate { id: hide(it.id), downloads: it.downloads };
+                Self::Ambiguous { name, candidates: candidates.into_iter().map(shown).collect() }
+            }
+            other => other,
         }
     }
 

@@ -26,6 +26,7 @@ pub use settings::HubSettings;
 
 use aiperf_engine::{Stop, travel};
 use aiperf_plan::Plan;
+use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::lookup::is_below;
 use aiperf_transport::{Call, Download, DownloadError, FetchError, Fetched, Fetcher};
 use api::{Asked, FileHeaders, Resolved};
@@ -51,6 +52,8 @@ const LOOK_WHETHER_OVER: Duration = Duration::from_millis(20);
 #[derive(Clone)]
 pub struct Hub {
     settings: HubSettings,
+    /// Knows the token, which a hub may echo.
+    redactor: Arc<Redactor>,
     fetcher: Fetcher,
     is_stopped: Arc<dyn Fn() -> bool + Send + Sync>,
     /// When all of it must be done, and how long that was given.
@@ -63,7 +66,9 @@ pub type Progress = dyn Fn(&str, u64, Option<u64>) + Send + Sync;
 
 impl Hub {
     pub fn new(settings: HubSettings, fetcher: Fetcher) -> Self {
-        Self { settings, fetcher, is_stopped: Arc::new(|| false), until: None, progress: Arc::new(|_, _, _| {}) }
+        let redactor = Arc::new(Redactor::new(settings.secrets()));
+        let (is_stopped, progress) = (Arc::new(|| false), Arc::new(|_: &str, _, _| {}));
+        Self { settings, redactor, fetcher, is_stopped, until: None, progress }
     }
 
     /// The hub of a run: as the environment of the process says, by the run's proxies and certificates, until the run is
@@ -174,7 +179,7 @@ impl Hub {
         }
         match api::meant(name, &found.body) {
             Ok(meant) => Ok(meant.unwrap_or_else(|| name.to_owned())),
-            Err(candidates) => Err(HubError::Ambiguous { name: name.to_owned(), candidates }),
+            Err(candidates) => Err(HubError::Ambiguous { name: name.to_owned(), candidates }.hiding(&self.redactor)),
         }
     }
 
@@ -206,7 +211,7 @@ impl Hub {
     fn download_failed(&self, error: DownloadError, from: &str, path: &Path) -> HubError {
         match error {
             DownloadError::Fetch(FetchError::Stopped) => self.why_over(from),
-            error => HubError::of_download(error, from, path.to_owned()),
+            error => HubError::of_download(error, from, path.to_owned()).hiding(&self.redactor),
         }
     }
 
@@ -300,7 +305,8 @@ impl Hub {
     }
 
     fn asked<'a>(&'a self, repo: &'a RepoName, revision: &'a str, path: Option<&'a str>) -> Asked<'a> {
-        Asked { endpoint: &self.settings.endpoint, repo, revision, path, has_token: self.settings.token.is_some() }
+        let HubSettings { endpoint, token, .. } = &self.settings;
+        Asked { endpoint, repo, revision, path, has_token: token.is_some(), redactor: &self.redactor }
     }
 
     fn strange(&self, reason: impl Into<String>) -> HubError {
@@ -363,7 +369,7 @@ impl Hub {
                 FetchError::TimedOut(after) | FetchError::Silent(after) => {
                     HubError::TimedOut { endpoint: endpoint(), after, is_kept: false }
                 }
-                error => HubError::Network { endpoint: endpoint(), reason: error.to_string() },
+                error => HubError::Network { endpoint: endpoint(), reason: error.to_string() }.hiding(&self.redactor),
             });
         }
     }

@@ -1,6 +1,6 @@
 //! What the environment says about the hub.
 
-use aiperf_plan::{NoProxy, Proxies, Proxy};
+use aiperf_plan::{Credentials, NoProxy, Proxies, Proxy, redact};
 use aiperf_tokenize::lookup::{hub_cache, hub_home};
 use aiperf_transport::Origin;
 use aiperf_transport::Patience;
@@ -16,7 +16,7 @@ const ENDPOINT: &str = "https://huggingface.co";
 /// Where files come from and where they are kept.
 #[derive(Clone)]
 pub struct HubSettings {
-    /// Without a slash at its end.
+    /// As messages show it, without a slash at its end.
     pub endpoint: String,
     pub(crate) origin: Origin,
     /// The path that every path begins with.
@@ -61,7 +61,8 @@ impl HubSettings {
         let folder = |name: &str| text(name).map(PathBuf::from);
         let endpoint = text("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
         let endpoint = endpoint.trim_end_matches('/').to_owned();
-        let (origin, base) = split_url(&endpoint).ok_or_else(|| EndpointError::Endpoint(endpoint.clone()))?;
+        let shown = redact::url(&endpoint);
+        let (origin, base) = split_url(&endpoint).ok_or_else(|| EndpointError::Endpoint(shown.clone()))?;
         let is_on = |name: &str| var(name).is_some_and(|value| is_true(&value));
         let token_file = folder("HF_TOKEN_PATH").or_else(|| hub_home(folder).map(|home| home.join("token")));
         let token = text("HF_TOKEN")
@@ -82,7 +83,7 @@ impl HubSettings {
         Ok(Self {
             origin,
             base: base.trim_end_matches('/').to_owned(),
-            endpoint,
+            endpoint: shown,
             token,
             proxies: proxies(&var)?,
             cache: hub_cache(folder),
@@ -90,6 +91,12 @@ impl HubSettings {
             patience,
             answer_timeout,
         })
+    }
+
+    /// What no message may show, even if the hub or a proxy echoes it.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let proxies = self.proxies.all().filter_map(|proxy| proxy.url().credentials());
+        self.token.iter().cloned().chain(proxies.flat_map(Credentials::secrets)).collect()
     }
 }
 

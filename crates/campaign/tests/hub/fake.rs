@@ -123,7 +123,9 @@ impl Site {
         let path = head.split(' ').nth(1).unwrap_or_default();
         let mut faults = self.faults.lock().unwrap();
         if let Some((status, code)) = faults.refusal {
-            return (said(status, &format!("X-Error-Code: {code}\r\n"), b""), None);
+            let echoed = head.lines().find_map(|line| line.strip_prefix("Authorization: ")).unwrap_or_default();
+            let fields = format!("X-Error-Code: {code}\r\nX-Error-Message: no {echoed}\r\n");
+            return (said(status, &fields, b""), None);
         }
         if path.starts_with("/api/models?search=") {
             let found = r#"[{"id":"a/tiny","downloads":5},{"id":"org/tiny","downloads":1234567},{"id":"b/tiny-2"}]"#;

@@ -188,6 +188,22 @@ fn refusals_say_what_is_wrong_and_the_way_out() {
 }
 
 #[test]
+fn a_token_that_a_hub_echoes_is_in_no_message() {
+    for refusal in [("401 hf_secret_123", "GatedRepo"), ("403 hf_secret_123", ""), ("410 hf_secret_123", "")] {
+        let place = Place::new(Faults { refusal: Some(refusal), ..Faults::default() });
+        let hub = place.client(&[("HF_TOKEN", "hf_secret_123")]);
+        let asked = [
+            hub.file(RepoKind::Model, "org/tiny", "main", "x.json").unwrap_err(),
+            hub.list(RepoKind::Model, "org/tiny", "main").unwrap_err(),
+        ];
+        for error in asked {
+            let shown = format!("{error} {error:?}");
+            assert!(shown.contains("<redacted>") && !shown.contains("hf_secret_123"), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn a_short_name_means_the_most_downloaded_and_a_vague_one_nothing() {
     let place = Place::new(Faults::default());
     let hub = place.client(&[]);
