@@ -14,15 +14,15 @@ use std::borrow::Cow;
 pub(crate) struct VideoLegs<'a> {
     reading: Reading<'a>,
     /// Of the step at hand: each may be redirected.
-    redirects: Redirects,
+    redirects: Redirects<'a>,
     /// The submission as it went out, and where it has got to.
     job: Option<(Leg, VideoJob)>,
     answer: Option<Answer>,
 }
 
 impl<'a> VideoLegs<'a> {
-    pub(crate) fn new(reading: Reading<'a>) -> Self {
-        Self { reading, redirects: Redirects::default(), job: None, answer: None }
+    pub(crate) fn new(reading: Reading<'a>, redirects: Redirects<'a>) -> Self {
+        Self { reading, redirects, job: None, answer: None }
     }
 
     /// Leaves what the answers said with an exchange that is over, or names its failure.
@@ -89,7 +89,7 @@ impl Script for VideoLegs<'_> {
             Step::End => {}
             redirected => return redirected,
         }
-        self.redirects = Redirects::default();
+        self.redirects = self.redirects.anew();
         self.follow(answer).unwrap_or_else(Step::Fail)
     }
 }

@@ -8,6 +8,7 @@ use crate::progress::PhaseReports;
 use crate::quality::{Conduct, run_queue_wait};
 use crate::queue::Queue;
 use crate::requests::Requests;
+use crate::secret_bodies::SecretBodies;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::travel;
@@ -16,6 +17,7 @@ use crate::worker::{self, Command, Ids, Patience, Worker};
 use crate::worker_counters::AllCounters;
 use crate::workers::Workers;
 use aiperf_dialect::sse;
+use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
@@ -95,6 +97,7 @@ pub(crate) struct Load {
     pub(crate) requests: Arc<Requests>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) unsent: Arc<Unsent>,
+    pub(crate) redactor: Arc<Redactor>,
     pub(crate) phases: Arc<[PhaseTrack]>,
     pub(crate) counters: AllCounters,
     pub(crate) stop: Stop,
@@ -238,6 +241,7 @@ impl Load {
             ids: Ids::new(key ^ self.started()),
             patience: Patience::of(&self.plan),
             counters: self.counters.clone(),
+            secret_bodies: SecretBodies(self.redactor.clone()),
         };
         Worker::new(parts, tell)
     }

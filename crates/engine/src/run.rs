@@ -149,7 +149,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizers, anchor, phases: ids },
         metrics: metrics.clone(),
-        redactor,
+        redactor: redactor.clone(),
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
         is_watched: events.metrics_every().is_some(),
         instruments: events.histograms_every().map(|_| Arc::new(instruments(&metrics, sizing, phases.len(), &events))),
@@ -193,6 +193,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let pace = Arc::new(ConnectPace::telling(move |text| warnings.say(LogLevel::Warning, text)));
     let load = Load {
         unsent: Arc::new(Unsent::of(&plan, sizing.workers)),
+        redactor,
         plan,
         requests,
         queue: queue.clone(),

@@ -5,6 +5,7 @@ use crate::legs::VideoLegs;
 use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::Requests;
+use crate::secret_bodies::SecretBodies;
 use crate::sessions::Sessions;
 use crate::unsent::Unsent;
 use crate::worker_counters::{AllCounters, WorkerCounters};
@@ -82,6 +83,7 @@ pub(crate) struct Parts {
     pub(crate) ids: Ids,
     pub(crate) patience: Patience,
     pub(crate) counters: AllCounters,
+    pub(crate) secret_bodies: SecretBodies,
 }
 
 /// One worker. It lives on its thread; `tell` tells the conductor.
@@ -94,6 +96,7 @@ pub(crate) struct Worker {
     patience: Patience,
     counters: AllCounters,
     unsent: Arc<Unsent>,
+    secret_bodies: SecretBodies,
     /// Requests to start, in order.
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
@@ -117,7 +120,7 @@ struct InFlight {
 
 impl Worker {
     pub(crate) fn new(parts: Parts, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
-        let Parts { number, client, requests, queue, unsent, ids, patience, counters } = parts;
+        let Parts { number, client, requests, queue, unsent, ids, patience, counters, secret_bodies } = parts;
         let (waiting, more) = (RefCell::default(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
         counters[usize::from(number)].settle();
@@ -130,6 +133,7 @@ impl Worker {
             patience,
             counters,
             unsent,
+            secret_bodies,
             waiting,
             more,
             flying,
@@ -137,6 +141,10 @@ impl Worker {
             known: Rc::default(),
             tell,
         })
+    }
+
+    fn redirects(&self) -> Redirects<'_> {
+        Redirects::keeping(&self.secret_bodies)
     }
 
     fn counters(&self) -> &WorkerCounters {
@@ -266,7 +274,7 @@ impl Worker {
             return;
         }
         tokio::task::spawn_local(async move {
-            let exchange = worker.client.send(out, &cancel, &mut Redirects::default()).await;
+            let exchange = worker.client.send(out, &cancel, &mut worker.redirects()).await;
             worker.land(slot, Finished { exchange, prompt });
         });
     }
@@ -276,13 +284,13 @@ impl Worker {
         let api = self.requests.api();
         let reading = Reading { api, limit: api.endpoint.http.kept_body_limit, captures: awaited.reply };
         if awaited.legs {
-            let mut legs = VideoLegs::new(reading);
+            let mut legs = VideoLegs::new(reading, self.redirects());
             let mut exchange = self.client.send(out, cancel, &mut legs).await;
             legs.finish(&mut exchange);
             return exchange;
         }
         let (session, turn) = (out.tag.session, out.tag.turn);
-        let (mut live, mut redirects) = (LiveReading::new(reading).knowing(&self.known), Redirects::default());
+        let (mut live, mut redirects) = (LiveReading::new(reading).knowing(&self.known), self.redirects());
         if awaited.first_content {
             live = live.telling(move |_| (self.tell)(Event::FirstContent { session, turn }));
         }

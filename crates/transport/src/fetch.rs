@@ -294,7 +294,7 @@ async fn unless_silent<F: Future>(exchange: F, limit: Option<Duration>) -> Resul
 }
 
 /// Follows redirects, or not.
-struct Following(Option<Redirects>);
+struct Following(Option<Redirects<'static>>);
 
 impl Script for Following {
     fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step {

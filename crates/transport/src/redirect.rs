@@ -3,21 +3,41 @@
 use crate::body;
 use crate::legs::{Leg, Script, Step};
 use crate::target::Origin;
-use aiperf_types::{Exchange, Failure, Nanos};
+use aiperf_types::{Body, Exchange, Failure, Nanos};
 use std::rc::Rc;
 
 /// Redirects of a request; the last of so many is not followed.
 const LIMIT: u8 = 10;
-/// Parts of the names of header fields that another server is not told.
-const PRIVATE: [&str; 8] = ["auth", "key", "token", "secret", "cookie", "password", "credential", "signature"];
+/// Parts of the names of header fields that another server is not sent.
+const PRIVATE: &[&str] =
+    &["auth", "key", "token", "secret", "cookie", "passw", "credential", "signature", "session", "jwt", "hmac"];
 
-/// Follows redirects. 301 and 302 keep the method: as a GET, a benchmark's POST would measure something else.
-#[derive(Clone, Debug, Default)]
-pub struct Redirects {
-    seen: u8,
+/// Whether a body holds what only the server that the user named may get.
+pub trait PrivateBodies {
+    fn is_private(&self, body: &Body) -> bool;
 }
 
-impl Script for Redirects {
+/// Follows redirects. 301 and 302 keep the method: as a GET, a benchmark's POST would measure something else.
+#[derive(Clone, Default)]
+pub struct Redirects<'a> {
+    seen: u8,
+    bodies: Option<&'a dyn PrivateBodies>,
+}
+
+impl<'a> Redirects<'a> {
+    /// Those of requests whose bodies may be private. Such a one is not sent to another server.
+    pub fn keeping(bodies: &'a dyn PrivateBodies) -> Self {
+        Self { seen: 0, bodies: Some(bodies) }
+    }
+
+    /// The same, of which none has been followed.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self { seen: 0, bodies: self.bodies }
+    }
+}
+
+impl Script for Redirects<'_> {
     fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step {
         let Some(status @ (301 | 302 | 303 | 307 | 308)) = answer.status else { return Step::End };
         let Some(location) = body::header(answer, "location") else { return Step::End };
@@ -27,7 +47,17 @@ impl Script for Redirects {
         }
         let (_, path) = leg.request_line();
         match follow(&leg.origin, path, &location) {
-            Some((origin, path)) => Step::Next(Nanos(0), Box::new(redirected(leg, status, origin, &path))),
+            Some((origin, path)) => {
+                let next = redirected(leg, status, origin, &path);
+                let is_elsewhere = next.origin != leg.origin && !next.body.is_empty();
+                if is_elsewhere && self.bodies.is_some_and(|bodies| bodies.is_private(&next.body)) {
+                    return Step::Fail(Failure::Redirect(format!(
+                        "the server redirected to '{location}', another server: the body holds secrets, so it was not \
+                         sent there (to send it, give that server's URL)"
+                    )));
+                }
+                Step::Next(Nanos(0), Box::new(next))
+            }
             None => {
                 Step::Fail(Failure::Redirect(format!("the server redirected to '{location}', which is no HTTP URL")))
             }
@@ -213,6 +243,27 @@ mod tests {
         let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(307, "http://other/y")) else { panic!() };
         let head = String::from_utf8_lossy(&leg.head).into_owned();
         assert!(head.contains("Host: other\r\n") && !head.contains("secret"), "{head}");
+    }
+
+    struct All;
+
+    impl PrivateBodies for All {
+        fn is_private(&self, _: &Body) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_private_body_is_not_sent_to_another_server() {
+        for elsewhere in ["http://other/y", "https://h:8/y", "http://h:9/y"] {
+            let step = Redirects::keeping(&All).next(&post(), &answer(307, elsewhere));
+            let Step::Fail(Failure::Redirect(why)) = step else { panic!("{step:?}") };
+            assert!(why.contains(elsewhere) && why.contains("secrets"), "{why}");
+        }
+        // Here it has been already, and a GET has none.
+        for (status, location) in [(307, "/y"), (303, "http://other/y")] {
+            assert!(matches!(Redirects::keeping(&All).next(&post(), &answer(status, location)), Step::Next(..)));
+        }
     }
 
     #[test]

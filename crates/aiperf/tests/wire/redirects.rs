@@ -74,3 +74,23 @@ fn another_server_gets_the_request_but_not_the_key() {
     }
     assert_eq!(asked(&server.stop()), [("POST", 307), ("POST", 307)]);
 }
+
+#[test]
+fn a_body_with_secret_inputs_is_not_sent_to_another_server() {
+    let asked_elsewhere = Arc::new(Mutex::new(0));
+    let count = asked_elsewhere.clone();
+    let other = answering(move |_, _, _| {
+        *count.lock().unwrap() += 1;
+        response("200 OK", "application/json", "{}")
+    });
+    let server = Server::start(HTTP1, redirecting(&format!("redirect:307,http://{other}=1")));
+    let inputs = r#"{"auth": {"user": "me@example", "pin": "pin-77-88"}}"#;
+    let run = run(server.bench().with(&["--request-count", "2", "--extra-inputs", inputs]));
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    assert_eq!(*asked_elsewhere.lock().unwrap(), 0);
+    for record in run.records() {
+        let message = record["error"]["message"].as_str().unwrap();
+        assert!(message.contains(&other) && message.contains("the body holds secrets"), "{message}");
+    }
+    assert_eq!(asked(&server.stop()), [("POST", 307), ("POST", 307)]);
+}
