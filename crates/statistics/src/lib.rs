@@ -6,6 +6,7 @@
 //! # Layout
 //! - [`student`]: Student's t
 //! - [`welch`]: whether two means differ
+//! - [`fisher`](mod@fisher): whether two shares differ
 //! - [`kolmogorov`]: whether two samples come from one distribution
 //! - [`holm`](mod@holm): several tests at once
 //! - [`comparison`]: whether one run differs from another
@@ -13,13 +14,17 @@
 
 pub mod comparison;
 pub mod design;
+pub mod fisher;
 pub mod holm;
 pub mod kolmogorov;
 pub mod student;
 pub mod welch;
 
-pub use comparison::{Comparison, Direction, Series, Statistic, Verdict, compare, compare_samples, compare_trials};
+pub use comparison::{
+    Comparison, Direction, Series, Statistic, Verdict, compare, compare_proportions, compare_samples, compare_trials,
+};
 pub use design::{Evenness, Sobol, latin_hypercube};
+pub use fisher::{Proportion, fisher};
 pub use holm::holm;
 pub use kolmogorov::KolmogorovSmirnov;
 pub use welch::{Estimate, Sample, Welch};

@@ -1,7 +1,7 @@
 //! The crate against figures of scipy, which `scripts/make-statistics` writes.
 
 use aiperf_statistics::kolmogorov::Method;
-use aiperf_statistics::{KolmogorovSmirnov, Sobol, Welch, student};
+use aiperf_statistics::{KolmogorovSmirnov, Proportion, Sobol, Welch, fisher, student};
 use serde_json::Value;
 
 const TOLERANCE: f64 = 1e-9;
@@ -52,6 +52,18 @@ fn golden_welch_agrees() {
             assert_close(low, expected[0], "low end");
             assert_close(high, expected[1], "high end");
         }
+    }
+}
+
+#[test]
+fn fisher_agrees_with_few_requests_and_with_millions() {
+    for case in cases("fisher") {
+        let side = |name: &str| {
+            let counts: Vec<u64> = case[name].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+            Proportion::new(counts[0], counts[1]).unwrap()
+        };
+        let (found, expected) = (fisher(side("first"), side("second")), number(&case, "p"));
+        assert!((found / expected - 1.0).abs() <= number(&case, "tolerance"), "{case}: {found}");
     }
 }
 

@@ -106,7 +106,7 @@ fn a_slower_run_is_worse_and_a_faster_one_better() {
     }
     assert_eq!(row(&report, "request_throughput", "avg")["verdict"], "worse");
     assert_eq!(row(&report, "input_sequence_length", "avg")["verdict"], "neutral");
-    assert_eq!(row(&report, "request_error_rate", "avg")["reason"], "one_value_a_run");
+    assert_eq!(row(&report, "request_error_rate", "avg")["reason"], "within_noise");
     let [before, after] = runs.dirs();
     let back = json(&[after, before], &[]);
     assert_eq!(row(&back, "request_latency", "avg")["verdict"], "better");
@@ -137,8 +137,9 @@ fn limits_are_within_beyond_or_undecided_by_exit_code() {
         (&["request_latency:avg:+20%", "time_to_first_token:p50:+5%"], 3),
         (&["request_latency:avg:+20%", "request_latency:avg:+9%"], 4),
         (&["request_latency:avg:+9%", "request_latency:p50:+5%"], 3),
-        // One value a run says nothing of how runs differ.
+        // None failed on either side, and a few may yet.
         (&["request_error_rate:avg:+5%"], 4),
+        (&["request_count:avg:+5%"], 4),
     ] {
         let args: Vec<&str> = rules.iter().flat_map(|rule| ["--fail-on", rule]).collect();
         let output = compare(&runs.dirs(), &args);
@@ -149,6 +150,97 @@ fn limits_are_within_beyond_or_undecided_by_exit_code() {
     let few = |slower| Run { requests: 20, slower, ..Run::default() };
     let runs = pair(&few(1.0), &few(9.0));
     assert_eq!(compare(&runs.dirs(), &["--fail-on", "request_latency:avg:+5%"]).status.code(), Some(4));
+}
+
+/// 1,500 requests, so many of which failed; those that did not are faster than those of a run without failures.
+fn failing(failed: usize) -> Run {
+    Run { requests: 1500 - failed, failed, slower: if failed > 0 { 0.8 } else { 1.0 }, seed: 3, ..Run::default() }
+}
+
+#[test]
+fn a_run_that_fails_more_is_worse_and_keeps_no_limit_on_what_succeeded() {
+    let runs = pair(&failing(0), &failing(750));
+    let report = json(&runs.dirs(), &["--fail-on", "request_latency:p99:+5%"]);
+    let first = &rows(&report)[0];
+    assert_eq!((first["metric"].as_str(), first["verdict"].as_str()), (Some("request_error_rate"), Some("worse")));
+    assert_eq!((first["first"].as_f64(), first["second"].as_f64()), (Some(0.0), Some(50.0)));
+    let (low, high) = (first["interval"][0].as_f64().unwrap(), first["interval"][1].as_f64().unwrap());
+    assert!(low > 47.0 && high < 53.0 && first["p"].as_f64().unwrap() < 1e-200, "{first}");
+    let failures = &report["comparisons"][0]["failures"];
+    assert_eq!((&failures["second"]["failed"], &failures["change"]), (&750.into(), &"rose".into()));
+    let limit = &report["comparisons"][0]["limits"][0];
+    assert_eq!((&limit["outcome"], &limit["reason"]), (&"beyond".into(), &"more_failures".into()));
+    for rule in ["request_latency:avg:+5%", "time_to_first_token:p99:+50%", "request_error_rate:avg:+5%"] {
+        let output = compare(&runs.dirs(), &["--fail-on", rule]);
+        assert_eq!(output.status.code(), Some(3), "{rule}: {}", stdout(&output));
+        let text = stdout(&output).replace('\n', " ");
+        let words = "B fails more requests than A: 750 of 1,500 requests (50.00%), against 0 of 1,500 requests (0.00%)";
+        let note = text.find(words).unwrap_or_else(|| panic!("{text}"));
+        assert!(text.find("Metric").is_some_and(|table| note < table), "{text}");
+    }
+    // The other way round it is better, and limits are those of latencies.
+    let [before, after] = runs.dirs();
+    let back = json(&[after, before], &["--fail-on", "request_latency:avg:+50%"]);
+    assert_eq!(row(&back, "request_error_rate", "avg")["verdict"], "better");
+    assert_eq!(back["comparisons"][0]["limits"][0]["outcome"], "within");
+}
+
+#[test]
+fn a_few_failures_may_be_chance() {
+    let runs = pair(&failing(0), &failing(3));
+    let report = json(&runs.dirs(), &["--fail-on", "request_latency:avg:+5%"]);
+    let first = &rows(&report)[0];
+    assert_eq!((&first["metric"], &first["reason"]), (&"request_error_rate".into(), &"within_noise".into()));
+    assert_eq!(report["comparisons"][0]["limits"][0]["outcome"], "within");
+    assert!(!report["notes"].to_string().contains("fails more"), "{report}");
+}
+
+#[test]
+fn a_side_without_failures_has_none_of_them() {
+    let runs = pair(&failing(0), &failing(750));
+    let report = json(&runs.dirs(), &["--metrics", "error_request_count"]);
+    let row = row(&report, "error_request_count", "avg");
+    assert_eq!((row["first"].as_f64(), row["second"].as_f64()), (Some(0.0), Some(750.0)), "{row}");
+    assert_eq!(row["verdict"], "worse");
+    // Counts of runs of other lengths are shown, and their shares compared.
+    let runs = pair(&failing(0), &Run { requests: 100, failed: 50, ..Run::default() });
+    let report = json(&runs.dirs(), &["--metrics", "error_request_count,request_error_rate"]);
+    for (metric, verdict) in [("error_request_count", "undecided"), ("request_error_rate", "worse")] {
+        assert_eq!(self::row(&report, metric, "avg")["verdict"], verdict, "{metric}");
+    }
+}
+
+#[test]
+fn runs_of_which_none_succeeded_are_refused_as_such() {
+    let runs = pair(&Run::default(), &Run::default());
+    let campaign = runs.second.join("all_failed");
+    for number in 1..=3 {
+        let dir = campaign.join(format!("profile_runs/run_{number:04}"));
+        Run { requests: 1, failed: 5, ..Run::default() }.write(&dir);
+        let path = dir.join("profile_export_aiperf.json");
+        let text = fs::read_to_string(&path).unwrap().replace("\"request_count\"", "\"other_count\"");
+        fs::write(&path, text).unwrap();
+    }
+    for path in [campaign.clone(), campaign.join("profile_runs")] {
+        let output = compare(&[&runs.first, &path], &[]);
+        refused(&output, &["none of the runs in", "succeeded (there are 3)"]);
+        assert!(!stderr(&output).contains("no profile_runs"), "{}", stderr(&output));
+    }
+    // Of a run in which nothing succeeded, nothing but its failures is measured.
+    let failed = campaign.join("profile_runs/run_0001");
+    let alone = Run { requests: 1, failed: 5, ..Run::default() }.write(&failed);
+    let path = alone.join("profile_export_aiperf.json");
+    let mut summary: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    for tag in
+        ["request_count", "request_latency", "time_to_first_token", "request_throughput", "input_sequence_length"]
+    {
+        summary.as_object_mut().unwrap().remove(tag);
+    }
+    fs::write(&path, summary.to_string()).unwrap();
+    refused(
+        &compare(&[&runs.first, &alone], &["--fail-on", "request_latency:avg:+5%"]),
+        &["request_latency is not measured in B", "none of its 5 requests succeeded"],
+    );
 }
 
 #[test]

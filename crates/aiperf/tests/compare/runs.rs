@@ -16,11 +16,13 @@ pub(crate) struct Run {
     pub(crate) concurrency: u64,
     pub(crate) with_records: bool,
     pub(crate) unit: &'static str,
+    /// Requests that failed beside those that did not.
+    pub(crate) failed: usize,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { requests: 2000, slower: 1.0, seed: 1, concurrency: 10, with_records: true, unit: "ms" }
+        Self { requests: 2000, slower: 1.0, seed: 1, concurrency: 10, with_records: true, unit: "ms", failed: 0 }
     }
 }
 
@@ -71,7 +73,11 @@ impl Run {
         let firsts = requests.iter().map(|request| request.first).collect();
         summary.insert("time_to_first_token".into(), stats(firsts, "ms"));
         summary.insert("input_sequence_length".into(), stats(vec![128.0; requests.len()], "tokens"));
-        summary.insert("request_error_rate".into(), json!({"unit": "%", "avg": 0.0}));
+        let rate = 100.0 * self.failed as f64 / (self.failed + self.requests) as f64;
+        summary.insert("request_error_rate".into(), json!({"unit": "%", "avg": rate}));
+        if self.failed > 0 {
+            summary.insert("error_request_count".into(), json!({"unit": "requests", "avg": self.failed as f64}));
+        }
         let phase = json!({"name": "profiling", "type": "concurrency", "concurrency": self.concurrency});
         let config = json!({"models": {"items": [{"name": "m"}]}, "phases": [phase], "artifacts": {"dir": dir}});
         summary.insert("input_config".into(), config);

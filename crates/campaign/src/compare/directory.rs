@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 /// Where several runs of one benchmark lie.
 const RUNS: &str = "profile_runs";
 const AGGREGATE: &str = "aggregate";
+/// Every run of several has one, also one that failed.
+const RUN_CONFIG: &str = "run_config.json";
 /// Cells of a sweep that are named one by one.
 const NAMED_CELLS: usize = 8;
 
@@ -51,6 +53,10 @@ impl Contents {
                 None => Aggregate::read(&file).map(Self::Aggregate),
             };
         }
+        match runs_without_results(path)? {
+            0 => {}
+            runs => return Err(CompareError::NoneSucceeded { path: path.to_owned(), runs }),
+        }
         match cells(path)? {
             cells if cells.is_empty() => Err(CompareError::NoRun { path: path.to_owned() }),
             cells => {
@@ -82,6 +88,18 @@ impl Contents {
             _ => Some(Self::Runs(runs, without)),
         })
     }
+}
+
+/// How many runs lie here of which none has results.
+fn runs_without_results(path: &Path) -> Result<usize, CompareError> {
+    let inner = path.join(RUNS);
+    let dir = match path.file_name().is_some_and(|name| name == RUNS) {
+        true => path,
+        false if inner.is_dir() => &inner,
+        false => return Ok(0),
+    };
+    let is_run = |dir: &PathBuf| dir.join(RUN_CONFIG).is_file() || RunSummary::find(dir).is_ok_and(|run| run.is_some());
+    Ok(folders(dir)?.iter().filter(|dir| is_run(dir)).count())
 }
 
 fn folders(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {

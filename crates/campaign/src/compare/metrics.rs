@@ -19,6 +19,36 @@ pub(super) const RATES: &[(&str, Option<&str>)] = &[
     ("goodput", Some("good_request_count")),
 ];
 
+/// Metrics that are a share of all requests: what is counted of them, and what the share is multiplied by.
+pub(super) const SHARES: &[Share] = &[
+    Share { tag: ERROR_RATE, hits: ERRORS, scale: Scale::By(100.0) },
+    Share { tag: ERRORS, hits: ERRORS, scale: Scale::Count },
+    Share { tag: "good_request_fraction", hits: "good_request_count", scale: Scale::By(1.0) },
+];
+pub(super) const REQUESTS: &str = "request_count";
+pub(super) const ERRORS: &str = "error_request_count";
+pub(super) const ERROR_RATE: &str = "request_error_rate";
+
+#[derive(Debug)]
+pub(super) struct Share {
+    pub(super) tag: &'static str,
+    pub(super) hits: &'static str,
+    pub(super) scale: Scale,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scale {
+    By(f64),
+    /// The hits themselves, which are comparable where both sides have as many requests.
+    Count,
+}
+
+/// Whether a metric is one of requests that succeeded, and good or bad: those that failed are not in it.
+pub(super) fn is_of_successes(tag: &str) -> bool {
+    let is_of_requests = |metric: &Metric| matches!(metric.kind(), Kind::Record | Kind::List);
+    registry::find(tag).is_some_and(is_of_requests) && direction(tag) != Direction::Neither
+}
+
 /// What the console shows of a run, in its order.
 pub(super) fn shown() -> Vec<&'static Metric> {
     let is_shown = |metric: &&&Metric| {
@@ -99,6 +129,10 @@ mod tests {
         for (tag, weight) in RATES {
             assert!(registry::find(tag).is_some() && weight.is_none_or(|tag| registry::find(tag).is_some()), "{tag}");
         }
+        for share in SHARES {
+            assert!(registry::find(share.tag).is_some() && registry::find(share.hits).is_some(), "{share:?}");
+        }
+        assert!(is_of_successes("request_latency") && !is_of_successes("request_throughput"));
         assert_eq!(shown().first().map(|metric| metric.tag), Some("time_to_first_token"));
     }
 }

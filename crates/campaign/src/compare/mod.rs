@@ -2,6 +2,8 @@
 //!
 //! Each side is compared with the first. Where both are several runs of a benchmark, their figures are compared as those
 //! of runs (Welch); where both are single runs, by their records over time (`aiperf_statistics::comparison` says how).
+//! Shares of requests, such as those that failed, are compared by their counts (Fisher), and more failures break every
+//! limit on metrics of requests that succeeded: a server that fails what is slow is not faster.
 //! What neither can tell is shown and left undecided, with the reason. All verdicts that are given at once are corrected
 //! for their number (Holm), and so are all limits.
 //!
@@ -22,7 +24,8 @@ mod summary;
 mod verdicts;
 
 use aiperf_plan::nearest::nearest;
-use aiperf_report::compare::{CompareReport, Outcome, Pair, Side as ReportedSide};
+use aiperf_report::compare::{CompareReport, FailedRequests, Outcome, Pair, Side as ReportedSide};
+use aiperf_report::thousands;
 pub use rule::{Rule, Stat};
 use settings::Written;
 use side::{Records, Side};
@@ -54,6 +57,14 @@ pub enum CompareError {
     #[error("{} holds no run: there is no profile_export_aiperf.json in it and no profile_runs\n  try: the artifact \
              directory of a run that ended, such as those in artifacts/", path.display())]
     NoRun { path: PathBuf },
+    #[error("none of the runs in {} succeeded (there are {runs}), so there is nothing to compare\n  try: the errors in their \
+             logs and summaries, then runs that succeed", path.display())]
+    NoneSucceeded { path: PathBuf, runs: usize },
+    #[error(
+        "{what} is not measured in {side}: none of its {failed} requests succeeded\n  try: --metrics \
+             request_error_rate, and the errors in its records"
+    )]
+    AllFailed { what: String, side: String, failed: u64 },
     #[error("{} holds several runs: {names}\n  try: a directory for each of them", path.display())]
     SeveralRuns { path: PathBuf, names: String },
     #[error("{} is a sweep of {count} cells, and each side is one of them\n  try: two of {cells}", path.display())]
@@ -141,6 +152,8 @@ pub fn compare(request: &CompareRequest) -> Result<CompareReport, CompareError> 
         pairs.push(Pair { settings: settings_of(first, second), ..pair });
     }
     verdicts::correct(&mut pairs, request.level);
+    let more = pairs.iter().filter_map(|pair| failures_note(pair, &sides)).collect::<Vec<_>>();
+    notes.splice(0..0, more);
     let sides = sides.iter().zip(&records).map(|(side, (records, _))| ReportedSide {
         label: side.label.clone(),
         path: side.path.display().to_string(),
@@ -201,9 +214,28 @@ fn wanted(request: &CompareRequest, first: &Side, second: &Side) -> Result<Wante
     Ok(wanted)
 }
 
+/// Says first that a side fails more: all else is of the requests that succeeded.
+fn failures_note(pair: &Pair, sides: &[Side]) -> Option<String> {
+    let failures = pair.failures.as_ref().filter(|failures| failures.rose())?;
+    let (first, second) = (&sides[pair.first].label, &sides[pair.second].label);
+    let words = |side: FailedRequests| {
+        let share = 100.0 * side.share();
+        format!("{} of {} requests ({share:.2}%)", thousands(side.failed), thousands(side.requests))
+    };
+    let (before, after) = (words(failures.first), words(failures.second));
+    Some(format!(
+        "{second} fails more requests than {first}: {after}, against {before}; latencies are of requests that succeeded"
+    ))
+}
+
 fn is_measured(tag: &str, side: &Side, tags: &BTreeSet<&str>) -> Result<(), CompareError> {
     if tags.contains(tag) {
         return Ok(());
+    }
+    if let Some(failed) = side.proportion(metrics::ERRORS).filter(|failed| failed.hits == failed.of)
+        && metrics::is_of_successes(tag)
+    {
+        return Err(CompareError::AllFailed { what: tag.to_owned(), side: side.name(), failed: failed.hits });
     }
     let way_out = match nearest(tag, tags.iter().copied()) {
         Some(near) => format!("{near}; did you mean that?"),

@@ -1,12 +1,12 @@
 //! One side: the directory that was given, and what of it can be compared.
 
 use super::directory::Contents;
-use super::metrics::{RATES, has_records};
+use super::metrics::{ERRORS, RATES, REQUESTS, has_records};
 use super::summary::RunSummary;
 use super::{CompareError, LARGEST_GAP};
 use aiperf_report::compare::Reason;
 use aiperf_report::{RecordColumns, thousands};
-use aiperf_statistics::Sample;
+use aiperf_statistics::{Proportion, Sample};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -91,6 +91,12 @@ impl Side {
                 Sample::of(&values)
             }
         }
+    }
+
+    /// How many of all requests of all its runs something counts; none where only an aggregate is there.
+    pub(super) fn proportion(&self, hits: &str) -> Option<Proportion> {
+        let total = |tag: &str| self.summaries().iter().filter_map(|run| run.stat(tag, "avg")).sum::<f64>().max(0.0);
+        Proportion::new(total(hits) as u64, (total(REQUESTS) + total(ERRORS)) as u64)
     }
 
     pub(super) fn config(&self) -> Option<&Value> {

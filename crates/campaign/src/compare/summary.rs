@@ -1,6 +1,7 @@
 //! Summaries of runs, and of several runs, read back.
 
 use super::CompareError;
+use super::metrics::{ERROR_RATE, ERRORS, REQUESTS};
 use aiperf_plan::FileNames;
 use aiperf_statistics::Sample;
 use serde_json::{Map, Value};
@@ -83,6 +84,7 @@ impl RunSummary {
         members.get("schema_version")?;
         let config = members.get("input_config")?.clone();
         let metrics = members.iter().filter_map(|(tag, block)| Some((tag.clone(), metric_stats(block.as_object()?)?)));
+        let metrics = with_failures(metrics.collect());
         let text = |key: &str| members.get(key).and_then(Value::as_str).map(str::to_owned);
         let is_complete = members.get("is_complete").and_then(Value::as_bool).unwrap_or(true);
         let was_cancelled = members.get("was_cancelled").and_then(Value::as_bool).unwrap_or(false);
@@ -91,7 +93,7 @@ impl RunSummary {
         Some(Self {
             label: dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             version: text("aiperf_version"),
-            metrics: metrics.collect(),
+            metrics,
             config,
             sweep_id: document["run_info"]["sweep_id"].as_str().map(str::to_owned),
             incomplete: (!is_complete || was_cancelled).then(why),
@@ -107,6 +109,23 @@ impl RunSummary {
     pub(super) fn stat(&self, tag: &str, stat: &str) -> Option<f64> {
         self.metrics.get(tag)?.stats.get(stat).copied()
     }
+}
+
+/// What failed, also where a run has no word on it because nothing did.
+fn with_failures(mut metrics: BTreeMap<String, MetricStats>) -> BTreeMap<String, MetricStats> {
+    let count = |tag: &str| metrics.get(tag).and_then(|metric| metric.stats.get("avg")).copied();
+    let (good, failed) = (count(REQUESTS), count(ERRORS));
+    let of = good.unwrap_or(0.0) + failed.unwrap_or(0.0);
+    if of > 0.0 {
+        let failed = failed.unwrap_or(0.0);
+        let single = |unit: &str, value: f64| MetricStats {
+            unit: unit.to_owned(),
+            stats: BTreeMap::from([("avg".to_owned(), value)]),
+        };
+        metrics.entry(ERRORS.to_owned()).or_insert_with(|| single("requests", failed));
+        metrics.entry(ERROR_RATE.to_owned()).or_insert_with(|| single("%", 100.0 * failed / of));
+    }
+    metrics
 }
 
 /// None of an object that is no block of statistics.
@@ -134,6 +153,10 @@ impl Aggregate {
 
     pub(super) fn read(path: &Path) -> Result<Self, CompareError> {
         let document = read_json(path)?;
+        if document["metadata"]["num_successful_runs"] == 0 {
+            let runs = document["metadata"]["num_profile_runs"].as_u64().map_or(0, |runs| runs as usize);
+            return Err(CompareError::NoneSucceeded { path: path.to_owned(), runs });
+        }
         Self::of(&document).ok_or_else(|| CompareError::NotASummary { path: path.to_owned() })
     }
 
@@ -147,6 +170,14 @@ impl Aggregate {
             let variance = if runs < 2 { f64::NAN } else { number("std").unwrap_or(f64::NAN).powi(2) };
             let sample = Sample { count: runs, mean, variance };
             samples.entry(tag.to_owned()).or_default().insert(stat.to_owned(), (sample, unit));
+        }
+        // Of runs without a failure, none has a word on failures.
+        if samples.contains_key(REQUESTS) {
+            let none = Sample { count: runs, mean: 0.0, variance: if runs < 2 { f64::NAN } else { 0.0 } };
+            for (tag, unit) in [(ERRORS, "requests"), (ERROR_RATE, "%")] {
+                let single = || BTreeMap::from([("avg".to_owned(), (none, unit.to_owned()))]);
+                samples.entry(tag.to_owned()).or_insert_with(single);
+            }
         }
         let version = document.get("aiperf_version").and_then(Value::as_str).map(str::to_owned);
         (runs > 0).then_some(Self { version, runs, samples })

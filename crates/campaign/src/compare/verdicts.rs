@@ -1,13 +1,18 @@
 //! What is concluded of two sides: a row a statistic, a judgement a limit.
 
 use super::CompareError;
-use super::metrics::{direction, stats_of};
+use super::metrics::{self, SHARES, Scale, direction, is_of_successes, stats_of};
 use super::rule::{Rule, Stat, Towards};
 use super::side::{Records, Side};
 use aiperf_metrics::registry;
-use aiperf_report::compare::{Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict};
+use aiperf_report::compare::{
+    FailedRequests, FailureChange, Failures, Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict,
+};
 use aiperf_statistics::comparison::Doubt;
-use aiperf_statistics::{Comparison, Direction, Sample, Series, Verdict, compare, compare_samples, holm};
+use aiperf_statistics::{
+    Comparison, Direction, Proportion, Sample, Series, Verdict, compare, compare_proportions, compare_samples, fisher,
+    holm,
+};
 
 /// Share by which lengths of requests must differ before a reader is told.
 const NOTABLE: f64 = 0.01;
@@ -45,6 +50,8 @@ impl Wanted {
 /// What one metric of two sides is compared by.
 enum Basis {
     Records(Box<[Series; 2]>),
+    /// Counts of requests, and what their shares are multiplied by.
+    Shares([Proportion; 2], f64),
     Trials,
     /// Nothing: only summaries are shown.
     None(Reason),
@@ -66,7 +73,7 @@ pub(super) fn pair(
         method = match basis {
             Basis::Records(_) => Method::Records,
             Basis::Trials => Method::Trials,
-            Basis::None(_) => method,
+            Basis::Shares(..) | Basis::None(_) => method,
         };
         if wanted.shown.iter().any(|shown| shown == tag) {
             rows.extend(wanted.stats_of(tag).iter().filter_map(|stat| compared.row(tag, *stat, &basis)));
@@ -90,7 +97,12 @@ pub(super) fn pair(
         }
     }
     notes.extend(work_note(&rows, first, second, level));
-    Ok((Pair { first: 0, second: place, method, rows, settings: Vec::new(), judgements }, notes))
+    let failures = compared.failures();
+    if failures.as_ref().is_some_and(|failures| failures.second.share() > failures.first.share()) {
+        // A reader should see this before anything else.
+        rows.sort_by_key(|row| row.tag != metrics::ERROR_RATE);
+    }
+    Ok((Pair { first: 0, second: place, method, rows, settings: Vec::new(), failures, judgements }, notes))
 }
 
 /// Says that requests were not of one length: then the rest compares more than the servers.
@@ -123,7 +135,36 @@ impl Compared<'_> {
         }
     }
 
+    fn failures(&self) -> Option<Failures> {
+        let [first, second] = [self.first, self.second].map(|side| side.proportion(metrics::ERRORS));
+        let (first, second) = (first?, second?);
+        let p = fisher(first, second);
+        let failed = |side: Proportion| FailedRequests { failed: side.hits, requests: side.of };
+        Some(Failures {
+            first: failed(first),
+            second: failed(second),
+            p,
+            corrected_p: None,
+            change: FailureChange::Undecided,
+        })
+    }
+
+    /// Counts of a metric that is a share of requests, where both sides have them.
+    fn shares(&self, tag: &str) -> Option<Basis> {
+        let share = SHARES.iter().find(|share| share.tag == tag)?;
+        let (first, second) = (self.first.proportion(share.hits)?, self.second.proportion(share.hits)?);
+        let scale = match share.scale {
+            Scale::By(scale) => scale,
+            Scale::Count if first.of == second.of => first.of as f64,
+            Scale::Count => return None,
+        };
+        Some(Basis::Shares([first, second], scale))
+    }
+
     fn basis(&self, tag: &str) -> Basis {
+        if let Some(shares) = self.shares(tag) {
+            return shares;
+        }
         if self.first.runs() > 1 || self.second.runs() > 1 {
             return Basis::Trials;
         }
@@ -164,6 +205,7 @@ impl Compared<'_> {
                 Direction::Neither => None,
             },
             numbers,
+            is_share: matches!(basis, Basis::Shares(..)),
             verdict: if direction == Direction::Neither { RowVerdict::Neutral } else { verdict },
         })
     }
@@ -209,6 +251,11 @@ impl Compared<'_> {
                 };
                 found.map_or(Found::Nothing, Found::Compared)
             }
+            Basis::Shares(..) if stat != Stat::MEAN => Found::Nothing,
+            Basis::Shares([first, second], scale) => {
+                let found = compare_proportions(*first, *second, (factor, sum / scale), direction, self.level);
+                Found::Compared(scaled(found, *scale))
+            }
             Basis::Trials => samples().map_or(Found::Nothing, |(first, second)| {
                 Found::Compared(compare_samples(changed(first), second, direction, self.level))
             }),
@@ -240,6 +287,8 @@ impl Compared<'_> {
             interval,
             p,
             corrected_p: None,
+            is_of_successes: is_of_successes(&rule.tag),
+            more_failures: None,
             outcome,
         })
     }
@@ -258,6 +307,16 @@ impl Compared<'_> {
             _ if is_beyond => Outcome::Beyond,
             _ => Outcome::Within,
         }
+    }
+}
+
+fn scaled(found: Comparison, scale: f64) -> Comparison {
+    Comparison {
+        first: found.first * scale,
+        second: found.second * scale,
+        difference: found.difference * scale,
+        interval: (found.interval.0 * scale, found.interval.1 * scale),
+        ..found
     }
 }
 
@@ -298,6 +357,7 @@ pub(super) fn correct(pairs: &mut [Pair], level: f64) {
             row.verdict = RowVerdict::Undecided(Reason::ManyComparisons);
         }
     }
+    correct_failures(pairs, level);
     let judgements = pairs.iter_mut().flat_map(|pair| &mut pair.judgements);
     let mut judgements: Vec<&mut Judgement> = judgements.filter(|judgement| judgement.could_be()).collect();
     let corrected = holm(&judgements.iter().map(|one| one.p.unwrap_or(f64::NAN)).collect::<Vec<_>>());
@@ -307,6 +367,31 @@ pub(super) fn correct(pairs: &mut [Pair], level: f64) {
         if matches!(judgement.outcome, Outcome::Within | Outcome::Beyond) && is_chance(p, level) && !was_certain {
             judgement.outcome = Outcome::Undecided(Reason::ManyComparisons);
         }
+    }
+    break_for_failures(pairs);
+}
+
+/// Says where failures rose for certain, and breaks every limit on what the others came to.
+fn break_for_failures(pairs: &mut [Pair]) {
+    for pair in pairs {
+        let Some(failures) = pair.failures.as_ref().filter(|failures| failures.rose()) else { continue };
+        for judgement in pair.judgements.iter_mut().filter(|judgement| judgement.is_of_successes) {
+            judgement.outcome = Outcome::Beyond;
+            judgement.more_failures = Some((failures.first.share(), failures.second.share()));
+        }
+    }
+}
+
+fn correct_failures(pairs: &mut [Pair], level: f64) {
+    let mut all: Vec<&mut Failures> = pairs.iter_mut().filter_map(|pair| pair.failures.as_mut()).collect();
+    let corrected = holm(&all.iter().map(|failures| failures.p).collect::<Vec<_>>());
+    for (failures, p) in all.iter_mut().zip(corrected) {
+        failures.corrected_p = Some(p);
+        failures.change = match failures.second.share() > failures.first.share() {
+            _ if is_chance(p, level) => FailureChange::Undecided,
+            true => FailureChange::Rose,
+            false => FailureChange::Fell,
+        };
     }
 }
 

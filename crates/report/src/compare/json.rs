@@ -1,6 +1,6 @@
 //! A comparison as JSON.
 
-use super::{CompareReport, Judgement, Method, Outcome, Pair, Row, RowVerdict};
+use super::{CompareReport, Failures, Judgement, Method, Outcome, Pair, Row, RowVerdict};
 use crate::json::Pretty;
 
 /// Version of the document's layout.
@@ -70,6 +70,9 @@ fn push_pair(json: &mut Pretty, report: &CompareReport, pair: &Pair) {
         json.end_object();
     }
     json.end_list();
+    if let Some(failures) = &pair.failures {
+        push_failures(json, failures);
+    }
     json.key("metrics");
     json.begin_list();
     for row in &pair.rows {
@@ -82,6 +85,24 @@ fn push_pair(json: &mut Pretty, report: &CompareReport, pair: &Pair) {
         push_judgement(json, judgement);
     }
     json.end_list();
+    json.end_object();
+}
+
+fn push_failures(json: &mut Pretty, failures: &Failures) {
+    json.key("failures");
+    json.begin_object();
+    for (name, side) in [("first", failures.first), ("second", failures.second)] {
+        json.key(name);
+        json.begin_object();
+        json.key("failed");
+        json.int(side.failed);
+        json.key("requests");
+        json.int(side.requests);
+        json.end_object();
+    }
+    json.number("p", Some(failures.p));
+    json.number("p_corrected", failures.corrected_p);
+    json.text("change", failures.change.name());
     json.end_object();
 }
 
@@ -126,6 +147,9 @@ fn push_judgement(json: &mut Pretty, judgement: &Judgement) {
     json.text("outcome", judgement.outcome.name());
     if let Outcome::Undecided(reason) = judgement.outcome {
         json.text("reason", reason.name());
+    }
+    if judgement.more_failures.is_some() {
+        json.text("reason", "more_failures");
     }
     json.text("unit", &judgement.unit);
     json.number("first", Some(judgement.first));

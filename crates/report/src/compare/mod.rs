@@ -44,7 +44,59 @@ pub struct Pair {
     pub rows: Vec<Row>,
     /// Settings in which they differ.
     pub settings: Vec<SettingDifference>,
+    /// What failed; none where a side has no counts of requests.
+    pub failures: Option<Failures>,
     pub judgements: Vec<Judgement>,
+}
+
+/// Failed requests of a side, among all of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedRequests {
+    pub failed: u64,
+    /// At least one.
+    pub requests: u64,
+}
+
+impl FailedRequests {
+    pub fn share(self) -> f64 {
+        self.failed as f64 / self.requests as f64
+    }
+}
+
+/// Failed requests of both sides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Failures {
+    pub first: FailedRequests,
+    pub second: FailedRequests,
+    /// By Fisher's exact test.
+    pub p: f64,
+    /// The same, corrected for how many sides are compared.
+    pub corrected_p: Option<f64>,
+    pub change: FailureChange,
+}
+
+impl Failures {
+    /// Whether the second side fails more for certain.
+    pub fn rose(&self) -> bool {
+        self.change == FailureChange::Rose
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureChange {
+    Rose,
+    Fell,
+    Undecided,
+}
+
+impl FailureChange {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rose => "rose",
+            Self::Fell => "fell",
+            Self::Undecided => "undecided",
+        }
+    }
 }
 
 /// What verdicts come from.
@@ -79,6 +131,8 @@ pub struct Row {
     /// `None` where neither direction is better.
     pub larger_is_better: Option<bool>,
     pub numbers: Numbers,
+    /// Whether it was compared by counts of requests.
+    pub is_share: bool,
     pub verdict: RowVerdict,
 }
 
@@ -193,6 +247,10 @@ pub struct Judgement {
     pub p: Option<f64>,
     /// The same, corrected for how many limits there are.
     pub corrected_p: Option<f64>,
+    /// Whether it is a metric of requests that succeeded: then a limit does not hold where more of them fail.
+    pub is_of_successes: bool,
+    /// Shares of requests that failed, where more of them break the limit.
+    pub more_failures: Option<(f64, f64)>,
     pub outcome: Outcome,
 }
 

@@ -17,6 +17,7 @@ const SHORT_NAME: usize = 16;
 const LEAST_NAME: usize = 9;
 /// The longest unit that stands behind a short name: longer ones are told by the name.
 const SHORT_UNIT: usize = 6;
+const SHARES_LINE: &str = "Shares of requests are compared by their counts (Fisher's exact test).";
 /// Settings that are named one by one.
 const NAMED_SETTINGS: usize = 8;
 
@@ -57,6 +58,9 @@ fn pair_text(report: &CompareReport, pair: &Pair, page: Page) -> String {
     }
     if pair.method != Method::Summaries {
         push_wrapped(&mut out, page, Style::DIM, &method_line(report, pair), 2);
+    }
+    if pair.rows.iter().any(|row| row.is_share) {
+        push_wrapped(&mut out, page, Style::DIM, SHARES_LINE, 2);
     }
     for judgement in &pair.judgements {
         let style = match judgement.outcome {
@@ -257,6 +261,14 @@ pub(super) fn judgement_words(judgement: &Judgement, first: &str, second: &str, 
             percent_of_level(level)
         ));
     }
+    if let Some((before, after)) = judgement.more_failures {
+        let percent = |share: f64| format!("{:.2}%", share * 100.0);
+        out.push_str(&format!(
+            "; {second} fails more requests ({} against {}), and this is of those that succeeded",
+            percent(after),
+            percent(before)
+        ));
+    }
     if let Outcome::Undecided(reason) = judgement.outcome {
         let words = match reason {
             Reason::WithinNoise => "the limit lies within what chance may do",
@@ -305,6 +317,7 @@ mod tests {
                 corrected_p: None,
                 effective: None,
             },
+            is_share: false,
             verdict,
         }
     }
@@ -327,6 +340,8 @@ mod tests {
             interval: Some((-8.0, -2.0)),
             p: Some(0.001),
             corrected_p: Some(0.001),
+            is_of_successes: true,
+            more_failures: None,
             outcome: Outcome::Beyond,
         };
         let setting =
@@ -337,6 +352,7 @@ mod tests {
             method: Method::Records,
             rows,
             settings: (0..10).map(setting).collect(),
+            failures: None,
             judgements: vec![judgement],
         };
         let notes = vec!["B was \u{1b}[31mcut".to_owned()];

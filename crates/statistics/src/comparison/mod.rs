@@ -40,16 +40,18 @@
 //! - `long_run`: how well a mean is known when values are not independent
 //! - `series`: one metric of one run
 //! - `percentile`: how well a percentile is known
-//! - `records`, `trials`: the two kinds of comparison
+//! - `records`, `trials`, `proportions`: the three kinds of comparison
 
 mod long_run;
 mod percentile;
+mod proportions;
 mod records;
 mod series;
 mod trials;
 pub mod verdict;
 
 pub use long_run::LongRun;
+pub use proportions::compare_proportions;
 pub use records::{FEWEST_BEYOND, FEWEST_BLOCKS, FEWEST_EFFECTIVE, compare};
 pub use series::Series;
 pub use trials::{FEWEST_TRIALS, compare_samples, compare_trials};

@@ -94,7 +94,7 @@ fn freedom(first: &Percentile, second: &Percentile) -> f64 {
 }
 
 /// The smallest number from 0 to [`FARTHEST`] for which something holds that holds for all larger ones.
-fn smallest(holds: impl Fn(f64) -> bool) -> f64 {
+pub(super) fn smallest(holds: impl Fn(f64) -> bool) -> f64 {
     if holds(0.0) {
         return 0.0;
     }
