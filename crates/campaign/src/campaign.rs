@@ -10,6 +10,7 @@ use crate::limits::{self, LimitsError};
 use crate::memory::{self, MemoryError};
 use crate::network_latency::{NetworkResult, NetworkWatch};
 use crate::objectives::{self, ObjectivesError};
+use crate::observers::profiling_range;
 use crate::otlp::{self, OtlpExport, OtlpFileError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
@@ -26,7 +27,8 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::run_config;
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
-    Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
+    Artifacts, ExportFailure, GpuTelemetryResult, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting,
+    ReportError, RunResult, Written,
 };
 use aiperf_tokenize::{TokenizeError, Tokenizers};
 use aiperf_transport::clock;
@@ -369,6 +371,10 @@ impl Campaign {
                 None
             })
         });
+        if plan.gpu_telemetry.is_some() && result.gpu_telemetry.is_none() {
+            let range = profiling_range(&result);
+            result.gpu_telemetry = Some(Arc::new(GpuTelemetryResult::without_sources(range)));
+        }
         result.judged = limits::judge(&plan.metrics.limits, &result.metrics);
         let mut first = artifacts.write_first(&result, failures, incomplete);
         first.failures.extend(sampled);

@@ -1,12 +1,13 @@
 //! What GPUs took of a phase, put beside what was made of it, where their samples tell of the whole of it.
 
-use aiperf_metrics::{Coverage, GpuSamples, GpuTotals, RunTraits, Sampling, Summary, Window};
+use aiperf_metrics::{GpuSamples, GpuTotals, RunTraits, Sampling, Summary, VENDORS, VendorTotals, Window};
 use aiperf_observe::TimeRange;
+use aiperf_observe::gpu::Gpu;
 use aiperf_observe::gpu::ObservedGpus;
-use aiperf_observe::gpu::results::PowerSamples;
+use aiperf_observe::gpu::results::{PowerSamples, SourceSamples};
 use aiperf_plan::{Arrival, PhasePlan, Plan};
 use aiperf_report::{PhaseResult, RunResult};
-use aiperf_types::{Nanos, PhaseKind};
+use aiperf_types::{Nanos, PhaseKind, WallNs};
 use std::sync::Arc;
 
 /// GPUs and phases that a warning names.
@@ -66,11 +67,20 @@ pub(crate) fn add(
     interval: Nanos,
 ) {
     let add = |metrics: &mut Summary, span: &MeasuredSpan, phase: Option<&PhasePlan>| {
-        let gpus: Vec<GpuSamples<'_>> =
-            samples.iter().map(|gpu| GpuSamples { power_w: &gpu.power, energy_mj: &gpu.energy }).collect();
-        let totals = GpuTotals::of_whole(&gpus, span.window(), span.sampling(interval));
-        let tokens = metrics.get("total_output_tokens").and_then(|result| result.stats.avg);
-        metrics.results.extend(totals.metrics(traits, tokens, phase.and_then(users)));
+        let (window, sampling, users) = (span.window(), span.sampling(interval), phase.and_then(users));
+        let measured: Vec<MeasuredGpu<'_>> = samples.iter().map(|gpu| MeasuredGpu::of(gpu, window, sampling)).collect();
+        let all: Vec<GpuSamples<'_>> = measured.iter().map(MeasuredGpu::samples).collect();
+        let totals = GpuTotals::of_whole(&all, window, sampling);
+        let mut found = totals.metrics(traits, metrics.avg("total_output_tokens"), users);
+        for vendor in VENDORS {
+            let own = measured.iter().filter(|gpu| gpu.gpu.platform == vendor).map(MeasuredGpu::samples);
+            let own: Vec<GpuSamples<'_>> = own.collect();
+            if !own.is_empty() {
+                let totals = VendorTotals::of_whole(&own, window, sampling);
+                found.extend(totals.metrics(vendor, traits, metrics, users));
+            }
+        }
+        metrics.results.extend(found);
     };
     let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
     add(&mut run.metrics, &of_run(observed), first);
@@ -80,56 +90,97 @@ pub(crate) fn add(
     }
 }
 
+/// A GPU, and of its sources those that a span is measured by.
+struct MeasuredGpu<'a> {
+    gpu: &'a Gpu,
+    power: Option<&'a SourceSamples>,
+    energy: Option<&'a SourceSamples>,
+}
+
+impl<'a> MeasuredGpu<'a> {
+    fn of(gpu: &'a PowerSamples, window: Window, sampling: Sampling) -> Self {
+        let best = |sources: &'a [SourceSamples]| {
+            let series: Vec<&[(WallNs, f64)]> = sources.iter().map(|source| source.samples.as_slice()).collect();
+            sampling.best(&series, window).map(|at| &sources[at])
+        };
+        Self { gpu: &gpu.gpu, power: best(&gpu.power), energy: best(&gpu.energy) }
+    }
+
+    fn samples(&self) -> GpuSamples<'a> {
+        let of = |source: Option<&'a SourceSamples>| source.map_or(&[][..], |source| source.samples.as_slice());
+        GpuSamples { power_w: of(self.power), energy_mj: of(self.energy) }
+    }
+}
+
 /// Users that a phase was asked to be: one where it is held to a concurrency that nobody gave.
 fn users(phase: &PhasePlan) -> Option<u64> {
     let is_closed = matches!(phase.arrival, Arrival::Concurrency);
     phase.concurrency.or(is_closed.then_some(1)).map(u64::from)
 }
 
-/// Sources whose samples tell of a part of a span only: a warning each, with what follows from it.
-pub(crate) fn gaps(samples: &[PowerSamples], spans: &[MeasuredSpan], interval: Nanos) -> Vec<String> {
-    let mut sources: Vec<&Arc<str>> = Vec::new();
-    for gpu in samples {
-        if !sources.contains(&&gpu.source) {
-            sources.push(&gpu.source);
-        }
-    }
-    let told = |source: &Arc<str>| {
-        let gpus: Vec<&PowerSamples> = samples.iter().filter(|gpu| gpu.source == *source).collect();
-        gap(source, &gpus, spans, interval)
-    };
-    sources.into_iter().filter_map(told).collect()
+/// What of a span the samples of a GPU do not cover.
+struct Gap<'a> {
+    source: &'a Arc<str>,
+    gpu: &'a Gpu,
+    span: usize,
+    signal: Signal,
+    share: f64,
 }
 
-fn gap(source: &str, gpus: &[&PowerSamples], spans: &[MeasuredSpan], interval: Nanos) -> Option<String> {
-    let partial = |coverage: Option<Coverage>| coverage.filter(|coverage| !coverage.is_whole);
-    let of = |gpu: &PowerSamples, span: &MeasuredSpan| {
-        let sampling = span.sampling(interval);
-        let coverage = |samples| partial(sampling.coverage(samples, span.window()));
-        (coverage(&gpu.power), coverage(&gpu.energy))
-    };
-    // Of each span the GPU with the least.
-    let least = |span: &&MeasuredSpan| {
-        let shares = gpus.iter().map(|gpu| of(gpu, span)).flat_map(|(power, energy)| [power, energy]).flatten();
-        shares.map(|coverage| coverage.share).min_by(f64::total_cmp)
-    };
-    let parts: Vec<String> = spans
-        .iter()
-        .filter_map(|span| Some(format!("{:.0}% of {}", (100.0 * least(&span)?).floor(), span.name)))
-        .collect();
-    if parts.is_empty() {
-        return None;
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    Power,
+    Energy,
+}
+
+/// A warning for each source whose samples cover only a part of a span, with what follows from it.
+pub(crate) fn gaps(samples: &[PowerSamples], spans: &[MeasuredSpan], interval: Nanos) -> Vec<String> {
+    let mut gaps: Vec<Gap<'_>> = Vec::new();
+    for (at, span) in spans.iter().enumerate() {
+        let (window, sampling) = (span.window(), span.sampling(interval));
+        for gpu in samples {
+            let measured = MeasuredGpu::of(gpu, window, sampling);
+            for (signal, source) in [(Signal::Power, measured.power), (Signal::Energy, measured.energy)] {
+                let Some(source) = source else { continue };
+                let coverage = sampling.coverage(&source.samples, window).filter(|coverage| !coverage.is_whole);
+                let gap = |share| Gap { source: &source.source, gpu: &gpu.gpu, span: at, signal, share };
+                gaps.extend(coverage.map(|coverage| gap(coverage.share)));
+            }
+        }
     }
-    let all = || gpus.iter().flat_map(|gpu| spans.iter().map(move |span| of(gpu, span)));
-    let named = gpus.iter().filter(|gpu| spans.iter().any(|span| of(gpu, span) != (None, None)));
-    let named = listed(&named.map(|gpu| format!("GPU {} ({})", gpu.gpu.index, gpu.gpu.uuid)).collect::<Vec<_>>());
-    let energy = all().any(|(_, energy)| energy.is_some()).then_some(
-        "the energy of the rest is not known, so total_gpu_energy, output_tokens_per_joule and energy_per_user are left \
-         out there",
+    let mut sources: Vec<&Arc<str>> = Vec::new();
+    for gap in &gaps {
+        if !sources.contains(&gap.source) {
+            sources.push(gap.source);
+        }
+    }
+    let of = |source: &Arc<str>| gaps.iter().filter(|gap| gap.source == source).collect::<Vec<_>>();
+    sources.into_iter().map(|source| warning(source, &of(source), spans)).collect()
+}
+
+/// The warning for a source with gaps.
+fn warning(source: &str, gaps: &[&Gap<'_>], spans: &[MeasuredSpan]) -> String {
+    // Of each span the GPU with the least.
+    let part = |(at, span): (usize, &MeasuredSpan)| {
+        let least = gaps.iter().filter(|gap| gap.span == at).map(|gap| gap.share).min_by(f64::total_cmp)?;
+        Some(format!("{:.0}% of {}", (100.0 * least).floor(), span.name))
+    };
+    let parts: Vec<String> = spans.iter().enumerate().filter_map(part).collect();
+    let mut named: Vec<String> = Vec::new();
+    for gap in gaps {
+        let name = format!("GPU {} ({})", gap.gpu.index, gap.gpu.uuid);
+        if !named.contains(&name) {
+            named.push(name);
+        }
+    }
+    let has = |signal: Signal| gaps.iter().any(|gap| gap.signal == signal);
+    let energy = has(Signal::Energy).then_some(
+        "the energy of the rest is not known, so total_gpu_energy, output_tokens_per_joule, energy_per_user and their \
+         vendor-prefixed twins are left out there",
     );
-    let power = all().any(|(power, _)| power.is_some()).then_some("total_gpu_power is the mean over that part");
+    let power = has(Signal::Power).then_some("total_gpu_power is the mean over that part");
     let follows: Vec<&str> = [energy, power].into_iter().flatten().collect();
-    Some(format!("GPU telemetry of {source} covers {}, for {named}: {}", listed(&parts), follows.join("; ")))
+    format!("GPU telemetry of {source} covers {}, for {}: {}", listed(&parts), listed(&named), follows.join("; "))
 }
 
 fn listed(items: &[String]) -> String {
@@ -143,13 +194,11 @@ fn listed(items: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_observe::gpu::Gpu;
-    use aiperf_types::WallNs;
-
     fn gpu(source: &str, index: i64, times: &[u64]) -> PowerSamples {
         let samples: Vec<(WallNs, f64)> = times.iter().map(|at| (WallNs(*at), *at as f64)).collect();
         let gpu = Arc::new(Gpu { index, uuid: format!("GPU-{index}").into(), ..Gpu::default() });
-        PowerSamples { source: source.into(), gpu, power: samples.clone(), energy: samples }
+        let samples = || vec![SourceSamples { source: source.into(), samples: samples.clone() }];
+        PowerSamples { gpu, power: samples(), energy: samples() }
     }
 
     fn span(name: &str, start: u64, end: u64) -> MeasuredSpan {
@@ -164,11 +213,25 @@ mod tests {
         let samples = [gpu("http://a", 0, &always), gpu("http://b", 0, &died), gpu("http://b", 1, &died)];
         let told = gaps(&samples, &[span("the profiling phase", 100, 200)], Nanos(2));
         let expected = "GPU telemetry of http://b covers 41% of the profiling phase, for GPU 0 (GPU-0), GPU 1 (GPU-1): the \
-                        energy of the rest is not known, so total_gpu_energy, output_tokens_per_joule and energy_per_user \
-                        are left out there; total_gpu_power is the mean over that part";
+                        energy of the rest is not known, so total_gpu_energy, output_tokens_per_joule, \
+                        energy_per_user and their vendor-prefixed twins are left out there; total_gpu_power is the mean over that part";
         assert_eq!(told, [expected]);
         let phases = [span("phase 'a'", 100, 140), span("phase 'b'", 145, 200)];
         let told = gaps(&samples, &phases, Nanos(2));
         assert!(told[0].starts_with("GPU telemetry of http://b covers 0% of phase 'b', for GPU 0"), "{told:?}");
+    }
+
+    #[test]
+    fn where_the_first_source_of_a_gpu_dies_the_second_is_measured() {
+        let (always, died): (Vec<u64>, Vec<u64>) = ((95..210).step_by(2).collect(), (95..142).step_by(2).collect());
+        let mut both = gpu("http://dies", 0, &died);
+        let other = gpu("http://lives", 0, &always);
+        both.power.extend(other.power);
+        both.energy.extend(other.energy);
+        let span = span("the profiling phase", 100, 200);
+        let measured = MeasuredGpu::of(&both, span.window(), span.sampling(Nanos(2)));
+        let source = |samples: Option<&SourceSamples>| samples.unwrap().source.to_string();
+        assert_eq!([source(measured.power), source(measured.energy)], ["http://lives", "http://lives"]);
+        assert_eq!(gaps(&[both], &[span], Nanos(2)), [""; 0]);
     }
 }

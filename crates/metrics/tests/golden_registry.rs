@@ -24,7 +24,7 @@ const NOT_REGISTERED: &[(&str, &str)] = &[
 /// Metrics of our own: in the registry and in no list of the reference's, with the reason.
 const OURS: &[(&str, &str)] = &[];
 
-/// Twins of a vendor are listed because golden data has them; no run does.
+/// Listed as not exported; decided to be, for programs that read the reference's files.
 fn is_vendor_twin(listed: &Value) -> bool {
     ["gpu_power_efficiency_amd", "gpu_power_efficiency_nvidia"].contains(&text(listed, "console_group"))
 }
@@ -34,6 +34,9 @@ const DECIDED_NOT_INTERNAL: [&str; 2] = ["min_request_timestamp", "max_response_
 
 /// Internal, and listed for slices; what is made of it is not, so there it is not computed either.
 const DECIDED_NOT_IN_SLICES: &str = "replay_send_schedule_offset";
+
+/// Listed for endpoints that produce tokens; decided to be 0, as the reference has it, for embeddings and rankings.
+const DECIDED_TO_BE_ZERO: &str = "output_sequence_length";
 
 fn text<'a>(listed: &'a Value, key: &str) -> &'a str {
     listed[key].as_str().unwrap_or_default()
@@ -147,6 +150,11 @@ impl Setting {
         traits
     }
 
+    fn counts_empty_outputs(&self) -> bool {
+        let is_vector = ["embeddings", "rankings"].iter().any(|kind| self.can.endpoint.name().contains(kind));
+        is_vector && !self.server_token_count
+    }
+
     /// Whether a flag of the list lets a metric be part of the run.
     fn allows_flag(&self, flag: &str) -> bool {
         match flag {
@@ -209,7 +217,8 @@ fn golden_conditions_decide_which_metrics_a_run_has_and_exports() {
         let internal = texts(listed, "flags").contains(&"INTERNAL") && !DECIDED_NOT_INTERNAL.contains(&metric.tag);
         for setting in Setting::every() {
             let traits = setting.traits();
-            assert_eq!(traits.has(metric), listed_for(&setting, listed, &all), "in {traits:?}");
+            let decided = metric.tag == DECIDED_TO_BE_ZERO && setting.counts_empty_outputs();
+            assert_eq!(traits.has(metric), decided || listed_for(&setting, listed, &all), "in {traits:?}");
             assert_eq!(traits.exports(metric), setting.internal || !internal, "exported by {traits:?}");
         }
     });
@@ -219,7 +228,7 @@ fn golden_conditions_decide_which_metrics_a_run_has_and_exports() {
 fn golden_every_listed_metric_is_registered_or_known_not_to_be() {
     each_case("listed metrics", LISTED_METRIC, |listed| {
         let tag = text(listed, "tag");
-        let known_not_to_be = is_vendor_twin(listed) || NOT_REGISTERED.iter().any(|(known, _)| *known == tag);
+        let known_not_to_be = NOT_REGISTERED.iter().any(|(known, _)| *known == tag);
         assert_eq!(registry::find(tag).is_none(), known_not_to_be, "whether it is left out");
     });
 }
@@ -238,12 +247,12 @@ fn golden_every_metric_is_listed_or_one_of_our_own() {
     }
 }
 
-/// What is not listed as exported is internal, experimental or a vendor's: the two that were decided otherwise aside.
+/// What is not listed as exported is internal or experimental, unless it was decided otherwise.
 #[test]
 fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
     each_registered("exported metrics", |listed, metric| {
         let shown = !metric.flags.has(Flags::INTERNAL) && !metric.flags.has(Flags::EXPERIMENTAL);
-        let decided = DECIDED_NOT_INTERNAL.contains(&metric.tag);
+        let decided = DECIDED_NOT_INTERNAL.contains(&metric.tag) || is_vendor_twin(listed);
         assert_eq!(shown, listed["exported"].as_bool().unwrap() || decided, "{}", metric.tag);
         // In the export of single records: what is made of one record, unless that is switched off.
         let per_record = match metric.kind() {

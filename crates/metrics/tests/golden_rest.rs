@@ -6,7 +6,10 @@ mod support;
 
 use aiperf_golden::{Area, Shape, has};
 use aiperf_metrics::gpu::OverGpus;
-use aiperf_metrics::{FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals, RunTraits, Window, stats_with_errors};
+use aiperf_metrics::{
+    ConsoleGroup, FINAL_SAMPLE_GRACE, Flags, GpuSamples, GpuTotals, MetricResult, RunTraits, Stats, Summary, VENDORS,
+    VendorTotals, Window, stats_with_errors,
+};
 use aiperf_types::{EndpointKind, Slo, WallNs};
 use serde_json::Value;
 use support::{KINDS, OBJECTIVES, POWER, area, close, each_case, number};
@@ -90,20 +93,7 @@ fn golden_power_and_energy_of_samples() {
     let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
     area.run_cases("power and energy of samples", GPU_SAMPLES, skip, |case| {
         let input = &case["input"];
-        let samples = |gpu: &Value, keys: [&str; 2]| -> Vec<(WallNs, f64)> {
-            let value = |sample: &Value| keys.iter().find_map(|key| sample["m"][key].as_f64()).unwrap_or(f64::NAN);
-            let samples = gpu["samples"].as_array().unwrap().iter();
-            samples.map(|sample| (WallNs(sample["t"].as_u64().unwrap()), value(sample))).collect()
-        };
-        let gpus: Vec<_> = input["gpus"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|gpu| {
-                let energy = ["nvidia_energy_consumption", "amd_energy_consumption"];
-                (samples(gpu, ["nvidia_power_usage", "amd_power"]), samples(gpu, energy))
-            })
-            .collect();
+        let gpus: Vec<_> = input["gpus"].as_array().unwrap().iter().map(signals).collect();
         let gpus: Vec<GpuSamples<'_>> =
             gpus.iter().map(|(power_w, energy_mj)| GpuSamples { power_w, energy_mj }).collect();
         let at = |key: &str, open: u64| WallNs(input[key].as_u64().filter(|at| *at > 0).unwrap_or(open));
@@ -127,6 +117,101 @@ fn golden_power_and_energy_of_samples() {
             }
         }
     });
+}
+
+/// The metrics of each vendor's GPUs, by the totals that a case has of them.
+fn vendor_metrics(case: &Value, totals: impl Fn(&str) -> Option<VendorTotals>) -> Vec<MetricResult> {
+    let given = case["metrics"].as_object().unwrap().iter();
+    let result = |(tag, value): (&String, &Value)| MetricResult {
+        tag: tag.clone().into(),
+        header: "".into(),
+        unit: "",
+        group: ConsoleGroup::None,
+        order: None,
+        flags: Flags::NONE,
+        stats: Stats::of(value.as_f64().unwrap()),
+    };
+    let summary = Summary { results: given.map(result).collect(), ..Summary::default() };
+    let traits = RunTraits::new(EndpointKind::Chat, true);
+    let concurrency = case["concurrency"].as_u64();
+    let of = |vendor: &str| Some(totals(vendor)?.metrics(vendor, &traits, &summary, concurrency));
+    VENDORS.into_iter().filter_map(of).flatten().collect()
+}
+
+#[track_caller]
+fn are_those_of_the_reference(ours: &[MetricResult], expected: &Value) {
+    let expected = expected.as_array().unwrap();
+    let tags = |theirs: &Value| theirs["tag"].as_str().unwrap().to_owned();
+    assert_eq!(
+        ours.iter().map(|result| result.tag.to_string()).collect::<Vec<_>>(),
+        expected.iter().map(tags).collect::<Vec<_>>()
+    );
+    for (ours, theirs) in ours.iter().zip(expected) {
+        assert_eq!((Some(ours.header.as_ref()), Some(ours.unit)), (theirs["header"].as_str(), theirs["unit"].as_str()));
+        let (ours, theirs) = (ours.stats.avg.unwrap(), theirs["avg"].as_f64().unwrap());
+        assert!(close(ours, theirs), "{ours}, not {theirs}");
+    }
+}
+
+#[test]
+fn golden_metrics_of_a_vendor_have_the_tags_and_values_of_the_reference() {
+    each_case("metrics of each vendor", POWER, |case| {
+        let over = |signal: &Value| {
+            let (sum, gpus) = (signal[0].as_f64().unwrap_or(0.0), signal[1].as_u64().unwrap_or(0) as usize);
+            (gpus > 0).then_some(OverGpus { sum, gpus })
+        };
+        let seconds = case["duration_ns"].as_f64().unwrap() / 1e9;
+        let ours = vendor_metrics(case, |vendor| {
+            let gpus = case["gpus"].get(vendor)?;
+            let totals = GpuTotals { power_w: over(&gpus["power"]), energy_j: over(&gpus["energy"]) };
+            Some(VendorTotals::of(&totals, seconds))
+        });
+        are_those_of_the_reference(&ours, &case["expected"]);
+    });
+}
+
+#[test]
+fn golden_metrics_of_a_vendor_from_samples_are_those_of_the_reference() {
+    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    area.run_cases(
+        "metrics of each vendor from samples",
+        GPU_SAMPLES,
+        |_| None,
+        |case| {
+            let input = &case["input"];
+            let instants = |gpu: &Value| -> Vec<u64> {
+                gpu["samples"].as_array().unwrap().iter().map(|sample| sample["t"].as_u64().unwrap()).collect()
+            };
+            let all: Vec<u64> = input["gpus"].as_array().unwrap().iter().flat_map(instants).collect();
+            let at = |key: &str| input[key].as_u64().filter(|at| *at > 0);
+            let seconds = match (at("start_ns"), at("end_ns")) {
+                (Some(start), Some(end)) => end.saturating_sub(start) as f64 / 1e9,
+                _ => all.iter().max().zip(all.iter().min()).map_or(0.0, |(last, first)| (last - first) as f64 / 1e9),
+            };
+            let window =
+                Window { start: WallNs(at("start_ns").unwrap_or(0)), end: WallNs(at("end_ns").unwrap_or(u64::MAX)) };
+            let ours = vendor_metrics(input, |vendor| {
+                let gpus = input["gpus"].as_array().unwrap().iter().filter(|gpu| gpu["platform"] == vendor);
+                let gpus: Vec<_> = gpus.map(signals).collect();
+                let gpus: Vec<GpuSamples<'_>> =
+                    gpus.iter().map(|(power_w, energy_mj)| GpuSamples { power_w, energy_mj }).collect();
+                Some(VendorTotals::of(&GpuTotals::of(&gpus, window, FINAL_SAMPLE_GRACE), seconds))
+            });
+            are_those_of_the_reference(&ours, &case["expected"]);
+        },
+    );
+}
+
+type Samples = Vec<(WallNs, f64)>;
+
+/// Power and energy of a GPU in a case.
+fn signals(gpu: &Value) -> (Samples, Samples) {
+    let samples = |keys: [&str; 2]| -> Samples {
+        let value = |sample: &Value| keys.iter().find_map(|key| sample["m"][key].as_f64()).unwrap_or(f64::NAN);
+        let samples = gpu["samples"].as_array().unwrap().iter();
+        samples.map(|sample| (WallNs(sample["t"].as_u64().unwrap()), value(sample))).collect()
+    };
+    (samples(["nvidia_power_usage", "amd_power"]), samples(["nvidia_energy_consumption", "amd_energy_consumption"]))
 }
 
 /// The sums of a case, and the metrics made of them.

@@ -63,10 +63,6 @@ impl Comparison<'_> {
     fn faults(&self, summary: &Summary, expected: &Map<String, Value>) -> Vec<String> {
         let mut faults = Vec::new();
         for (tag, theirs) in expected.iter().filter(|(tag, _)| !self.omit.contains(&tag.as_str())) {
-            // A count that is zero is left out.
-            if tag == "context_overflow_count" && number(&theirs["avg"]) == Some(0.0) {
-                continue;
-            }
             match summary.get(tag) {
                 Some(ours) => faults.extend(self.faults_of(tag, ours, theirs, expected)),
                 None => faults.push(format!("{tag} is missing")),

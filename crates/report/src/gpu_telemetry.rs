@@ -23,7 +23,12 @@ pub struct GpuTelemetryResult {
 }
 
 impl GpuTelemetryResult {
-    /// Whether a source said anything of a GPU. Without, no file has a word of it.
+    /// Telemetry of a run that found no source to watch.
+    pub fn without_sources(range: TimeRange) -> Self {
+        Self { telemetry: GpuTelemetry { range, ..GpuTelemetry::default() }, is_requested: false }
+    }
+
+    /// Whether a source reported a GPU. If not, the summary's `telemetry_data` is empty, and no other file has any.
     pub(crate) fn has_data(&self) -> bool {
         !self.telemetry.successful.is_empty()
     }

@@ -17,7 +17,7 @@ const OPTIONAL: [Column; 4] = [
     ("GPU_Instance", |gpu| gpu.instance.as_deref()),
 ];
 
-/// The table behind two empty lines; nothing where there is no GPU.
+/// The table behind two empty lines; its head alone where there is no GPU.
 pub(crate) fn gpu_rows(result: &GpuTelemetryResult) -> String {
     let telemetry = &result.telemetry;
     let gpus: Vec<(&str, &GpuSummary)> = telemetry
@@ -25,9 +25,6 @@ pub(crate) fn gpu_rows(result: &GpuTelemetryResult) -> String {
         .iter()
         .flat_map(|endpoint| endpoint.gpus.iter().map(|gpu| (endpoint.display_name.as_str(), gpu)))
         .collect();
-    if gpus.is_empty() {
-        return String::new();
-    }
     let optional: Vec<_> =
         OPTIONAL.iter().filter(|(_, of)| gpus.iter().any(|(_, gpu)| of(&gpu.gpu).is_some())).collect();
     let mut out = LINE_END.repeat(2);

@@ -145,7 +145,7 @@ impl RunResult {
         self.server_metrics.as_deref().filter(|observed| observed.has_metrics())
     }
 
-    /// What was seen of GPUs, where there is anything to write of it.
+    /// What was seen of GPUs, where there was any.
     pub(crate) fn gpus(&self) -> Option<&GpuTelemetryResult> {
         self.gpu_telemetry.as_deref().filter(|gpus| gpus.has_data())
     }

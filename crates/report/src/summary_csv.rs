@@ -1,4 +1,4 @@
-//! The summary CSV: a table of distributions, a table of single values, and a table of GPUs where there were any.
+//! The summary CSV: a table of distributions, a table of single values, and a table of GPUs where they were looked for.
 
 use crate::export::Exporter;
 use crate::gpu_telemetry_csv::gpu_rows;
@@ -23,7 +23,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
 
 /// The summary of a run, with its GPUs.
 pub fn run_csv(run: &RunResult) -> String {
-    summary_csv(&run.metrics) + &run.gpus().map(gpu_rows).unwrap_or_default()
+    summary_csv(&run.metrics) + &run.gpu_telemetry.as_deref().map(gpu_rows).unwrap_or_default()
 }
 
 /// The summary of the metrics of a run or of one phase.

@@ -50,7 +50,7 @@ pub fn summary_json(run: &RunResult) -> Vec<u8> {
         was_cancelled: run.was_cancelled,
         incomplete_reason: run.incomplete_reason.as_deref(),
         measurement: run.measurement.as_ref(),
-        gpus: run.gpus(),
+        gpus: run.gpu_telemetry.as_deref(),
         judged: &run.judged,
     };
     document(run, &scope)

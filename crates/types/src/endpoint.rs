@@ -54,6 +54,8 @@ pub struct Traits {
     pub system_message: bool,
     /// Whether its requests are queries with passages to rank.
     pub ranks: bool,
+    /// Whether its answers are embeddings.
+    pub embeds: bool,
     /// What its requests hold that is not made unless somebody asks for it, if at all: else they come from a file.
     pub needs_file: Option<NeedsFile>,
     /// Whether it takes images themselves alone, and none by URL.
@@ -78,6 +80,11 @@ impl Traits {
     pub const fn has_tokens(&self) -> bool {
         self.produces_tokens || self.tokenizes_input
     }
+
+    /// Whether its answers are numbers, whose length in tokens is 0.
+    pub const fn has_empty_output(&self) -> bool {
+        self.embeds || self.ranks
+    }
 }
 
 const TEXT: Traits = Traits {
@@ -96,11 +103,13 @@ const TEXT: Traits = Traits {
     headers: OPENAI,
     system_message: false,
     ranks: false,
+    embeds: false,
     needs_file: None,
     inline_images: false,
     title: "LLM Metrics",
 };
 const VECTOR: Traits = Traits { streams: false, produces_tokens: false, ..TEXT };
+const EMBEDDING: Traits = Traits { embeds: true, title: "Embeddings Metrics", ..VECTOR };
 const RANKING: Traits = Traits { ranks: true, title: "Ranking Metrics", ..VECTOR };
 
 macro_rules! endpoints {
@@ -131,12 +140,12 @@ endpoints! {
     /// Anthropic messages.
     Messages => Traits { name: "messages", path: Some("/v1/messages"), accepts_images: true, headers: ANTHROPIC,
         system_message: true, ..TEXT };
-    Embeddings => Traits { name: "embeddings", path: Some("/v1/embeddings"), title: "Embeddings Metrics", ..VECTOR };
+    Embeddings => Traits { name: "embeddings", path: Some("/v1/embeddings"), ..EMBEDDING };
     /// Embeddings of chat messages.
     ChatEmbeddings => Traits { name: "chat_embeddings", path: Some("/v1/embeddings"), accepts_images: true,
-        system_message: true, title: "Embeddings Metrics", ..VECTOR };
+        system_message: true, ..EMBEDDING };
     NimEmbeddings => Traits { name: "nim_embeddings", path: Some("/v1/embeddings"), accepts_images: true,
-        title: "NIM Embeddings Metrics", ..VECTOR };
+        title: "NIM Embeddings Metrics", ..EMBEDDING };
     CohereRankings => Traits { name: "cohere_rankings", path: Some("/v2/rerank"), ..RANKING };
     HfTeiRankings => Traits { name: "hf_tei_rankings", path: Some("/rerank"), ..RANKING };
     NimRankings => Traits { name: "nim_rankings", path: Some("/v1/ranking"), title: "Rankings Metrics", ..RANKING };

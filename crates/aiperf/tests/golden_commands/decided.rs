@@ -151,7 +151,6 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Added | What::Missing if gives_up(run) && of_given_up.iter().any(|given| place.starts_with(given)) => {
             Some("what came before a request was given up is told")
         }
-        What::Missing if place.starts_with("telemetry_data") => Some("only where a source of telemetry answered"),
         What::Missing | What::Added if metric(run, tag(place), is_added).is_some() => metric(run, tag(place), is_added),
         What::Added if place.starts_with("measurement") => Some("the run's own error is told"),
         What::Added if place.starts_with("run_info.") => Some("every run has its labels"),
@@ -222,7 +221,6 @@ fn metric(run: &GoldenRun, tag: &str, is_added: bool) -> Reason {
         "min_request_timestamp" | "max_response_timestamp" if is_added => Some("both ends of the run are told"),
         _ if is_added && tag.contains("prompt_cache_read") => Some("the simulated server tells what it had cached"),
         _ if is_added && tag.contains("usage_") && !tells_usage => Some("the simulated server tells its usage"),
-        "context_overflow_count" if !is_added && is_zero => Some("what did not happen is not counted"),
         "output_sequence_length" if !is_added && is_zero => Some("an answer without tokens has no length in tokens"),
         _ => None,
     }
@@ -242,7 +240,6 @@ const HEADERS: &[(&str, &str)] = &[
     ("Input Token Throughput", "input_token_throughput"),
     ("Usage Discrepancy Count", "usage_discrepancy_count"),
     ("Usage Prompt", "usage_prompt_tokens"),
-    ("Context Overflow Count", "context_overflow_count"),
     ("Output Sequence Length", "output_sequence_length"),
 ];
 
@@ -283,9 +280,7 @@ pub(crate) fn label(label: &str) -> String {
 
 /// Why a table of the reference is not there.
 pub(crate) fn why_no_table(table: &Table) -> Reason {
-    let is_of_gpus = table.columns.first().is_some_and(|column| column == "Endpoint");
     match table.title.rsplit_once(": ") {
-        _ if is_of_gpus => Some("no table of GPUs where there are none"),
         Some((_, "Usage")) => Some("what servers tell of usage is in files alone"),
         _ => None,
     }

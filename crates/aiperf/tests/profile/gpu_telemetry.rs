@@ -90,16 +90,31 @@ fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
     assert_eq!(avg(&summary, "energy_per_user"), energy / 4.0);
     let tokens = avg(&summary, "total_output_tokens");
     assert!((avg(&summary, "output_tokens_per_joule") - tokens / energy).abs() < 1e-9);
+    assert_eq!((avg(&summary, "nvidia_total_gpu_power"), avg(&summary, "nvidia_total_gpu_energy")), (1080.0, energy));
+    assert_eq!(summary["nvidia_energy_per_output_token"]["unit"], "mJ/token");
+    assert!(
+        (avg(&summary, "nvidia_energy_per_output_token") - 1000.0 * energy / avg(&summary, "total_osl")).abs() < 1e-6
+    );
+    let per_watt = avg(&summary, "request_throughput") / avg(&summary, "nvidia_average_gpu_power");
+    assert!((avg(&summary, "nvidia_performance_per_watt") - per_watt).abs() < 1e-9);
+    assert!(summary.as_object().unwrap().keys().all(|tag| !tag.starts_with("amd_")));
     let lines = samples(&run);
     assert!(lines.len().is_multiple_of(8) && lines.len() >= 5 * 8, "first, two starts, two ends: {}", lines.len());
     assert!(lines.iter().all(|line| line["telemetry_source_url"] == url.as_str()));
     let csv = run.text("profile_export_aiperf.csv");
     let (_, table) = csv.split_once("\r\n\r\n\r\nEndpoint,GPU_Index,").unwrap();
     assert_eq!(table.lines().count(), 1 + 8 * 3, "{table}");
+    assert!(csv.contains("\r\nTotal GPU Power (8 GPUs) (W),1080.00\r\n"), "{csv}");
+    assert!(csv.contains("\r\nTotal GPU Power (W),1080.00\r\n"), "{csv}");
     let console = run.text("profile_export_console.txt");
     for words in ["Total GPU Power (8 GPUs)", "1/1 telemetry sources reachable", "Platform: nvidia", "| GPU 7 |"] {
         assert!(console.contains(words), "{words}\n{console}");
     }
+    assert!(!console.contains("Performance per Watt"), "{console}");
+    let columns = ["profile_export.parquet", "records/profile_export.parquet"].map(|name| run.path(name));
+    let columns = std::fs::read(columns.iter().find(|path| path.exists()).unwrap()).unwrap();
+    let columns = String::from_utf8_lossy(&columns).into_owned();
+    assert!(columns.contains("\"nvidia_performance_per_watt\""), "the metadata of the columns has the run's metrics");
     let manifest = run.text("phase_manifest.json");
     for phase in ["warmup", "profiling"] {
         let document: Value = serde_json::from_str(&run.text(&format!("phases/{phase}/gpu_telemetry.json"))).unwrap();
@@ -170,14 +185,36 @@ fn sources_that_misbehave_cost_a_word_each_and_nothing_else() {
     assert!(log.contains("Disabling GPU telemetry collection for"), "{log}");
 }
 
+/// The sources of a run that saw no GPU; the rest of its telemetry is empty.
+fn without_gpus(summary: &Value) -> Value {
+    let mut telemetry = summary["telemetry_data"].clone();
+    for time in ["start_time", "end_time"] {
+        let text = telemetry["summary"].as_object_mut().unwrap().remove(time).unwrap();
+        assert_eq!(text, summary[time]);
+    }
+    let sources = telemetry["summary"]["endpoints_configured"].take();
+    let empty = json!({
+        "summary": {"endpoints_configured": null, "endpoints_successful": []},
+        "endpoints": {},
+        "error_summary": telemetry["error_summary"],
+    });
+    assert_eq!(telemetry, empty);
+    sources
+}
+
 #[test]
 fn where_nothing_answers_at_the_usual_ports_nothing_is_said() {
     let sim = serve(quick());
     let run = succeeded(sampling(&sim.url()).env("AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", NOWHERE).run());
     let told = [run.stderr(), run.stdout(), run.text("profile_export_console.txt")].concat();
     assert!(!told.to_lowercase().contains("telemetry") && !told.contains("DCGM"), "{told}");
-    assert!(run.summary()["telemetry_data"].is_null() && !run.path(JSONL).exists());
-    assert_eq!(run.summary()["input_config"]["gpu_telemetry"]["enabled"], true);
+    let summary = run.summary();
+    assert_eq!((without_gpus(&summary), run.path(JSONL).exists()), (json!([]), false));
+    let csv = run.text("profile_export_aiperf.csv");
+    assert!(csv.ends_with("\r\n\r\n\r\nEndpoint,GPU_Index,GPU_Name,GPU_UUID,Platform,Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std\r\n"), "{csv}");
+    // The same where no address is tried at all.
+    assert_eq!(without_gpus(&succeeded(sampling(&sim.url()).run()).summary()), json!([]));
+    assert_eq!(summary["input_config"]["gpu_telemetry"]["enabled"], true);
 }
 
 #[test]
@@ -202,7 +239,7 @@ fn whoever_asked_is_told_that_there_is_nothing() {
     let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", NOWHERE]).run());
     let console = run.text("profile_export_console.txt");
     assert!(console.contains("Unreachable endpoints:\n  • 127.0.0.1:9\n"), "{console}");
-    assert!(run.summary()["telemetry_data"].is_null());
+    assert_eq!(without_gpus(&run.summary()), json!([format!("{NOWHERE}/metrics")]));
 }
 
 #[test]
@@ -291,9 +328,13 @@ fn energy_of_a_part_of_the_phase_is_left_out_and_told_of() {
         let run = succeeded(bench.with(&["--gpu-telemetry", &exporter]).run());
         let summary = run.summary();
         for tag in ["total_gpu_energy", "output_tokens_per_joule", "energy_per_user"] {
-            assert!(summary[tag].is_null(), "{tag}: {}", summary[tag]);
+            for tag in [tag.to_owned(), format!("nvidia_{tag}")] {
+                assert!(summary[&tag].is_null(), "{tag}: {}", summary[&tag]);
+            }
         }
-        assert_eq!(avg(&summary, "total_gpu_power"), 1080.0);
+        for tag in ["total_gpu_power", "nvidia_total_gpu_power"] {
+            assert_eq!(avg(&summary, tag), 1080.0);
+        }
         let log = run.text("logs/aiperf.log");
         let told: Vec<&str> = log.lines().filter(|line| line.contains("of the profiling phase")).collect();
         let [told] = told.as_slice() else { panic!("{log}") };

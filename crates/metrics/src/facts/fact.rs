@@ -111,6 +111,8 @@ pub(crate) struct Applies {
     pub(crate) streaming: bool,
     pub(crate) chunks: bool,
     pub(crate) output: bool,
+    /// Answers are not text: their length in tokens is 0.
+    pub(crate) empty_output: bool,
     pub(crate) input: bool,
     pub(crate) schedule: bool,
 }
@@ -179,6 +181,8 @@ impl Facts {
         if applies.output {
             self.set(Fact::Output, m.tokens.output);
             self.set(Fact::Reasoning, m.tokens.reasoning);
+        } else if applies.empty_output {
+            self.set(Fact::Output, Some(0));
         }
         self.set(Fact::FirstChunkTokens, m.tokens.first_content_chunk_tokens);
         self.set(Fact::RequestedOsl, m.requested_osl.map(u64::from));

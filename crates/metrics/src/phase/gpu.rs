@@ -91,6 +91,19 @@ impl Sampling {
     }
 }
 
+impl Sampling {
+    /// Which of several series of one signal a phase is measured by: the first that covers the whole of it, else the one
+    /// that covers most.
+    pub fn best(self, series: &[&[(WallNs, f64)]], window: Window) -> Option<usize> {
+        let covers = |at: &usize| self.coverage(series[*at], window);
+        let is_whole = |at: &usize| covers(at).is_some_and(|coverage| coverage.is_whole);
+        let share = |at: &usize| covers(at).map_or(-1.0, |coverage| coverage.share);
+        // Of several that cover the same, the first.
+        let most = || (0..series.len()).rev().max_by(|one, other| share(one).total_cmp(&share(other)));
+        (0..series.len()).find(is_whole).or_else(most)
+    }
+}
+
 impl GpuTotals {
     /// Sums up the samples of a phase; of energy only where every GPU that ever counted any did so for the whole of it.
     /// Energy of a part beside the tokens of all would pass for efficiency.
@@ -211,6 +224,18 @@ mod tests {
     }
 
     const SAMPLING: Sampling = Sampling { interval: Nanos(2), grace: Nanos(6) };
+
+    #[test]
+    fn a_phase_is_measured_by_the_first_series_that_covers_it_else_by_the_one_that_covers_most() {
+        let whole = at(&[(95, 1.0), (150, 2.0), (203, 3.0)]);
+        let half = at(&[(95, 1.0), (150, 2.0)]);
+        let less = at(&[(95, 1.0), (120, 2.0)]);
+        let best = |series: &[&[(WallNs, f64)]]| SAMPLING.best(series, WINDOW);
+        assert_eq!(best(&[&half, &whole, &whole]), Some(1));
+        assert_eq!(best(&[&[], &less, &half, &half]), Some(2));
+        assert_eq!(best(&[&[], &[]]), Some(0));
+        assert_eq!(best(&[]), None);
+    }
 
     #[test]
     fn samples_that_miss_an_end_of_the_phase_do_not_stand_for_it() {

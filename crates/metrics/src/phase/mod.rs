@@ -4,6 +4,7 @@ pub mod accumulator;
 mod curves;
 mod errors;
 pub mod gpu;
+pub mod gpu_vendors;
 pub mod histograms;
 pub mod live;
 mod summarise;

@@ -59,6 +59,8 @@ flags! {
     17 DISABLE_ON_ACCURACY;
     /// not computed for time slices
     18 NO_SLICES;
+    /// needs an endpoint that produces tokens, or embeddings or rankings that the client counts
+    19 OUTPUT_LENGTH_ONLY;
 }
 
 impl Flags {

@@ -111,7 +111,13 @@ pub const fn bounds(unit: Unit) -> &'static [f64] {
         | Unit::Watts
         | Unit::Joules
         | Unit::TokensPerJoule
-        | Unit::JoulesPerUser => RATES,
+        | Unit::JoulesPerUser
+        | Unit::JoulesPerRequest
+        | Unit::MillijoulesPerToken
+        | Unit::JouleSeconds
+        | Unit::RequestsPerSecPerWatt
+        | Unit::TokensPerSecPerWatt
+        | Unit::GoodRequestsPerSecPerWatt => RATES,
     }
 }
 

@@ -19,6 +19,10 @@ pub enum ConsoleGroup {
     /// Time-weighted curves over the time something was going on.
     Active,
     SpecDecode,
+    /// Efficiency of NVIDIA GPUs: exported, in no table.
+    GpuNvidia,
+    /// Efficiency of AMD GPUs: exported, in no table.
+    GpuAmd,
 }
 
 impl ConsoleGroup {
@@ -30,7 +34,14 @@ impl ConsoleGroup {
             Self::Effective => "effective",
             Self::Active => "active",
             Self::SpecDecode => "spec_decode",
+            Self::GpuNvidia => "gpu_power_efficiency_nvidia",
+            Self::GpuAmd => "gpu_power_efficiency_amd",
         }
+    }
+
+    /// Whether the console has a table for it. Metrics of the other groups are for exports.
+    pub const fn has_table(self) -> bool {
+        !matches!(self, Self::None | Self::Usage | Self::GpuNvidia | Self::GpuAmd)
     }
 }
 

@@ -41,6 +41,12 @@ units! {
     Joules = "J";
     TokensPerJoule = "tokens/J";
     JoulesPerUser = "joules/user";
+    JoulesPerRequest = "joules/request";
+    MillijoulesPerToken = "mJ/token";
+    JouleSeconds = "J*s";
+    RequestsPerSecPerWatt = "requests/sec/W";
+    TokensPerSecPerWatt = "tokens/sec/W";
+    GoodRequestsPerSecPerWatt = "good-req/s/W";
 }
 
 impl Unit {

@@ -41,6 +41,7 @@ impl Metrics {
             streaming: traits.streaming,
             chunks: traits.streaming && endpoint.produces_tokens,
             output: endpoint.produces_tokens,
+            empty_output: traits.has_empty_output(),
             input: endpoint.tokenizes_input,
             schedule: traits.fixed_schedule,
         };

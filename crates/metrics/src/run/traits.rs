@@ -51,6 +51,7 @@ impl RunTraits {
         [
             (Flags::STREAMING_ONLY, self.streaming),
             (Flags::PRODUCES_TOKENS_ONLY, endpoint.produces_tokens),
+            (Flags::OUTPUT_LENGTH_ONLY, endpoint.produces_tokens || self.has_empty_output()),
             (Flags::TOKENIZES_INPUT_ONLY, endpoint.tokenizes_input),
             (Flags::SUPPORTS_AUDIO_ONLY, endpoint.accepts_audio),
             (Flags::SUPPORTS_IMAGE_ONLY, endpoint.accepts_images || endpoint.produces_images),
@@ -64,6 +65,11 @@ impl RunTraits {
         .into_iter()
         .find(|(flag, fulfilled)| metric.flags.has(*flag) && !fulfilled)
         .map(|(flag, _)| flag)
+    }
+
+    /// Whether answers count as having no token. What the server counts is its own to report.
+    pub(crate) fn has_empty_output(&self) -> bool {
+        self.endpoint.traits().has_empty_output() && !self.server_token_count
     }
 
     /// Whether a metric of the run may be exported.

@@ -208,20 +208,26 @@ fn after(part: Option<&str>) -> String {
     part.map(|part| format!("_{part}")).unwrap_or_default()
 }
 
-/// Power and energy of one GPU, in order of time.
+/// Power and energy of one GPU, by each source that reports them.
 #[derive(Clone, Debug)]
 pub struct PowerSamples {
-    /// Who tells of it, as it may be shown.
-    pub source: Arc<str>,
     pub gpu: Arc<Gpu>,
     /// In watts.
-    pub power: Vec<(WallNs, f64)>,
+    pub power: Vec<SourceSamples>,
     /// The counter, in megajoules.
-    pub energy: Vec<(WallNs, f64)>,
+    pub energy: Vec<SourceSamples>,
 }
 
-/// Power and energy of every GPU, each once: one that two sources tell of is one, and exporters say of each part of a
-/// GPU what the whole of it takes.
+/// What one source reports of one GPU, in order of time; not empty.
+#[derive(Clone, Debug)]
+pub struct SourceSamples {
+    /// As it may be shown.
+    pub source: Arc<str>,
+    pub samples: Vec<(WallNs, f64)>,
+}
+
+/// Power and energy of every GPU, each GPU once: two sources may report one GPU, and exporters report for each part of
+/// a GPU what the whole of it takes.
 pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
     let table = store.table();
     let ids = |keys: [&str; 2]| keys.map(|key| table.id(key));
@@ -239,24 +245,15 @@ pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
             false => gpu.uuid.to_string(),
         };
         let samples = |ids: [Option<MetricId>; 2]| {
-            ids.into_iter()
-                .flatten()
-                .map(|id| series.samples(id))
-                .find(|samples| !samples.is_empty())
-                .unwrap_or_default()
+            let samples = ids.into_iter().flatten().map(|id| series.samples(id)).find(|samples| !samples.is_empty())?;
+            Some(SourceSamples { source: source.url.clone(), samples })
         };
         let place = *by_name.entry(name).or_insert_with(|| {
-            let (source, gpu) = (source.url.clone(), gpu.clone());
-            seen.push(PowerSamples { source, gpu, power: Vec::new(), energy: Vec::new() });
+            seen.push(PowerSamples { gpu: gpu.clone(), power: Vec::new(), energy: Vec::new() });
             seen.len() - 1
         });
-        let known = &mut seen[place];
-        if known.power.is_empty() {
-            known.power = samples(power);
-        }
-        if known.energy.is_empty() {
-            known.energy = samples(energy);
-        }
+        seen[place].power.extend(samples(power));
+        seen[place].energy.extend(samples(energy));
     }
     seen
 }
@@ -358,8 +355,11 @@ mod tests {
                     DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-b\",GPU_I_ID=\"1\"} 200\n\
                     DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-b\",GPU_I_ID=\"2\"} 200\n";
         let samples = power_samples(&store(&[("http://h", 100, page), ("http://other", 100, page)]));
-        let watts: Vec<f64> = samples.iter().map(|gpu| gpu.power[0].1).collect();
+        let watts: Vec<f64> = samples.iter().map(|gpu| gpu.power[0].samples[0].1).collect();
         assert_eq!(watts, [300.0, 200.0]);
+        let sources = |gpu: &PowerSamples| gpu.power.iter().map(|power| power.source.to_string()).collect::<Vec<_>>();
+        assert_eq!(sources(&samples[0])[..1], ["http://h"]);
+        assert!(sources(&samples[0]).contains(&"http://other".to_owned()), "each source's samples are kept");
         let unnamed = "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 300\n";
         assert_eq!(power_samples(&store(&[("http://h", 1, unnamed), ("http://other", 1, unnamed)])).len(), 2);
     }

@@ -2,7 +2,7 @@
 
 use super::metrics::place;
 use crate::number::grouped;
-use aiperf_metrics::{ConsoleGroup, Flags, Metric, registry};
+use aiperf_metrics::{Flags, Metric, registry};
 use aiperf_types::{MetricSnapshot, MetricsSnapshot};
 
 /// The columns of numbers, in order.
@@ -15,7 +15,7 @@ pub struct LiveRow {
     pub numbers: [Option<String>; 7],
 }
 
-/// The rows of a snapshot, in display order. Usage and what only failed requests have is left out.
+/// The rows of a snapshot, in display order. Groups without a table and metrics of failed requests are left out.
 pub fn live_rows(snapshot: &MetricsSnapshot) -> Vec<LiveRow> {
     let known = |measured| Some((registry::find(tag(measured))?, measured));
     let mut rows: Vec<(&Metric, &MetricSnapshot)> =
@@ -29,7 +29,7 @@ fn tag(measured: &MetricSnapshot) -> &str {
 }
 
 fn is_shown(metric: &Metric) -> bool {
-    !matches!(metric.group, ConsoleGroup::None | ConsoleGroup::Usage) && !metric.flags.has(Flags::ERROR_ONLY)
+    metric.group.has_table() && !metric.flags.has(Flags::ERROR_ONLY)
 }
 
 fn row(metric: &Metric, measured: &MetricSnapshot) -> LiveRow {

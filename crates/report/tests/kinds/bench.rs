@@ -1,7 +1,7 @@
 //! Runs made of a handful of records, written down by the real writers.
 
 use crate::shown::Shown;
-use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Thresholds};
+use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Thresholds, VendorTotals};
 use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::summary_csv::summary_csv;
 use aiperf_report::summary_json::summary_json;
@@ -158,7 +158,10 @@ impl Bench {
         let mut summary = accumulator.summarise(&metrics, context);
         if let Some(totals) = self.gpu {
             let output_tokens = summary.avg("total_output_tokens");
-            summary.results.extend(totals.metrics(metrics.traits(), output_tokens, Some(4)));
+            let own = totals.metrics(metrics.traits(), output_tokens, Some(4));
+            let seconds = summary.avg("benchmark_duration").unwrap_or(0.0);
+            let vendor = VendorTotals::of(&totals, seconds).metrics("nvidia", metrics.traits(), &summary, Some(4));
+            summary.results.extend(own.into_iter().chain(vendor));
         }
         let endpoint = metrics.traits().endpoint;
         let run = RunResult {

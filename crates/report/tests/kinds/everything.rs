@@ -50,6 +50,8 @@ const WRITES: &[Group] =
 const STREAMS: &[Group] = &[STREAM, STREAM_OUTPUT, STREAM_GAPS, ADJUSTED_STREAM];
 /// Our counts of the input against the server's.
 const READS_DIFFER: &[Group] = &[PROMPT_DIFFERENCE];
+/// Our counts of answers that are not text.
+const COUNTS_NONE: &[Group] = &[EMPTY_OUTPUT];
 /// Our counts of the output against the server's.
 const WRITES_DIFFER: &[Group] = &[COMPLETION_DIFFERENCE, REASONING_DIFFERENCE];
 /// Endpoints that accept audio, and those of them that produce tokens.
@@ -86,12 +88,12 @@ const KINDS: &[Kind] = &[
     kind(EndpointKind::Completions, &[READS, WRITES], Some(&[STREAMS]), BOTH_DIFFER),
     kind(EndpointKind::Responses, &[READS, WRITES, SEES, HEARS, SPEAKS], Some(&[STREAMS]), BOTH_DIFFER),
     kind(EndpointKind::Messages, &[READS, WRITES, SEES], Some(&[STREAMS]), BOTH_DIFFER),
-    kind(EndpointKind::Embeddings, &[READS], None, &[READS_DIFFER]),
-    kind(EndpointKind::ChatEmbeddings, &[READS, SEES], None, &[READS_DIFFER]),
-    kind(EndpointKind::NimEmbeddings, &[READS, SEES], None, &[READS_DIFFER]),
-    kind(EndpointKind::CohereRankings, &[READS], None, &[READS_DIFFER]),
-    kind(EndpointKind::HfTeiRankings, &[READS], None, &[READS_DIFFER]),
-    kind(EndpointKind::NimRankings, &[READS], None, &[READS_DIFFER]),
+    kind(EndpointKind::Embeddings, &[READS], None, &[READS_DIFFER, COUNTS_NONE]),
+    kind(EndpointKind::ChatEmbeddings, &[READS, SEES], None, &[READS_DIFFER, COUNTS_NONE]),
+    kind(EndpointKind::NimEmbeddings, &[READS, SEES], None, &[READS_DIFFER, COUNTS_NONE]),
+    kind(EndpointKind::CohereRankings, &[READS], None, &[READS_DIFFER, COUNTS_NONE]),
+    kind(EndpointKind::HfTeiRankings, &[READS], None, &[READS_DIFFER, COUNTS_NONE]),
+    kind(EndpointKind::NimRankings, &[READS], None, &[READS_DIFFER, COUNTS_NONE]),
     kind(EndpointKind::HuggingfaceGenerate, &[READS, WRITES], Some(&[STREAMS]), BOTH_DIFFER),
     kind(EndpointKind::ImageGeneration, &[READS, SEES], Some(&[]), &[READS_DIFFER]),
     kind(EndpointKind::ImageEdit, &[READS, SEES], None, &[READS_DIFFER]),

@@ -133,16 +133,16 @@ fn without_a_trace_there_are_no_times_of_the_exchange() {
 }
 
 #[test]
-fn gpus_have_four_metrics_and_none_of_a_vendor() {
+fn gpus_have_four_metrics_on_the_console_and_those_of_their_vendor_in_files() {
     let totals =
         GpuTotals { power_w: Some(OverGpus { sum: 700.0, gpus: 8 }), energy_j: Some(OverGpus { sum: 30.0, gpus: 7 }) };
     let run = Bench::of(EndpointKind::Chat, true).with_gpus(totals).run(&streams());
-    run.shows(&[STREAMED, &[GPU, GPU_TOKENS]].concat());
+    run.shows(&[STREAMED, &[GPU, GPU_TOKENS, NVIDIA, NVIDIA_TOKENS]].concat());
     // 15 tokens for 30 joules, shared by four users.
     assert_eq!((run.avg("output_tokens_per_joule"), run.avg("energy_per_user")), (0.5, 7.5));
 
     let run = Bench::of(EndpointKind::Embeddings, false).with_gpus(totals).run(&counted(three_whole(), 40, Some(0)));
-    run.shows(&[SENT, CURVES, ANSWERED, HTTP, INPUT, GPU]);
+    run.shows(&[SENT, CURVES, ANSWERED, HTTP, INPUT, EMPTY_OUTPUT, GPU, NVIDIA]);
 }
 
 #[test]

@@ -207,6 +207,9 @@ pub(crate) const OUTPUT: Group = &[
     single("total_token_throughput", "Total Token Throughput", "tokens/sec"),
 ];
 
+/// Answers are embeddings or rankings, and we count: no token.
+pub(crate) const EMPTY_OUTPUT: Group = &[tokens("output_sequence_length", "Output Sequence Length").main(600)];
+
 /// Some of the tokens were not reasoning.
 pub(crate) const OUTPUT_TEXT: Group =
     &[tokens("output_token_count", "Output Token Count"), total("total_output_tokens", "Total Output Tokens")];
@@ -355,16 +358,16 @@ pub(crate) const GOODPUT: Group = &[
 pub(crate) const GOODPUT_RATE: Group = &[single("goodput", "Goodput", "requests/sec").main(1000)];
 
 /// A request failed.
-pub(crate) const FAILED: Group = &[single("error_request_count", "Error Request Count", "requests")];
+pub(crate) const FAILED: Group = &[
+    single("error_request_count", "Error Request Count", "requests"),
+    single("context_overflow_count", "Context Overflow Count", "requests"),
+];
 
 /// A request failed, and we had counted its input.
 pub(crate) const FAILED_INPUT: Group = &[
     tokens("error_isl", "Error Input Sequence Length").of_failed(),
     total("total_error_isl", "Total Error Input Sequence Length"),
 ];
-
-/// A request failed because it was too long.
-pub(crate) const OVERFLOW: Group = &[single("context_overflow_count", "Context Overflow Count", "requests")];
 
 /// A request failed and others did not.
 pub(crate) const ADJUSTED: Group = &[adjusted("adj_request_latency", "Request Latency (error-adjusted)", 2)];
@@ -424,6 +427,47 @@ pub(crate) const GPU: Group = &[
 pub(crate) const GPU_TOKENS: Group =
     &[single("output_tokens_per_joule", "Output Tokens per Joule (7 GPUs)", "tokens/J").main(20_003)];
 
+/// The same metrics of the GPUs of one vendor, and more of them: in files alone.
+macro_rules! vendor {
+    ($vendor:literal) => {
+        &[
+            single(concat!($vendor, "_total_gpu_power"), "Total GPU Power", "W"),
+            single(concat!($vendor, "_average_gpu_power"), "Average GPU Power", "W"),
+            single(concat!($vendor, "_total_gpu_energy"), "Total GPU Energy", "J"),
+            single(concat!($vendor, "_energy_per_total_token"), "Energy per Total Token", "mJ/token"),
+            single(concat!($vendor, "_energy_per_request"), "Energy per Request", "joules/request"),
+            single(concat!($vendor, "_energy_per_user"), "Energy per User", "joules/user"),
+            single(concat!($vendor, "_energy_delay_product"), "Energy Delay Product", "J*s"),
+            single(concat!($vendor, "_performance_per_watt"), "Performance per Watt", "requests/sec/W"),
+        ]
+    };
+}
+
+/// The same, where tokens were produced.
+macro_rules! vendor_tokens {
+    ($vendor:literal) => {
+        &[
+            single(concat!($vendor, "_output_tokens_per_joule"), "Output Tokens per Joule", "tokens/J"),
+            single(concat!($vendor, "_energy_per_output_token"), "Energy per Output Token", "mJ/token"),
+            single(concat!($vendor, "_output_tps_per_watt"), "Output Tokens per Second per Watt", "tokens/sec/W"),
+        ]
+    };
+}
+
+/// The same, where there were objectives.
+macro_rules! vendor_goodput {
+    ($vendor:literal) => {
+        &[single(concat!($vendor, "_goodput_per_watt"), "Goodput per Watt", "good-req/s/W")]
+    };
+}
+
+pub(crate) const NVIDIA: Group = vendor!("nvidia");
+pub(crate) const NVIDIA_TOKENS: Group = vendor_tokens!("nvidia");
+pub(crate) const NVIDIA_GOODPUT: Group = vendor_goodput!("nvidia");
+pub(crate) const AMD: Group = vendor!("amd");
+pub(crate) const AMD_TOKENS: Group = vendor_tokens!("amd");
+pub(crate) const AMD_GOODPUT: Group = vendor_goodput!("amd");
+
 /// Internal metrics are shown: those of every text endpoint that was asked for a length.
 pub(crate) const INTERNAL: Group = &[
     time("credit_drop_latency", "Credit Drop Latency").at(Internal, 1),
@@ -476,7 +520,6 @@ pub(crate) const EVERY_GROUP: &[Group] = &[
     GOODPUT_RATE,
     FAILED,
     FAILED_INPUT,
-    OVERFLOW,
     ADJUSTED,
     ADJUSTED_STREAM,
     NETWORK,
@@ -485,4 +528,10 @@ pub(crate) const EVERY_GROUP: &[Group] = &[
     SPEC_DECODE,
     GPU,
     GPU_TOKENS,
+    NVIDIA,
+    NVIDIA_TOKENS,
+    NVIDIA_GOODPUT,
+    AMD,
+    AMD_TOKENS,
+    AMD_GOODPUT,
 ];

@@ -9,9 +9,10 @@ use aiperf_golden::{Area, Shape, has, respelled};
 use aiperf_metrics::{
     ConsoleGroup, Flags, Kind, MetricResult, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
 };
+use aiperf_observe::TimeRange;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
-use aiperf_report::{Artifacts, ExportFailure, RecordRun, RunInfo, RunResult, Written};
+use aiperf_report::{Artifacts, ExportFailure, GpuTelemetryResult, RecordRun, RunInfo, RunResult, Written};
 use aiperf_types::{EndpointKind, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::fs;
@@ -249,8 +250,15 @@ pub(crate) fn run_of(document: &Value) -> RunResult {
         end: instant(document["end_time"].as_str().unwrap()),
         was_cancelled: document["was_cancelled"].as_bool().unwrap(),
         incomplete_reason: text(&document["incomplete_reason"]),
+        gpu_telemetry: document.get("telemetry_data").map(without_gpus),
         ..empty_run()
     }
+}
+
+/// The telemetry of a run that saw no GPU, as all of these.
+fn without_gpus(telemetry: &Value) -> Arc<GpuTelemetryResult> {
+    let at = |key: &str| instant(telemetry["summary"][key].as_str().unwrap());
+    Arc::new(GpuTelemetryResult::without_sources(TimeRange { start: at("start_time"), end: at("end_time") }))
 }
 
 /// The instant of a time as summaries write it.

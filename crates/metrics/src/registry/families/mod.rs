@@ -4,6 +4,7 @@ mod adjusted;
 mod curves;
 mod goodput;
 mod gpu;
+mod gpu_vendors;
 mod http;
 mod media;
 mod requests;
@@ -31,6 +32,8 @@ pub(crate) const FAMILIES: &[(&str, &[Metric])] = &[
     ("Error- and network-adjusted", adjusted::METRICS),
     ("Time-weighted curves", curves::METRICS),
     ("GPU efficiency", gpu::METRICS),
+    ("GPU efficiency, NVIDIA", gpu_vendors::NVIDIA),
+    ("GPU efficiency, AMD", gpu_vendors::AMD),
 ];
 
 const NS_PER_SEC: f64 = 1e9;

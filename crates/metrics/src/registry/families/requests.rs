@@ -48,7 +48,7 @@ pub(super) const METRICS: &[Metric] = &[
     .group(ConsoleGroup::Default)
     .facts(&[Fact::Status])
     .formula("number of failed records whose error text matched a context-overflow phrase")
-    .absent("no such record"),
+    .absent("no failed record"),
     Metric::new("error_isl", "Error Input Sequence Length", Unit::Tokens, Ints(error_isl))
         .short("Error ISL", WithUnit)
         .flags(&[Flags::ERROR_ONLY, Flags::LARGER_IS_BETTER, Flags::TOKENIZES_INPUT_ONLY])
@@ -130,7 +130,7 @@ fn one(_: &Facts, _: &Rules) -> Option<i64> {
 }
 
 fn context_overflow_count(f: &Facts, _: &Rules) -> Option<i64> {
-    (f.get(Fact::Status)? & Facts::OVERFLOW != 0).then_some(1)
+    Some(i64::from(f.get(Fact::Status)? & Facts::OVERFLOW != 0))
 }
 
 fn error_isl(f: &Facts, _: &Rules) -> Option<i64> {

@@ -16,11 +16,11 @@ use super::{NS_PER_SEC, int};
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("output_sequence_length", "Output Sequence Length", Unit::Tokens, Ints(output_sequence_length))
         .short("OSL", WithUnit)
-        .flags(&[Flags::PRODUCES_TOKENS_ONLY, Flags::LARGER_IS_BETTER])
+        .flags(&[Flags::OUTPUT_LENGTH_ONLY, Flags::LARGER_IS_BETTER])
         .group(ConsoleGroup::Default)
         .order(600)
         .facts(&[Fact::Output, Fact::Reasoning])
-        .formula("(output or 0) + (reasoning or 0)")
+        .formula("(output or 0) + (reasoning or 0); 0 for embeddings and rankings")
         .absent("both null"),
     Metric::new("input_sequence_length", "Input Sequence Length", Unit::Tokens, Ints(input_sequence_length))
         .short("ISL", WithUnit)
