@@ -1,6 +1,7 @@
 //! URLs of servers: read once, credentials apart from everything that may be shown.
 
 use crate::redact::{self, REDACTED};
+use aiperf_types::acts_on_terminal;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -320,7 +321,7 @@ fn shown(text: &str) -> String {
     };
     redact::url(&text)
         .chars()
-        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .map(|c| if acts_on_terminal(c) { c.escape_default().to_string() } else { c.to_string() })
         .collect()
 }
 

@@ -327,6 +327,9 @@ fn the_exit_panel_lists_distinct_errors_and_the_log() {
     let other = ExitError { operation: "configure".into(), message: "no such file".into(), ..ExitError::default() };
     let errors = [ExitError::all_requests_failed(&nothing_but_failures()), other];
     insta::assert_snapshot!(exit_panel(&errors, Some(Path::new("/runs/one/logs/aiperf.log")), Page::plain(80)));
+    let turned = ExitError { kind: Some("Not\u{202e}Found\u{1b}[2J".into()), ..ExitError::default() };
+    let panel = exit_panel(&[turned], None, Page::plain(80));
+    assert!(panel.contains("Error: Not\\u{202e}Found\\u{1b}[2J"), "what a server names its error is shown: {panel}");
     let long = format!("/runs/{}aiperf.log", "folder/".repeat(12));
     let panel = exit_panel(&errors, Some(Path::new(&long)), Page::plain(80));
     assert!(panel.ends_with(&format!("╯\nLog File: {long}\n")), "{panel}");

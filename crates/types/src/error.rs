@@ -1,5 +1,6 @@
 //! Why a request failed, in the shape that error summaries aggregate.
 
+use crate::character::acts_on_terminal;
 use serde::{Deserialize, Serialize};
 
 /// The error of one request. Two errors are the same when code, kind and message are.
@@ -91,6 +92,7 @@ fn debug_form(kind: &str, text: &str) -> String {
             '\t' => out.push_str("\\t"),
             c if c == quote || c == '\\' => out.extend(['\\', c]),
             c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if acts_on_terminal(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }
     }
@@ -110,6 +112,7 @@ mod tests {
             ("it's", "E(\"it's\")"),
             ("it's \"so\"", "E('it\\'s \"so\"')"),
             ("a\nb\\c\u{1}\u{e9}", "E('a\\nb\\\\c\\x01\u{e9}')"),
+            ("a\u{202e}b\u{61c}", "E('a\\u202eb\\u061c')"),
         ] {
             assert_eq!(RequestError::exception("E", text, &[]).message, shown);
         }

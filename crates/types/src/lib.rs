@@ -18,6 +18,7 @@
 //!   [`raw`]: the exchange as it was
 //! - [`limits`]: what results are held against
 //! - [`stats`]: the statistics of a metric
+//! - [`character`]: characters that act on a terminal
 //! - [`log`]: levels of messages
 //! - [`number_map`]: maps by numbers that count up
 //! - [`media_type`]: what the type of a body says
@@ -25,6 +26,7 @@
 //! - [`guard`]: code of others that may panic
 
 pub mod body;
+pub mod character;
 pub mod conversation;
 pub mod endpoint;
 pub mod error;
@@ -46,6 +48,7 @@ pub mod time;
 pub mod trace;
 
 pub use body::Body;
+pub use character::acts_on_terminal;
 pub use conversation::{ContextMode, Conversation, Media, Turn};
 pub use endpoint::{BodyKind, EndpointKind, NeedsFile, Traits};
 pub use error::RequestError;

@@ -16,7 +16,7 @@ mod strings;
 
 use crate::scrape::Family;
 use aiperf_plan::redact::Redactor;
-use aiperf_types::LogLevel;
+use aiperf_types::{LogLevel, acts_on_terminal};
 use std::fmt;
 use std::sync::Arc;
 
@@ -113,5 +113,5 @@ const BEGINNING_SHOWN: usize = 200;
 /// The first characters of a text, fit for a line of a log.
 fn shown(text: &str, most: usize, redactor: &Redactor) -> String {
     let beginning = redactor.hide_in_beginning(text, most);
-    beginning.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    beginning.chars().map(|c| if acts_on_terminal(c) { ' ' } else { c }).collect()
 }

@@ -3,6 +3,7 @@
 
 use super::dcgm;
 use super::table::{GpuMetric, GpuMetricKind, METRICS};
+use aiperf_types::acts_on_terminal;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -161,7 +162,7 @@ fn unit(help: &str) -> (&'static str, f64) {
 }
 
 fn shown(text: &str) -> String {
-    text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().take(SHOWN).map(|c| if acts_on_terminal(c) { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ fn entry(group: &[&ExitError], page_width: usize) -> Vec<String> {
     let mut lines = vec![
         format!("• {}", services(group)),
         format!("   Operation: {}", operation(group)),
-        format!("   Error: {}", first.kind.as_deref().unwrap_or("Unknown")),
+        format!("   Error: {}", literal(first.kind.as_deref().unwrap_or("Unknown"))),
     ];
     let text = page_width.saturating_sub(REASON_MARGIN);
     lines.extend(hang(&format!("   Reason: {}", literal(&first.message)), text + 11, text));

@@ -1,5 +1,6 @@
 //! Text in columns: how wide it is, how it wraps, what of it may be shown.
 
+use aiperf_types::acts_on_terminal;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns that a text takes.
@@ -16,16 +17,11 @@ pub fn literal(text: &str) -> String {
         match c {
             '\n' => out.push(c),
             '\t' => out.push_str("    "),
-            c if c.is_control() || turns_text(c) => out.extend(c.escape_default()),
+            c if acts_on_terminal(c) => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
     out
-}
-
-/// Whether a character changes the direction in which its neighbours are shown.
-fn turns_text(c: char) -> bool {
-    matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Foreign text on one line of at most so many columns, with a sign where more followed.

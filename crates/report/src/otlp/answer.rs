@@ -3,7 +3,7 @@
 use super::messages::{ExportMetricsServiceResponse, Status};
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::{FetchError, Fetched};
-use aiperf_types::{Nanos, WallNs};
+use aiperf_types::{Nanos, WallNs, acts_on_terminal};
 use prost::Message;
 
 /// What came of an export.
@@ -90,7 +90,7 @@ fn said(fetched: &Fetched, redactor: &Redactor) -> String {
 /// Secrets go first: cut in two, they would not be known any more.
 fn beginning(text: &str, redactor: &Redactor) -> String {
     let line: String =
-        redactor.hide(text.trim()).chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+        redactor.hide(text.trim()).chars().map(|c| if acts_on_terminal(c) { ' ' } else { c }).take(LONGEST).collect();
     line.trim_end().to_owned()
 }
 
