@@ -16,6 +16,8 @@ pub struct PhaseSending {
     pub start: WallNs,
     /// When it sent no more.
     pub sent_end: WallNs,
+    /// When its last request was released.
+    pub last_sent: WallNs,
     pub plan: PhasePlan,
     /// Its rate over time, where it has one.
     pub rate: Option<RateCurve>,
@@ -34,6 +36,11 @@ impl PhaseSending {
     /// The time in which it asked: a limit that is noticed late makes it no longer.
     fn asking(&self) -> Nanos {
         self.plan.duration().map_or(self.until_sent_end(), |length| length.min(self.until_sent_end()))
+    }
+
+    /// The time in which it sent: longer than it asked where this process was stopped, and sent late what was due.
+    fn sending(&self) -> Nanos {
+        self.asking().max(Nanos(self.last_sent.0.saturating_sub(self.start.0)))
     }
 
     fn until_sent_end(&self) -> Nanos {
@@ -79,10 +86,13 @@ struct Sum {
     sent: u64,
     never_left: u64,
     slip: Nanos,
+    /// The time of asking.
     seconds: f64,
-    /// What was sent within that time.
+    /// The time of sending.
+    sending_seconds: f64,
+    /// What was sent, an interval each.
     within: u64,
-    /// What all of them were asked to send within it, if all were asked.
+    /// What all of them were asked to send in the time of asking, if all were asked.
     asked: Option<f64>,
 }
 
@@ -90,8 +100,21 @@ impl Sum {
     fn of(phase: &PhaseSending) -> Self {
         let PhaseProgress { offered, missed, unsent_held, unsent_waiting, idle, sent, slip, .. } = phase.counts;
         let (seconds, within) = (phase.asking().as_secs_f64(), phase.intervals(sent.saturating_sub(phase.never_left)));
-        let (asked, never_left) = (phase.asked(), phase.never_left);
-        Self { offered, missed, unsent_held, unsent_waiting, idle, sent, never_left, slip, seconds, within, asked }
+        let (asked, never_left, sending_seconds) = (phase.asked(), phase.never_left, phase.sending().as_secs_f64());
+        Self {
+            offered,
+            missed,
+            unsent_held,
+            unsent_waiting,
+            idle,
+            sent,
+            never_left,
+            slip,
+            seconds,
+            sending_seconds,
+            within,
+            asked,
+        }
     }
 
     fn all(phases: &[PhaseSending]) -> Self {
@@ -109,6 +132,7 @@ impl Sum {
             never_left: self.never_left + other.never_left,
             slip: Nanos(self.slip.0 + other.slip.0),
             seconds: self.seconds + other.seconds,
+            sending_seconds: self.sending_seconds + other.sending_seconds,
             within: self.within + other.within,
             asked: self.asked.zip(other.asked).map(|(one, two)| one + two),
         }
@@ -124,7 +148,7 @@ impl Sum {
     }
 
     fn achieved_rate(&self) -> Option<f64> {
-        self.rate(self.within as f64)
+        (self.sending_seconds > 0.0 && self.within > 0).then(|| self.within as f64 / self.sending_seconds)
     }
 
     /// Both, in words; nothing where one is not known.
@@ -311,7 +335,7 @@ mod tests {
             _ => None,
         };
         let plan = PhasePlan { name: "load".into(), ..PhasePlan::new(PhaseKind::Profiling, arrival) };
-        PhaseSending { index: 1, start, sent_end, plan, rate, counts, never_left: 0, cut_off: 0 }
+        PhaseSending { index: 1, start, sent_end, last_sent: start, plan, rate, counts, never_left: 0, cut_off: 0 }
     }
 
     /// It had to stop after this time.
@@ -349,6 +373,14 @@ mod tests {
         // The end of its time is noticed late.
         assert_eq!(rates(&ended(phase(at(20.0), 1.01, counts(20, 0, 20)), 1.0)), (Some(20.0), Some(20.0)));
         assert_eq!(rates(&phase(at(20.0), 0.0, counts(0, 0, 0))), (None, None));
+    }
+
+    #[test]
+    fn what_was_sent_after_the_time_was_up_counts_over_the_time_until_then() {
+        // Stopped for four seconds of two, it sends at once what was due in the meantime.
+        let stopped = ended(phase(at(20.0), 5.0, counts(40, 0, 40)), 2.0);
+        let late = PhaseSending { last_sent: stopped.sent_end, ..stopped };
+        assert_eq!(rates(&late), (Some(20.0), Some(8.0)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::unsent::Unsent;
 use crate::worker::Command;
 use crate::workers::Workers;
 use aiperf_plan::Plan;
-use aiperf_schedule::{Action, Event, PhaseEnd, Schedule, Setup};
+use aiperf_schedule::{Action, Dispatch, Event, PhaseEnd, Schedule, Setup};
 use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseEnding, PhaseIndex, PhaseMoment, PhaseProgress, RunEvent, Shapes};
@@ -31,6 +31,8 @@ pub(crate) struct PhaseRun {
     pub(crate) start: MonoNs,
     /// When it sent no more.
     pub(crate) sent_end: MonoNs,
+    /// When its last request was released.
+    pub(crate) last_sent: MonoNs,
     pub(crate) end: MonoNs,
     pub(crate) counts: PhaseProgress,
     pub(crate) how: PhaseEnd,
@@ -90,6 +92,8 @@ pub(crate) struct Conductor {
     reports: RefCell<ProgressReports>,
     /// By phase; nothing of one that never started.
     phases: RefCell<Vec<Option<PhaseRun>>>,
+    /// When each phase released its latest request.
+    last_sent: Vec<Cell<MonoNs>>,
     too_many_failed: RefCell<Option<(PhaseIndex, String)>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
@@ -125,6 +129,7 @@ impl Conductor {
             stop,
             reports: RefCell::new(reports),
             phases: RefCell::new(vec![None; tracks.len()]),
+            last_sent: vec![Cell::new(MonoNs(0)); tracks.len()],
             tracks,
             too_many_failed: RefCell::default(),
             held: Cell::new(None),
@@ -243,6 +248,7 @@ impl Conductor {
         for action in actions.drain(..) {
             match action {
                 Action::Send(dispatch) if std::mem::take(&mut at_once) => {
+                    self.note_sent(&dispatch, now);
                     self.with_workers(|workers| workers.send_at_once(dispatch, now));
                 }
                 action => self.act(action, now),
@@ -260,17 +266,21 @@ impl Conductor {
             Action::AskHooks(phase) => self.with_hooks(|hooks| hooks.before(&self.track(phase).id)),
             Action::Start(phase) => {
                 let (counts, how) = (PhaseProgress::default(), PhaseEnd::default());
-                let run = PhaseRun { start: now, sent_end: now, end: now, counts, how };
+                let run = PhaseRun { start: now, sent_end: now, last_sent: now, end: now, counts, how };
                 self.phases.borrow_mut()[usize::from(phase.0)] = Some(run);
                 let track = self.track(phase);
                 self.events.emit(RunEvent::PhaseStarted(Arc::new(track.started_at(now))));
                 let _ = track.started.set(now);
                 self.reports.borrow_mut().note_start(track.id.kind, now);
             }
-            Action::Send(dispatch) => self.with_workers(|workers| workers.send(dispatch, now)),
+            Action::Send(dispatch) => {
+                self.note_sent(&dispatch, now);
+                self.with_workers(|workers| workers.send(dispatch, now));
+            }
             Action::Cancel(phase) => self.with_workers(|workers| workers.everywhere(Command::Cancel(phase))),
             Action::SendingComplete(phase, counts) => {
-                self.change_run(phase, |run| run.sent_end = now);
+                let last_sent = self.last_sent[usize::from(phase.0)].get();
+                self.change_run(phase, |run| (run.sent_end, run.last_sent) = (now, last_sent.max(run.start)));
                 let _ = self.track(phase).sent.set(now);
                 self.events.emit(RunEvent::SendingComplete(self.moment(phase, now, counts)));
             }
@@ -289,6 +299,10 @@ impl Conductor {
             Action::TooManyFailed { phase, records, failed } => self.give_up(phase, records, failed),
             Action::Finished => self.finished.set(true),
         }
+    }
+
+    fn note_sent(&self, dispatch: &Dispatch, now: MonoNs) {
+        self.last_sent[usize::from(dispatch.phase.0)].set(now);
     }
 
     /// The schedule has ended the run already; everyone else learns it here.

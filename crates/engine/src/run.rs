@@ -98,6 +98,8 @@ pub struct PhaseOutcome {
     pub start: WallNs,
     /// When it sent no more: what it was asked for and what it achieved are rates over the time until then.
     pub sent_end: WallNs,
+    /// When its last request was released. A process that was stopped sends late what was due before.
+    pub last_sent: WallNs,
     /// When its last request was over.
     pub end: WallNs,
     /// What was asked for and what was sent, among others.
@@ -344,6 +346,7 @@ fn phase_outcomes(
             id: phase.id.clone(),
             start: anchor.wall(run.start),
             sent_end: anchor.wall(run.sent_end),
+            last_sent: anchor.wall(run.last_sent),
             end: anchor.wall(run.end),
             counts: queue.with_failures(index, run.counts),
             // Of what came back, all else has a record that counts.
