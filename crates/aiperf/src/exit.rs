@@ -22,16 +22,22 @@ pub(crate) enum Exit {
     Signal(u8),
 }
 
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::LimitBroken => 3,
+            Self::Undecided => 4,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+}
+
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Success => Self::SUCCESS,
-            Exit::Failed => Self::from(1),
-            Exit::Usage => Self::from(2),
-            Exit::LimitBroken => Self::from(3),
-            Exit::Undecided => Self::from(4),
-            Exit::Signal(number) => Self::from(128 + number),
-        }
+        Self::from(exit.code())
     }
 }
 

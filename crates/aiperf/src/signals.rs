@@ -2,12 +2,13 @@
 //! terminal is given back while the process is stopped.
 
 use crate::dashboard::Canvas;
+use crate::exit::Exit;
 use crate::progress::Bar;
 use crate::terminal;
 use aiperf_campaign::Stop;
 use aiperf_report::{Page, cancelling_panel, force_quit_panel};
 use nix::sys::signal::{SigSet, Signal, raise};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,8 @@ pub(crate) struct Signals {
 #[derive(Default)]
 struct State {
     first: AtomicI32,
-    /// Everything is written: there is nothing to wait for any more.
-    is_over: AtomicBool,
+    /// How the command ends, once everything is written: there is nothing to wait for any more.
+    end: OnceLock<Exit>,
     on_screen: OnceLock<OnScreen>,
 }
 
@@ -109,11 +110,12 @@ impl Signals {
                 }
                 wished = Some((signal, Instant::now()));
                 let is_first = state.first.swap(signal as i32, Ordering::AcqRel) == 0;
-                if is_first && state.is_over.load(Ordering::Acquire) {
-                    // The files say that the run is complete, and so does its exit code, unless the report is held up.
+                if let Some(end) = state.end.get().filter(|_| is_first) {
+                    // The report may be held up by a pipe. The exit code is that of the files all the same.
                     std::thread::sleep(terminal::PATIENCE);
+                    std::process::exit(i32::from(end.code()));
                 }
-                if !is_first || state.is_over.load(Ordering::Acquire) {
+                if !is_first {
                     state.with_screen(OnScreen::clear);
                     let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));
                     std::process::exit(128 + signal as i32);
@@ -143,9 +145,9 @@ impl Signals {
         u8::try_from(self.state.first.load(Ordering::Acquire)).ok().filter(|&number| number != 0)
     }
 
-    /// All results are written: from now on the first signal ends the process.
-    pub(crate) fn run_is_over(&self) {
-        self.state.is_over.store(true, Ordering::Release);
+    /// All results are written, and this is how the command ends: from now on the first signal ends the process.
+    pub(crate) fn run_is_over(&self, end: Exit) {
+        let _ = self.state.end.set(end);
     }
 }
 

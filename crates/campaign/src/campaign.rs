@@ -303,7 +303,9 @@ impl Campaign {
             finished
         });
         otlp.into_iter().for_each(OtlpExport::finish);
-        // A wish to stop that came when the run was complete has stopped nothing.
+        if self.stop.is_stopped() && finished.as_ref().is_ok_and(|finished| !finished.was_stopped) {
+            self.say(LogLevel::Notice, "The stop request came after the last request: the run is complete");
+        }
         let was_stopped = finished.as_ref().map_or_else(|_| self.stop.is_stopped(), |finished| finished.was_stopped);
         self.events.emit(RunEvent::RunFinished { was_stopped });
         Ok(finished?)

@@ -178,6 +178,11 @@ impl Conductor {
         self.phases.borrow().clone()
     }
 
+    /// Whether a stop request cancelled requests, or kept a phase from starting.
+    pub(crate) fn was_cut_short(&self) -> bool {
+        self.phases.borrow().iter().any(|run| run.as_ref().is_none_or(|run| run.how.stopped))
+    }
+
     /// Why the run was ended early, where too many failures did it. Records that were computed after the last request
     /// was over count too.
     pub(crate) fn too_many_failed(&self) -> Option<String> {

@@ -216,11 +216,15 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         load.events.say(LogLevel::Error, reason.as_str());
         stop.stop();
     }
+    // A stop request after the last request has cut nothing short. From here on, one value holds for messages, files
+    // and the exit code.
+    let was_cut_short = hook_failure.is_some()
+        || driven.as_ref().map_or_else(|_| stop.is_stopped(), |(_, conductor)| conductor.was_cut_short());
     // Warm-up is nobody's result.
     let profiling = || (0..phases.len()).filter(|phase| phases[*phase].id.kind == PhaseKind::Profiling);
     let done: u64 = profiling().map(|phase| queue.recorded(phase)).sum();
     let all: u64 = profiling().map(|phase| queue.arrived(phase)).sum();
-    let what = match stop.is_stopped() {
+    let what = match was_cut_short {
         true if hook_failure.is_some() => "No more requests are sent",
         true => {
             load.events.say(LogLevel::Warning, "The run was ended early: requests in flight were cancelled");
@@ -242,7 +246,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         LogLevel::Notice,
         format!("{what}, please wait for the results to be processed (currently {done} of {all} records processed)..."),
     );
-    if stop.is_stopped() {
+    if was_cut_short {
         let _ = context.counts_until.set(mono_now().plus(COUNTS_AFTER_STOP));
     }
     queue.close();
@@ -274,7 +278,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         overlapping: context.sweeps.take_joint(),
         quality: findings.quality,
         conduct,
-        was_stopped: stop.is_stopped(),
+        was_stopped: was_cut_short || too_many_failed.is_some(),
         too_many_failed,
         hook_failure,
         hooks: hook_thread,

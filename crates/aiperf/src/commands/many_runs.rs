@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
 use aiperf_campaign::limits::{judge_outcome, junit_cases};
-use aiperf_campaign::runs::{self, Ran, Resumed, RunIn, drive, resume, worth_keeping};
+use aiperf_campaign::runs::{self, Ran, Resumed, RunIn, drive, resume, runs_left, worth_keeping};
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
@@ -56,6 +56,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         log: None,
         api: None,
         refused: None,
+        was_stopped: false,
     };
     runner.api = watched.and_then(|watched| {
         let say = |level, text: &str| runner.say(level, text);
@@ -68,7 +69,8 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         runner.say(LogLevel::Info, &format!("{there} of at most {all} runs are complete already"));
     }
     let done = drive(&plan, resumed.done, &mut runner);
-    signals.run_is_over();
+    // A signal that came when the last run was complete has cut nothing short.
+    let signal = signals.number().filter(|_| runner.was_stopped || runs_left(&plan, &done) > 0);
     if let Some(error) = runner.refused.take() {
         end_api(runner);
         exit::complain(&redactor, &error);
@@ -81,7 +83,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
     }
     runner.begin();
-    let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, signals.number().is_some());
+    let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, signal.is_some());
     gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
     let judged = judge(&plan, &done);
     about_limits(&plan, &done, &judged).iter().for_each(|(level, line)| runner.say(*level, line));
@@ -93,13 +95,14 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         exit::say("warning", &redactor, &format!("cannot write {}: {error}", log_path(&plan).display()));
     }
     let is_crossed = judged.iter().flatten().flatten().any(JudgedLimit::fails);
-    let exit = match signals.number() {
+    let exit = match signal {
         Some(number) => Exit::Signal(number),
         None if !gathered.has_enough || !gathered.failures.is_empty() || log.is_err() => Exit::Failed,
         None if is_crossed => Exit::LimitBroken,
         None => Exit::Success,
     };
     let exit = junit.map_or(exit, |junit| junit.write(told(&plan, &done, &judged), exit, &redactor));
+    signals.run_is_over(exit);
     if let Some(api) = api {
         profile::stay(api.complete(), signals, &redactor);
     }
@@ -196,6 +199,8 @@ struct Runner<'a> {
     api: Option<Api>,
     /// Why not even the first could be begun.
     refused: Option<CampaignError>,
+    /// A signal ended a run before it was complete.
+    was_stopped: bool,
 }
 
 impl Runner<'_> {
@@ -246,7 +251,9 @@ impl RunIn for Runner<'_> {
         let (outcome, records) = match profiled {
             Ok(Ok(mut profiled)) => {
                 self.api.iter_mut().for_each(|api| api.finished(&profiled.finished));
-                let exit = profile::reported(&profiled.finished, &profiled.log, &dir, self.signals, &self.redactor);
+                let exit = profile::verdict(&profiled.finished, &profiled.log, self.signals);
+                let exit = profile::reported(&profiled.finished, &profiled.log, &dir, exit, &self.redactor);
+                self.was_stopped |= matches!(exit, Exit::Signal(_));
                 let outcome = match profiled.why_failed() {
                     _ if matches!(exit, Exit::Signal(_)) => {
                         RunOutcome::failed(&label, "stopped before it was complete")

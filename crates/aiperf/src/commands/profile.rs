@@ -101,7 +101,6 @@ fn run_plan(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signal
         }
     };
     let profiled = profile(plan, notes, signals, redactor.clone(), port);
-    signals.run_is_over();
     let Profiled { finished, log, api } = match profiled {
         Ok(profiled) => profiled,
         Err(error) => {
@@ -111,11 +110,14 @@ fn run_plan(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signal
                 None if error.is_input() => return Exit::Usage,
                 None => Exit::Failed,
             };
+            signals.run_is_over(exit);
             let cases = || junit_cases(&[], Some(&error.to_string()), &limits, None);
             return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
         }
     };
-    let mut exit = reported(&finished, &log, &dir, signals, &redactor);
+    let exit = verdict(&finished, &log, signals);
+    signals.run_is_over(exit);
+    let mut exit = reported(&finished, &log, &dir, exit, &redactor);
     if let Some(junit) = junit {
         let cases = junit_cases(&[], why_failed(&finished, exit).as_deref(), &limits, judged(&finished));
         exit = junit.write(cases, exit, &redactor);
@@ -174,31 +176,31 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
     }
 }
 
-/// Shows what a run came to, and says how the command ends.
-pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, signals: &Signals, redactor: &Redactor) -> Exit {
+/// How the command ends by the files of its run. A signal that came when the run was complete has ended nothing:
+/// `was_stopped` decides both `was_cancelled` and this.
+pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit {
     let has_failed =
         finished.nothing_answered || finished.too_many_failed || log.failed || !finished.written.failures.is_empty();
-    let text = shown(finished, log.path.as_deref());
-    // A signal that came when the run was complete has ended nothing: the code says what the files say.
     match signals.number().filter(|_| finished.was_stopped) {
-        Some(number) => {
-            let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
-            Exit::Signal(number)
-        }
-        None => {
-            let shown = terminal::try_print(&text);
-            if let Err(error) = &shown {
-                let dir = dir.display();
-                let text = format!("cannot write the report to stdout: {error}\n  the files of the run are in {dir}");
-                exit::complain(redactor, &text);
-            }
-            match finished.result.judged.iter().any(JudgedLimit::fails) {
-                _ if has_failed || shown.is_err() => Exit::Failed,
-                true => Exit::LimitBroken,
-                false => Exit::Success,
-            }
-        }
+        Some(number) => Exit::Signal(number),
+        None if has_failed => Exit::Failed,
+        None if finished.result.judged.iter().any(JudgedLimit::fails) => Exit::LimitBroken,
+        None => Exit::Success,
     }
+}
+
+/// Shows the report of a run that ends so; returns how the command ends.
+pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, exit: Exit, redactor: &Redactor) -> Exit {
+    let text = shown(finished, log.path.as_deref().filter(|path| path.exists()));
+    if let Exit::Signal(_) = exit {
+        let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
+        return exit;
+    }
+    let Err(error) = terminal::try_print(&text) else { return exit };
+    let dir = dir.display();
+    let text = format!("cannot write the report to stdout: {error}\n  the files of the run are in {dir}");
+    exit::complain(redactor, &text);
+    Exit::Failed
 }
 
 /// The log of a run: where it is, if anywhere, and whether not all of it could be written.

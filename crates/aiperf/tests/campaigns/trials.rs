@@ -1,8 +1,24 @@
 //! The same run several times.
 
-use crate::bench::{answering, quick, response, serve};
+use crate::bench::{Bench, answering, quick, response, serve};
 use crate::left::{files, json, short, values};
 use serde_json::json;
+
+#[test]
+fn a_signal_after_the_last_request_of_the_last_run_lets_all_runs_end_as_complete() {
+    let server = serve(quick());
+    let bench = Bench::watching(&server.url()).env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "2");
+    let args = ["--request-count", "4", "--num-profile-runs", "2", "--log-level", "info"];
+    let mut running = bench.with(&args).start();
+    running.wait_for_words("Executing run_0002");
+    running.wait_for_words("Processed 4 valid requests");
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let log = run.text("logs/aiperf.log");
+    assert!(log.contains("All runs complete: 2/2 successful"), "{log}");
+    assert_eq!(json(&run, "profile_runs/run_0002/profile_export_aiperf.json")["was_cancelled"], false);
+}
 
 #[test]
 fn trials_leave_runs_an_aggregate_and_one_population() {

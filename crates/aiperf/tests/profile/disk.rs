@@ -147,6 +147,7 @@ fn a_directory_that_is_deleted_is_noticed_and_the_summary_is_written_all_the_sam
     let (stdout, stderr) = (run.stdout(), run.stderr());
     assert!(stdout.contains("profile_export.jsonl: the file was deleted while the run was on; lines lost"), "{stdout}");
     assert!(stderr.contains("logs/aiperf.log: the file was deleted while the run was on"), "{stderr}");
+    assert!(!stdout.contains("Log File"), "a log that is gone is not named: {stdout}");
     let summary = run.summary();
     assert!(avg(&summary, "request_count") >= 8.0);
     let footer = &stdout[stdout.rfind("CSV").unwrap_or_else(|| panic!("{stdout}"))..];

@@ -64,6 +64,22 @@ fn a_signal_when_the_run_is_complete_lets_it_end_as_its_files_say() {
 }
 
 #[test]
+fn a_signal_while_files_are_written_lets_a_complete_run_end_as_one() {
+    let sim = serve(quick());
+    let bench = Bench::watching(&sim.url()).env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "30");
+    let mut running = bench.with(&["--request-count", "8", "--log-level", "info"]).start();
+    // Every request is over, and the last pages of the server's metrics are waited for.
+    running.wait_for_words("Processed 8 valid requests");
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let summary = run.summary();
+    assert_eq!((&summary["was_cancelled"], &summary["is_complete"]), (&false.into(), &true.into()));
+    let log = run.text("logs/aiperf.log");
+    assert!(log.contains("The stop request came after the last request: the run is complete"), "{log}");
+}
+
+#[test]
 fn a_time_limit_ends_sending_and_grace_lets_requests_finish() {
     let sim = serve(quick());
     let args = ["--streaming", "--concurrency", "2", "--benchmark-duration", "0.3", "--benchmark-grace-period", "5"];

@@ -41,18 +41,28 @@ pub fn worth_keeping(plan: &CampaignPlan, run: RunId, records: RunRecords) -> Op
     Some(RunRecords { label, values: values.into_iter().filter(|(tag, _)| *tag == rule.metric).collect() })
 }
 
-/// Runs everything that a plan says and that was not done before, in its order; gives all of it, in that order.
-pub fn drive(plan: &CampaignPlan, before: Vec<Ran>, runner: &mut impl RunIn) -> Vec<Ran> {
+/// Runs that a plan still asks for after some were done, at most.
+pub fn runs_left(plan: &CampaignPlan, done: &[Ran]) -> usize {
+    agenda_after(plan, done).left()
+}
+
+fn agenda_after(plan: &CampaignPlan, done: &[Ran]) -> Agenda {
     let mut agenda = Agenda::of(plan);
-    let mut done = before;
-    // Cells that were run by this command: an earlier one's warm-up is long over.
-    let mut warm = BTreeSet::new();
-    for ran in &done {
+    for ran in done {
         agenda.was_done(ran.run);
-        if has_shown_enough(plan, &done, ran.run.cell) {
+        if has_shown_enough(plan, done, ran.run.cell) {
             agenda.spare_rest(ran.run.cell);
         }
     }
+    agenda
+}
+
+/// Runs everything that a plan says and that was not done before, in its order; gives all of it, in that order.
+pub fn drive(plan: &CampaignPlan, before: Vec<Ran>, runner: &mut impl RunIn) -> Vec<Ran> {
+    let mut agenda = agenda_after(plan, &before);
+    let mut done = before;
+    // Cells that were run by this command: an earlier one's warm-up is long over.
+    let mut warm = BTreeSet::new();
     loop {
         match agenda.next() {
             Step::End => break,

@@ -15,5 +15,5 @@ pub mod resume;
 
 pub use agenda::{Agenda, Step};
 pub use check::{WatchedError, check};
-pub use driver::{Ran, RunIn, drive, worth_keeping};
+pub use driver::{Ran, RunIn, drive, runs_left, worth_keeping};
 pub use resume::{ChangedError, Resumed, resume};

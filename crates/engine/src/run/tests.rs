@@ -1,7 +1,7 @@
 mod phases;
 
 use super::*;
-use crate::events::{Interest, Subscription};
+use crate::events::{Interest, Observer, Subscription};
 use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
@@ -38,6 +38,7 @@ struct Around {
     hooks: Option<Box<dyn PhaseHooks>>,
     interest: Interest,
     sinks: Vec<RecordSink>,
+    observer: Option<Observer>,
 }
 
 /// Runs a plan whose requests are changed before they are sent.
@@ -54,6 +55,8 @@ fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Ar
     let anchor = aiperf_transport::clock::anchor();
     let mut events = Events::new(anchor);
     let heard: Subscription = events.subscribe(around.interest);
+    let observed = around.observer.map(|observer| events.observed_by(observer));
+    let events = observed.unwrap_or(events);
     end_if_hung(&around.stop);
     let outcome = run(Setup {
         plan: plan.clone(),

@@ -117,6 +117,22 @@ fn a_run_that_is_stopped_tells_the_end_of_every_phase_that_was_on() {
 }
 
 #[test]
+fn a_stop_request_after_the_last_request_has_cut_nothing_short() {
+    let stop = Stop::default();
+    let wish = stop.clone();
+    let observer: Observer = Arc::new(move |event| {
+        if matches!(event, RunEvent::RequestsDone(_)) {
+            wish.stop();
+        }
+    });
+    let plan = plan_of(serve(|_, _| json(HELLO)), 4);
+    let around = Around { stop: stop.clone(), observer: Some(observer), ..Around::default() };
+    let (outcome, _) = run_around(plan, around);
+    assert!(stop.is_stopped() && !outcome.was_stopped && !outcome.phases[0].was_stopped);
+    assert_eq!((outcome.phases[0].cut_off, outcome.phases[0].records.records()), (0, 4));
+}
+
+#[test]
 fn requests_that_were_cut_off_are_told_instead_of_that_all_completed() {
     // Nobody gets an answer.
     let mut plan = plan_of(serve(|_, _| Vec::new()), 2);
