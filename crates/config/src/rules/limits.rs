@@ -157,30 +157,38 @@ fn turns(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) 
     for (index, dataset) in benchmark.datasets.iter().flat_map(|datasets| datasets.0.iter()).enumerate() {
         let longest =
             |distribution: &Option<Distribution>| distribution.as_ref().map_or(0.0, |length| length.drawn().largest());
-        let name = |key: &str| {
+        let mean =
+            |distribution: &Option<Distribution>| distribution.as_ref().map_or(0.0, |length| length.drawn().mean());
+        // The flag that goes too far: the deviation's only where the mean alone does not.
+        let name = |key: &str, by_mean: bool| {
             let at = format!("datasets.{index}.{key}");
-            let inner = [format!("{at}.mean"), format!("{at}.stddev")];
-            inner.into_iter().rfind(|inner| facts.is_flag(inner)).unwrap_or(at)
+            let mut inner = [format!("{at}.stddev"), format!("{at}.mean")];
+            inner.rotate_left(usize::from(by_mean));
+            inner.into_iter().find(|inner| facts.is_flag(inner)).unwrap_or(at)
         };
-        let mut refuse = |key: &str, rule: String| {
-            problems.push(
-                facts.problem(&format!("datasets.{index}.{key}"), format!("{} {rule}", facts.subject(&name(key)))),
-            );
+        let mut refuse = |key: &str, by_mean: bool, rule: String| {
+            let subject = facts.subject(&name(key, by_mean));
+            problems.push(facts.problem(&format!("datasets.{index}.{key}"), format!("{subject} {rule}")));
         };
         // NaN is no number either.
         if !matches!(longest(&dataset.turns), turns if turns <= TURNS) {
             refuse(
                 "turns",
+                mean(&dataset.turns) > TURNS,
                 format!("is too long for a conversation: {TURNS} turns at most, {} deviations included", Drawn::FAR),
             );
         }
         let delay = longest(&dataset.turn_delay);
         if !matches!(delay / 1e3 * dataset.turn_delay_ratio().max(1.0), seconds if seconds <= LONGEST) {
             let key = if delay / 1e3 <= LONGEST { "turn_delay_ratio" } else { "turn_delay" };
-            refuse(key, format!("makes turns wait for more than {LONGEST} seconds"));
+            refuse(
+                key,
+                mean(&dataset.turn_delay) / 1e3 > LONGEST,
+                format!("makes turns wait for more than {LONGEST} seconds"),
+            );
         }
         if dataset.turn_delay_ratio().is_infinite() {
-            refuse("turn_delay_ratio", "must be a number".to_owned());
+            refuse("turn_delay_ratio", false, "must be a number".to_owned());
         }
     }
 }

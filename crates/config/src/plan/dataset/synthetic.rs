@@ -11,6 +11,8 @@ use crate::sections::distribution::Distribution;
 use aiperf_plan::dataset::Shape;
 use aiperf_plan::{DatasetPlan, Distribution as Drawn, MediaPlan, PairedLengths, RankingsPlan, SyntheticPlan, Turns};
 
+const TURNS: &str = "benchmark.datasets.0.turns";
+
 pub(super) fn synthetic(
     tree: &Tree,
     dataset: &Dataset,
@@ -29,8 +31,9 @@ pub(super) fn synthetic(
     }
     let turns = turns(tree, dataset, notes);
     let tokens = pairs.as_ref().map_or_else(|| isl.as_ref().map_or(1.0, likely), PairedLengths::input_mean).max(1.0);
-    let tokens = (tokens + f64::from(text.prefixes.tokens())) * f64::from(text.batch_size) * likely(&turns.count);
-    let entries = prompts_made(tree, dataset.entries, tokens, notes, problems);
+    let tokens = (tokens + f64::from(text.prefixes.tokens())) * f64::from(text.batch_size);
+    let size = ConversationSize { tokens, turns: likely(&turns.count) };
+    let entries = prompts_made(tree, dataset.entries, size, notes, problems);
     let bytes = media.bytes() * turns.count.mean().max(1.0);
     let entries = media::conversations_made(tree, entries, bytes, notes, problems);
     let osl = osl.filter(|osl| osl.mean() >= 1.0);
@@ -87,7 +90,8 @@ pub(super) fn rankings(
     }
     let corpus = text::corpus(&dataset.prompts.clone().unwrap_or_default());
     let plan = RankingsPlan { entries: 0, corpus, passages, passage_tokens, query_tokens };
-    let entries = prompts_made(tree, dataset.entries, plan.tokens().max(1.0), notes, problems);
+    let size = ConversationSize { tokens: plan.tokens().max(1.0), turns: 1.0 };
+    let entries = prompts_made(tree, dataset.entries, size, notes, problems);
     DatasetPlan::Rankings(RankingsPlan { entries, ..plan })
 }
 
@@ -101,16 +105,25 @@ fn at_least_one(tree: &Tree, length: &Drawn, key: &str, why: &str, problems: &mu
     problems.push(Problem::new(format!("{what} must be at least 1")).because(why).at(at));
 }
 
-/// How many prompts of so many tokens are made. A number that was asked for is made or refused; where only the requests were counted,
+/// How long a conversation is.
+#[derive(Clone, Copy)]
+struct ConversationSize {
+    /// Of one turn.
+    tokens: f64,
+    turns: f64,
+}
+
+/// How many prompts of such a size are made. A number that was asked for is made or refused; where only the requests were counted,
 /// prompts are used again once there are very many.
 fn prompts_made(
     tree: &Tree,
     asked: Option<i64>,
-    tokens: f64,
+    size: ConversationSize,
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) -> u32 {
     let asked = asked.unwrap_or(SYNTHETIC_ENTRIES).max(1) as f64;
+    let tokens = size.tokens * size.turns;
     let at = "benchmark.datasets.0.entries";
     let node = tree.node.find(at);
     let mut made = asked;
@@ -122,6 +135,15 @@ fn prompts_made(
                  tokens. A server that caches prefixes answers those it has seen faster"
             ));
         }
+    } else if asked * tokens > DATASET_TOKENS && asked * size.tokens <= DATASET_TOKENS {
+        // One turn of each would do.
+        let what = first_set(tree, TURNS);
+        problems.push(
+            Problem::new(format!("{what} makes conversations of {tokens} tokens: {asked} are more than can be made"))
+                .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
+                .hint("fewer turns, or fewer conversations, which are used again")
+                .at(TURNS),
+        );
     } else if asked * tokens > DATASET_TOKENS {
         let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
         problems.push(
