@@ -27,14 +27,18 @@ pub(crate) const EXPORTER: Exporter = Exporter {
 };
 
 fn write_phases(run: &RunResult, folder: &mut Folder<'_>) {
-    let names = &run.artifacts.names;
+    let (names, wanted) = (&run.artifacts.names, &run.artifacts.summary);
     for phase in &run.phases {
         let of_phase = phase_folder(&phase.id.name);
-        folder.write(&format!("{of_phase}/{}", names.summary_csv), |out| {
-            out.write_all(summary_csv(&phase.metrics).as_bytes())
-        });
-        folder
-            .write(&format!("{of_phase}/{}", names.summary_json), |out| out.write_all(&phase_summary_json(run, phase)));
+        if wanted.csv {
+            folder.write(&format!("{of_phase}/{}", names.summary_csv), |out| {
+                out.write_all(summary_csv(&phase.metrics).as_bytes())
+            });
+        }
+        if wanted.json {
+            let json = || phase_summary_json(run, phase);
+            folder.write(&format!("{of_phase}/{}", names.summary_json), |out| out.write_all(&json()));
+        }
         if let Some(observed) = run.observed() {
             folder.write(&server_metrics_file(phase), |out| write_phase_metrics(out, run, phase, observed));
         }
@@ -111,9 +115,13 @@ fn entry(phase: &PhaseResult, run: &RunResult) -> Value {
         "total_request_count": phase.successful + phase.failed,
         "was_cancelled": phase.was_cancelled,
         "error_summary": errors,
-        "metrics_csv": format!("{folder}/{}", names.summary_csv),
-        "metrics_json": format!("{folder}/{}", names.summary_json),
     });
+    if run.artifacts.summary.csv {
+        entry["metrics_csv"] = format!("{folder}/{}", names.summary_csv).into();
+    }
+    if run.artifacts.summary.json {
+        entry["metrics_json"] = format!("{folder}/{}", names.summary_json).into();
+    }
     if run.observed().is_some() {
         entry["server_metrics_json"] = server_metrics_file(phase).into();
     }

@@ -7,7 +7,7 @@ use aiperf_observe::{
     Family, MetricKind, Observed, ObservedEndpoint, ObservedPhase, Samples, ScalarSample, Scrape, ScrapeError,
     ScrapeTimes, Store, TimeRange, Windowing, summarise,
 };
-use aiperf_plan::{ArtifactPlan, FileNames, ServerMetricsFormats};
+use aiperf_plan::{ArtifactPlan, FileNames, ServerMetricsFormats, SummaryFiles};
 use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, ServerMetricsResult, scrape_line};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use serde_json::{Value, json};
@@ -167,6 +167,30 @@ fn inputs_that_are_not_published_leave_nothing() {
     drop(artifacts.stage_inputs([("session_000000", [b"{}"])]).unwrap());
     assert_eq!(tree(dir.path()), ["inputs.json"]);
     assert_eq!(fs::read(dir.path().join("inputs.json")).unwrap(), b"old");
+}
+
+#[test]
+fn a_summary_format_that_is_not_wanted_is_not_written_for_phases_either() {
+    for (summary, written) in [
+        (SummaryFiles { json: true, csv: false }, ["profile_export_aiperf.json", "metrics_json"]),
+        (SummaryFiles { json: false, csv: true }, ["profile_export_aiperf.csv", "metrics_csv"]),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = ArtifactPlan { summary, ..summary_only(dir.path()) };
+        let phases = vec![phase(0, "warmup", PhaseKind::Warmup), phase(1, "profiling", PhaseKind::Profiling)];
+        write_all(&Artifacts::prepare(&plan).unwrap(), &RunResult { phases, ..run(&plan) }, Vec::new());
+        let [file, key] = written;
+        let summaries = tree(dir.path()).into_iter().filter(|name| name.contains("profile_export_aiperf"));
+        assert_eq!(
+            summaries.collect::<Vec<_>>(),
+            [format!("phases/profiling/{file}"), format!("phases/warmup/{file}"), file.to_owned()]
+        );
+        let manifest = fs::read(dir.path().join("phase_manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let listed: Vec<&String> =
+            manifest["phases"][0].as_object().unwrap().keys().filter(|key| key.starts_with("metrics_")).collect();
+        assert_eq!(listed, [key]);
+    }
 }
 
 #[test]
