@@ -91,6 +91,9 @@ fn request(command: &CompareCommand) -> Result<CompareRequest, String> {
         let what = "--junit has a case for each --fail-on, and there is none";
         return Err(format!("{what}\n  try: --fail-on 'time_to_first_token:p99:+5%' with it, or --json"));
     }
+    for (flag, path) in [("--json", &command.json), ("--junit", &command.junit)] {
+        path.as_deref().map_or(Ok(()), |path| has_folder(flag, path))?;
+    }
     let rules: Vec<Rule> = command.fail_on.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
     let stat = |text: &String| text.parse().map_err(|what: String| format!("--stats: {what}"));
     let stats: Vec<Stat> = command.stats.iter().map(stat).collect::<Result<_, _>>()?;
@@ -102,6 +105,17 @@ fn request(command: &CompareCommand) -> Result<CompareRequest, String> {
         rules,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
+}
+
+/// Refuses a file in a folder that is missing: a mistyped path is found before anything is compared.
+fn has_folder(flag: &str, path: &Path) -> Result<(), String> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => {
+            let (path, folder) = (path.display(), folder.display());
+            Err(format!("{flag} {path}: there is no folder {folder}\n  try: mkdir -p {folder}, or another file"))
+        }
+    }
 }
 
 /// Writes what was asked for. The table comes last, and the exit code after it.
@@ -145,9 +159,6 @@ fn junit(report: &CompareReport) -> Vec<u8> {
 }
 
 fn write(path: &Path, document: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
     let mut file = WholeFile::create(path, true)?;
     file.write_all(document)?;
     file.finish()

@@ -325,6 +325,7 @@ fn other_settings_versions_and_metrics_are_said() {
 fn junit_has_a_case_for_each_limit() {
     let runs = pair(&Run::default(), &Run { slower: 1.1, seed: 2, ..Run::default() });
     let file = runs.second.join("reports/junit.xml");
+    fs::create_dir(runs.second.join("reports")).unwrap();
     let rules = ["request_latency:avg:+20%", "request_latency:avg:+5%", "request_latency:avg:+9%"];
     let mut args: Vec<&str> = rules.iter().flat_map(|rule| ["--fail-on", rule]).collect();
     args.extend(["--junit", file.to_str().unwrap()]);
@@ -333,6 +334,17 @@ fn junit_has_a_case_for_each_limit() {
     assert!(xml.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\""), "{xml}");
     assert_eq!(elements(&xml).iter().filter(|name| *name == "testcase").count(), 3);
     refused(&compare(&runs.dirs(), &["--junit", "x.xml"]), &["--fail-on"]);
+}
+
+#[test]
+fn a_file_in_a_folder_that_is_missing_is_refused_and_nothing_is_made() {
+    let runs = pair(&Run::default(), &Run::default());
+    let file = runs.second.join("nowhere/deeper/file");
+    for flag in ["--json", "--junit"] {
+        let args = [flag, file.to_str().unwrap(), "--fail-on", "request_latency:avg:+5%"];
+        refused(&compare(&runs.dirs(), &args), &[flag, "there is no folder", "nowhere/deeper\n", "mkdir -p"]);
+    }
+    assert!(!runs.second.join("nowhere").exists());
 }
 
 /// Names of all elements; what is not well-formed is a panic.
