@@ -1,6 +1,6 @@
 //! A benchmark of one run or of many: which runs, in which order, what lies between them, and when enough is known.
 
-use crate::{Plan, RunPlace};
+use crate::{Plan, RunPlace, UserFile};
 use aiperf_types::{Nanos, PhaseKind, SlaFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,6 +39,8 @@ pub struct Cell {
     pub seeds: Vec<Option<u64>>,
     /// The identity of each trial.
     pub ids: Vec<String>,
+    /// The user's files of each trial, which may name its folder; empty where there are none.
+    pub user_files: Vec<Vec<UserFile>>,
 }
 
 /// How often each cell is run.
@@ -160,6 +162,7 @@ impl CampaignPlan {
             values: Map::new(),
             seeds: vec![seed],
             ids: vec![id],
+            user_files: Vec::new(),
             plan,
         };
         Self { cells: vec![cell], trials: Trials::once(), sweep: None, dir, id: None, resumes: false, junit: None }
@@ -188,6 +191,9 @@ impl CampaignPlan {
             return plan;
         }
         plan.artifacts.dir = self.run_dir(id);
+        if let Some(files) = cell.user_files.get(id.trial) {
+            plan.artifacts.user_files.clone_from(files);
+        }
         plan.run.benchmark_id.clone_from(&cell.ids[id.trial]);
         plan.run.random_seed = cell.seeds[id.trial];
         plan.run.place = RunPlace {

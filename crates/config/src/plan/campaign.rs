@@ -1,6 +1,6 @@
 //! All runs of a benchmark.
 
-use super::{endpoint, not_yet};
+use super::{endpoint, not_yet, user_files};
 use crate::advice;
 use crate::choice::Choice;
 use crate::context::Context;
@@ -15,7 +15,9 @@ use crate::sections::{limits, scale};
 use crate::setting::List;
 use crate::sweep::design;
 use aiperf_plan::redact::{Redactor, visit_texts};
-use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
+use aiperf_plan::{
+    CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, RunId, SweepPlan, Trials,
+};
 use aiperf_types::{Limit, Nanos, SlaFilter, SlaOp};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -75,7 +77,29 @@ pub(super) fn plan(
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
     let sweep = sweep.map(|sweep| sweep_plan(tree, sweep, &cells));
     let junit = tree.envelope.junit.as_deref().map(|path| ctx.cwd.join(os_text::path(path)));
-    (cells.len() == sources.len()).then_some(CampaignPlan { cells, trials, sweep, dir, id, resumes, junit })
+    let is_whole = cells.len() == sources.len();
+    let mut campaign = CampaignPlan { cells, trials, sweep, dir, id, resumes, junit };
+    if is_whole && !campaign.is_single() {
+        user_files_of_runs(&mut campaign, tree, &sources);
+    }
+    is_whole.then_some(campaign)
+}
+
+/// Renders the user's files for each run: they name its own folder. What is wrong with them is known by now.
+fn user_files_of_runs(campaign: &mut CampaignPlan, tree: &Tree, sources: &[Option<&RunVariation>]) {
+    for (cell, run) in sources.iter().enumerate() {
+        let plan = &campaign.cells[cell].plan;
+        if plan.artifacts.user_files.is_empty() {
+            continue;
+        }
+        let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
+        let of_trial = |trial| {
+            let dir = campaign.run_dir(RunId { cell, trial });
+            user_files::user_files(&own, &dir, &plan.models, &plan.endpoint, &mut Vec::new(), &mut Vec::new())
+        };
+        let files = (0..campaign.trials.count as usize).map(of_trial).collect();
+        campaign.cells[cell].user_files = files;
+    }
 }
 
 fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {
@@ -92,6 +116,7 @@ fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>
         plan,
         seeds: trials.clone().map(seed).collect(),
         ids: trials.map(id).collect(),
+        user_files: Vec::new(),
     }
 }
 
