@@ -20,6 +20,7 @@ const IGNORED: &[&str] = &[
     "cfg.runtime.api_host",
     "cfg.logging",
     "cfg.otel",
+    "resolved",
 ];
 
 /// A setting that is not what it was.
@@ -56,7 +57,11 @@ pub fn run_config(plan: &Plan, redactor: &Redactor) -> Value {
         "cli_command": run.cli_command,
         "random_seed": run.random_seed,
         "variables": {},
-        "resolved": {},
+        "resolved": {
+            "gpu_telemetry_mode": plan.input_config.pointer("/gpu_telemetry/mode").unwrap_or(&json!("summary")),
+            // As the reference writes it: before the run makes its folder.
+            "artifact_dir_created": false,
+        },
     });
     redactor.document(&mut document);
     document

@@ -37,6 +37,7 @@ fn a_list_is_a_run_for_each_value() {
     let config = json(&run, "concurrency_2/run_config.json");
     assert_eq!(config["variation"]["label"], "phases.profiling.concurrency=2");
     assert_eq!(config["random_seed"], 43);
+    assert_eq!(config["resolved"], json!({"gpu_telemetry_mode": "summary", "artifact_dir_created": false}));
     let log = run.text("logs/aiperf.log");
     assert!(log.contains("[v2 t0] Executing phases.profiling.concurrency=4"), "{log}");
     assert!(!run.text("concurrency_1/logs/aiperf.log").contains("[v1 t0]"));
