@@ -4,6 +4,9 @@
 use crate::error::Problem;
 use crate::flags::{self, Flag, Status};
 
+/// How a refusal of what does not exist yet ends.
+pub(crate) const NOT_YET: &str = "not there yet";
+
 /// What to use instead of what is refused for a reason: where a flag asked for it, and where a file did.
 struct Instead {
     reason: &'static str,
@@ -97,6 +100,10 @@ fn refused_for(flag: &Flag) -> Option<&'static str> {
 /// A problem whose advice can be followed.
 pub(crate) fn followable(mut problem: Problem) -> Problem {
     let Some(hint) = &problem.hint else { return problem };
+    // A refusal names what to do without.
+    if problem.what.ends_with(NOT_YET) {
+        return problem;
+    }
     let leads_on = flags_named(hint).any(|flag| refused_for(flag).is_some());
     let subject = problem.what.split([' ', ':', '=']).next().unwrap_or_default();
     let in_vain = flags::find(subject).is_some_and(|(flag, _)| refused_for(flag).is_some());

@@ -37,7 +37,7 @@ fn flags() -> String {
             names.extend(flag.others());
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let value = match flag.rule() {
-                Some(rule) if rule.len() > 160 => {
+                Some(rule) if rule.len() > 160 && flag.values.is_none() => {
                     format!("`{}`: {} names, see `--help`", flag.placeholder(), rule.split(", ").count())
                 }
                 Some(rule) => format!("`{}`: {}", flag.placeholder(), cell(&rule)),

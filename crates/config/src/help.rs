@@ -51,6 +51,9 @@ impl Flag {
 
     /// What it takes, in words, where its placeholder does not say it.
     pub fn rule(&self) -> Option<String> {
+        if let Some(values) = self.values {
+            return Some(values());
+        }
         match self.kind {
             Kind::Int | Kind::Float | Kind::IntOrList | Kind::FloatOrList => {
                 let range = self.range();
@@ -72,14 +75,24 @@ pub fn short_help() -> String {
             out.push_str(&format!("\n{}:\n", group.title));
         }
         for flag in flags {
-            match flag.limited_to {
-                Some(limit) => entry(&mut out, flag, &format!("{} ({limit})", flag.about())),
-                None => entry(&mut out, flag, flag.about()),
-            }
+            entry(&mut out, flag, &in_short(flag));
         }
     }
     out.push_str("\nEvery flag, with choices and examples: aiperf profile --help\n");
     out
+}
+
+/// One line about a flag: what it does, the names that only it takes, its other spellings, and what it is limited to.
+fn in_short(flag: &Flag) -> String {
+    let mut text = flag.about().to_owned();
+    text.extend(flag.values.map(|values| format!(": {}", values())));
+    let others = flag.others();
+    let also = (!others.is_empty()).then(|| format!("also: {}", others.join(", ")));
+    let notes: Vec<String> = also.into_iter().chain(flag.limited_to.map(str::to_owned)).collect();
+    if !notes.is_empty() {
+        text.push_str(&format!(" ({})", notes.join("; ")));
+    }
+    text
 }
 
 /// Every flag with its choices, range, default, other spellings and key in a configuration file.
@@ -106,6 +119,7 @@ pub fn long_help() -> String {
 pub(crate) fn details(flag: &Flag) -> Vec<String> {
     let mut lines = Vec::new();
     let label = match flag.kind {
+        _ if flag.values.is_some() => "choices",
         Kind::Choice(_) | Kind::Literal(_) | Kind::Choices(_) | Kind::IntChoice(_) => "choices",
         _ => "range",
     };

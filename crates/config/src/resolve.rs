@@ -116,7 +116,7 @@ impl Tree {
 
 /// Reads the arguments after `profile` into a checked configuration, whether or not it can be run yet.
 pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, ConfigError> {
-    let given = match tokens::read(args)? {
+    let given = match tokens::read(args).map_err(ConfigError::Invalid)? {
         Asked::Run(given) => given,
         Asked::ShortHelp => return Err(ConfigError::Help(crate::help::short_help())),
         Asked::LongHelp => return Err(ConfigError::Help(crate::help::long_help())),
@@ -133,6 +133,24 @@ pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, Config
     }
     let notes = given.iter().filter_map(values::left_out_item).collect();
     Job { ctx, environment: &environment }.tree(flags, notes)
+}
+
+/// What arguments and file ask for, as far as it can be read: nothing is checked yet.
+pub(crate) struct Request {
+    pub flags: GivenFlags,
+    /// The file's document, without flags.
+    pub document: Option<Node>,
+    pub places: Places,
+}
+
+/// Reads what the arguments ask for; nothing where they cannot be read.
+pub(crate) fn requested(args: &[String], ctx: &Context<'_>) -> Option<Request> {
+    let Ok(Asked::Run(given)) = tokens::read(args) else { return None };
+    let flags = GivenFlags::read(&given, ctx.cwd).ok()?;
+    let source = flags.text(CONFIG).and_then(|path| Source::read(path, ctx).ok());
+    let places = source.as_ref().map(|source| source.places.clone()).unwrap_or_default();
+    let document = source.and_then(|source| source.envelope(&[]).ok());
+    Some(Request { flags, document, places })
 }
 
 /// Reads a configuration file alone into a checked configuration.

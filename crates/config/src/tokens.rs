@@ -8,6 +8,7 @@
 use crate::error::Problem;
 use crate::flags::{self, Flag, Kind, Takes};
 use crate::nearest::nearest;
+use std::iter::Peekable;
 
 /// A flag as it was given.
 #[derive(Clone, Debug)]
@@ -36,9 +37,10 @@ pub(crate) enum Asked {
     LongHelp,
 }
 
-/// Reads the tokens after `profile`.
-pub(crate) fn read(args: &[String]) -> Result<Asked, Problem> {
+/// Reads the tokens after `profile`; every bad one is a problem.
+pub(crate) fn read(args: &[String]) -> Result<Asked, Vec<Problem>> {
     let mut given: Vec<RawFlag> = Vec::new();
+    let mut problems = Vec::new();
     let mut rest = args.iter().map(String::as_str).peekable();
     while let Some(token) = rest.next() {
         match token {
@@ -46,33 +48,44 @@ pub(crate) fn read(args: &[String]) -> Result<Asked, Problem> {
             "--help" => return Ok(Asked::LongHelp),
             _ => {}
         }
-        if !looks_like_flag(token) {
-            return Err(stray(token, given.last()));
-        }
-        let (spelled, inline) = split(token);
-        let Some((flag, positive)) = flags::find(&spelled) else { return Err(unknown(&spelled)) };
-        let raw = match flag.takes {
-            Takes::Nothing => Raw::Bool(switch(flag, &spelled, inline, positive)?),
-            Takes::One => match inline.or_else(|| rest.next_if(|next| !looks_like_flag(next)).map(str::to_owned)) {
-                Some(value) => Raw::Tokens(vec![value]),
-                None => return Err(missing(flag, &spelled)),
-            },
-            Takes::Many { space, .. } => {
-                let mut tokens: Vec<String> = inline.into_iter().collect();
-                let first = tokens.is_empty();
-                while (space || (first && tokens.is_empty())) && rest.peek().is_some_and(|next| !looks_like_flag(next))
-                {
-                    tokens.extend(rest.next().map(str::to_owned));
-                }
-                if tokens.is_empty() && !space {
-                    return Err(missing(flag, &spelled));
-                }
-                Raw::Tokens(tokens)
+        let before = problems.len();
+        if looks_like_flag(token) {
+            match flag(token, &mut rest) {
+                Ok(raw) => problems.extend(add(&mut given, raw).err()),
+                Err(problem) => problems.push(problem),
             }
-        };
-        add(&mut given, RawFlag { flag, spelled, raw })?;
+        } else {
+            problems.push(stray(token, given.last()));
+        }
+        // What follows something bad, up to the next flag, belongs to it.
+        while problems.len() > before && rest.next_if(|next| !looks_like_flag(next)).is_some() {}
     }
-    Ok(Asked::Run(given))
+    if problems.is_empty() { Ok(Asked::Run(given)) } else { Err(problems) }
+}
+
+/// The flag that a token names, with the tokens that belong to it.
+fn flag<'a>(token: &str, rest: &mut Peekable<impl Iterator<Item = &'a str>>) -> Result<RawFlag, Problem> {
+    let (spelled, inline) = split(token);
+    let Some((flag, positive)) = flags::find(&spelled) else { return Err(unknown(&spelled)) };
+    let raw = match flag.takes {
+        Takes::Nothing => Raw::Bool(switch(flag, &spelled, inline, positive)?),
+        Takes::One => match inline.or_else(|| rest.next_if(|next| !looks_like_flag(next)).map(str::to_owned)) {
+            Some(value) => Raw::Tokens(vec![value]),
+            None => return Err(missing(flag, &spelled)),
+        },
+        Takes::Many { space, .. } => {
+            let mut tokens: Vec<String> = inline.into_iter().collect();
+            let first = tokens.is_empty();
+            while (space || (first && tokens.is_empty())) && rest.peek().is_some_and(|next| !looks_like_flag(next)) {
+                tokens.extend(rest.next().map(str::to_owned));
+            }
+            if tokens.is_empty() && !space {
+                return Err(missing(flag, &spelled));
+            }
+            Raw::Tokens(tokens)
+        }
+    };
+    Ok(RawFlag { flag, spelled, raw })
 }
 
 /// A scalar may come once; a list grows.

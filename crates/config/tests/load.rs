@@ -415,7 +415,7 @@ fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
         (phase("type: fixed_schedule"), "needs a file with timestamps"),
         (
             phase("type: concurrency, requests: 1, trajectory_start_min_ratio: 0.8, trajectory_start_max_ratio: 0.1"),
-            "is above",
+            "trajectory_start_max_ratio is not there yet",
         ),
         (warmup("type: user_centric, users: 1, rate: 1, requests: 4"), "type user_centric cannot be that of a warmup"),
         (warmup("type: fixed_schedule"), "type fixed_schedule cannot be that of a warmup"),

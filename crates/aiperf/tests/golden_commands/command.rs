@@ -236,7 +236,7 @@ pub(crate) struct Rerun {
 impl Rerun {
     /// Which flag of the command was refused because its feature does not exist.
     pub(crate) fn not_there_yet(&self) -> Option<String> {
-        let line = self.stderr.lines().find(|line| line.contains("is not there yet"))?;
+        let line = self.stderr.lines().find(|line| line.ends_with("not there yet"))?;
         (self.code == Some(2)).then(|| line.to_owned())
     }
 

@@ -10,6 +10,8 @@ pub(crate) mod yaml;
 
 use crate::context::Context;
 use crate::error::Problem;
+use crate::sections::envelope::Envelope;
+use crate::setting::{Setting, unknown_key};
 use crate::tree::{Node, Places};
 use crate::{os_text, small_file};
 use serde_json::Value;
@@ -57,6 +59,9 @@ impl Source {
     /// The configuration, with these variables in place of the file's.
     pub(crate) fn envelope(&self, variables: &[(String, Value)]) -> Result<Node, Vec<Problem>> {
         let mut envelope = self.raw.clone();
+        if envelope.get("benchmark").is_none() {
+            return Err(self.without_benchmark(&envelope));
+        }
         for (path, value) in variables {
             let origin = envelope.find(path).map_or(crate::tree::Origin::Rule, |node| node.origin.clone());
             envelope.place(path, Node::from_json(value, &origin));
@@ -65,14 +70,6 @@ impl Source {
         let mut problems = Vec::new();
         if let Some(benchmark) = envelope.get_mut("benchmark") {
             shorthand::body(benchmark, &self.places, &mut problems);
-        } else {
-            let file = self.places.file.as_deref().unwrap_or_default();
-            problems.push(
-                Problem::new(format!("{file} says nothing to run"))
-                    .because("it needs benchmark")
-                    .hint("benchmark: {model: NAME, ...}")
-                    .at("benchmark"),
-            );
         }
         if let Some(version) = envelope.get("schema_version")
             && version.text() != Some("2.0")
@@ -81,5 +78,19 @@ impl Source {
             problems.push(self.places.refuse(version, "schema_version", "is not known").hint("\"2.0\""));
         }
         if problems.is_empty() { Ok(envelope) } else { Err(problems) }
+    }
+
+    /// What is wrong with a file that has no benchmark: the keys that are none, one of which may be meant as it.
+    fn without_benchmark(&self, envelope: &Node) -> Vec<Problem> {
+        let known: Vec<&str> = Envelope::FIELDS.iter().map(|field| field.name).chain(shorthands("")).collect();
+        let unknown = envelope.entries().iter().filter(|(key, _)| !known.contains(&key.as_str()));
+        let problems: Vec<Problem> =
+            unknown.map(|(key, value)| unknown_key(&self.places, value, "", key, &known)).collect();
+        if !problems.is_empty() {
+            return problems;
+        }
+        let file = self.places.file.as_deref().unwrap_or_default();
+        let problem = Problem::new(format!("{file} has nothing to run")).because("it has no benchmark");
+        vec![problem.hint("benchmark: {model: NAME, ...}").at("benchmark")]
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::file::substitute::coerce;
+use crate::nearest::nearest;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
 use aiperf_template::{guarded, hold};
@@ -137,15 +138,37 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What a template uses and nobody has set.
-    fn unknown(&self, text: &str, context: &Value) -> String {
-        let used = self.used(text, true);
-        let known = |name: &str| {
-            name.split('.').try_fold(context.clone(), |at, part| at.get_attr(part).ok().filter(|v| !v.is_undefined()))
+    /// Names that a template uses and that have no value.
+    fn unset(&self, text: &str, context: &Value) -> Vec<String> {
+        // Of a name with dots, as far as it has no value.
+        let first_unset = |name: String| {
+            let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
+            ends.into_iter().map(|end| &name[..end]).find(|part| value_of(part, context).is_none()).map(str::to_owned)
         };
-        let mut missing: Vec<String> = used.into_iter().filter(|name| known(name).is_none()).collect();
-        missing.sort();
-        format!("{} is not set", missing.join(", "))
+        let is_function = |name: &String| self.engine.globals().any(|(global, _)| global == name);
+        let missing: BTreeSet<String> =
+            self.used(text, true).into_iter().filter_map(first_unset).filter(|name| !is_function(name)).collect();
+        missing.into_iter().collect()
+    }
+
+    /// Why a template cannot be rendered: a name without a value first, whatever came of it.
+    fn fault(&self, problem: Problem, text: &str, context: &Value, error: &minijinja::Error) -> Problem {
+        let names = format!("names: {}", self.names);
+        let detail = error.detail().filter(|_| error.kind() != ErrorKind::UndefinedError);
+        let unset = self.unset(text, context);
+        if unset.is_empty() {
+            return problem.because(error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)).hint(names);
+        }
+        let verb = if unset.len() > 1 { "are" } else { "is" };
+        let problem = problem.because(format!("{} {verb} not set", unset.join(", ")));
+        let problem = match detail {
+            Some(detail) => problem.because(detail),
+            None => problem,
+        };
+        match unset.as_slice() {
+            [one] => problem.hint(near(one, context).unwrap_or(names)),
+            _ => problem.hint(names),
+        }
     }
 
     /// Names that a template uses, with their members or without; none where it cannot be read.
@@ -186,12 +209,9 @@ impl Job<'_> {
         match &mut node.datum {
             Datum::Text(text) if is_template(text) => {
                 let rendered = self.render(text, context).map_err(|error| {
-                    let detail = error.detail().map_or_else(|| self.unknown(text, context), str::to_owned);
                     let template = if self.is_shown { format!(" '{text}'") } else { String::new() };
-                    Problem::new(format!("{}{path}{template} cannot be rendered", self.places.prefix(&node.origin)))
-                        .because(detail)
-                        .hint(format!("names: {}", self.names))
-                        .at(path)
+                    let what = format!("{}{path}{template} cannot be rendered", self.places.prefix(&node.origin));
+                    self.fault(Problem::new(what).at(path), text, context, &error)
                 })?;
                 node.datum = (self.read)(&rendered);
                 Ok(())
@@ -239,6 +259,23 @@ fn addressable(node: &Node) -> Value {
         Datum::Float(n) => Value::from(*n),
         Datum::Text(text) => Value::from(text.as_str()),
     }
+}
+
+/// The value of a name with dots.
+fn value_of(name: &str, context: &Value) -> Option<Value> {
+    name.split('.').try_fold(context.clone(), |at, part| at.get_attr(part).ok().filter(|value| !value.is_undefined()))
+}
+
+/// The name that a mistyped one is nearest to, beside it in the context.
+fn near(name: &str, context: &Value) -> Option<String> {
+    let (above, last) = match name.rsplit_once('.') {
+        Some((above, last)) => (Some(above), last),
+        None => (None, name),
+    };
+    let among = above.map_or_else(|| Some(context.clone()), |above| value_of(above, context))?;
+    let keys: Vec<String> = among.try_iter().ok()?.map(|key| key.to_string()).collect();
+    let found = nearest(last, keys.iter().map(String::as_str))?;
+    Some(above.map_or_else(|| found.to_owned(), |above| join(above, found)))
 }
 
 fn known(context: &BTreeMap<String, Value>) -> Value {

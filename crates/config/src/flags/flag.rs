@@ -19,6 +19,8 @@ pub struct Flag {
     pub kind: Kind,
     /// What stands for its value in help, where its kind does not say it.
     pub value_name: Option<&'static str>,
+    /// What it takes, in words, where its kind does not list it.
+    pub values: Option<fn() -> String>,
     /// How many tokens it takes.
     pub takes: Takes,
     /// Which numbers it takes, where that is not what its key takes.
@@ -244,6 +246,7 @@ pub(super) const BASE: Flag = Flag {
     negation: None,
     kind: Kind::Text,
     value_name: None,
+    values: None,
     takes: Takes::One,
     range: None,
     default: None,

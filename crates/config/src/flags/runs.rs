@@ -5,6 +5,7 @@ use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::{at_least, between, more_than};
 use crate::sections::{runs, sweep};
+use crate::sweep::recipes_in_words;
 
 flags! { MULTI_RUN_FLAGS:
     NUM_PROFILE_RUNS {
@@ -231,6 +232,8 @@ flags! { MULTI_RUN_FLAGS:
     SEARCH_RECIPE {
         name: "--search-recipe",
         kind: Kind::Text,
+        value_name: Some("RECIPE"),
+        values: Some(recipes_in_words),
         to: To::EnvelopeRule("sweep"),
         summary: "Named preset that fills the sweep",
     }
@@ -288,6 +291,7 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Literal(sweep::SearchStyle::NAMES),
         to: To::EnvelopeRule("sweep"),
         summary: "Algorithm of the max-concurrency recipe",
+        limited_to: Some("grid alone so far"),
     }
     DEGRADATION_THRESHOLD {
         name: "--degradation-threshold",

@@ -6,14 +6,16 @@ use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::export;
-use crate::flags::SEARCH_RECIPE;
+use crate::flags::{SEARCH_RECIPE, SEARCH_STYLE};
+use crate::given::GivenFlags;
 use crate::os_text;
 use crate::resolve::{RunVariation, Tree};
 use crate::sections::runs::{ConvergenceMode as Mode, MultiRun};
-use crate::sections::sweep::{IterationOrder, Sweep, SweepType};
+use crate::sections::sweep::{IterationOrder, SearchStyle, Sweep, SweepType};
 use crate::sections::{limits, scale};
 use crate::setting::List;
-use crate::sweep::design;
+use crate::sweep::{Searches, design, searches};
+use crate::tree::Node;
 use aiperf_plan::redact::{Redactor, visit_texts};
 use aiperf_plan::{
     CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, RunId, SweepPlan, Trials,
@@ -33,14 +35,7 @@ pub(super) fn plan(
     let sweep = tree.envelope.sweep.as_ref();
     if let Some(SweepType::AdaptiveSearch) = sweep.and_then(|sweep| sweep.r#type) {
         if problems.is_empty() {
-            let reason = "settings are not searched";
-            let recipe = sweep.and_then(|sweep| sweep.recipe_name.as_ref());
-            let problem = match recipe.filter(|_| tree.flags.has(SEARCH_RECIPE)) {
-                Some(name) => not_yet(&format!("--search-recipe {name}"), reason)
-                    .hint(advice::without_flag("--search-recipe", reason)),
-                None => not_yet("an adaptive search", reason).hint(advice::without_key("sweep", reason)),
-            };
-            problems.push(problem.at("sweep"));
+            problems.extend(refused_search(&tree.flags, Some(&tree.node)));
         }
         return None;
     }
@@ -100,6 +95,30 @@ fn user_files_of_runs(campaign: &mut CampaignPlan, tree: &Tree, sources: &[Optio
         let files = (0..campaign.trials.count as usize).map(of_trial).collect();
         campaign.cells[cell].user_files = files;
     }
+}
+
+/// Settings are not searched: a recipe or a sweep that would is refused, with what runs at fixed steps instead.
+pub(super) fn refused_search(flags: &GivenFlags, document: Option<&Node>) -> Option<Problem> {
+    let reason = "settings are not searched";
+    if let Some(name) = flags.text(SEARCH_RECIPE) {
+        let grid = format!("{} {}", SEARCH_STYLE.name, SearchStyle::Grid.name());
+        let problem = match (searches(name, flags.choice(SEARCH_STYLE)), flags.text(SEARCH_STYLE)) {
+            (Searches::Never, _) => return None,
+            (Searches::Always, _) => not_yet(&format!("--search-recipe {name}"), reason)
+                .hint(advice::without_flag("--search-recipe", reason)),
+            (Searches::UnlessGrid, style) => {
+                let what = match style {
+                    Some(style) => format!("{} {style}", SEARCH_STYLE.name),
+                    None => format!("--search-recipe {name} without {grid}"),
+                };
+                not_yet(&what, reason).hint(format!("{grid}, which runs fixed steps of the concurrency"))
+            }
+        };
+        return Some(problem.at("sweep"));
+    }
+    let sweep = document?.get("sweep")?;
+    let adaptive = sweep.choice("type") == Some(SweepType::AdaptiveSearch);
+    adaptive.then(|| not_yet("an adaptive search", reason).hint(advice::without_key("sweep", reason)).at("sweep"))
 }
 
 fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {

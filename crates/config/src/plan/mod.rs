@@ -13,18 +13,19 @@ mod phases;
 mod server_metrics;
 mod user_files;
 
-use crate::advice;
+use crate::advice::{self, NOT_YET};
 use crate::command_line;
 use crate::context::Context;
 use crate::environment::{self, Environment, Variable};
 use crate::error::{ConfigError, Problem};
 use crate::flags::Status;
+use crate::given::{GivenFlag, GivenFlags};
 use crate::keys;
 use crate::os_text;
-use crate::resolve::{Tree, resolve_config};
+use crate::resolve::{Tree, requested, resolve_config};
 use crate::sections::artifacts::{RecordFormat, SummaryFormat};
 use crate::setting::join;
-use crate::tree::{Datum, Node, Origin};
+use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_plan::{
     ArtifactPlan, CampaignPlan, FileNames, MetricsPlan, NetworkLatencyPlan, Plan, RecordFiles, RunIdentity, RunPlace,
     RuntimePlan, SummaryFiles, TokenizerPlan, UiKind,
@@ -71,59 +72,81 @@ pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, C
 }
 
 fn planned(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
-    let tree = resolve_config(args, ctx)?;
+    let tree = resolve_config(args, ctx).map_err(|error| refused_first(error, args, ctx))?;
     let mut notes = tree.notes.clone();
     let mut problems = Vec::new();
-    refused_flags(&tree, &mut notes, &mut problems);
+    refused_flags(&tree.flags, &mut notes, &mut problems);
     match campaign::plan(&tree, ctx, args, &mut notes, &mut problems) {
         Some(campaign) if problems.is_empty() => Ok(Resolved { campaign, notes }),
         _ => Err(ConfigError::Invalid(problems)),
     }
 }
 
-/// Flags that ask for what does not exist yet, by the name it was asked for; what can have no effect is noted.
-fn refused_flags(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
-    for given in &tree.flags.0 {
+/// What does not exist yet is refused before anything more is demanded of it.
+fn refused_first(error: ConfigError, args: &[String], ctx: &Context<'_>) -> ConfigError {
+    if matches!(error, ConfigError::Help(_)) {
+        return error;
+    }
+    let Some(asked) = requested(args, ctx) else { return error };
+    let (mut notes, mut problems) = (Vec::new(), Vec::new());
+    refused_flags(&asked.flags, &mut notes, &mut problems);
+    if let Some(document) = &asked.document {
+        walk(document, "", "", &asked.places, &mut notes, &mut problems);
+    }
+    problems.extend(campaign::refused_search(&asked.flags, asked.document.as_ref()));
+    if problems.is_empty() { error } else { ConfigError::Invalid(problems) }
+}
+
+/// Flags that ask for what does not exist yet, by the name it was asked for, together where the reason is the same; what
+/// can have no effect is noted.
+fn refused_flags(flags: &GivenFlags, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
+    let mut refused: Vec<(&str, Vec<&GivenFlag>)> = Vec::new();
+    for given in &flags.0 {
         match given.flag.status {
             Status::Acts => {}
             Status::NoEffect(reason) => notes.push(format!("{} has no effect here: {reason}", given.spelled)),
             // Switching off what is off anyway is no request.
             Status::NotYet(_)
                 if given.value == Value::Bool(false) && given.flag.default().as_deref() != Some("true") => {}
-            Status::NotYet(reason) => problems.push(
-                not_yet(&given.spelled, reason)
-                    .hint(advice::without_flag(&given.spelled, reason))
-                    .at(given.flag.to.location()),
-            ),
+            Status::NotYet(reason) => match refused.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, flags)) => flags.push(given),
+                None => refused.push((reason, vec![given])),
+            },
         }
     }
 }
 
+    problems.extend(refused.into_iter().map(|(reason, flags)| {
+        let names = flags.iter().map(|given| given.spelled.as_str()).collect::<Vec<_>>().join(", ");
+        not_yet(&names, reason).hint(advice::without_flag(&names, reason)).at(flags[0].flag.to.location())
+    }));
 fn not_yet(what: &str, reason: &str) -> Problem {
-    Problem::new(format!("{what} is not there yet")).because(reason)
+    let verb = if what.contains(", --") { "are" } else { "is" };
+    Problem::new(format!("{what} {verb} {NOT_YET}")).because(reason)
+/// A refusal of one thing, or of several with commas between them.
 }
 
 /// Settings of a file, by the status of their key.
-fn walk(node: &Node, path: &str, key: &str, tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
+fn walk(node: &Node, path: &str, key: &str, places: &Places, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     let from_file = matches!(node.origin, Origin::File { .. });
     let status = if from_file && !path.is_empty() { keys::status(key) } else { Some(Status::Acts) };
     match status {
         Some(Status::NotYet(_)) if says_nothing(node) => {}
         Some(Status::NotYet(reason)) => {
-            let what = tree.places.subject_key(node, path);
+            let what = places.subject_key(node, path);
             problems.push(not_yet(&what, reason).hint(advice::without_key(path, reason)).at(path));
         }
         Some(Status::NoEffect(reason)) => {
-            notes.push(format!("{} has no effect here: {reason}", tree.places.subject_key(node, path)))
+            notes.push(format!("{} has no effect here: {reason}", places.subject_key(node, path)))
         }
         _ => {
             for (name, child) in node.entries() {
                 if key != "variables" {
-                    walk(child, &join(path, name), &join(key, name), tree, notes, problems);
+                    walk(child, &join(path, name), &join(key, name), places, notes, problems);
                 }
             }
             for (index, child) in node.items().iter().enumerate() {
-                walk(child, &join(path, &index.to_string()), &join(key, "*"), tree, notes, problems);
+                walk(child, &join(path, &index.to_string()), &join(key, "*"), places, notes, problems);
             }
         }
     }
@@ -147,7 +170,7 @@ fn plan(
     problems: &mut Vec<Problem>,
 ) -> Option<Plan> {
     let body = &tree.benchmark;
-    walk(&tree.node, "", "", tree, notes, problems);
+    walk(&tree.node, "", "", &tree.places, notes, problems);
     let (models, model_selection) = models::models(tree, notes)?;
     let endpoint = endpoint::endpoint(tree, ctx, notes, problems)?;
     let dataset = dataset::dataset(tree, ctx, notes, problems)?;

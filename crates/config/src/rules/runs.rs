@@ -132,11 +132,18 @@ pub(crate) fn check(
 /// Several runs scroll by as lines.
 fn refuse_dashboard(node: &Node, flags: &GivenFlags, places: &Places, problems: &mut Vec<Problem>) {
     let Some(runtime) = node.find("benchmark.runtime") else { return };
-    // Where there is no terminal it is lines by now.
+    // Without a terminal the setting is `simple` by now, and the flag still is what the user asked for.
     let asked = [runtime.choice("ui"), flags.choice(UI_TYPE)];
     if let Some(ui) = runtime.get("ui").filter(|_| asked.contains(&Some(UiKind::Dashboard))) {
-        let simple = if matches!(ui.origin, Origin::File { .. }) { "ui: simple" } else { "--ui simple" };
-        problems.push(places.refuse(ui, "benchmark.runtime.ui", "cannot be used with several runs").hint(simple));
+        let in_file = matches!(ui.origin, Origin::File { .. });
+        let lines = if in_file { "ui: simple, or ui: none" } else { "--ui simple, or --ui none" };
+        let ui = Node::new(UiKind::Dashboard.into(), ui.origin.clone());
+        problems.push(
+            places
+                .refuse(&ui, "benchmark.runtime.ui", "cannot be used with several runs")
+                .because("the dashboard shows one run; several are shown as lines and a table")
+                .hint(lines),
+        );
     }
 }
 

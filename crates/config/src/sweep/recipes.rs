@@ -27,10 +27,20 @@ pub(crate) struct Expansion {
     pub auto_plot: bool,
 }
 
-/// A recipe: its name, whether it needs streaming, and what it makes.
+/// Whether a recipe searches, which no run does yet, or runs fixed steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Searches {
+    Always,
+    /// With any `--search-style` but `grid`.
+    UnlessGrid,
+    Never,
+}
+
+/// A recipe: its name, whether it needs streaming and searches, and what it makes.
 struct Recipe {
     name: &'static str,
     streaming: Option<&'static str>,
+    searches: Searches,
     make: fn(&Inputs<'_>) -> Result<Expansion, Problem>,
 }
 
@@ -41,28 +51,67 @@ const RECIPES: &[Recipe] = &[
     Recipe {
         name: "max-throughput-ttft-sla",
         streaming: Some("only a stream shows its first token"),
+        searches: Searches::Always,
         make: throughput_by_ttft,
     },
     Recipe {
         name: "max-throughput-itl-sla",
         streaming: Some("only a stream shows its tokens one by one"),
+        searches: Searches::Always,
         make: throughput_by_itl,
     },
-    Recipe { name: "max-concurrency-under-sla", streaming: None, make: concurrency_under_sla },
+    Recipe {
+        name: "max-concurrency-under-sla",
+        streaming: None,
+        searches: Searches::UnlessGrid,
+        make: concurrency_under_sla,
+    },
     Recipe {
         name: "max-goodput-under-slo",
         streaming: Some("only a stream shows its tokens one by one"),
+        searches: Searches::Always,
         make: goodput,
     },
-    Recipe { name: "concurrency-ramp", streaming: None, make: ramp },
-    Recipe { name: "prefill-ttft-curve", streaming: Some("only a stream shows its first token"), make: prefill_curve },
+    Recipe { name: "concurrency-ramp", streaming: None, searches: Searches::Never, make: ramp },
+    Recipe {
+        name: "prefill-ttft-curve",
+        streaming: Some("only a stream shows its first token"),
+        searches: Searches::Never,
+        make: prefill_curve,
+    },
     Recipe {
         name: "decode-itl-curve",
         streaming: Some("only a stream shows its tokens one by one"),
+        searches: Searches::Never,
         make: decode_curve,
     },
-    Recipe { name: PARETO, streaming: Some("only a stream shows its first token"), make: pareto },
+    Recipe {
+        name: PARETO,
+        streaming: Some("only a stream shows its first token"),
+        searches: Searches::Never,
+        make: pareto,
+    },
 ];
+
+/// The names of all recipes: those that run, and those that would have to search.
+pub(crate) fn in_words() -> String {
+    let named = |recipe: &Recipe| match recipe.searches {
+        Searches::UnlessGrid => format!("{} (with --search-style grid)", recipe.name),
+        Searches::Always | Searches::Never => recipe.name.to_owned(),
+    };
+    let (later, run): (Vec<&Recipe>, Vec<&Recipe>) =
+        RECIPES.iter().partition(|recipe| recipe.searches == Searches::Always);
+    let list = |recipes: Vec<&Recipe>| recipes.into_iter().map(named).collect::<Vec<_>>().join(", ");
+    format!("{}; not there yet: {}", list(run), list(later))
+}
+
+/// Whether a recipe searches; one that is none does not.
+pub(crate) fn searches(name: &str, style: Option<SearchStyle>) -> Searches {
+    match RECIPES.iter().find(|recipe| recipe.name == name).map(|recipe| recipe.searches) {
+        Some(Searches::UnlessGrid) if style == Some(SearchStyle::Grid) => Searches::Never,
+        searches => searches.unwrap_or(Searches::Never),
+    }
+}
 
 /// Makes a recipe's sweep.
 pub(crate) fn recipe(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {

@@ -23,6 +23,8 @@ fn files_and_their_syntax() {
         "schema_version: \"3.0\"\nbenchmark: {model: m}\n",
         "benchmark: 5\n",
         "benchmark:\n  model: m\nbenchmrk: 1\n",
+        "# my benchmark\nbenchmrk:\n  model: \"{{ base }}\"\n",
+        "benchmrk: {model: m}\nvariable: {a: 1}\nsweep: {parameters: {concurrency: [1, 2]}}\n",
         &format!("a: {}{}\n", "[".repeat(300), "]".repeat(300)),
     ]));
 }
@@ -191,6 +193,9 @@ fn files_and_what_they_refer_to() {
         "benchmark: {model: \"${OPEN\"}\n",
         "benchmark: {model: \"{{ zz }}\"}\n",
         "benchmark: {model: \"{{ zz\"}\n",
+        "variables: {base: m}\nbenchmark: {model: \"{{ basse }}\"}\n",
+        "variables: {base: 4}\nbenchmark: {model: m, profiling: {type: concurrency, concurrency: \"{{ basse * 2 }}\", requests: 4}}\n",
+        "variables: {base: {a: 1}}\nbenchmark: {model: \"{{ base.aa + other + range(2) }}\"}\n",
         "variables: {a: \"{{ b }}\", b: \"{{ a }}\"}\nbenchmark: {model: m}\n",
         "model: m\nendpoint: {url: h:1}\ndataset: {isl: 5}\nphases: {type: concurrency, requests: 1}\n",
     ]));

@@ -1,6 +1,6 @@
 //! Input that would hurt: what breaks a request's head, what fills the memory, what never ends, what is a secret.
 
-use crate::{Case, FILES, files, said, seen};
+use crate::{Case, FILES, checked_in, files, said, seen};
 use aiperf_config::flags::{self, Flag, Status};
 use aiperf_config::{Context, resolve_config, resolve_profile};
 use aiperf_plan::redact::Redactor;
@@ -244,8 +244,9 @@ fn a_search_in_a_file_is_held_to_the_rules_of_flags() {
             "{space}{wanted}  max_iterations: 20\n  optuna_acquisition: qehvi\n  optuna_sampler: tpe\n  objective_pooling: pooled\n"
         )),
     ];
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    seen!(files(&texts));
+    let one = |text: &String| format!("{text}\n{}", checked_in("-f c.yaml", &[("c.yaml", text)]));
+    seen!(texts.iter().map(one).collect::<Vec<_>>().join("\n---\n"));
+    assert!(files(&[&texts[0]]).contains("error: an adaptive search is not there yet"), "{}", files(&[&texts[0]]));
 }
 
 /// Flags that a text names.

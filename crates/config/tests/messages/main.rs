@@ -4,7 +4,7 @@ mod files;
 mod flags;
 mod guards;
 
-use aiperf_config::{Context, resolve_profile};
+use aiperf_config::{ConfigError, Context, resolve_config, resolve_profile};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -27,12 +27,18 @@ struct Case<'a> {
     env: &'a [(&'a str, &'a str)],
 }
 
-fn said(case: &Case<'_>) -> String {
+/// A directory with these files.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
-    for (name, text) in case.files {
+    for (name, text) in files {
         std::fs::write(dir.path().join(name), text).expect("a file");
     }
     std::fs::create_dir(dir.path().join("folder")).expect("a folder");
+    dir
+}
+
+fn said(case: &Case<'_>) -> String {
+    let dir = folder(case.files);
     let env: BTreeMap<String, String> = case.env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() };
     let mut out = format!("$ aiperf profile {}\n", case.line);
@@ -46,6 +52,25 @@ fn said(case: &Case<'_>) -> String {
 /// What is said about each command line.
 fn lines(lines: &[&str]) -> String {
     lines.iter().map(|line| said(&Case { line, files: FILES, env: &[] })).collect::<Vec<_>>().join("\n")
+}
+
+/// What is wrong with each command line whether or not it can be run, and why.
+fn checked(lines: &[&str]) -> String {
+    let one = |line: &&str| checked_in(line, FILES);
+    lines.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn checked_in(line: &str, files: &[(&str, &str)]) -> String {
+    let dir = folder(files);
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() };
+    let mut out = format!("$ aiperf profile {line}\n");
+    let error = resolve_config(&words(line), &ctx).err();
+    for problem in error.iter().flat_map(ConfigError::problems) {
+        writeln!(out, "error: {}", problem.what).expect("a string");
+        problem.why.iter().for_each(|why| writeln!(out, "  {why}").expect("a string"));
+    }
+    out
 }
 
 /// What is said about each file, given as its text.
