@@ -143,6 +143,7 @@ fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathe
     }
     if let Some(post) = of_sweep.and_then(|sweep| sweep.post_process.as_ref()) {
         let output = post_process(post, &summed.cells);
+        output.answer.into_iter().for_each(|answer| gathered.say(LogLevel::Notice, format!("Answer: {answer}")));
         gathered.wrote(write_document(&dir, &output.file, &output.document));
         written.push(dir.join(&output.file));
         output.warning.into_iter().for_each(|warning| gathered.say(LogLevel::Warning, warning));

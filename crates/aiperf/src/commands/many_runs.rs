@@ -83,6 +83,10 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
     }
     runner.begin();
+    // A terminal has seen the table after each run; a pipe gets it once.
+    if columns().is_none() {
+        runner.print_table(&done, Page::of_file(&plan.cells[0].plan.artifacts));
+    }
     let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, signal.is_some());
     gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
     let judged = judge(&plan, &done);
@@ -176,6 +180,11 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
     Ok(Ready { folder, resumed, port, junit })
 }
 
+/// How wide the terminal is, where stdout is one.
+fn columns() -> Option<usize> {
+    console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
+}
+
 fn log_path(plan: &CampaignPlan) -> PathBuf {
     plan.dir.join(FileNames::LOG)
 }
@@ -222,6 +231,12 @@ impl Runner<'_> {
         self.campaign.say(level, text);
         if level >= self.plan.cells[0].plan.runtime.log_level {
             Printer::new().print(&LogLine { at: self.campaign.now(), level, text: text.into() });
+        }
+    }
+
+    fn print_table(&self, done: &[Ran], page: Page) {
+        if let Some(table) = gather::table_so_far(self.plan, done, page) {
+            terminal::print(&table);
         }
     }
 
@@ -295,10 +310,9 @@ impl RunIn for Runner<'_> {
     }
 
     fn tell(&mut self, done: &[Ran]) {
-        let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-        let page = columns.map(|columns| Page::screen(columns).with_colours(terminal::stdout_has_colours()));
-        if let Some(table) = page.and_then(|page| gather::table_so_far(self.plan, done, page)) {
-            terminal::print(&table);
+        if let Some(columns) = columns() {
+            let page = Page::screen(columns).with_colours(terminal::stdout_has_colours());
+            self.print_table(done, page);
         }
     }
 }

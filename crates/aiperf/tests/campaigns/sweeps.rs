@@ -138,6 +138,36 @@ fn a_cell_that_fails_does_not_lose_the_others() {
 }
 
 #[test]
+fn a_pipe_gets_the_table_of_all_cells_once() {
+    let server = serve(quick());
+    let sweep = ["--concurrency", "1,2,4"];
+    let stdout = ran(short(&server.url()).with(&sweep)).stdout();
+    assert_eq!(stdout.matches("NVIDIA AIPerf | Sweep").count(), 1, "{stdout}");
+    let (runs, table) = stdout.split_once("NVIDIA AIPerf | Sweep").unwrap();
+    assert!(runs.contains("Executing phases.profiling.concurrency=4"), "{runs}");
+    assert!(["1", "2", "4"].iter().all(|value| table.contains(&format!("{value} │"))), "{table}");
+    let stdout = ran(short(&server.url()).with(&sweep).with(&["--no-sweep-table"])).stdout();
+    assert!(!stdout.contains("NVIDIA AIPerf | Sweep"), "{stdout}");
+}
+
+#[test]
+fn a_recipe_of_fixed_points_prints_its_answer() {
+    let server = serve(quick());
+    let recipe = ["--search-recipe", "max-concurrency-under-sla", "--search-style", "grid", "--concurrency-max", "3"];
+    let asked =
+        |limit: &str| short(&server.url()).with(&recipe).with(&["--concurrency-steps", "2", "--e2e-sla-ms", limit]);
+    let run = ran(asked("100000"));
+    let answer = "Answer: max_passing_concurrency: 3, the highest that was run: the limit is beyond it";
+    assert!(run.stdout().contains(answer), "{}", run.stdout());
+    assert_eq!(json(&run, "sweep_aggregate/sla_breach.json")["max_passing_concurrency"], 3);
+    let stdout = ran(asked("0.001")).stdout();
+    assert!(
+        stdout.contains("Answer: max_passing_concurrency: none passes: 1 fails, request_latency p99 is "),
+        "{stdout}"
+    );
+}
+
+#[test]
 fn a_terminal_shows_the_cells_that_are_done() {
     let server = serve(quick());
     let sweep = ["--concurrency", "1,2"];

@@ -6,7 +6,7 @@ use aiperf_golden::has;
 use aiperf_metrics::Stats;
 use aiperf_plan::PostProcess;
 use aiperf_report::aggregate::{AcrossRuns, CellMetrics, CellStats, SweepCell};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub(crate) fn is_post_process(case: &Value) -> bool {
     case["handler"].is_string() && has(case, "input.aggregate.per_combination_metrics")
@@ -71,6 +71,48 @@ fn check(case: &Value) {
         (Err(error), Some(_)) => assert!(error.contains(case["handler"].as_str().unwrap()), "{error}"),
         (made, _) => panic!("{:?}, not {}", made.map(|made| made.document), case["expected"]),
     }
+}
+
+/// What is concluded from latencies at concurrencies, with a limit of 100: the answer and the warning.
+fn concluded(points: &[(u64, f64)]) -> (String, Option<String>) {
+    let cell = |(concurrency, latency): &(u64, f64)| {
+        let stats = Stats { p99: Some(*latency), ..Stats::of(*latency) };
+        let metrics =
+            CellMetrics::One(vec![("request_latency".to_owned(), CellStats { unit: "ms".to_owned(), stats })]);
+        let parameters = Map::from_iter([("concurrency".to_owned(), (*concurrency).into())]);
+        SweepCell { label: String::new(), parameters, metrics }
+    };
+    let params = json!({
+        "swept_param": "phases.profiling.concurrency",
+        "sla_filters": [{"metric_tag": "request_latency", "stat": "p99", "op": "lt", "threshold": 100.0}],
+    });
+    let (handler, output_filename) = ("sla_breach_knee".to_owned(), "sla_breach.json".to_owned());
+    let wanted = PostProcess { handler, params: params.as_object().cloned().unwrap(), output_filename };
+    let made = made(&wanted, &points.iter().map(cell).collect::<Vec<_>>()).unwrap();
+    (made.answer.unwrap(), made.warning)
+}
+
+#[test]
+fn a_search_for_the_highest_load_within_limits_says_what_it_found() {
+    let (answer, warning) = concluded(&[(1, 10.0), (4, 90.0), (16, 250.0)]);
+    assert_eq!(answer, "max_passing_concurrency: 4; the next, 16, fails: request_latency p99 is 250.00, not < 100.0");
+    assert_eq!(warning, None);
+    let (answer, _) = concluded(&[(1, 10.0), (4, 90.0)]);
+    assert_eq!(answer, "max_passing_concurrency: 4, the highest that was run: the limit is beyond it");
+    let (answer, _) = concluded(&[(1, 110.0), (4, 190.0)]);
+    let why = "1 fails, request_latency p99 is 110.00, not < 100.0";
+    assert_eq!(answer, format!("max_passing_concurrency: none passes: {why}"));
+}
+
+#[test]
+fn a_light_load_that_fails_below_a_heavy_one_that_passes_is_named_as_a_contradiction() {
+    let (answer, warning) = concluded(&[(1, 120.0), (4, 90.0), (16, 250.0)]);
+    assert!(answer.starts_with("max_passing_concurrency: 4; the next, 16, fails"), "{answer}");
+    let warning = warning.unwrap();
+    assert!(
+        warning.starts_with("concurrency 4 passes and 1 fails (request_latency p99 is 120.00, not < 100.0)"),
+        "{warning}"
+    );
 }
 
 #[test]

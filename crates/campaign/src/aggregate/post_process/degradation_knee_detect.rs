@@ -43,5 +43,15 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
         Value::Object(members.into_iter().collect())
     });
     add("all_points".to_owned(), all.collect());
-    Ok(Value::Object(document).into())
+    let first = format!("{metric} {stat} is {:.2} at {} {}", baseline.y, leaf, baseline.given);
+    let answer = match knee {
+        Some(knee) => format!(
+            "knee_{leaf}: {}; {first} and {:.2} there, worse by more than {}%",
+            knee.given,
+            knee.y,
+            threshold * 100.0
+        ),
+        None => format!("knee_{leaf}: none; {first} and never worse by more than {}%", threshold * 100.0),
+    };
+    Ok(Made { document: Value::Object(document), answer: Some(answer), ..Made::default() })
 }

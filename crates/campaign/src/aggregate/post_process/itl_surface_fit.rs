@@ -55,9 +55,9 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
             points.len()
         ));
         document["error_reason"] = reason.clone().into();
-        return Ok(Made { document, warning: Some(reason) });
+        return Ok(Made { document, warning: Some(reason), ..Made::default() });
     }
-    Ok(Made { document, warning })
+    Ok(Made { document, warning, ..Made::default() })
 }
 
 /// Both axes, and a row of values for each concurrency: null where nothing was measured.

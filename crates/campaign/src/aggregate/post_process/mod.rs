@@ -40,15 +40,17 @@ pub struct Handler {
 }
 
 /// A document, and what should be said about it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Made {
     pub document: Value,
+    /// What the sweep was run to find out, in a sentence.
+    pub answer: Option<String>,
     pub warning: Option<String>,
 }
 
 impl From<Value> for Made {
     fn from(document: Value) -> Self {
-        Self { document, warning: None }
+        Self { document, ..Self::default() }
     }
 }
 
@@ -57,15 +59,19 @@ impl From<Value> for Made {
 pub struct Output {
     pub file: String,
     pub document: Value,
+    pub answer: Option<String>,
     pub warning: Option<String>,
 }
 
 /// Makes of the cells of a sweep what is wanted.
 pub fn post_process(wanted: &PostProcess, cells: &[SweepCell]) -> Output {
     match made(wanted, cells) {
-        Ok(Made { document, warning }) => Output { file: wanted.output_filename.clone(), document, warning },
+        Ok(Made { document, answer, warning }) => {
+            Output { file: wanted.output_filename.clone(), document, answer, warning }
+        }
         Err(error) => Output {
             file: ERRORS_FILE.to_owned(),
+            answer: None,
             warning: Some(format!("{} was not written: {error}", wanted.output_filename)),
             // The name by which the reference calls whatever is wrong with a value.
             document: json!({

@@ -19,6 +19,20 @@ impl Point {
     fn is_feasible(&self) -> bool {
         self.breaches.is_empty()
     }
+
+    /// The first limit that it breaks, in words.
+    fn breach(&self) -> String {
+        let Some(breach) = self.breaches.first() else { return String::new() };
+        let text = |key: &str| breach[key].as_str().unwrap_or_default();
+        let observed = breach["observed"].as_f64().map_or("not measured".to_owned(), |value| format!("{value:.2}"));
+        let sign = match text("op") {
+            "lt" => "<",
+            "le" => "<=",
+            "gt" => ">",
+            _ => ">=",
+        };
+        format!("{} {} is {observed}, not {sign} {}", text("metric_tag"), text("stat"), breach["threshold"])
+    }
 }
 
 fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
@@ -48,7 +62,40 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
     add("all_points".to_owned(), all.collect());
     add("monotonicity_check".to_owned(), is_monotonic.into());
     add("filters".to_owned(), filters.iter().map(|filter| json!(filter)).collect());
-    Ok(Value::Object(document).into())
+    let answer = Some(answer(leaf, &points));
+    // A server that fails at a light load and passes at a heavier one has no limit between them.
+    let warning = contradiction(leaf, lowest, highest);
+    Ok(Made { document: Value::Object(document), answer, warning })
+}
+
+/// How far the parameter may go, in words.
+fn answer(leaf: &str, points: &[Point]) -> String {
+    let highest = points.iter().rfind(|point| point.is_feasible());
+    let beyond = highest.and_then(|highest| points.iter().find(|point| point.x > highest.x));
+    match (highest, beyond) {
+        (Some(highest), Some(beyond)) => {
+            let next = format!("the next, {}, fails: {}", beyond.given, beyond.breach());
+            format!("max_passing_{leaf}: {}; {next}", highest.given)
+        }
+        (Some(highest), None) => {
+            format!("max_passing_{leaf}: {}, the highest that was run: the limit is beyond it", highest.given)
+        }
+        (None, _) => {
+            let lowest = points.first().map(|point| format!(": {} fails, {}", point.given, point.breach()));
+            format!("max_passing_{leaf}: none passes{}", lowest.unwrap_or_default())
+        }
+    }
+}
+
+fn contradiction(leaf: &str, failing: Option<&Point>, passing: Option<&Point>) -> Option<String> {
+    let (failing, passing) = failing.zip(passing).filter(|(failing, passing)| failing.x < passing.x)?;
+    Some(format!(
+        "{leaf} {} passes and {} fails ({}): the limits are not crossed at one value, so max_passing_{leaf} is no bound; \
+         run more requests a point, or more trials (--num-profile-runs)",
+        passing.given,
+        failing.given,
+        failing.breach()
+    ))
 }
 
 /// Cells by their value of the parameter, in its order: what breaks a limit in one of them breaks it for all.

@@ -39,7 +39,10 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
         "stat": stat,
         "swept_param": path,
     });
-    Ok(document.into())
+    let terms: Vec<String> = coefficients.iter().map(|coefficient| format!("{coefficient:.4}")).collect();
+    let answer =
+        format!("{metric} {stat} over {}: {form}, {} (R2 {r_squared:.3})", Params::leaf(path), terms.join(", "));
+    Ok(Made { document, answer: Some(answer), ..Made::default() })
 }
 
 /// A polynomial through points.
