@@ -83,7 +83,8 @@ fn a_run_of_the_reference_against_itself_differs_in_nothing() {
     assert!(rows(&report).len() > 20, "{report}");
     for row in rows(&report) {
         assert_eq!((row["difference"].as_f64(), &row["first"]), (Some(0.0), &row["second"]), "{row}");
-        assert!(row["verdict"] == "undecided" || row["verdict"] == "neutral", "{row}");
+        assert!(["undecided", "neutral", "equal"].contains(&row["verdict"].as_str().unwrap()), "{row}");
+        assert!(row["verdict"] != "equal" || row["first"].as_f64() == Some(0.0), "{row}");
     }
     assert_eq!(report["sides"][0]["records"], 10);
     // What the records say is what the summary says.
@@ -106,7 +107,7 @@ fn a_slower_run_is_worse_and_a_faster_one_better() {
     }
     assert_eq!(row(&report, "request_throughput", "avg")["verdict"], "worse");
     assert_eq!(row(&report, "input_sequence_length", "avg")["verdict"], "neutral");
-    assert_eq!(row(&report, "request_error_rate", "avg")["reason"], "within_noise");
+    assert_eq!(row(&report, "request_count", "avg")["verdict"], "neutral");
     let [before, after] = runs.dirs();
     let back = json(&[after, before], &[]);
     assert_eq!(row(&back, "request_latency", "avg")["verdict"], "better");
@@ -118,8 +119,20 @@ fn another_run_of_the_same_is_undecided() {
     let runs = pair(&Run::default(), &Run { seed: 7, ..Run::default() });
     let report = json(&runs.dirs(), &[]);
     for row in rows(&report) {
-        assert!(row["verdict"] == "undecided" || row["verdict"] == "neutral", "{row}");
+        assert!(["undecided", "neutral", "equal"].contains(&row["verdict"].as_str().unwrap()), "{row}");
     }
+}
+
+#[test]
+fn zero_against_zero_is_equal() {
+    let runs = pair(&Run::default(), &Run { seed: 7, ..Run::default() });
+    let report = json(&runs.dirs(), &[]);
+    let row = row(&report, "request_error_rate", "avg");
+    assert_eq!(
+        (&row["verdict"], row["first"].as_f64(), row["second"].as_f64()),
+        (&"equal".into(), Some(0.0), Some(0.0))
+    );
+    assert!(row["reason"].is_null(), "{row}");
 }
 
 #[test]
@@ -319,6 +332,18 @@ fn other_settings_versions_and_metrics_are_said() {
     ] {
         assert!(text.replace('\n', " ").contains(words), "{text}");
     }
+}
+
+#[test]
+fn another_program_is_named_as_one_and_not_as_another_version() {
+    let runs = pair(&Run::default(), &Run::default());
+    let path = runs.second.join("profile_export_aiperf.json");
+    // Only this program states its own error.
+    let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"measurement\":{},", 1);
+    fs::write(&path, text).unwrap();
+    let text = stdout(&compare(&runs.dirs(), &[])).replace('\n', " ");
+    let words = "Measured by different programs: A by NVIDIA AIPerf 0.1.0, B by aiperf 0.1.0";
+    assert!(text.contains(words) && !text.contains("different versions"), "{text}");
 }
 
 #[test]

@@ -282,15 +282,23 @@ fn read_records(sides: &[Side], tags: &[String]) -> Result<Vec<Read>, CompareErr
 
 fn settings_of(first: &Side, second: &Side) -> Vec<aiperf_report::compare::SettingDifference> {
     let (Some(here), Some(there)) = (first.config(), second.config()) else { return Vec::new() };
-    let is_alike = first.version() == second.version();
+    let is_alike = (first.program(), first.version()) == (second.program(), second.version());
     settings::differences(here, there, if is_alike { Written::Alike } else { Written::Differently })
 }
 
+/// Says that sides were measured by other programs, or by other versions of one.
 fn versions_note(sides: &[Side]) -> Option<String> {
-    let versions: Vec<(&str, &str)> =
-        sides.iter().filter_map(|side| Some((side.label.as_str(), side.version()?))).collect();
-    let (_, first) = versions.first()?;
-    let differs = versions.iter().any(|(_, version)| version != first);
-    let named = versions.iter().map(|(label, version)| format!("{label} by {version}")).collect::<Vec<_>>().join(", ");
+    let known: Vec<(&Side, &str)> = sides.iter().filter_map(|side| Some((side, side.version()?))).collect();
+    let (first, version) = known.first()?;
+    let programs_differ = known.iter().any(|(side, _)| side.program() != first.program());
+    let named = |(side, version): &(&Side, &str)| match side.program().filter(|_| programs_differ) {
+        Some(program) => format!("{} by {} {version}", side.label, program.name()),
+        None => format!("{} by {version}", side.label),
+    };
+    let named = known.iter().map(named).collect::<Vec<_>>().join(", ");
+    if programs_differ {
+        return Some(format!("Measured by different programs: {named}"));
+    }
+    let differs = known.iter().any(|(_, other)| other != version);
     differs.then(|| format!("Measured by different versions of aiperf: {named}"))
 }

@@ -2,7 +2,7 @@
 
 use super::directory::Contents;
 use super::metrics::{ERRORS, RATES, REQUESTS, has_records};
-use super::summary::RunSummary;
+use super::summary::{Program, RunSummary};
 use super::{CompareError, LARGEST_GAP};
 use aiperf_report::compare::Reason;
 use aiperf_report::{RecordColumns, thousands};
@@ -101,6 +101,14 @@ impl Side {
 
     pub(super) fn config(&self) -> Option<&Value> {
         self.summaries().first().map(|run| &run.config)
+    }
+
+    /// What measured it; nothing where only an aggregate is there.
+    pub(super) fn program(&self) -> Option<Program> {
+        match &self.contents {
+            Contents::Aggregate(_) => None,
+            _ => Some(self.summaries().first()?.program),
+        }
     }
 
     pub(super) fn version(&self) -> Option<&str> {

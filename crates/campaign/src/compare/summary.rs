@@ -31,6 +31,7 @@ pub(super) struct RunSummary {
     /// The directory's name.
     pub(super) label: String,
     pub(super) version: Option<String>,
+    pub(super) program: Program,
     pub(super) metrics: BTreeMap<String, MetricStats>,
     pub(super) config: Value,
     /// What all runs of its command are called.
@@ -39,6 +40,22 @@ pub(super) struct RunSummary {
     pub(super) incomplete: Option<String>,
     /// Where its records are.
     pub(super) records: Option<PathBuf>,
+}
+
+/// What measured a run. Both call themselves aiperf; only this program states its own error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    This,
+    Nvidia,
+}
+
+impl Program {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::This => "aiperf",
+            Self::Nvidia => "NVIDIA AIPerf",
+        }
+    }
 }
 
 /// Statistics of one metric of one run.
@@ -93,6 +110,7 @@ impl RunSummary {
         Some(Self {
             label: dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             version: text("aiperf_version"),
+            program: if members.contains_key("measurement") { Program::This } else { Program::Nvidia },
             metrics,
             config,
             sweep_id: document["run_info"]["sweep_id"].as_str().map(str::to_owned),

@@ -206,7 +206,11 @@ impl Compared<'_> {
             },
             numbers,
             is_share: matches!(basis, Basis::Shares(..)),
-            verdict: if direction == Direction::Neither { RowVerdict::Neutral } else { verdict },
+            verdict: match direction {
+                Direction::Neither => RowVerdict::Neutral,
+                _ if is_nothing(&numbers) => RowVerdict::Equal,
+                _ => verdict,
+            },
         })
     }
 
@@ -338,6 +342,12 @@ fn numbers(found: &Comparison) -> Numbers {
         corrected_p: None,
         effective: Some(found.effective),
     }
+}
+
+/// Whether nothing was counted on either side: zero, and never anything else.
+fn is_nothing(numbers: &Numbers) -> bool {
+    let is_certain = numbers.interval.is_none_or(|interval| interval == (0.0, 0.0));
+    (numbers.first, numbers.second) == (0.0, 0.0) && is_certain
 }
 
 fn of_summaries(first: f64, second: f64) -> Numbers {

@@ -169,6 +169,8 @@ pub enum RowVerdict {
     Worse,
     /// Neither direction is better.
     Neutral,
+    /// Both sides are zero throughout.
+    Equal,
     Undecided(Reason),
 }
 
@@ -178,6 +180,7 @@ impl RowVerdict {
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Neutral => "neutral",
+            Self::Equal => "equal",
             Self::Undecided(_) => "undecided",
         }
     }

@@ -167,7 +167,7 @@ fn cells(row: &Row, label: String, reasons: &[Reason], is_narrow: bool) -> Vec<C
     let style = match row.verdict {
         RowVerdict::Better => Style::BOLD_GREEN,
         RowVerdict::Worse => Style::BOLD_RED,
-        RowVerdict::Neutral | RowVerdict::Undecided(_) => Style::DIM,
+        RowVerdict::Neutral | RowVerdict::Equal | RowVerdict::Undecided(_) => Style::DIM,
     };
     if is_narrow {
         cells.push(cell(narrow_difference(numbers), Style::PLAIN));
