@@ -132,9 +132,9 @@ pub struct Finished {
     pub written: Written,
     /// No request was answered: all failed, or were cut off.
     pub nothing_answered: bool,
-    /// More failed than was allowed, which ended it.
-    pub too_many_failed: bool,
-    /// The user ended it, or the failures did.
+    /// It ended itself: more requests failed than was allowed, or no server was reachable.
+    pub given_up: bool,
+    /// The user ended it, or it ended itself.
     pub was_stopped: bool,
     /// What single requests of its profiling phases measured, by metric; empty where nobody wants that again.
     pub values: Vec<(&'static str, Vec<f64>)>,
@@ -344,7 +344,7 @@ impl Campaign {
             .drain(..)
             .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
             .collect();
-        let too_many_failed = outcome.too_many_failed.is_some();
+        let given_up = outcome.given_up.is_some();
         let network = network.map(|watch| watch.finish(outcome.was_stopped, &self.stop, &self.events, artifacts));
         let NetworkResult { rtt_ns, failure, degraded } = network.unwrap_or_default();
         failures.extend(failure);
@@ -397,7 +397,7 @@ impl Campaign {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }
         let (nothing_answered, was_stopped) = (valid == 0, result.was_cancelled);
-        Finished { nothing_answered, too_many_failed, was_stopped, values, result, written }
+        Finished { nothing_answered, given_up, was_stopped, values, result, written }
     }
 }
 

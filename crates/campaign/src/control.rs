@@ -234,6 +234,7 @@ mod tests {
             session_header: None,
             video: aiperf_plan::VideoPlan::default(),
             timeout_seconds: 0.0,
+            unreachable_timeout: None,
             legacy_max_tokens: false,
             server_token_count: false,
             per_chunk_usage: false,

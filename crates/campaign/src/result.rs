@@ -28,7 +28,7 @@ pub(crate) fn summarise(
     network_rtt_ns: Option<f64>,
     redactor: &Redactor,
 ) -> Summarised {
-    let Outcome { phases, mut overlapping, quality, conduct, was_stopped, too_many_failed, lost, .. } = outcome;
+    let Outcome { phases, mut overlapping, quality, conduct, was_stopped, given_up, lost, .. } = outcome;
     let (start, end) = window(&phases, PhaseKind::Profiling)
         .or(phases.first().map(|phase| (phase.start, phase.end)))
         .unwrap_or_default();
@@ -76,7 +76,7 @@ pub(crate) fn summarise(
         start,
         end,
         was_cancelled: was_stopped,
-        incomplete_reason: too_many_failed
+        incomplete_reason: given_up
             .or_else(|| was_stopped.then(|| "Run cancelled before all records were processed.".to_owned()))
             .or_else(|| nothing_came_back.then(|| "No request was answered before the run was over.".to_owned()))
             .or_else(|| (lost != Lost::default()).then(|| "Not all records could be computed.".to_owned())),

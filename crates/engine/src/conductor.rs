@@ -5,14 +5,15 @@ use crate::hooks::HookCalls;
 use crate::phases::PhaseTrack;
 use crate::progress::{PhaseReports, ProgressReports};
 use crate::queue::Queue;
+use crate::reach::Reach;
 use crate::stop::Stop;
 use crate::unsent::Unsent;
 use crate::worker::Command;
 use crate::workers::Workers;
 use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Dispatch, Event, PhaseEnd, Schedule, Setup};
-use aiperf_transport::DeadlineTimer;
 use aiperf_transport::clock::mono_now;
+use aiperf_transport::{ConnectPace, DeadlineTimer};
 use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseEnding, PhaseIndex, PhaseMoment, PhaseProgress, RunEvent, Shapes};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -75,6 +76,7 @@ pub(crate) struct Parts {
     pub(crate) events: Events,
     pub(crate) stop: Stop,
     pub(crate) sources: Sources,
+    pub(crate) pace: Arc<ConnectPace>,
 }
 
 /// The conductor of a run.
@@ -95,6 +97,10 @@ pub(crate) struct Conductor {
     /// When each phase released its latest request.
     last_sent: Vec<Cell<MonoNs>>,
     too_many_failed: RefCell<Option<(PhaseIndex, String)>>,
+    reach: Reach,
+    reach_deadline: Cell<Option<MonoNs>>,
+    /// No server accepted a connection: what ended the run.
+    unreachable: RefCell<Option<String>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
     held_total: Cell<u64>,
@@ -114,7 +120,7 @@ enum Cause {
 
 impl Conductor {
     pub(crate) fn new(plan: &Plan, parts: Parts) -> Rc<Self> {
-        let Parts { shapes, queue, unsent, tracks, progress, events, stop, sources } = parts;
+        let Parts { shapes, queue, unsent, tracks, progress, events, stop, sources, pace } = parts;
         let schedule = Schedule::new(Setup { asks_hooks: sources.hooks.is_some(), ..Setup::of(plan, shapes) });
         let reports = ProgressReports::new(plan.timing.warmup_log_interval, progress);
         Rc::new(Self {
@@ -132,6 +138,9 @@ impl Conductor {
             last_sent: vec![Cell::new(MonoNs(0)); tracks.len()],
             tracks,
             too_many_failed: RefCell::default(),
+            reach: Reach { timeout: plan.endpoint.unreachable_timeout, pace },
+            reach_deadline: Cell::default(),
+            unreachable: RefCell::default(),
             held: Cell::new(None),
             holds: Cell::new(0),
             held_total: Cell::new(0),
@@ -183,9 +192,12 @@ impl Conductor {
         self.phases.borrow().iter().any(|run| run.as_ref().is_none_or(|run| run.how.stopped))
     }
 
-    /// Why the run was ended early, where too many failures did it. Records that were computed after the last request
-    /// was over count too.
-    pub(crate) fn too_many_failed(&self) -> Option<String> {
+    /// Why the run ended itself early: no server was reachable, or too many requests failed. Records that were computed
+    /// after the last request was over count too.
+    pub(crate) fn given_up(&self) -> Option<String> {
+        if let Some(reason) = &*self.unreachable.borrow() {
+            return Some(reason.clone());
+        }
         self.inbox.borrow_mut().extend(self.sources.borrow_mut().more());
         if !self.inbox.borrow().is_empty() {
             self.pump(Cause::Told);
@@ -210,7 +222,8 @@ impl Conductor {
         self.pump(Cause::Told);
         while !self.finished.get() {
             let hold_poll = self.held.get().map(|_| mono_now().plus(HOLD_POLL));
-            let deadlines = [self.deadline.get(), self.reports.borrow().next_deadline(), hold_poll];
+            let unreachable = self.reach.deadline().filter(|_| !stopping);
+            let deadlines = [self.deadline.get(), self.reports.borrow().next_deadline(), hold_poll, unreachable];
             let next = deadlines.into_iter().flatten().min();
             let cause = tokio::select! {
                 biased;
@@ -233,6 +246,7 @@ impl Conductor {
                 () = self.wake.notified() => continue,
             };
             self.pump(cause);
+            self.check_reach(mono_now());
         }
         Ok(())
     }
@@ -263,6 +277,8 @@ impl Conductor {
         self.reports.borrow_mut().tell(now, schedule.running());
         let is_new = deadline != self.deadline.replace(deadline);
         // While dispatch is held back, somebody has to look whether it may go on: nothing else may happen any more.
+        let reach = self.reach.deadline();
+        let is_new = is_new || reach != self.reach_deadline.replace(reach);
         is_new || self.held.get() != was_held || self.finished.get()
     }
 
@@ -319,6 +335,14 @@ impl Conductor {
         );
         self.events.say(LogLevel::Error, reason.as_str());
         *self.too_many_failed.borrow_mut() = Some((phase, reason));
+        self.stop.stop();
+    }
+
+    /// Ends the run where no server ever accepted a connection for as long as the plan waits for one.
+    fn check_reach(&self, now: MonoNs) {
+        let Some(reason) = self.reach.given_up(now).filter(|_| !self.stop.is_stopped()) else { return };
+        self.events.say(LogLevel::Error, reason.as_str());
+        *self.unreachable.borrow_mut() = Some(reason);
         self.stop.stop();
     }
 
@@ -390,7 +414,8 @@ mod tests {
         let (queue, tracks, events) = (Arc::new(queue), phases::of(plan), Events::new(WallAnchor::default()));
         let progress = PhaseReports::new(&tracks, &queue, &AllCounters::of(1), &events);
         let (shapes, stop, sources) = (Arc::new(Shapes::single(1)), Stop::default(), Sources::default());
-        Conductor::new(plan, Parts { shapes, queue, unsent, tracks, progress, events, stop, sources })
+        let pace = Arc::new(ConnectPace::telling(|_| ()));
+        Conductor::new(plan, Parts { shapes, queue, unsent, tracks, progress, events, stop, sources, pace })
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! - [`travel`]: how the plan has requests travel
 //! - `load`: the sending side. `conductor`: the schedule driven by a clock; `workers`: which worker a request goes to;
 //!   `unsent`: how many wait for theirs; `worker`: requests in flight on one thread; `worker_counters`: what each did so far; `sessions`: what was said in those of several turns
+//! - `reach`: whether any server is there
 //! - [`hooks`]: what is done around phases
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
@@ -44,6 +45,7 @@ mod prompt_counts;
 pub mod quality;
 mod queue;
 mod raw;
+mod reach;
 pub mod reading;
 pub mod record;
 mod record_thread;

@@ -195,6 +195,7 @@ impl Load {
             events: self.events.clone(),
             stop: self.stop.clone(),
             sources,
+            pace: self.pace.clone(),
         };
         Conductor::new(&self.plan, parts)
     }

@@ -70,10 +70,10 @@ pub struct Outcome {
     /// What reading and sending cost, over the profiling phases.
     pub quality: Quality,
     pub conduct: Conduct,
-    /// The user ended it, or too many failures did.
+    /// The user ended it, or it ended itself.
     pub was_stopped: bool,
-    /// Why, where it was the failures.
-    pub too_many_failed: Option<String>,
+    /// Why it ended itself: too many requests failed, or no server was reachable.
+    pub given_up: Option<String>,
     /// Why a phase could not start, which ended the run.
     pub hook_failure: Option<String>,
     /// What is still being done after the last phase. Nothing waits for it but the end of the program.
@@ -263,7 +263,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         context.sweeps.finish(phase, records);
     }
     let (mut conduct, conductor) = driven?;
-    let too_many_failed = conductor.too_many_failed();
+    let given_up = conductor.given_up();
     conduct.record_threads = sizing.record_threads;
     conduct.backlog_at_end = backlog_at_end;
     conduct.drain = mono_now().since(ended);
@@ -278,8 +278,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         overlapping: context.sweeps.take_joint(),
         quality: findings.quality,
         conduct,
-        was_stopped: was_cut_short || too_many_failed.is_some(),
-        too_many_failed,
+        was_stopped: was_cut_short || given_up.is_some(),
+        given_up,
         hook_failure,
         hooks: hook_thread,
         sink_failures: failures,

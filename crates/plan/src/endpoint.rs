@@ -40,6 +40,8 @@ pub struct EndpointPlan {
     pub video: VideoPlan,
     /// Total time of one request in seconds; 0 means no limit.
     pub timeout_seconds: f64,
+    /// A run in which no server ever accepted a connection ends so long after the first refusal; `None` goes on.
+    pub unreachable_timeout: Option<Nanos>,
     /// Send `max_tokens` where chat would send `max_completion_tokens`.
     pub legacy_max_tokens: bool,
     /// Count tokens by the server's `usage` instead of a tokenizer.
@@ -82,6 +84,7 @@ impl EndpointPlan {
             session_header: None,
             video: VideoPlan::default(),
             timeout_seconds: 0.0,
+            unreachable_timeout: None,
             legacy_max_tokens: false,
             server_token_count: false,
             per_chunk_usage: false,

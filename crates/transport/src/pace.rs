@@ -1,7 +1,7 @@
 //! How often a server that takes no connections is tried: at once, then less and less often, until a connect succeeds.
 //! Each server waits for itself; all that fail together are tried at most a hundred times a second by the whole
 //! process. Without this a dead server is asked as fast as its refusals come back, and a run is over before the server
-//! is back.
+//! is back. Where no server ever accepted a connection, callers learn since when.
 
 use crate::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
@@ -30,18 +30,17 @@ enum Attempt {
 struct Server {
     /// Failures since the last success.
     in_a_row: u32,
+    first_failure: MonoNs,
     next: MonoNs,
     /// Held by the one who waits for the next try; the others wait for it, in order.
     queue: Arc<Semaphore>,
 }
 
-impl Default for Server {
-    fn default() -> Self {
-        Self { in_a_row: 0, next: MonoNs(0), queue: Arc::new(Semaphore::new(1)) }
-    }
-}
-
 impl Server {
+    fn failed_at(now: MonoNs) -> Self {
+        Self { in_a_row: 0, first_failure: now, next: MonoNs(0), queue: Arc::new(Semaphore::new(1)) }
+    }
+
     fn is_failing(&self) -> bool {
         self.in_a_row > 0
     }
@@ -70,10 +69,15 @@ impl Servers {
         }
     }
 
+    /// When the first connect failed; the earliest of all servers.
+    fn first_failure(&self) -> Option<MonoNs> {
+        self.0.values().map(|server| server.first_failure).min()
+    }
+
     /// Notes a failure; `true` when people should hear of it: at the first of a server.
     fn note_failure(&mut self, address: &str, now: MonoNs) -> bool {
         let is_news = !self.0.contains_key(address);
-        self.0.entry(address.to_owned()).or_default().in_a_row += 1;
+        self.0.entry(address.to_owned()).or_insert_with(|| Server::failed_at(now)).in_a_row += 1;
         let failing = self.failing();
         if let Some(server) = self.0.get_mut(address) {
             server.next = now.plus(server.gap(failing));
@@ -101,6 +105,8 @@ impl Servers {
 pub struct ConnectPace {
     /// Some server takes no connections: nearly always false, and then nothing else is looked at.
     is_failing: AtomicBool,
+    /// Some server accepted a connection once.
+    has_connected: AtomicBool,
     servers: Mutex<Servers>,
     tell: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -108,7 +114,21 @@ pub struct ConnectPace {
 impl ConnectPace {
     /// A pace that tells once of each server that takes no connections.
     pub fn telling(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { is_failing: AtomicBool::new(false), servers: Mutex::default(), tell: Box::new(tell) }
+        let (is_failing, has_connected) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { is_failing, has_connected, servers: Mutex::default(), tell: Box::new(tell) }
+    }
+
+    /// Since when connects fail, where no server ever accepted one.
+    pub fn unreachable_since(&self) -> Option<MonoNs> {
+        if !self.is_failing.load(Relaxed) || self.has_connected.load(Relaxed) {
+            return None;
+        }
+        self.servers().first_failure()
+    }
+
+    /// The servers that ever failed, by address.
+    pub fn failed_addresses(&self) -> Vec<String> {
+        self.servers().0.keys().cloned().collect()
     }
 
     /// Waits until a connect may go out; returns when the waiting began, if there was any.
@@ -140,6 +160,9 @@ impl ConnectPace {
     }
 
     pub(crate) fn note_success(&self, address: &str) {
+        if !self.has_connected.load(Relaxed) {
+            self.has_connected.store(true, Relaxed);
+        }
         if self.is_failing.load(Relaxed) {
             let mut servers = self.servers();
             servers.note_success(address);
@@ -170,6 +193,23 @@ mod tests {
             }
         }
         tries
+    }
+
+    #[test]
+    fn servers_are_unreachable_since_the_first_refusal_until_one_of_them_accepts() {
+        let pace = ConnectPace::telling(|_| ());
+        assert_eq!(pace.unreachable_since(), None, "nothing was tried");
+        pace.note_failure("a:1", "are refused");
+        let since = pace.unreachable_since();
+        assert!(since.is_some());
+        pace.note_failure("b:1", "are refused");
+        pace.note_failure("a:1", "are refused");
+        assert_eq!(pace.unreachable_since(), since);
+        assert_eq!(pace.failed_addresses(), ["a:1", "b:1"]);
+        pace.note_success("b:1");
+        assert_eq!(pace.unreachable_since(), None, "one of several is enough");
+        pace.note_failure("b:1", "are refused");
+        assert_eq!(pace.unreachable_since(), None, "it was reachable once");
     }
 
     #[test]

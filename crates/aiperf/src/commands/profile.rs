@@ -154,7 +154,7 @@ pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
 
 /// What the limits of a run came to, where it came to anything.
 fn judged(finished: &Finished) -> Option<&[JudgedLimit]> {
-    let has_results = !finished.nothing_answered && !finished.too_many_failed && !finished.was_stopped;
+    let has_results = !finished.nothing_answered && !finished.given_up && !finished.was_stopped;
     has_results.then_some(&finished.result.judged[..])
 }
 
@@ -164,7 +164,7 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
     match exit {
         Exit::Success | Exit::LimitBroken => None,
         Exit::Signal(_) => Some("the run was stopped before it was complete".to_owned()),
-        _ if finished.too_many_failed => finished.result.incomplete_reason.clone(),
+        _ if finished.given_up => finished.result.incomplete_reason.clone(),
         _ if finished.nothing_answered && finished.result.metrics.failed > 0 => {
             Some(format!("all {} requests failed", finished.result.metrics.failed))
         }
@@ -180,7 +180,7 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
 /// `was_stopped` decides both `was_cancelled` and this.
 pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit {
     let has_failed =
-        finished.nothing_answered || finished.too_many_failed || log.failed || !finished.written.failures.is_empty();
+        finished.nothing_answered || finished.given_up || log.failed || !finished.written.failures.is_empty();
     match signals.number().filter(|_| finished.was_stopped) {
         Some(number) => Exit::Signal(number),
         None if has_failed => Exit::Failed,
@@ -221,9 +221,7 @@ impl Profiled {
     pub(super) fn why_failed(&self) -> Option<String> {
         let unwritten: Vec<&str> = self.finished.written.failures.iter().map(|failure| failure.exporter).collect();
         match () {
-            () if self.finished.too_many_failed => {
-                Some("more requests failed than --failed-request-threshold allows".to_owned())
-            }
+            () if self.finished.given_up => self.finished.result.incomplete_reason.clone(),
             () if !unwritten.is_empty() => Some(format!("not all of it could be written: {}", unwritten.join(", "))),
             () if self.log.failed => Some("its log could not be written".to_owned()),
             () => None,
@@ -402,7 +400,7 @@ fn shown(finished: &Finished, log: Option<&Path>) -> String {
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));
     let mut errors = Vec::new();
-    if finished.nothing_answered && (!finished.was_stopped || finished.too_many_failed) {
+    if finished.nothing_answered && (!finished.was_stopped || finished.given_up) {
         let result = &finished.result;
         let error = match result.metrics.failed {
             0 => ExitError::nothing_answered(),

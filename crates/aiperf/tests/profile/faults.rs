@@ -53,6 +53,32 @@ fn a_server_that_refuses_is_tried_at_a_pace_and_the_run_says_so() {
 }
 
 #[test]
+fn a_server_that_never_accepts_a_connection_ends_the_run_long_before_its_time() {
+    let args = ["--streaming", "--concurrency", "4", "--benchmark-duration", "600", "--unreachable-timeout", "0.3"];
+    let run = Bench::of("http://127.0.0.1:9").with(&args).run();
+    assert_eq!(run.code(), Some(1), "{}", run.stderr());
+    let summary = run.summary();
+    assert_eq!((&summary["was_cancelled"], &summary["is_complete"]), (&true.into(), &false.into()));
+    let reason = summary["incomplete_reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("No server accepted a connection within 0.3 s of the first refusal (127.0.0.1:9)"),
+        "{reason}"
+    );
+    assert!(run.text("logs/aiperf.log").contains(reason), "{reason}");
+    assert!(!run.records().is_empty(), "what failed until then is written");
+}
+
+#[test]
+fn one_server_of_several_that_accepts_connections_keeps_the_run_going() {
+    let sim = serve(quick());
+    let urls = format!("http://127.0.0.1:9,{}", sim.url());
+    let args = ["--streaming", "--request-rate", "40", "--arrival-pattern", "constant", "--request-count", "20"];
+    let run = Bench::of(&urls).with(&args).with(&["--unreachable-timeout", "0.05"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert_eq!((run.records().len(), &run.summary()["is_complete"]), (20, &true.into()));
+}
+
+#[test]
 fn the_first_errors_of_each_kind_are_told_as_they_happen() {
     let sim = serve(with_faults(&["status:503=1"]));
     let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "50"]).run();

@@ -65,6 +65,13 @@ flags! { ENDPOINT_FLAGS:
         to: To::Key("endpoint.timeout"),
         status: Acts,
     }
+    UNREACHABLE_TIMEOUT {
+        name: "--unreachable-timeout",
+        kind: Kind::Float,
+        value_name: Some("SECONDS"),
+        to: To::Key("endpoint.unreachable_timeout"),
+        status: Acts,
+    }
     WAIT_FOR_MODEL_TIMEOUT {
         name: "--wait-for-model-timeout",
         kind: Kind::Float,

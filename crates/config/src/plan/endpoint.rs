@@ -60,6 +60,8 @@ pub(super) fn endpoint(
         session_header: endpoint.session_header.clone(),
         video: video(tree, endpoint),
         timeout_seconds: endpoint.timeout(),
+        unreachable_timeout: Some(Nanos::from_secs_f64(endpoint.unreachable_timeout()))
+            .filter(|timeout| *timeout > Nanos::ZERO),
         legacy_max_tokens: endpoint.use_legacy_max_tokens(),
         server_token_count: endpoint.use_server_token_count(),
         per_chunk_usage: endpoint.per_chunk_usage(),

@@ -84,6 +84,8 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     time("runtime.stats_interval".into(), interval, facts, problems);
     let timeout = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.timeout).map(Seconds);
     time("endpoint.timeout".into(), timeout, facts, problems);
+    let unreachable = benchmark.endpoint.as_ref().and_then(|endpoint| endpoint.unreachable_timeout).map(Seconds);
+    time("endpoint.unreachable_timeout".into(), unreachable, facts, problems);
     control(benchmark, facts, problems);
     network(benchmark, facts, problems);
     lengths(benchmark, facts, problems);

@@ -36,6 +36,8 @@ section! {
         api_key: String;
         /// Seconds one request may take; 0 means no limit
         timeout: f64 [finite_at_least(0.0)] = 21600.0;
+        /// Seconds of refused connections before the run ends, if no server ever accepted one; 0 never ends it
+        unreachable_timeout: f64 [finite_at_least(0.0)] = 10.0;
         /// Ask for a streamed reply; forced off with a warning where unsupported
         streaming: bool = false;
         /// HTTP/1.1, or HTTP/2: by agreement over TLS, with prior knowledge without

@@ -154,11 +154,33 @@ fn a_run_in_which_too_many_fail_is_ended_early() {
     let mut plan = plan_of(port, 1_000_000);
     plan.phases[0].failed_request_threshold = Some(0.2);
     let (outcome, _) = run_around(plan, Around::default());
-    let reason = outcome.too_many_failed.unwrap();
+    let reason = outcome.given_up.unwrap();
     assert!(reason.starts_with("10 of 10 requests failed, more than --failed-request-threshold 0.2"), "{reason}");
     let sent = outcome.phases[0].counts.sent;
     assert!(reason.ends_with(&format!(" ended early. {sent} requests had been sent when it ended.")), "{reason}");
     assert!(outcome.was_stopped && outcome.phases[0].was_stopped);
+}
+
+#[test]
+fn a_run_whose_servers_never_accept_a_connection_is_ended_early_and_a_later_one_counts_for_itself() {
+    // Nobody listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut plan = plan_of(port, 1_000_000_000);
+    plan.endpoint.unreachable_timeout = Some(Nanos::from_millis(50));
+    for workers in [1, 2] {
+        plan.runtime.workers_max = Some(workers);
+        let (outcome, _) = run_around(plan.clone(), Around::default());
+        let reason = outcome.given_up.unwrap();
+        let wanted = format!("No server accepted a connection within 0.05 s of the first refusal (127.0.0.1:{port})");
+        assert!(reason.starts_with(&wanted), "{reason}");
+        let phase = &outcome.phases[0];
+        assert!(outcome.was_stopped && phase.was_stopped);
+        assert!(phase.records.records() > 0, "the first refusals have records");
+    }
+    let mut reachable = plan_of(serve(|_, _| json(HELLO)), 12);
+    reachable.endpoint.unreachable_timeout = Some(Nanos(1));
+    let (outcome, _) = run_around(reachable, Around::default());
+    assert!(outcome.given_up.is_none() && outcome.phases[0].counts.completed == 12);
 }
 
 #[test]
@@ -168,11 +190,11 @@ fn failures_that_are_known_only_after_the_last_request_are_too_many_all_the_same
     plan.phases[0].concurrency = Some(10);
     plan.phases[0].failed_request_threshold = Some(0.2);
     let (outcome, _) = run_around(plan.clone(), Around::default());
-    assert!(outcome.too_many_failed.is_some() && outcome.was_stopped);
+    assert!(outcome.given_up.is_some() && outcome.was_stopped);
     assert_eq!(outcome.phases[0].records.records(), 10);
     plan.phases[0].failed_request_threshold = Some(1.0);
     let (outcome, _) = run_around(plan, Around::default());
-    assert!(outcome.too_many_failed.is_none() && !outcome.was_stopped);
+    assert!(outcome.given_up.is_none() && !outcome.was_stopped);
 }
 
 #[test]
