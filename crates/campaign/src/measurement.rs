@@ -2,6 +2,7 @@
 
 use crate::sending::{self, PhaseSending};
 use aiperf_engine::quality::{Conduct, Quality};
+use aiperf_engine::{SinkStall, StallCause};
 use aiperf_metrics::{Durations, Summary};
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_report::PhaseResult;
@@ -175,18 +176,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         ),
     );
     for stall in &conduct.sink_stalls {
-        say(
-            true,
-            format!(
-                "{} kept records waiting for up to {:.1} s at a time ({} times, {:.1} s in all){}: use a directory on a \
-                 faster disk",
-                stall.path.display(),
-                stall.longest.as_secs_f64(),
-                stall.times,
-                stall.total.as_secs_f64(),
-                if stall.held_sending { ", and sending waited for it" } else { "" }
-            ),
-        );
+        say(true, stalled(stall));
     }
     say(
         conduct.drain > Nanos::from_secs_f64(BACKLOG_SECONDS),
@@ -310,6 +300,25 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         ),
     );
     out
+}
+
+/// A file that lagged behind: for how long, what was measured meanwhile, and what helps against that.
+fn stalled(stall: &SinkStall) -> String {
+    let advice = match stall.times.cause() {
+        StallCause::Writes => "; use a directory on a faster disk",
+        StallCause::NoCore => "; this client needs more of a core",
+        StallCause::Computing => "; a file less, or a faster core, helps",
+        StallCause::Unknown => "",
+    };
+    format!(
+        "{} kept records waiting for up to {:.1} s at a time ({} times, {:.1} s in all){}: {}{advice}",
+        stall.path.display(),
+        stall.longest.as_secs_f64(),
+        stall.count,
+        stall.total.as_secs_f64(),
+        if stall.held_sending { ", and sending waited for it" } else { "" },
+        stall.times.in_words()
+    )
 }
 
 fn spread(spread: &Durations) -> Value {

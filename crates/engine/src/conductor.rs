@@ -374,11 +374,13 @@ impl Conductor {
             None if queue.is_behind(now) || unsent.is_behind() => {
                 self.held.set(Some(now));
                 self.holds.set(self.holds.get() + 1);
+                self.queue.set_holding(true);
                 self.inbox.borrow_mut().push(Event::Hold);
             }
             Some(since) if queue.has_caught_up(now) && unsent.has_caught_up() => {
                 self.held.set(None);
                 self.held_total.set(self.held_total.get() + now.since(since).0);
+                self.queue.set_holding(false);
                 self.inbox.borrow_mut().push(Event::Release);
             }
             _ => {}
@@ -425,7 +427,9 @@ mod tests {
         let (queue, _arrivals) = Queue::new(0, 1);
         queue.push(Exchange::default().into());
         let conductor = conductor(&plan, queue, Arc::new(Unsent::up_to(u64::MAX)));
+        assert!(!conductor.queue.holds_dispatch(mono_now()), "records wait, and nothing is to be sent");
         conductor.pump(Cause::Told);
+        assert!(conductor.queue.holds_dispatch(mono_now()));
         let (holds, held) = conductor.holds();
         assert!(holds == 1 && held > Nanos::ZERO, "{held:?}");
         assert!(conductor.holds().1 > held, "it goes on");

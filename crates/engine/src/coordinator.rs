@@ -281,23 +281,20 @@ impl Coordinator {
         for SinkFailure { path, error, .. } in sinks.new_failures() {
             events.say(LogLevel::Error, format!("cannot write {}: {error}", path.display()));
         }
-        let holds_sending = queue.is_behind(now) && phases.iter().any(PhaseTrack::is_sending);
+        let holds_sending = queue.holds_dispatch(now) && phases.iter().any(PhaseTrack::is_sending);
         for (path, news) in sinks.look_for_stalls(now, holds_sending) {
             let (path, waiting) = (path.display(), queue.waiting());
             match news {
-                StallNews::Began(waited) => {
-                    let then = if holds_sending { ": no new requests are sent until it has caught up" } else { "" };
-                    let waited = waited.as_secs_f64();
+                StallNews::Began(waited, times) => {
+                    let then = if holds_sending { "; no new requests are sent until it has caught up" } else { "" };
+                    let (waited, why) = (waited.as_secs_f64(), times.in_words());
                     let text = format!(
-                        "{path} takes records too slowly (the oldest has waited for {waited:.1} s, {waiting} wait){then}"
+                        "{path} lags behind (the oldest record has waited for {waited:.1} s, {waiting} wait): {why}{then}"
                     );
                     events.say(LogLevel::Warning, text);
                 }
                 StallNews::Ended(length) => {
-                    events.say(
-                        LogLevel::Notice,
-                        format!("{path} takes records again, after {:.1} s", length.as_secs_f64()),
-                    );
+                    events.say(LogLevel::Notice, format!("{path} has caught up, after {:.1} s", length.as_secs_f64()));
                 }
             }
         }

@@ -22,7 +22,7 @@
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
 //!   `sampler`: when they are asked for running statistics; `curves`: what all of them know of the order of time
 //! - `request_watch`: what is told of single requests; `failure_reports`: what the schedule hears of those that failed
-//! - [`sinks`]: records in order of completion, written while the run is on
+//! - [`sinks`]: records in order of completion, written while the run is on; [`stalls`]: why one keeps them waiting
 //! - [`events`]: what a run tells those who watch it; `phases`: how far its phases are; `progress`: when that is told
 //! - [`quality`]: how exact the run itself was
 //! - [`stop`]: the wish to end early; [`error`]: why a run could not be made
@@ -59,6 +59,7 @@ mod sessions;
 mod shelf;
 pub mod sinks;
 mod sizing;
+pub mod stalls;
 pub mod stop;
 #[cfg(test)]
 mod testing;
@@ -75,4 +76,5 @@ pub use quality::Quality;
 pub use requests::Requests;
 pub use run::{Lost, Outcome, PhaseOutcome, Setup, check, run};
 pub use sinks::{RecordSink, SinkFailure, SinkStall};
+pub use stalls::{StallCause, StallTimes};
 pub use stop::Stop;

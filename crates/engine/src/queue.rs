@@ -51,6 +51,8 @@ pub(crate) struct Queue {
     /// Records computed and written so far, by phase.
     recorded: Vec<AtomicU64>,
     closed: AtomicBool,
+    /// Nothing new is sent because of what waits here.
+    holds_dispatch: AtomicBool,
     budget: usize,
     /// When the oldest exchange came in whose record is not written; `u64::MAX` when there is none.
     oldest: AtomicU64,
@@ -73,6 +75,7 @@ impl Queue {
             failed: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             recorded: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             closed: AtomicBool::new(false),
+            holds_dispatch: AtomicBool::new(false),
             budget,
             oldest: AtomicU64::new(u64::MAX),
         };
@@ -158,6 +161,16 @@ impl Queue {
     /// Whether records fall so far behind that nothing new is to be sent.
     pub(crate) fn is_behind(&self, now: MonoNs) -> bool {
         self.waiting_bytes.load(Relaxed) > self.budget || self.longest_wait(now) > LONGEST_WAIT
+    }
+
+    /// Told by the conductor, which knows whether anything is to be sent at all.
+    pub(crate) fn set_holding(&self, holds: bool) {
+        self.holds_dispatch.store(holds, Relaxed);
+    }
+
+    /// Whether records that fall behind keep requests from being sent.
+    pub(crate) fn holds_dispatch(&self, now: MonoNs) -> bool {
+        self.holds_dispatch.load(Relaxed) && self.is_behind(now)
     }
 
     /// Whether they have caught up enough to go on.

@@ -11,14 +11,16 @@
 use crate::queue::{Batch, LONGEST_WAIT};
 use crate::recorder::Computed;
 use crate::shelf::Shelf;
+use crate::stalls::{StallTimes, ThreadCounters};
 use aiperf_metrics::RecordEncoder;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
+use nix::unistd::gettid;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
@@ -29,6 +31,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Batches that are written between two looks whether a flush is due.
 const MOST_AT_ONCE: usize = 64;
+
+/// Nothing waits for longer in a sink that keeps up.
+const SHORT_WAIT: Nanos = Nanos(LONGEST_WAIT.0 / 4);
+/// How often it is noted what the thread of a sink has done so far, while it keeps up.
+const MEASURED_EVERY: Nanos = Nanos(LONGEST_WAIT.0 / 2);
 
 /// Takes every record of a run.
 pub struct RecordSink {
@@ -56,18 +63,28 @@ pub struct SinkFailure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkStall {
     pub path: PathBuf,
-    pub times: u64,
+    /// How often.
+    pub count: u64,
     pub total: Nanos,
     pub longest: Nanos,
     /// Whether requests waited too.
     pub held_sending: bool,
+    /// What its thread did meanwhile.
+    pub times: StallTimes,
+}
+
+impl SinkStall {
+    fn none(path: PathBuf) -> Self {
+        let times = StallTimes::default();
+        Self { path, count: 0, total: Nanos::ZERO, longest: Nanos::ZERO, held_sending: false, times }
+    }
 }
 
 /// What was found of a sink that stalls, or does so no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StallNews {
-    /// Its oldest record has waited for so long.
-    Began(Nanos),
+    /// Its oldest record has waited for so long, while its thread did this.
+    Began(Nanos, StallTimes),
     /// It lasted for so long.
     Ended(Nanos),
 }
@@ -87,6 +104,8 @@ pub(crate) struct OrderedSinks {
     failures: Vec<SinkFailure>,
     /// Of these, how many were told.
     told: usize,
+    /// What the thread of a sink did so far.
+    measure: fn(&SinkState, MonoNs) -> ThreadCounters,
 }
 
 /// A batch whose records are with the sinks.
@@ -109,6 +128,8 @@ struct OpenSink {
     /// Since when it is stalled, where that was told.
     stalled: Option<MonoNs>,
     stall: SinkStall,
+    /// What its thread had done when nothing waited for long.
+    calm: Option<ThreadCounters>,
 }
 
 /// What a writer tells of itself.
@@ -118,10 +139,22 @@ struct SinkState {
     written: AtomicU64,
     /// Since when it is in the write that it is in; 0 when in none.
     busy_since: AtomicU64,
+    /// Time of all writes before it.
+    in_writes: AtomicU64,
     failure: Mutex<Option<io::Error>>,
     ended: AtomicBool,
     /// Its thread, to be woken at the end.
     thread: OnceLock<Thread>,
+    /// The number of its thread, by which the kernel knows it; 0 while there is none.
+    thread_id: AtomicI32,
+}
+
+impl SinkState {
+    fn counters(&self, now: MonoNs) -> ThreadCounters {
+        let busy = MonoNs(self.busy_since.load(Relaxed)).taken().map_or(Nanos::ZERO, |since| now.since(since));
+        let in_writes = Nanos(self.in_writes.load(Relaxed) + busy.0);
+        ThreadCounters::of_thread(self.thread_id.load(Relaxed), in_writes, now)
+    }
 }
 
 /// The end of a sink that writes; it lives on a thread of its own.
@@ -182,13 +215,12 @@ impl OrderedSinks {
             let ((sender, batches), state) = (mpsc::channel(), Arc::<SinkState>::default());
             let (file, shelf) = (Some(file), shelf.clone());
             let writer = SinkWriter { name, batches, file, flush_every, flushed: now, state: state.clone(), shelf };
-            let (times, total, longest) = (0, Nanos::ZERO, Nanos::ZERO);
-            let stall = SinkStall { path: path.clone(), times, total, longest, held_sending: false };
-            (OpenSink { name, path, batches: Some(sender), state, stalled: None, stall }, writer)
+            let stall = SinkStall::none(path.clone());
+            (OpenSink { name, path, batches: Some(sender), state, stalled: None, stall, calm: None }, writer)
         };
         let (sinks, writers) = sinks.into_iter().zip(shelves).map(open).unzip();
-        let (early, handed) = (BTreeMap::new(), VecDeque::new());
-        (Self { sinks, early, next: 0, handed, first_handed: 0, failures: Vec::new(), told: 0 }, writers)
+        let (early, handed, measure) = (BTreeMap::new(), VecDeque::new(), SinkState::counters);
+        (Self { sinks, early, next: 0, handed, first_handed: 0, failures: Vec::new(), told: 0, measure }, writers)
     }
 
     /// Takes a batch and hands on all that is next in order; gives the batches that were handed on.
@@ -252,7 +284,7 @@ impl OrderedSinks {
     /// Looks which sinks stall, or do no more; gives the path of each of them. One that blocks has not come back from a
     /// write; one that is slow has, and still what it was given waits for long.
     pub(crate) fn look_for_stalls(&mut self, now: MonoNs, holds_sending: bool) -> Vec<(&Path, StallNews)> {
-        let Self { sinks, handed, first_handed, .. } = self;
+        let Self { sinks, handed, first_handed, measure, .. } = self;
         let since = |state: &SinkState| {
             let ahead = state.written.load(Acquire).saturating_sub(*first_handed);
             let oldest = usize::try_from(ahead).ok().and_then(|at| handed.get(at));
@@ -262,25 +294,41 @@ impl OrderedSinks {
         sinks
             .iter_mut()
             .filter_map(|sink| {
-                let news = sink.look_for_stall(since(&sink.state), now, holds_sending)?;
+                let news = sink.look_for_stall(since(&sink.state), now, holds_sending, *measure)?;
                 Some((sink.path.as_path(), news))
             })
             .collect()
     }
 
     pub(crate) fn into_findings(self) -> (Vec<SinkFailure>, Vec<SinkStall>) {
-        let stalls = self.sinks.into_iter().map(|sink| sink.stall).filter(|stall| stall.times > 0).collect();
+        let stalls = self.sinks.into_iter().map(|sink| sink.stall).filter(|stall| stall.count > 0).collect();
         (self.failures, stalls)
     }
 }
 
 impl OpenSink {
     /// `since`: since when something waits for it.
-    fn look_for_stall(&mut self, since: Option<MonoNs>, now: MonoNs, holds_sending: bool) -> Option<StallNews> {
+    fn look_for_stall(
+        &mut self,
+        since: Option<MonoNs>,
+        now: MonoNs,
+        holds_sending: bool,
+        measure: fn(&SinkState, MonoNs) -> ThreadCounters,
+    ) -> Option<StallNews> {
         let waited = since.map_or(Nanos::ZERO, |since| now.since(since));
+        let counters = || measure(&self.state, now);
+        let is_calm = self.stalled.is_none() && waited < SHORT_WAIT;
+        let is_old = self.calm.is_none_or(|calm| now.since(calm.at) >= MEASURED_EVERY);
+        if is_calm && is_old {
+            self.calm = Some(counters());
+        }
+        let times =
+            |waited| self.calm.map_or(StallTimes::default(), |calm| StallTimes::between(calm, counters(), waited));
         match self.stalled {
             Some(stalled) if waited.0 < LONGEST_WAIT.0 / 2 => {
                 let length = now.since(stalled);
+                let times = times(length);
+                self.stall.times.add(times);
                 self.stall.total.0 += length.0;
                 self.stall.longest = self.stall.longest.max(length);
                 self.stalled = None;
@@ -291,10 +339,11 @@ impl OpenSink {
                 None
             }
             None if waited > LONGEST_WAIT || (holds_sending && waited.0 > LONGEST_WAIT.0 / 2) => {
+                let times = times(waited);
                 self.stalled = since;
-                self.stall.times += 1;
+                self.stall.count += 1;
                 self.stall.held_sending |= holds_sending;
-                Some(StallNews::Began(waited))
+                Some(StallNews::Began(waited, times))
             }
             None => None,
         }
@@ -310,6 +359,7 @@ impl SinkWriter {
 
     /// Writes until nothing more comes.
     pub(crate) fn run(mut self) {
+        self.state.thread_id.store(gettid().as_raw(), Relaxed);
         let _ = self.state.thread.set(std::thread::current());
         loop {
             match self.write_some(mono_now()) {
@@ -346,9 +396,11 @@ impl SinkWriter {
     /// A full disk ends the file, not the run: what was written stays, the summary is still computed.
     fn put(&mut self, put: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let Some(file) = &mut self.file else { return };
-        self.state.busy_since.store(mono_now().0, Relaxed);
+        let began = mono_now();
+        self.state.busy_since.store(began.0, Relaxed);
         let result = put(&mut **file);
         self.state.busy_since.store(0, Relaxed);
+        self.state.in_writes.fetch_add(mono_now().since(began).0, Relaxed);
         if let Err(error) = result {
             *self.state.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             self.file = None;
@@ -373,6 +425,7 @@ impl Drop for SinkWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stalls::StallCause;
     use crate::testing::Shown;
 
     struct Full;
@@ -469,6 +522,8 @@ mod tests {
     fn a_sink_that_blocks_holds_up_no_other_and_is_named_with_the_time_it_took() {
         let (shown, (go, blocked)) = (Shown::default(), mpsc::channel());
         let (mut sinks, writers) = open(vec![sink("raw", Blocked(blocked)), sink("records", shown.clone())]);
+        sinks.measure = |_, now| ThreadCounters { at: now, in_writes: Nanos(now.0), ..ThreadCounters::default() };
+        assert!(sinks.look_for_stalls(MonoNs(1), false).is_empty());
         let threads: Vec<_> = writers.into_iter().map(|writer| std::thread::spawn(|| writer.run())).collect();
         (0..2).for_each(|number| drop(sinks.hand_on(ready(number, &[b"x", b"y"]), MonoNs(1))));
         let wait_until = |done: &mut dyn FnMut() -> bool| {
@@ -481,7 +536,10 @@ mod tests {
         let at = |nanos: u64| MonoNs(1 + nanos);
         assert!(sinks.look_for_stalls(at(LONGEST_WAIT.0), false).is_empty(), "it may yet be in time");
         let five = Nanos(5_000_000_000);
-        assert_eq!(sinks.look_for_stalls(at(five.0), false), [(Path::new("raw"), StallNews::Began(five))]);
+        let [(path, StallNews::Began(waited, times))] = sinks.look_for_stalls(at(five.0), false)[..] else {
+            panic!("it began")
+        };
+        assert_eq!((path, waited, times.cause()), (Path::new("raw"), five, StallCause::Writes));
         assert!(sinks.look_for_stalls(at(five.0), false).is_empty(), "told once");
         (0..2).for_each(|_| go.send(()).unwrap());
         wait_until(&mut || sinks.sinks[0].state.written.load(Acquire) == 2);
@@ -490,22 +548,35 @@ mod tests {
         sinks.close();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         let (failures, stalls) = sinks.into_findings();
-        let stall = SinkStall { path: "raw".into(), times: 1, total: five, longest: five, held_sending: false };
+        let times = stalls[0].times;
+        let stall = SinkStall { count: 1, total: five, longest: five, times, ..SinkStall::none("raw".into()) };
         assert!(failures.is_empty() && stalls == [stall], "{stalls:?}");
+        assert_eq!(times.cause(), StallCause::Writes);
     }
 
     #[test]
     fn a_sink_whose_writes_end_is_named_too_when_its_oldest_record_waits_for_too_long() {
         let tenths = |tenths: u64| MonoNs(tenths * 100_000_000);
         let (mut sinks, mut writers) = open(vec![sink("slow", io::sink()), sink("fast", io::sink())]);
+        // Its thread never gets a core, and its writes last as long.
+        sinks.measure = |_, now| ThreadCounters {
+            at: now,
+            in_writes: Nanos(now.0),
+            core_wait: Nanos(now.0),
+            ..ThreadCounters::default()
+        };
         // A batch each tenth of a second, of which the slow one writes every third in time.
         for number in 0..20 {
             sinks.hand_on(ready(number, &[b"x", b"y"]), tenths(number));
             writers[1].write_some(tenths(number));
             sinks.sinks[0].state.written.store(number / 3, Release);
             let news = sinks.look_for_stalls(tenths(number), number > 11);
-            let wanted = [(Path::new("slow"), StallNews::Began(Nanos(800_000_000)))];
-            assert_eq!(news, if number == 11 { &wanted[..] } else { &[] }, "{number}");
+            let began = news.iter().map(|(path, news)| match news {
+                StallNews::Began(waited, times) => (*path, *waited, times.cause()),
+                StallNews::Ended(_) => panic!("it goes on"),
+            });
+            let wanted = [(Path::new("slow"), Nanos(800_000_000), StallCause::NoCore)];
+            assert_eq!(began.collect::<Vec<_>>(), if number == 11 { &wanted[..] } else { &[] }, "{number}");
             written(&mut sinks);
         }
         sinks.sinks[0].state.written.store(20, Release);
@@ -513,6 +584,7 @@ mod tests {
         assert_eq!(sinks.look_for_stalls(tenths(20), false), [(Path::new("slow"), ended)]);
         let (_, stalls) = sinks.into_findings();
         assert!(stalls.len() == 1 && stalls[0].held_sending, "{stalls:?}");
+        assert_eq!(stalls[0].times.cause(), StallCause::NoCore);
     }
 
     #[test]

@@ -2,6 +2,7 @@ mod phases;
 
 use super::*;
 use crate::events::{Interest, Observer, Subscription};
+use crate::stalls::StallCause;
 use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
@@ -217,16 +218,19 @@ fn a_sink_that_blocks_is_named_and_loses_nothing() {
     let (outcome, events) = run_changed(plan, |requests| requests, Around { sinks, ..Around::default() });
     assert_eq!((held.text().len(), free.text().len()), (60, 60));
     let [stall] = &outcome.conduct.sink_stalls[..] else { panic!("{:?}", outcome.conduct.sink_stalls) };
-    assert!(stall.path.ends_with("held") && stall.times == 1, "{stall:?}");
+    assert!(stall.path.ends_with("held") && stall.count == 1 && stall.times.cause() == StallCause::Writes, "{stall:?}");
     assert!(outcome.conduct.holds > 0 && outcome.sink_failures.is_empty(), "dispatch waited for it");
     let said: Vec<&str> = events
         .iter()
         .filter_map(|event| match event {
-            RunEvent::Message(message) if message.text.starts_with("held takes") => Some(&*message.text),
+            RunEvent::Message(message) if message.text.starts_with("held ") => Some(&*message.text),
             _ => None,
         })
         .collect();
-    assert!(said.len() == 2 && said[1].starts_with("held takes records again, after "), "{said:?}");
+    assert!(
+        said.len() == 2 && said[0].contains("): its writes took ") && said[1].starts_with("held has caught up, after "),
+        "{said:?}"
+    );
 }
 
 /// Breaks down at one record of a run, whoever has it.
