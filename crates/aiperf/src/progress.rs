@@ -2,14 +2,17 @@
 //!
 //! - [`stages`]: which stage that is, and how far it is
 //! - [`frame`]: the line of it, in the columns there are
+//! - [`lines`]: the same as lines, where no bar can be drawn
 
 mod frame;
+mod lines;
 mod stages;
 
 use crate::terminal;
 use aiperf_types::RunEvent;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+pub(crate) use lines::ProgressLines;
 use stages::{Stages, Standing};
 use std::io;
 

@@ -1,6 +1,6 @@
 //! What the terminal shows while a run is on: log lines on stdout and, below them, the progress bar on stderr.
 
-use crate::progress::Bar;
+use crate::progress::{Bar, ProgressLines};
 use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::Subscription;
@@ -17,12 +17,18 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Starts showing, with a progress bar or without.
-    pub(crate) fn start(mut lines: LogLines, mut bar: Option<Bar>, events: Subscription) -> Self {
+    /// Starts showing, with a progress bar, or lines about progress, or neither.
+    pub(crate) fn start(
+        mut lines: LogLines,
+        mut bar: Option<Bar>,
+        mut progress: Option<ProgressLines>,
+        events: Subscription,
+    ) -> Self {
         let printer = Printer::new();
         Self::showing(move || {
             for event in events {
-                for line in lines.lines(&event) {
+                let about_progress = progress.as_mut().and_then(|progress| progress.line(&event));
+                for line in lines.lines(&event).into_iter().chain(about_progress) {
                     let print = || printer.print(&line);
                     match &bar {
                         Some(bar) => bar.suspend(print),

@@ -1,7 +1,7 @@
 //! What `aiperf profile` makes of its arguments.
 
 use aiperf_config::flags::{self, Kind, Status};
-use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile};
+use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile, short_help};
 use aiperf_plan::{
     Additions, CacheBust, CacheReset, Cancellation, Corpus, DashboardPlan, DatasetPlan, GpuSource, LocalSource,
     MarkerKind, MarkerPlace, MetricsPlan, PairedLengths, Plan, Prefixes, RandomStyle, ReadinessMode, RuntimePlan,
@@ -581,6 +581,30 @@ fn several_runs_have_no_dashboard() {
     let error = resolve_in(&args, &[("TERM", "xterm")], true).unwrap_err();
     assert!(error.to_string().contains("--ui dashboard cannot be used with several runs"), "{error}");
     assert_eq!(error.exit_code(), 2);
+    // In a pipe it would be shown as lines, and is refused as what was asked for.
+    let piped = resolve(&args).unwrap_err().to_string();
+    assert_eq!(piped, error.to_string());
+    assert!(piped.ends_with("try: --ui simple, or --ui none"), "{piped}");
+}
+
+#[test]
+fn a_run_in_a_pipe_reports_progress_unless_it_is_to_be_silent() {
+    let every = |args: &[&str], terminal: bool| {
+        let args = [&["-m", "m"], args].concat();
+        resolve_in(&args, &[("TERM", "xterm")], terminal).unwrap().into_plan().runtime.progress_every
+    };
+    assert_eq!(every(&[], false), Some(Nanos::from_millis(10_000)));
+    assert_eq!(every(&["--ui", "simple"], false), Some(Nanos::from_millis(10_000)));
+    assert_eq!(every(&["--ui", "none"], false), None);
+    assert_eq!(every(&[], true), None);
+}
+
+#[test]
+fn the_wait_for_a_server_that_never_accepts_has_an_end_unless_it_is_zero() {
+    let timeout = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan().endpoint.unreachable_timeout;
+    assert_eq!(timeout(&[]), Some(Nanos::from_millis(10_000)));
+    assert_eq!(timeout(&["--unreachable-timeout", "0.3"]), Some(Nanos::from_millis(300)));
+    assert_eq!(timeout(&["--unreachable-timeout", "0"]), None);
 }
 
 #[test]
@@ -629,6 +653,23 @@ fn the_environment_says_how_a_run_is_drawn_and_how_often_its_files_are_flushed()
     for (name, value) in [("AIPERF_UI_CONSOLE_EXPORT_WIDTH", "39"), ("AIPERF_METRICS_EXPORT_FLUSH_INTERVAL", "0.01")] {
         assert_eq!(resolve_in(&["-m", "m"], &[(name, value)], false).unwrap_err().exit_code(), 2);
     }
+}
+
+#[test]
+fn short_help_lists_every_spelling_of_a_flag_that_acts_and_every_recipe() {
+    let help = short_help();
+    for flag in flags::all().filter(|flag| flag.status == flags::Status::Acts) {
+        for spelling in std::iter::once(flag.name).chain(flag.aliases.iter().copied()).chain(flag.negation) {
+            let ends = |rest: &str| rest.starts_with([' ', ',', ')', ';', '\n']);
+            assert!(help.match_indices(spelling).any(|(at, _)| ends(&help[at + spelling.len()..])), "{spelling}");
+        }
+    }
+    for name in ["--synthetic-input-tokens-mean", "--output-tokens-mean", "--conversation-num", "--num-dataset-entries"]
+    {
+        assert!(help.contains(name), "{name}");
+    }
+    assert!(help.contains("max-concurrency-under-sla (with --search-style grid), concurrency-ramp"), "{help}");
+    assert!(help.contains("not there yet: max-throughput-ttft-sla"), "{help}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub struct RuntimePlan {
     /// How often statistics are told while the run is on: in the table of the dashboard, elsewhere in the log; `None`
     /// tells none.
     pub stats_interval: Option<Nanos>,
+    /// How often a line says how far the run is, where no bar can be drawn; `None` says it never.
+    pub progress_every: Option<Nanos>,
     /// Progress, in percent, after which a bar is drawn anew.
     pub bar_step_percent: f64,
     pub dashboard: DashboardPlan,

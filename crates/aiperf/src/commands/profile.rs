@@ -6,7 +6,7 @@ use crate::dashboard::{self, Canvas, Dashboard};
 use crate::exit::{self, Exit};
 use crate::junit::JunitFile;
 use crate::log_file::LogFile;
-use crate::progress::Bar;
+use crate::progress::{Bar, ProgressLines};
 use crate::screen::Screen;
 use crate::signals::{OnScreen, Signals};
 use crate::terminal;
@@ -375,7 +375,9 @@ fn show(
     say_notes(campaign);
     let with_bar = runtime.ui != UiKind::None;
     let metrics_every = runtime.stats_interval.filter(|_| runtime.ui != UiKind::Dashboard);
-    let events = campaign.subscribe(Interest { progress: with_bar, metrics_every, ..Interest::default() });
+    let progress_every = runtime.progress_every.filter(|_| runtime.log_level <= LogLevel::Info);
+    let progress = with_bar || progress_every.is_some();
+    let events = campaign.subscribe(Interest { progress, metrics_every, ..Interest::default() });
     if let Some(Err(error)) = canvas {
         campaign.say(LogLevel::Warning, &format!("showing simple progress instead of the dashboard: {error}"));
     }
@@ -383,7 +385,7 @@ fn show(
     if let Some(bar) = &bar {
         signals.take_away(OnScreen::Bar(bar.clone()));
     }
-    Screen::start(lines, bar, events)
+    Screen::start(lines, bar, progress_every.map(ProgressLines::every), events)
 }
 
 /// Columns of a panel where there is no terminal.

@@ -11,6 +11,26 @@ const NARROWEST_BAR: usize = 10;
 /// `Profiling: 21/24 |████████▊ |  88% [00:03<00:00] 0 errors, 6.3 req/s`, or, where time or sessions say how much is
 /// done, `Profiling:  40% |████      | [00:03<00:05] 12 requests, 0 errors`; without the words that do not fit.
 pub(super) fn frame(standing: &Standing, columns: usize, colours: bool) -> String {
+    let (before, after) = around(standing);
+    let taken = before.len() + " || ".len() + after.join(" ").len();
+    let room = columns.checked_sub(taken).filter(|room| *room >= NARROWEST_BAR);
+    let Some((share, room)) = standing.share().zip(room) else {
+        return without_bar(before, &after, &standing.more, columns);
+    };
+    let more = fitting(&standing.more, room - NARROWEST_BAR);
+    let columns = (room - more.len()).min(WIDEST_BAR);
+    let bar = painted(&format!("{:<columns$}", blocks(share, columns)), standing.stage.colour, colours);
+    format!("{before} |{bar}| {}{more}", after.join(" "))
+}
+
+/// The same without a bar.
+pub(super) fn words(standing: &Standing, columns: usize) -> String {
+    let (before, after) = around(standing);
+    without_bar(before, &after, &standing.more, columns)
+}
+
+/// What is before the bar and right after it.
+fn around(standing: &Standing) -> (String, Vec<String>) {
     let name = standing.stage.name;
     let share = standing.share();
     let percent = share.map(|share| format!("{:>3.0}%", share * 100.0));
@@ -20,16 +40,7 @@ pub(super) fn frame(standing: &Standing, columns: usize, colours: bool) -> Strin
         Amount::Requests(done) if standing.clock.is_some() => (format!("{name}: {} requests", thousands(done)), None),
         Amount::Requests(_) => (format!("{name}: ..."), None),
     };
-    let after: Vec<String> = [percent, standing.clock.map(clock)].into_iter().flatten().collect();
-    let around = before.len() + " || ".len() + after.join(" ").len();
-    let room = columns.checked_sub(around).filter(|room| *room >= NARROWEST_BAR);
-    let Some((share, room)) = share.zip(room) else {
-        return without_bar(before, &after, &standing.more, columns);
-    };
-    let more = fitting(&standing.more, room - NARROWEST_BAR);
-    let columns = (room - more.len()).min(WIDEST_BAR);
-    let bar = painted(&format!("{:<columns$}", blocks(share, columns)), standing.stage.colour, colours);
-    format!("{before} |{bar}| {}{more}", after.join(" "))
+    (before, [percent, standing.clock.map(clock)].into_iter().flatten().collect())
 }
 
 /// Where there is no share to draw, or no room for it.

@@ -60,7 +60,9 @@ impl Resolved {
 
 /// Between live statistics in the log, where nothing says how often.
 const LIVE_SECONDS: f64 = 30.0;
-/// The same in the table of the dashboard.
+/// Between lines about progress in a pipe.
+const PROGRESS_SECONDS: f64 = 10.0;
+/// Between live statistics in the table of the dashboard.
 const DASHBOARD_SECONDS: f64 = 5.0;
 
 /// Reads the arguments after `profile` into a plan.
@@ -114,16 +116,16 @@ fn refused_flags(flags: &GivenFlags, notes: &mut Vec<String>, problems: &mut Vec
             },
         }
     }
-}
-
     problems.extend(refused.into_iter().map(|(reason, flags)| {
         let names = flags.iter().map(|given| given.spelled.as_str()).collect::<Vec<_>>().join(", ");
         not_yet(&names, reason).hint(advice::without_flag(&names, reason)).at(flags[0].flag.to.location())
     }));
+}
+
+/// A refusal of one thing, or of several with commas between them.
 fn not_yet(what: &str, reason: &str) -> Problem {
     let verb = if what.contains(", --") { "are" } else { "is" };
     Problem::new(format!("{what} {verb} {NOT_YET}")).because(reason)
-/// A refusal of one thing, or of several with commas between them.
 }
 
 /// Settings of a file, by the status of their key.
@@ -268,6 +270,13 @@ fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {
     Some(Nanos::from_secs_f64(seconds))
 }
 
+/// In a pipe no bar is seen: lines say how far the run is, unless the user wants none.
+fn progress_every(tree: &Tree, ctx: &Context<'_>, ui: UiKind) -> Option<Nanos> {
+    let is_asked_for = tree.node.find("benchmark.runtime.ui").is_some_and(|ui| ui.origin != Origin::Rule);
+    let is_silent = ui == UiKind::None && is_asked_for;
+    (!ctx.stdout_is_terminal && !is_silent).then(|| Nanos::from_secs_f64(PROGRESS_SECONDS))
+}
+
 fn metrics(tree: &Tree) -> MetricsPlan {
     let Environment { thresholds, developer, .. } = &tree.environment;
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
@@ -326,6 +335,7 @@ fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
         timestamps: runtime.timestamps(),
         ui,
         stats_interval: stats_interval(tree, ui),
+        progress_every: progress_every(tree, ctx, ui),
         log_level: tree.benchmark.logging.clone().unwrap_or_default().level(),
         bar_step_percent: showing.bar_step_percent,
         dashboard: showing.dashboard,

@@ -48,6 +48,7 @@ pub(crate) fn plan(url: &str) -> Plan {
             ui: UiKind::None,
             log_level: LogLevel::Error,
             stats_interval: None,
+            progress_every: None,
             bar_step_percent: RuntimePlan::BAR_STEP_PERCENT,
             dashboard: DashboardPlan::default(),
             api: None,
