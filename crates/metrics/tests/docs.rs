@@ -13,6 +13,14 @@ fn docs_metrics_md_is_what_the_registry_says() {
 }
 
 #[test]
+fn the_page_opens_with_what_its_readers_can_do_and_says_nothing_of_how_it_is_made() {
+    let page = markdown();
+    let opening = page.lines().take(6).collect::<Vec<_>>().join(" ");
+    assert!(opening.contains("aiperf metrics --json") && opening.contains("--fail-if"), "{opening}");
+    assert!(!page.contains("cargo ") && !page.contains("UPDATE_DOCS"), "a note for developers");
+}
+
+#[test]
 fn the_registry_as_json_is_json_and_has_every_metric() {
     let parsed: serde_json::Value = serde_json::from_str(&registry_json()).expect("JSON");
     let tags: Vec<&str> = parsed.as_array().unwrap().iter().map(|metric| metric["tag"].as_str().unwrap()).collect();

@@ -38,26 +38,33 @@ fn a_plan_is_the_same_each_time_and_writes_nothing_else() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
 }
 
-/// The pictures of the documentation are made by the commands beside them; `UPDATE_DOCS=1` makes them anew.
+/// Files that commands of the documentation read, which it shows.
+const SHOWN_FILES: [&str; 3] = ["day.json", "recording.jsonl", "steps.yaml"];
+
+/// The pictures of the documentation are made by the commands beside them, in any folder with the files it shows;
+/// `UPDATE_DOCS=1` makes them anew.
 #[test]
 fn the_pictures_of_the_documentation_are_those_of_their_commands() {
     let text = std::fs::read_to_string(root().join("docs/load.md")).unwrap();
+    let folder = tempfile::TempDir::new().unwrap();
+    for name in SHOWN_FILES {
+        let content = std::fs::read_to_string(root().join("docs/load").join(name)).unwrap();
+        assert!(text.contains(&content), "docs/load.md does not show {name}");
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
     let mut pictures = 0;
-    for line in text.lines().filter(|line| line.starts_with("    aiperf schedule") && line.contains("--svg docs/")) {
+    for line in text.lines().filter(|line| line.starts_with("    aiperf schedule") && line.ends_with(".svg")) {
         let words: Vec<&str> = line.split_whitespace().skip(2).collect();
-        let (args, name) = (&words[..words.len() - 1], words[words.len() - 1]);
-        let folder = tempfile::TempDir::new().unwrap();
-        let drawn = folder.path().join("plan.svg");
-        let path = drawn.display().to_string();
-        let args: Vec<&str> = args.iter().copied().chain([path.as_str(), "--tokenizer", "builtin"]).collect();
-        let output = schedule(&args, &root());
+        let name = words[words.len() - 1];
+        let args: Vec<&str> = words.iter().copied().chain(["--tokenizer", "builtin"]).collect();
+        let output = schedule(&args, folder.path());
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-        let drawn = std::fs::read_to_string(drawn).unwrap();
-        let kept = root().join(name);
+        let drawn = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let kept = root().join("docs/load").join(name);
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(&kept, &drawn).unwrap();
         }
-        assert!(text.contains(&format!("({})", name.trim_start_matches("docs/"))), "{name} is not shown");
+        assert!(text.contains(&format!("(load/{name})")), "{name} is not shown");
         assert_eq!(std::fs::read_to_string(&kept).unwrap_or_default(), drawn, "{name}: UPDATE_DOCS=1 makes it anew");
         pictures += 1;
     }

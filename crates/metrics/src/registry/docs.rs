@@ -24,8 +24,9 @@ pub fn markdown() -> String {
 const INTRODUCTION: &str = "\
 # Metrics
 
-Made from the registry of `crates/metrics`; a test keeps the two the same. To change this file, change the registry and run
-`UPDATE_DOCS=1 cargo test -p aiperf-metrics`.
+Every metric a run may have: what it is, how it is computed and when it is absent. The name in quotes is its tag: the key in the
+summary (`jq .time_to_first_token.p99 profile_export_aiperf.json`), the name that `--goodput`, `--fail-if` and
+`aiperf compare --metrics` take. `aiperf metrics` prints this page, `aiperf metrics --json` the same for programs.
 
 A **record** metric has one value a request and is exported as a distribution (`avg`, `min`, `max`, `sum`, `p1` to `p99`,
 `std`, `count`); a **list** metric has several values a request, pooled into one distribution. An **aggregate** is folded over

@@ -111,7 +111,7 @@ impl<'a> Keeping<'a> {
                     "summary {name} is left out: quantiles cannot be taken over a part of the time, as those of a \
                      histogram can"
                 );
-                return self.warn(WarningCause::Summary(name), LogLevel::Info, text);
+                return self.warn(WarningCause::Summary(name), LogLevel::Debug, text);
             }
             DeclaredKind::GaugeHistogram => {
                 let text = format!("gauge histogram {name} is left out: gauges, counters and histograms are collected");
@@ -346,13 +346,13 @@ mod tests {
     }
 
     #[test]
-    fn summaries_are_left_out_with_a_word_and_gauge_histograms_with_a_warning() {
+    fn summaries_are_left_out_for_debuggers_to_see_and_gauge_histograms_with_a_warning() {
         let text = "# TYPE s summary\ns{quantile=\"0.5\"} 1\ns_sum 3\ns_count 2\ns_created 1\n\
                     # TYPE gh gaugehistogram\ngh_bucket{le=\"+Inf\"} 1\ngh_gcount 1\ngh_gsum 2\n";
         let page = read(text).unwrap();
         assert!(page.families.is_empty());
         let expected = [
-            (WarningCause::Summary("s".into()), LogLevel::Info),
+            (WarningCause::Summary("s".into()), LogLevel::Debug),
             (WarningCause::GaugeHistogram("gh".into()), LogLevel::Warning),
         ];
         assert_eq!(causes(text), expected);
