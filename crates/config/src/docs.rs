@@ -2,7 +2,7 @@
 //! here. `UPDATE_DOCS=1 cargo test -p aiperf-config docs` writes them.
 
 use crate::environment::{self, variables};
-use crate::flags::{GROUPS, Status};
+use crate::flags::{self, GROUPS, Status};
 use crate::init::TEMPLATES;
 use crate::keys;
 use crate::sections::dataset::SYNTHETIC_ENTRIES;
@@ -24,7 +24,7 @@ fn status(status: Status) -> String {
     }
 }
 
-fn flags() -> String {
+fn every_flag() -> String {
     let mut out = String::new();
     for group in GROUPS {
         out.push_str(&format!(
@@ -201,9 +201,29 @@ fn templates() -> String {
     format!("\n| template | what it is |\n| --- | --- |\n{rows}")
 }
 
+/// What is refused, by the reason, and how many flags that are.
+fn refused_flags() -> String {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for flag in flags::all() {
+        let Status::NotYet(reason) = flag.status else { continue };
+        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(flag.name),
+            None => by_reason.push((reason, vec![flag.name])),
+        }
+    }
+    let refused: usize = by_reason.iter().map(|(_, names)| names.len()).sum();
+    let row = |(reason, names): &(&str, Vec<&str>)| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        format!("| {} | {} | {} |\n", cell(reason), names.len(), names.join(", "))
+    };
+    let rows: String = by_reason.iter().map(row).collect();
+    format!("\n{refused} flags:\n\n| why | flags | names |\n| --- | --- | --- |\n{rows}")
+}
+
 fn table(name: &str) -> String {
     match name {
-        "flags" => flags(),
+        "refused flags" => refused_flags(),
+        "flags" => every_flag(),
         "settings" => settings(),
         "acting variables" => environment(|status| status == environment::Status::Acts),
         "later variables" => environment(|status| status == environment::Status::NotYet),
@@ -232,8 +252,17 @@ fn with_tables(text: &str) -> String {
 }
 
 #[test]
+fn the_readme_says_how_many_flags_are_refused() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let refused = flags::all().filter(|flag| matches!(flag.status, Status::NotYet(_))).count();
+    let wanted = format!("{refused} of AIPerf's 265 flags are refused");
+    assert!(text.contains(&wanted), "README.md does not say that {wanted}");
+}
+
+#[test]
 fn docs_say_what_the_tables_say() {
-    for file in ["cli.md", "configuration.md", "environment.md"] {
+    for file in ["cli.md", "configuration.md", "differences.md", "environment.md"] {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
         let text = std::fs::read_to_string(&path).unwrap();
         let made = with_tables(&text);
