@@ -98,6 +98,18 @@ fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
 }
 
 #[test]
+fn answers_for_which_others_leave_no_room_fail_by_a_name_of_their_own() {
+    let large = format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "a".repeat(3 << 20));
+    let mut plan = plan_of(serve(move |_, _| json(&large)), 4);
+    plan.endpoint.http.kept_bodies_limit = 1 << 20;
+    let outcome = run_with(plan, |requests| requests);
+    let errors = outcome.phases[0].records.errors();
+    let [(error, count)] = &errors[..] else { panic!("{errors:?}") };
+    assert_eq!((error.kind.as_deref(), *count), (Some("ResponseMemoryExceeded"), 4));
+    assert!(error.message.contains("answers in flight hold the 1048576 bytes"), "{error:?}");
+}
+
+#[test]
 fn what_files_hold_is_taken_from_the_budget_but_for_half_of_it() {
     let holding = |holds: usize| {
         let (file, encoder) =
