@@ -229,6 +229,24 @@ mod tests {
     }
 
     #[test]
+    fn messages_that_a_chat_template_refuses_have_no_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let copied = folder.path().join("tokenizer.json");
+        std::fs::copy(format!("{BYTE_LEVEL}/tokenizer.json"), copied).unwrap();
+        let template =
+            "{% if messages|length > 1 %}{{ raise_exception('one') }}{% endif %}<s>{{ messages[0].content }}";
+        std::fs::write(folder.path().join("chat_template.jinja"), template).unwrap();
+        let tokenizer = Tokenizer::load(&folder.path().to_string_lossy(), &Default::default()).unwrap();
+        let message = serde_json::json!({"role": "user", "content": "who"});
+        let body = |times: usize| serde_json::json!({"messages": vec![&message; times]}).to_string().into_bytes();
+        let of = |times, chat_template| count_whole(&chat::DIALECT, &body(times), &tokenizer, chat_template);
+        assert!(of(1, true) > of(1, false) && of(2, false).is_some());
+        assert_eq!(of(2, true), None);
+        let refused = check_template(&chat::DIALECT, &body(2), &tokenizer).unwrap_err().to_string();
+        assert!(refused.contains("chat_template.jinja: the chat template cannot be applied: line 1: one"), "{refused}");
+    }
+
+    #[test]
     fn a_very_long_conversation_that_nobody_counted_goes_without_a_deep_stack() {
         drop((0..1_000_000).fold(None, |before, _| Some(after(before.as_ref(), &[]))));
     }

@@ -9,13 +9,14 @@ use crate::record::{Reader, Record};
 use crate::request_watch::OddLength;
 use crate::shelf::Shelf;
 use crate::sinks::Encoded;
+use crate::stop::Stop;
 use aiperf_metrics::{
     Accumulator, Instruments, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
 };
 use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::interruptible;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, MonoNs, PhaseKind, RawExchange, RequestError};
+use aiperf_types::{Exchange, MonoNs, Nanos, PhaseKind, RawExchange, RequestError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
@@ -42,14 +43,42 @@ pub(crate) struct RecordContext {
     pub(crate) is_watched: bool,
     /// The histograms that somebody wants.
     pub(crate) instruments: Option<Arc<Instruments>>,
-    /// Until when tokens are counted, once the run was stopped: whoever did that wants it to end.
-    pub(crate) counts_until: Arc<OnceLock<MonoNs>>,
+    pub(crate) counting_time: Arc<CountingTime>,
+}
+
+/// How long tokens of what waits are still counted after a run was stopped: with the files to be written, it should be
+/// over within two or three seconds.
+const COUNTS_AFTER_STOP: Nanos = Nanos(1_000_000_000);
+
+/// Until when tokens are counted, once the run was stopped: whoever did that wants it to end. It may be stopped when all
+/// requests are done and only counting is left.
+#[derive(Default)]
+pub(crate) struct CountingTime {
+    stop: Stop,
+    until: OnceLock<MonoNs>,
+}
+
+impl CountingTime {
+    pub(crate) fn new(stop: Stop) -> Arc<Self> {
+        Arc::new(Self { stop, until: OnceLock::new() })
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.is_stopped() && mono_now() >= *self.until.get_or_init(|| mono_now().plus(COUNTS_AFTER_STOP))
+    }
+
+    /// Stops the run, with no time left to count.
+    #[cfg(test)]
+    pub(crate) fn end(&self) {
+        self.stop.stop();
+        self.until.get_or_init(mono_now);
+    }
 }
 
 impl RecordContext {
     fn read(&self, exchange: &Finished, record_thread: u16) -> Record {
-        let until = self.counts_until.clone();
-        let is_over = move || until.get().is_some_and(|until| mono_now() >= *until);
+        let time = self.counting_time.clone();
+        let is_over = move || time.is_over();
         let counted = match is_over() {
             true => None,
             // One that has begun is given up, too.

@@ -15,7 +15,7 @@ use crate::quality::{Conduct, Quality, stolen_ticks, throttled_periods};
 use crate::queue::Queue;
 use crate::record::Reader;
 use crate::record_thread::{self, Mailboxes};
-use crate::recorder::{Courtesy, Findings, RecordContext, Recorder};
+use crate::recorder::{CountingTime, Courtesy, Findings, RecordContext, Recorder};
 use crate::request_watch::RequestWatch;
 use crate::requests::Requests;
 use crate::shelf::Shelf;
@@ -31,16 +31,16 @@ use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
+<<<<<<< ours
 use aiperf_transport::{AnswerBudget, ConnectPace};
 use aiperf_types::{Histograms, LogLevel, Nanos, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
+=======
+use aiperf_types::{Histograms, LogLevel, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
+>>>>>>> theirs
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::Semaphore;
-
-/// How long tokens of what waits are still counted after a run was stopped: with the files to be written, it should be
-/// over within two or three seconds.
-const COUNTS_AFTER_STOP: Nanos = Nanos(1_000_000_000);
 
 /// What a run needs.
 pub struct Setup {
@@ -155,7 +155,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
         is_watched: events.metrics_every().is_some(),
         instruments: events.histograms_every().map(|_| Arc::new(instruments(&metrics, sizing, phases.len(), &events))),
-        counts_until: Arc::default(),
+        counting_time: CountingTime::new(stop.clone()),
         shelves: sinks.iter().map(|_| Shelf::default()).collect(),
     });
 
@@ -246,9 +246,12 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         LogLevel::Notice,
         format!("{what}, please wait for the results to be processed (currently {done} of {all} records processed)..."),
     );
+<<<<<<< ours
     if was_cut_short {
         let _ = context.counts_until.set(mono_now().plus(COUNTS_AFTER_STOP));
     }
+=======
+>>>>>>> theirs
     queue.close();
     let Coordinated { findings, failures, stalls, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;

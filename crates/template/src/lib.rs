@@ -22,8 +22,8 @@ mod render;
 
 pub use guard::{Refusal, guarded};
 pub use held::hold;
-pub use measure::{charge_json, within};
-pub use render::{FUEL, MADE, render};
+pub use measure::charge_json;
+pub use render::render;
 
 #[cfg(test)]
 mod tests;

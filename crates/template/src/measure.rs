@@ -163,9 +163,3 @@ pub(crate) fn text_bytes(value: &Value, most: usize) -> usize {
     let _ = walk.value(value, 0);
     walk.size.bytes.min(most)
 }
-
-/// Whether a value, as text, has at most so many bytes.
-pub fn within(value: &Value, most: usize) -> bool {
-    let mut walk = Walk { size: Size::default(), inner: Inner::Texts, most };
-    walk.value(value, 0).is_ok()
-}

@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::io::{self, Write};
 
 /// Instructions of one rendering: a loop inside of a loop ends, too.
-pub const FUEL: u64 = 10_000_000;
+pub(crate) const FUEL: u64 = 10_000_000;
 /// Bytes that one rendering makes in all, besides what follows from what it is given.
-pub const MADE: usize = 128 << 20;
+const MADE: usize = 128 << 20;
 /// How many times a rendering may handle what it is given: a text is trimmed, compared, joined and printed.
 const HANDLED: usize = 64;
 

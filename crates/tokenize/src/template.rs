@@ -60,6 +60,8 @@ impl ChatTemplate {
         environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
+        // Of nothing, the engine iterates over no items; templates ask in this way whether there are tools.
+        environment.add_test("iterable", |value: &Value| !value.is_none() && value.try_iter().is_ok());
         environment.add_function("strftime_now", |format: String| clock::format_now(&format));
         for (name, text) in special_tokens {
             environment.add_global(name.clone(), Value::from(text.clone()));

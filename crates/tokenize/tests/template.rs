@@ -62,6 +62,12 @@ fn what_is_not_given_is_none_or_undefined() {
 }
 
 #[test]
+fn nothing_is_not_iterable() {
+    let template = "{% if tools is iterable and tools | length > 0 %}tools{% endif %}{{ [1] is iterable }}";
+    assert_eq!(rendered(template, &json!([])).unwrap(), "True");
+}
+
+#[test]
 fn the_date_can_be_printed() {
     let date = rendered("{{ strftime_now('%Y-%m-%d') }}", &json!([])).unwrap();
     assert!(date.starts_with("20") && date.len() == 10, "{date}");

@@ -70,7 +70,7 @@ impl Bench {
             sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
             instruments: events.histograms_every().map(|_| Arc::new(Instruments::of(&metrics))),
             is_watched: true,
-            counts_until: Arc::default(),
+            counting_time: Arc::default(),
             shelves: vec![Shelf::default()],
         });
         let mut mailboxes = Mailboxes::default();
@@ -251,7 +251,7 @@ fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
         recorder.add_up(&batch);
     };
     record(0..3);
-    bench.context.counts_until.set(mono_now()).unwrap();
+    bench.context.counting_time.end();
     record(3..5);
     let findings = recorder.into_findings();
     assert_eq!((findings.phases[0].records(), findings.quality.uncounted), (5, 2));

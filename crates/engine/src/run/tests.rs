@@ -8,7 +8,7 @@ use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
 use aiperf_plan::{Arrival, ArrivalLaw, EndpointPlan, RatePlan, StopWhen};
 use aiperf_tokenize::Tokenizer;
-use aiperf_types::{EndpointKind, RawResponse, RunEvent};
+use aiperf_types::{EndpointKind, Nanos, RawResponse, RunEvent};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
