@@ -1,5 +1,6 @@
 //! The terminal while it is ours: raw mode, the alternate screen, the mouse; and all of it given back, whatever happens.
 
+use super::bounds::{Bounded, bounded};
 use super::hold::{Closing, Hold};
 use crate::terminal;
 use crossterm::cursor::{Hide, Show};
@@ -25,7 +26,7 @@ const FRAME_BYTES: usize = 1 << 16;
 const MOST_TRIES: u32 = 50;
 const TRY_AGAIN: Duration = Duration::from_millis(1);
 
-type FullScreenTerminal = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+type FullScreenTerminal = Terminal<Bounded<CrosstermBackend<BufWriter<Stdout>>>>;
 
 /// A terminal that shows a dashboard. Clones are the same one.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ impl Canvas {
             return Err(io::Error::other("this process is in the background"));
         }
         let writer = BufWriter::with_capacity(FRAME_BYTES, io::stdout());
-        let screen = Terminal::new(CrosstermBackend::new(writer))?;
+        let screen = Terminal::new(Bounded(CrosstermBackend::new(writer)))?;
         let canvas = Self(Arc::new(Inner { screen: Mutex::new(screen), hold: Hold::new() }));
         if let Err(error) = enter() {
             leave();
@@ -86,9 +87,9 @@ impl Canvas {
         }
     }
 
-    /// Columns and rows.
+    /// Columns and rows that are drawn on.
     pub(crate) fn size(&self) -> (u16, u16) {
-        crossterm::terminal::size().unwrap_or((0, 0))
+        bounded(crossterm::terminal::size().unwrap_or((0, 0)))
     }
 
     pub(crate) fn is_open(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Events and keys in, frames out.
 
+use super::bounds::bounded;
 use super::canvas::Canvas;
 use super::draw;
 use super::keys::Effect;
@@ -189,7 +190,7 @@ impl Dashboard {
                 self.act(effect);
             }
             Event::Mouse(mouse) => self.model.mouse(mouse),
-            Event::Resize(columns, rows) => self.model.resize((columns, rows)),
+            Event::Resize(columns, rows) => self.model.resize(bounded((columns, rows))),
             Event::FocusGained => self.model.is_stale = true,
             _ => {}
         }

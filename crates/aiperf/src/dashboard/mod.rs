@@ -10,8 +10,9 @@
 //! - [`draw`]: header, panes, footer, and what lies over them; [`theme`]: colours; [`shapes`]: bars
 //! - [`picture`]: a screen as a file
 //! - [`driver`]: events and keys in, frames out; [`canvas`]: the terminal while it is ours, [`hold`]: whether it
-//!   is; [`threads`]: what our threads use
+//!   is, [`bounds`]: how much of it is drawn on; [`threads`]: what our threads use
 
+mod bounds;
 mod canvas;
 mod draw;
 mod driver;
