@@ -1,19 +1,35 @@
 //! Files that users ask for by name.
 
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Opens a file to be written. One that is there is written over only by `force`; a device or a pipe loses nothing.
+/// Opens a file to be written. One that is there is written over only by `force`; a device or a pipe loses nothing. A
+/// pipe that no process reads is an error: to open it would wait for a reader, and for ever.
 pub(crate) fn create(path: &Path, force: bool) -> io::Result<File> {
-    let loses_nothing = force || path.metadata().is_ok_and(|there| !there.is_file());
+    let is_other = path.metadata().is_ok_and(|there| !there.is_file());
     let mut options = OpenOptions::new();
-    match loses_nothing {
+    match force || is_other {
         true => options.write(true).create(true).truncate(true),
         false => options.write(true).create_new(true),
     };
-    options.open(path)
+    if !is_other {
+        return options.open(path);
+    }
+    let file = options.custom_flags(OFlag::O_NONBLOCK.bits()).open(path).map_err(|error| {
+        match error.raw_os_error() == Some(Errno::ENXIO as i32) {
+            true => io::Error::other("it is a pipe that no process reads; start its reader first"),
+            false => error,
+        }
+    })?;
+    // What is written waits for its reader as everything else does.
+    let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?) - OFlag::O_NONBLOCK;
+    fcntl(&file, FcntlArg::F_SETFL(flags))?;
+    Ok(file)
 }
 
 /// Files that are not whole yet.
@@ -243,6 +259,29 @@ mod tests {
             assert_eq!(folder.finish("n").unwrap(), parent.join(wanted));
         }
         assert_eq!(fs::read_dir(&parent).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_is_refused_and_one_with_a_reader_written() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("pipe");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for refused in [WholeFile::create(&path, true).map(drop), create(&path, false).map(drop)] {
+            assert!(refused.unwrap_err().to_string().contains("no process reads"));
+        }
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || fs::read_to_string(path)
+        });
+        let mut file = loop {
+            match WholeFile::create(&path, true) {
+                Ok(file) => break file,
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        file.write_all(b"whole").unwrap();
+        file.finish().unwrap();
+        assert_eq!(reader.join().unwrap().unwrap(), "whole");
     }
 
     #[test]

@@ -502,3 +502,17 @@ fn two_runs_of_a_million_records_take_seconds() {
     assert_eq!(row(&report, "request_latency", "avg")["verdict"], "worse");
     assert!(took.as_secs() < 10, "{took:?}");
 }
+
+#[test]
+fn a_pipe_that_no_process_reads_is_not_waited_for() {
+    let runs = pair(&Run::default(), &Run::default());
+    let pipe = runs.first.join("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let rule = "request_latency:avg:+50%";
+    for args in [&["--json", pipe.to_str().unwrap()][..], &["--junit", pipe.to_str().unwrap(), "--fail-on", rule]] {
+        let output = compare(&runs.dirs(), args);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains("no process reads"), "{}", stderr(&output));
+        assert!(stdout(&output).contains("Metric"), "the table is still printed: {}", stdout(&output));
+    }
+}
