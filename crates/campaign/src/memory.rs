@@ -109,7 +109,7 @@ fn free_now() -> Option<u64> {
 }
 
 /// Bytes that files of conversations may take; `None` where nothing says how much is free.
-pub(crate) fn room() -> Option<u64> {
+pub fn room() -> Option<u64> {
     free_now().map(|free| (free as f64 * SHARE) as u64)
 }
 

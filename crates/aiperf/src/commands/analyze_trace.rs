@@ -4,6 +4,7 @@ use super::table::path;
 use crate::exit::{self, Exit};
 use crate::new_file::{WholeFile, discard_parts};
 use crate::{signals, terminal};
+use aiperf_campaign::memory::room;
 use aiperf_campaign::trace_tools::analysis::{Analysis, Spread};
 use aiperf_report::{Page, StatisticsRow, literal, statistics_table, thousands};
 use clap::Parser;
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
             output.display()
         ));
     }
-    let analysis = match Analysis::read(&input, command.block_size.get().into()) {
+    let analysis = match Analysis::read(&input, command.block_size.get().into(), room()) {
         Ok(analysis) => analysis,
         Err(error) => return exit::refuse(error),
     };

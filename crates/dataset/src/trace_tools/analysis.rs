@@ -62,18 +62,20 @@ impl Spread {
 }
 
 impl Analysis {
-    /// Of a file; one without a row is refused.
-    pub fn read(path: &Path, block_size: u64) -> Result<Self, DatasetError> {
-        Self::of(Lines::open(path)?, block_size)
+    /// Of a file, within so many bytes of memory, where that is known; one without a row is refused.
+    pub fn read(path: &Path, block_size: u64, room: Option<u64>) -> Result<Self, DatasetError> {
+        Self::of(Lines::open(path)?, block_size, room)
     }
 
-    fn of(mut lines: Lines, block_size: u64) -> Result<Self, DatasetError> {
-        let mut counts = Counts::default();
+    fn of(lines: Lines, block_size: u64, room: Option<u64>) -> Result<Self, DatasetError> {
+        let (mut lines, mut counts) = (lines.within(room), Counts::default());
         while let Some((line, text)) = lines.next()? {
-            match Request::read(text) {
-                Ok(request) => counts.add(&request),
-                Err(fault) => return Err(lines.fault(line, fault)),
-            }
+            let added = Request::read(text).and_then(|request| {
+                counts.has_room(request.ids.len(), room)?;
+                counts.add(&request);
+                Ok(())
+            });
+            added.map_err(|fault| lines.fault(line, fault))?;
         }
         if counts.rows.is_empty() { Err(lines.empty()) } else { Ok(counts.analysis(block_size)) }
     }
@@ -166,10 +168,42 @@ struct Counts {
     places: HashMap<(u32, u32), u32>,
 }
 
+/// Bytes a row while statistics are made: the values of a metric, sorted.
+const WORKING: u64 = 16;
+
+/// Bytes of a table or list while it takes so many entries more: a table has room to spare, and a byte of its own for
+/// each entry.
+fn grown<T>(len: usize, capacity: usize, more: usize) -> u64 {
+    let bytes = |capacity: usize| (capacity as u64 * 8 / 7).next_power_of_two() * (size_of::<T>() as u64 + 1);
+    let now = if capacity == 0 { 0 } else { bytes(capacity) };
+    if len + more > capacity { now + bytes((len + more).max(2 * capacity)) } else { now }
+}
+
 /// In the stead of a row: more than one has it.
 const SHARED: u32 = u32::MAX;
 
 impl Counts {
+    /// Whether a row with so many ids can be kept: a table that is full is written anew, twice as large, beside itself.
+    fn has_room(&self, more: usize, room: Option<u64>) -> Result<(), String> {
+        let Some(room) = room else { return Ok(()) };
+        let need = grown::<Row>(self.rows.len(), self.rows.capacity(), 1)
+            + grown::<bool>(self.met.len(), self.met.capacity(), more)
+            + grown::<(i128, u32)>(self.ids.len(), self.ids.capacity(), more)
+            + grown::<((u32, u32), u32)>(self.prefixes.len(), self.prefixes.capacity(), more)
+            + grown::<((u32, u32), u32)>(self.places.len(), self.places.capacity(), more)
+            + WORKING * (self.rows.len() as u64 + 1);
+        if need <= room {
+            return Ok(());
+        }
+        let size = |bytes: u64| format!("{:.2} GB", bytes as f64 / 1e9);
+        Err(format!(
+            "takes {} of memory with the rows before it, and {} are free\n  what is kept grows with the ids and prefixes that \
+             are distinct\n  try: fewer rows in a file of their own, or a machine with more memory",
+            size(need),
+            size(room)
+        ))
+    }
+
     fn add(&mut self, request: &Request) {
         let row = self.rows.len() as u32;
         let known = self.ids.len() as u32;
@@ -327,6 +361,24 @@ mod tests {
         assert_eq!((found.prefixes, found.groups), (2, 1));
     }
 
+    #[test]
+    fn a_trace_without_room_is_refused_with_the_row_that_was_too_much() {
+        let within = |text: &str, room: u64| {
+            let lines = Lines::of("x.jsonl".into(), Cursor::new(text.as_bytes().to_vec())).unwrap();
+            Analysis::of(lines, 512, Some(room)).map_err(|error| error.to_string())
+        };
+        let row = |from: usize| json!({"hash_ids": (from..from + 100).collect::<Vec<_>>()}).to_string();
+        let rows: Vec<String> = (0..50).map(|number| row(100 * number)).collect();
+        let error = within(&rows.join("\n"), 200_000).unwrap_err();
+        assert!(
+            error.contains("x.jsonl:") && error.contains("of memory") && error.contains("try: fewer rows"),
+            "{error}"
+        );
+        assert_eq!(within(&rows.join("\n"), 2_000_000).unwrap().requests, 50);
+        let long = within(&format!("{}\n{}", row(0), " ".repeat(10_000)), 200_000).unwrap_err();
+        assert!(long.contains("x.jsonl:2") && long.contains("memory to read"), "{long}");
+    }
+
     /// The definitions, as they are said.
     fn slowly(rows: &[Vec<u8>]) -> (u64, u64, Vec<usize>) {
         let mut prefixes = HashMap::<&[u8], u64>::new();
@@ -356,14 +408,14 @@ mod tests {
         #[test]
         fn any_bytes_are_analysed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Ok(lines) = Lines::of("any".into(), Cursor::new(bytes)) {
-                let _ = Analysis::of(lines, 512);
+                let _ = Analysis::of(lines, 512, None);
             }
         }
 
         #[test]
         fn rows_of_any_shape_are_analysed_or_refused(rows in "(\\{\"(input_length|hash_ids|output_length)\":(-?[0-9]{1,25}|\\[[0-9,\"]{0,9}\\]|null|1e[0-9]{1,3})\\}[\n ]){0,4}") {
             if let Ok(lines) = Lines::of("any".into(), Cursor::new(rows)) {
-                let _ = Analysis::of(lines, u64::MAX);
+                let _ = Analysis::of(lines, u64::MAX, None);
             }
         }
     }

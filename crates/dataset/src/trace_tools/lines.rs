@@ -15,7 +15,12 @@ pub(super) struct Lines {
     from: Box<dyn BufRead>,
     line: u64,
     bytes: Vec<u8>,
+    /// The longest line that there is room for.
+    longest: u64,
 }
+
+/// Bytes that a byte of a row may take while it is read: of a list of ids, two bytes of text are a value and a number.
+const BYTES_A_BYTE: u64 = 32;
 
 impl Lines {
     /// Opens a file, uncompressed where it is not.
@@ -34,7 +39,13 @@ impl Lines {
             true => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(from))),
             false => Box::new(from),
         };
-        Ok(Self { place, from, line: 0, bytes: Vec::new() })
+        Ok(Self { place, from, line: 0, bytes: Vec::new(), longest: LARGEST_REQUEST })
+    }
+
+    /// The same, with lines that can be read in so many bytes of memory.
+    pub(super) fn within(mut self, room: Option<u64>) -> Self {
+        self.longest = room.map_or(LARGEST_REQUEST, |room| (room / BYTES_A_BYTE).clamp(1, LARGEST_REQUEST));
+        self
     }
 
     /// The next line that is not blank, without its blanks, and its number from 1.
@@ -42,14 +53,16 @@ impl Lines {
         loop {
             self.bytes.clear();
             self.line += 1;
-            let read = (&mut self.from).take(LARGEST_REQUEST + 1).read_until(b'\n', &mut self.bytes);
+            let read = (&mut self.from).take(self.longest + 1).read_until(b'\n', &mut self.bytes);
             if read.map_err(|error| unread(&self.place, self.line, &error))? == 0 {
                 return Ok(None);
             }
             // A compressed file can hold more of a row than a machine has room for.
-            if self.bytes.len() as u64 > LARGEST_REQUEST && !self.bytes.ends_with(b"\n") {
-                let most = LARGEST_REQUEST / 1_000_000;
-                return Err(self.fault(self.line, format!("is longer than {most} MB\n  try: one JSON object a line")));
+            if self.bytes.len() as u64 > self.longest && !self.bytes.ends_with(b"\n") {
+                let most = self.longest as f64 / 1e6;
+                let why = if self.longest < LARGEST_REQUEST { ", more than there is memory to read" } else { "" };
+                let fault = format!("is longer than {most:.0} MB{why}\n  try: one JSON object a line");
+                return Err(self.fault(self.line, fault));
             }
             if self.line == 1 && self.bytes.starts_with(BYTE_ORDER_MARK.as_bytes()) {
                 self.bytes.drain(..BYTE_ORDER_MARK.len());
