@@ -3,10 +3,11 @@
 
 use crate::dashboard::Canvas;
 use crate::exit::Exit;
+use crate::new_file::discard_parts;
 use crate::progress::Bar;
 use crate::terminal;
 use aiperf_campaign::Stop;
-use aiperf_report::{Page, cancelling_panel, force_quit_panel};
+use aiperf_report::{Page, cancelling_panel, discard_temporaries, force_quit_panel};
 use nix::sys::signal::{SigSet, Signal, raise};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -97,7 +98,7 @@ impl Signals {
         let Some(watched) = take(&[&ENDING[..], &[STOPPING]].concat()) else { return signals };
         let Self { state, stop } = signals.clone();
         // The thread sleeps in the kernel until a signal comes, and ends with the process.
-        let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
+        let started = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
             let mut wished: Option<(Signal, Instant)> = None;
             while let Ok(signal) = watched.wait() {
                 if signal == STOPPING {
@@ -118,6 +119,11 @@ impl Signals {
                 if !is_first {
                     state.with_screen(OnScreen::clear);
                     let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));
+                    // A file that is being written holds these up no longer than the system takes for one call.
+                    let _ = terminal::within(LAST_WORDS, || {
+                        discard_temporaries();
+                        discard_parts();
+                    });
                     std::process::exit(128 + signal as i32);
                 }
                 // What is going to happen is said before it happens, in the place of the bar. Nobody may read it: the
@@ -127,6 +133,10 @@ impl Signals {
                 stop.stop();
             }
         });
+        if started.is_err() {
+            // With nobody to wait for them, signals do what they do to any process.
+            let _ = watched.thread_unblock();
+        }
         signals
     }
 

@@ -31,12 +31,8 @@ use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-<<<<<<< ours
 use aiperf_transport::{AnswerBudget, ConnectPace};
-use aiperf_types::{Histograms, LogLevel, Nanos, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
-=======
 use aiperf_types::{Histograms, LogLevel, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
->>>>>>> theirs
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -246,12 +242,6 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         LogLevel::Notice,
         format!("{what}, please wait for the results to be processed (currently {done} of {all} records processed)..."),
     );
-<<<<<<< ours
-    if was_cut_short {
-        let _ = context.counts_until.set(mono_now().plus(COUNTS_AFTER_STOP));
-    }
-=======
->>>>>>> theirs
     queue.close();
     let Coordinated { findings, failures, stalls, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;

@@ -399,6 +399,6 @@ impl Artifacts {
 /// Writes a file and removes it: the only sure way to know that a directory can be written to and has room.
 fn probe(dir: &Path) -> io::Result<()> {
     let path = files::temporary_name(&dir.join(PROBE));
-    let written = std::fs::write(&path, [0; PROBE_BYTES]);
-    files::remove_if_there(&path).and(written)
+    let written = files::begin_temporary(&path, |path| std::fs::write(path, [0; PROBE_BYTES]));
+    files::end_temporary(&path, files::remove_if_there).and(written)
 }

@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Writes a file as a whole: readers see the old one or the new one, never a part. Missing folders are made.
 pub(crate) fn write_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
@@ -24,6 +24,37 @@ fn replace(
     fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
     Staged::write(path, mode, fill)?.publish()
+}
+
+/// Files that are not whole yet.
+static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
+    TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a temporary file, which a process that ends at once removes.
+pub(crate) fn begin_temporary<T>(path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    let mut all = temporaries();
+    let made = make(path)?;
+    if !all.iter().any(|one| one == path) {
+        all.push(path.to_owned());
+    }
+    Ok(made)
+}
+
+/// A temporary file takes its place, or goes.
+pub(crate) fn end_temporary<T>(path: &Path, end: impl FnOnce(&Path) -> T) -> T {
+    let mut all = temporaries();
+    all.retain(|one| one != path);
+    end(path)
+}
+
+/// Removes what is not whole, for a process that ends now: nothing begins or becomes whole after this.
+pub fn discard_temporaries() {
+    let all = temporaries();
+    all.iter().for_each(|path| drop(fs::remove_file(path)));
+    std::mem::forget(all);
 }
 
 /// A file that is written as a whole and not yet seen by its name. Without being published it goes again.
@@ -52,13 +83,13 @@ impl Staged {
             fs::create_dir_all(folder)?;
         }
         let beside = temporary_name(path);
-        let file = open_new(&beside, mode)?;
+        let file = begin_temporary(&beside, |beside| open_new(beside, mode))?;
         Ok((Self { path: path.to_owned(), beside: Some(beside) }, file))
     }
 
     pub(crate) fn publish(mut self) -> io::Result<()> {
         let Some(beside) = &self.beside else { return Ok(()) };
-        fs::rename(beside, &self.path)?;
+        end_temporary(beside, |beside| fs::rename(beside, &self.path))?;
         self.beside = None;
         Ok(())
     }
@@ -67,7 +98,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Some(beside) = &self.beside {
-            let _ = fs::remove_file(beside);
+            let _ = end_temporary(beside, |beside| fs::remove_file(beside));
         }
     }
 }

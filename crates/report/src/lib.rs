@@ -96,7 +96,7 @@ pub use console::sweep::{SWEEP_COLUMNS, SweepColumn, SweepRow, SweepTable, sweep
 pub use console::text::{fit, literal, wrap_hanging};
 pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
-pub use files::{LinesFile, is_still_there};
+pub use files::{LinesFile, discard_temporaries, is_still_there};
 pub use gpu_telemetry::GpuTelemetryResult;
 pub use junit::{JunitCase, JunitOutcome, junit_xml};
 pub use log_lines::{LogLine, LogLines};

@@ -19,7 +19,9 @@ impl Reserve {
     /// Takes room in a directory. Written, not only made longer: a file with holes takes none.
     pub(crate) fn take(dir: &Path, name: &str) -> io::Result<Self> {
         let reserve = Self(files::temporary_name(&dir.join(name)));
-        let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(&reserve.0)?;
+        let mut file = files::begin_temporary(&reserve.0, |path| {
+            OpenOptions::new().create(true).write(true).truncate(true).open(path)
+        })?;
         // A file system that compresses would keep nothing of zeros.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut bytes = vec![0; BYTES];
@@ -36,7 +38,7 @@ impl Reserve {
 
 impl Drop for Reserve {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = files::end_temporary(&self.0, |path| fs::remove_file(path));
     }
 }
 

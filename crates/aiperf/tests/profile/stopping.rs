@@ -183,3 +183,31 @@ fn a_run_that_is_being_prepared_can_be_stopped_and_leaves_nothing() {
     assert!(run.stderr().contains("nothing was sent"), "{}", run.stderr());
     assert_eq!(std::fs::read_dir(run.path("")).unwrap().count(), 0);
 }
+
+#[test]
+fn a_second_signal_leaves_nothing_that_is_not_whole() {
+    let sim = serve(slow());
+    let running = endless(&sim.url()).start();
+    running.wait_for_records(4);
+    // Both wait while the process is stopped, so that the second comes before the run has ended.
+    for signal in ["STOP", "INT", "TERM", "CONT"] {
+        running.signal(signal);
+    }
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(143), "{}", run.stderr());
+    let names = std::fs::read_dir(run.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    assert!(names.iter().any(|name| name == "profile_export.jsonl"), "{names:?}");
+    assert!(!names.iter().any(|name| name.ends_with(".tmp") || name.ends_with(".part")), "{names:?}");
+}
+
+#[test]
+fn a_pipe_for_ci_that_no_process_reads_is_refused_before_anything_is_sent() {
+    let sim = serve(quick());
+    let bench = Bench::of(&sim.url()).with(&["--request-count", "4", "--junit", "pipe"]);
+    nix::unistd::mkfifo(&bench.dir.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let run = bench.start().finish_soon();
+    assert_eq!(run.code(), Some(2), "{}", run.stderr());
+    assert!(run.stderr().contains("pipe: it is a pipe that no process reads"), "{}", run.stderr());
+    assert!(!run.path("profile_export.jsonl").exists());
+}
