@@ -4,7 +4,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// Writes to stdout; why not, where it cannot be written. A reader that has seen enough is no failure.
@@ -63,13 +63,52 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 }
 
 /// Does something that may be held up for ever, on a thread of its own, and waits for it for a while; whether it was
-/// done.
+/// done. Where there can be no more threads, it is done here: a message about that should be seen.
 pub(crate) fn within(patience: Duration, work: impl FnOnce() + Send + 'static) -> bool {
+    within_by(patience, work, |work| std::thread::Builder::new().name("aiperf-write".into()).spawn(work).map(drop))
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+fn within_by(
+    patience: Duration,
+    work: impl FnOnce() + Send + 'static,
+    start: impl FnOnce(Work) -> std::io::Result<()>,
+) -> bool {
     let (done, is_done) = mpsc::channel();
-    let work = move || {
-        work();
+    let shared = Arc::new(Mutex::new(Some(work)));
+    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let of_thread = shared.clone();
+    let started = start(Box::new(move || {
+        if let Some(work) = take(&of_thread) {
+            work();
+        }
         let _ = done.send(());
-    };
-    let started = std::thread::Builder::new().name("aiperf-write".into()).spawn(work);
-    started.is_ok() && is_done.recv_timeout(patience).is_ok()
+    }));
+    match started {
+        Ok(()) => is_done.recv_timeout(patience).is_ok(),
+        Err(_) => {
+            if let Some(work) = take(&shared) {
+                work();
+            }
+            true
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gets_no_thread_is_done_here() {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let mark = |done: &Arc<AtomicBool>| {
+            let done = done.clone();
+            move || done.store(true, Relaxed)
+        };
+        let no_thread = |_| Err(std::io::ErrorKind::WouldBlock.into());
+        assert!(within_by(Duration::ZERO, mark(&is_done), no_thread) && is_done.swap(false, Relaxed));
+        assert!(within(Duration::from_secs(600), mark(&is_done)) && is_done.load(Relaxed));
+    }
 }

@@ -24,7 +24,10 @@ pub enum EngineError {
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// A thread or its runtime could not be made.
-    #[error("cannot start a thread: {0}")]
+    #[error(
+        "cannot start a thread: {0}\n  try: fewer processes beside it, or a higher limit of processes (ulimit -u, or that of \
+         the container)"
+    )]
     Thread(#[from] io::Error),
     /// A thread ended by a fault of our own.
     #[error("an internal thread failed: {0}")]
