@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
 use aiperf_dataset::{Dataset, Making, TurnModels};
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::{Area, Shape, has, skips_mark};
 use aiperf_plan::additions::{WARMUP_MARKER, base_trace_id, session_marker};
 use aiperf_plan::{
     Additions, BatchSizes, CacheBust, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, MarkerKind, ModelPicker,
@@ -34,6 +34,9 @@ fn format(case: &Value) -> Option<FileFormat> {
 fn skip(case: &Value) -> Option<String> {
     if format(case).is_none() {
         return Some(format!("{} is none of these layouts", case["format"].as_str().unwrap_or_default()));
+    }
+    if let Some(reason) = skips_mark(&case["files"]) {
+        return Some(reason);
     }
     if has_negative_delay(case) {
         // The reference reads such a file and refuses it when it tells its schedule of it.

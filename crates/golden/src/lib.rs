@@ -8,6 +8,7 @@
 //! # Layout
 //! - [`Area`], [`File`]: where cases are
 //! - [`Shape`]: what the cases of a kind look like; [`has`] says whether a case has a member
+//! - [`skips_mark`]: a decision that holds for every kind of text
 //! - [`Tally`]: what became of them
 //! - `lists`: the lists of cases in files
 //! - [`respelled`]: texts whose numbers are written in one way
@@ -40,6 +41,20 @@ pub type Shape = fn(&Value) -> bool;
 /// Whether a case has a member, by its path: `expected.error`. One that is null is there.
 pub fn has(case: &Value, path: &str) -> bool {
     path.split('.').try_fold(case, |value, key| value.get(key)).is_some()
+}
+
+/// Why a text of a case that begins with a byte order mark is read otherwise than the reference does: it is skipped,
+/// wherever a text is read. Nothing where no text does.
+pub fn skips_mark(texts: &Value) -> Option<String> {
+    fn is_marked(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.starts_with('\u{feff}'),
+            Value::Array(items) => items.iter().any(is_marked),
+            Value::Object(members) => members.values().any(is_marked),
+            _ => false,
+        }
+    }
+    is_marked(texts).then(|| "a byte order mark is skipped".to_owned())
 }
 
 impl Area {
@@ -248,6 +263,12 @@ mod tests {
         tally.run_files(&[], |_| true, |_| None, |_| {});
         let failed = catch_unwind(AssertUnwindSafe(|| tally.finish())).is_err();
         assert_eq!(failed, std::env::var_os("AIPERF_GOLDEN_DIR").is_none());
+    }
+
+    #[test]
+    fn a_mark_is_found_in_every_text() {
+        assert!(skips_mark(&serde_json::json!({"a": ["x", "\u{feff}{}"]})).is_some());
+        assert!(skips_mark(&serde_json::json!({"a": ["x\u{feff}", 1]})).is_none());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 mod simple_pages;
 
-use aiperf_golden::{Area, Shape, Tally, has};
+use aiperf_golden::{Area, Shape, Tally, has, skips_mark};
 use aiperf_observe::exposition::WarningCause;
 use aiperf_observe::{Family, MetricKind, Samples, exposition, units};
 use serde_json::{Map, Value, json};
@@ -77,6 +77,9 @@ fn skip_page(case: &Value) -> Option<String> {
     let content_type = case["content_type"].as_str().unwrap_or_default().to_ascii_lowercase();
     if content_type.starts_with("application/json") {
         return Some("3.5: pages of this content type are refused before they are read".to_owned());
+    }
+    if let Some(reason) = skips_mark(&case["text"]) {
+        return Some(reason);
     }
     let is_simple = simple_pages::is_simple(case["text"].as_str().unwrap());
     (is_done_better(case) && !is_simple).then(|| "15.3 to 15.5, 15.18, on a page that is not simple".to_owned())

@@ -1,7 +1,7 @@
 //! Golden data of GPUs: what the reference makes of pages of DCGM exporters, of files of metrics, and of samples.
 #![expect(clippy::unwrap_used, reason = "golden data that cannot be read is a failed test")]
 
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::{Area, Shape, has, skips_mark};
 use aiperf_observe::exposition::document;
 use aiperf_observe::gpu::live::display_name;
 use aiperf_observe::gpu::{Dcgm, Gpu, GpuMetricKind, GpuReading, Span, custom, of_kind};
@@ -45,6 +45,9 @@ fn as_json(reading: &GpuReading, dcgm: &Dcgm) -> Value {
 
 /// What section 12 wants done otherwise.
 fn skip_page(case: &Value) -> Option<String> {
+    if let Some(reason) = skips_mark(&case["input"]) {
+        return Some(reason);
+    }
     let page = document::parse(case["input"].as_str().unwrap());
     if page.bad_lines.is_some() {
         return Some("12: a bad line costs that line".to_owned());
@@ -106,8 +109,8 @@ fn skip_file(case: &Value) -> Option<String> {
     let rows = case["expected"]["metrics"].as_array().unwrap();
     let keys: BTreeSet<&str> = rows.iter().filter_map(|row| row["key"].as_str()).collect();
     let text = case["input"].as_str().unwrap().to_lowercase();
-    if text.starts_with('\u{feff}') {
-        return Some("a byte order mark is skipped".to_owned());
+    if let Some(reason) = skips_mark(&case["input"]) {
+        return Some(reason);
     }
     if keys.len() < rows.len() {
         return Some("a metric that is there already is not there twice".to_owned());

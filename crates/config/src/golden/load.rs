@@ -4,7 +4,7 @@ use super::{Kind, all_have, has_other_digits, in_directory, list, no_groups, res
 use crate::flags::{self, Flag};
 use crate::plan::resolve_profile;
 use crate::setting::Seconds;
-use aiperf_golden::Tally;
+use aiperf_golden::{Tally, skips_mark};
 use aiperf_plan::{Arrival, RateLevel};
 use serde_json::{Value, json};
 
@@ -126,6 +126,9 @@ fn a_recorded_message_asks_for_flags_and_values_and_not_for_its_words() {
 fn series(case: &Value, tally: &mut Tally) {
     if case["op"] != "load_json" {
         return tally.skip("the rates between points are the schedule's");
+    }
+    if let Some(reason) = skips_mark(&case["text"]) {
+        return tally.skip(reason);
     }
     tally.run(case["text"].to_string(), || {
         let args = strings(&["-m", "m", "--request-rate-series", "series.json"]);

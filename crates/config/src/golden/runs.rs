@@ -9,7 +9,7 @@ use crate::resolve::Tree;
 use crate::rules::PROMPT_TOKENS;
 use crate::sweep::{derived_seed, dir_name, expand, logspace, phase_lists};
 use crate::tree::{Node, Origin, Places};
-use aiperf_golden::{Tally, name};
+use aiperf_golden::{Tally, name, skips_mark};
 use aiperf_plan::{DatasetPlan, PairedLengths, Window};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -75,6 +75,9 @@ fn layout(case: &Value, tally: &mut Tally) {
     let is_body = error.contains("raw_payload");
     if is_body || error.contains("speed_bench") {
         return tally.skip("bodies and files of SPEED-Bench are told from what else they may be");
+    }
+    if let Some(reason) = skips_mark(&case["files"]) {
+        return tally.skip(reason);
     }
     tally.run(name(case), || {
         let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ mod forms;
 mod texts;
 mod vectors;
 
+use aiperf_golden::skips_mark;
 use aiperf_types::Parsed;
 use serde_json::Value;
 
@@ -70,7 +71,8 @@ impl Differences {
 
 /// Why nothing of a case can be read.
 pub(crate) fn unreadable(case: &Value) -> Option<String> {
-    forms::is_refused(case).then(|| "an expression that is none is refused before anything is sent".to_owned())
+    let refused = || "an expression that is none is refused before anything is sent".to_owned();
+    forms::is_refused(case).then(refused).or_else(|| skips_mark(&case["responses"]))
 }
 
 /// Why what is counted of a body is better than the case has it.
