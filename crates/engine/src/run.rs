@@ -269,9 +269,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     Ok(Outcome {
         phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &findings.lost, &queue, anchor),
         overlapping: context.sweeps.take_joint(),
-        quality: findings.quality,
         conduct,
-        was_stopped: was_cut_short || given_up.is_some(),
+        // Counts that a stop request cost are missing from the results, though every request was answered.
+        was_stopped: was_cut_short || given_up.is_some() || findings.quality.uncounted > 0,
+        quality: findings.quality,
         given_up,
         hook_failure,
         hooks: hook_thread,
