@@ -121,7 +121,7 @@ pub(crate) fn empty_item(text: &str) -> Option<(usize, usize)> {
     Some((at + 1, items().count()))
 }
 
-/// Of a list to sweep over, an empty item is left out, as the reference does; a note says so.
+/// Of a list to sweep over, an empty item is left out, as the reference does, with a note.
 pub(crate) fn left_out_item(given: &RawFlag) -> Option<String> {
     let Raw::Tokens(tokens) = &given.raw else { return None };
     let is_list = matches!(given.flag.kind, Kind::IntOrList | Kind::FloatOrList) || given.flag == VARIANT;

@@ -829,7 +829,7 @@ fn the_environment_says_how_content_is_put_and_videos_are_waited_for() {
 
 #[test]
 fn an_empty_item_of_a_list_is_refused_by_its_place() {
-    for (args, said) in [
+    for (args, expected) in [
         (&["--url", "h:1,,h:2"][..], "--url: item 2 of 3 is empty"),
         (&["--url", "h:1,"], "--url: item 2 of 2 is empty"),
         (&["--server-metrics-formats", "json,,csv"], "--server-metrics-formats: item 2 of 3 is empty"),
@@ -840,19 +840,19 @@ fn an_empty_item_of_a_list_is_refused_by_its_place() {
         ),
     ] {
         let error = resolve(&[&["-m", "m"], args].concat()).unwrap_err().to_string();
-        assert!(error.contains(said), "{args:?}: {error}");
+        assert!(error.contains(expected), "{args:?}: {error}");
     }
 }
 
 #[test]
 fn an_empty_item_of_a_list_to_sweep_over_is_left_out_and_noted() {
-    for (args, said) in [
+    for (args, expected) in [
         (&["--concurrency", "1,,2"][..], "--concurrency: item 2 of 3 is empty and left out"),
         (&["--request-rate", "1,2,"], "--request-rate: item 3 of 3 is empty and left out"),
         (&["--variant", "a:isl=5,,osl=6", "--variant", "b:isl=6"], "--variant: item 2 of 3 is empty and left out"),
     ] {
         let notes = resolve(&[&["-m", "m"], args].concat()).unwrap().notes;
-        assert!(notes.iter().any(|note| note == said), "{args:?}: {notes:?}");
+        assert!(notes.iter().any(|note| note == expected), "{args:?}: {notes:?}");
     }
     let notes = resolve(&["-m", "m", "--concurrency", "1,2"]).unwrap().notes;
     assert!(!notes.iter().any(|note| note.contains("left out")), "{notes:?}");

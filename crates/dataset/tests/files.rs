@@ -124,6 +124,7 @@ fn media_whose_base64_does_not_decode_are_refused_by_file_and_line() {
     ] {
         let error = admitted(row).unwrap_err();
         assert!(error.contains("d.jsonl:2: ") && error.contains(what) && error.contains("\n  try: "), "{row}: {error}");
+        assert!(!error.contains(".\n"), "{error}");
     }
     for row in [
         r#"{"image": "data:image/png;base64,iVBORw0K\nGgo="}"#,

@@ -110,7 +110,7 @@ fn pieces(args: &[Value]) -> Result<usize, Error> {
 fn replaced(args: &[Value]) -> Result<usize, Error> {
     let [whole, from, to, ..] = args else { return sum(args) };
     let (whole, from, to) = (text(whole)?, text(from)?, text(to)?);
-    let times = if from == 0 { whole + 1 } else { whole / from };
+    let times = whole.checked_div(from).unwrap_or(whole + 1);
     Ok(whole.saturating_add(times.saturating_mul(to)))
 }
 

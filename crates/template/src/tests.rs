@@ -138,7 +138,7 @@ fn no_template_takes_the_memory_the_stack_or_the_time() {
         ("{{ '{:>4000000000}'.format(1) }}".to_owned(), large),
         ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}".to_owned(), large),
         (
-            "{% for a in range(999) %}{% for b in range(999) %}{% for c in range(999) %}{% endfor %}{% endfor %}{% endfor %}"
+            "{% set l = range(999)|list %}{% for a in l %}{% for b in l %}{% for c in l %}{% endfor %}{% endfor %}{% endfor %}"
                 .to_owned(),
             fuel,
         ),

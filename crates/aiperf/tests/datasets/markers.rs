@@ -58,7 +58,7 @@ fn a_marked_system_message_is_as_long_as_asked() {
     for (system, user) in systems.iter().zip(&users) {
         let (text, marker) = system.rsplit_once("\n\n").unwrap();
         assert!(is_marker(marker), "{system}");
-        assert_eq!((tokenizer.count(text), tokenizer.count(user)), (50 - 11, 40));
+        assert_eq!((tokenizer.count(text), tokenizer.count(user)), (50 - 12, 40));
     }
     assert_eq!(systems.iter().collect::<BTreeSet<_>>().len(), 6);
 }

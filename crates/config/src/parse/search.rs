@@ -135,7 +135,7 @@ pub(crate) fn isl_osl_pairs(text: &str) -> Result<Vec<(i64, i64)>, String> {
     Ok(pairs)
 }
 
-/// Between commas stands an item each.
+/// Refuses an empty item between commas.
 fn no_empty_item(text: &str) -> Result<(), String> {
     match empty_item(text) {
         Some((at, count)) => Err(format!("has an empty item: number {at} of {count}")),

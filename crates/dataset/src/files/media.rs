@@ -179,7 +179,9 @@ fn check_encoded(kind: MediaKind, content: &str) -> Result<(), Fault> {
         return Err(fault("it is empty".into()));
     }
     let mut decoder = DecoderReader::new(data.as_bytes(), &READ_BY_SERVERS);
-    std::io::copy(&mut decoder, &mut std::io::sink()).map(drop).map_err(|error| fault(error.to_string()))
+    std::io::copy(&mut decoder, &mut std::io::sink())
+        .map(drop)
+        .map_err(|error| fault(error.to_string().trim_end_matches('.').to_owned()))
 }
 
 /// Without blanks between the characters, and with those of a URL undone.
