@@ -230,7 +230,12 @@ fn power(case: &Value) -> (GpuTotals, impl Fn(&str) -> Option<f64>) {
 
 #[test]
 fn golden_goodput_texts() {
-    each_case("objectives", OBJECTIVES, |case| {
+    let skip = |case: &Value| {
+        let has_other_digits = |text: &str| text.chars().any(|c| c.is_numeric() && !c.is_ascii());
+        let input = case["input"].as_str().unwrap_or_default();
+        has_other_digits(input).then(|| "only ASCII digits make a number".to_owned())
+    };
+    area().run_cases("objectives", OBJECTIVES, skip, |case| {
         let input = case["input"].as_str().unwrap();
         match (Slo::parse_all(input), case["error"].as_str()) {
             (Err(fault), Some(expected)) => assert_eq!(format!("User Config: {fault}"), expected),

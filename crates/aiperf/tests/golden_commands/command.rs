@@ -112,6 +112,7 @@ impl GoldenRun {
             .args(["--default-signal=INT,TERM", "sh", "-c", &format!("exec {} {words}", env!("CARGO_BIN_EXE_aiperf"))])
             .current_dir(dir.path())
             .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0.05")
+            .env_remove("AIPERF_GOLDEN_DIR")
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -166,7 +166,7 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
 }
 
 /// The reference shows exceptions of its HTTP library, with their texts.
-const OWN_WORDS: &str = "why a connection or an answer broke is told in words of our own";
+const OWN_WORDS: &str = "why a connection or an answer broke is reported in words of our own";
 
 /// Whether a place ends in this member.
 fn is_last(place: &str, member: &str) -> bool {

@@ -92,7 +92,7 @@ struct Child {
 }
 
 impl Child {
-    /// The folder it stands in, which is named after the run.
+    /// The folder it is in, which is named after the run.
     fn folder(&self) -> &str {
         self.path.parent().unwrap().file_name().unwrap().to_str().unwrap()
     }

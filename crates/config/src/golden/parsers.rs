@@ -94,8 +94,8 @@ fn authority(url: &str) -> &str {
     &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]
 }
 
-/// Whether no request can be sent to a URL, which is then refused where it is read: nobody writes such a text into one,
-/// or it has no host, or no port that is one.
+/// Whether no request can be sent to a URL, which is then refused where it is read: it has white space or letters that a
+/// URL cannot have, or no host, or no port that is one.
 fn names_no_server(url: &str) -> bool {
     if url.starts_with("unix:") {
         return false;

@@ -134,7 +134,7 @@ fn first_chunk_tokens(line: &Value) -> Option<u64> {
 fn spec_decode_of(line: &Value) -> Option<SpecDecode> {
     let metric = |name: &str| &line["metrics"][format!("spec_decode_{name}")]["value"];
     let is_there = |name: &&str| !metric(name).is_null();
-    ["acceptance_length", "steps", "draft_tokens"].iter().any(|name| is_there(&name)).then(|| SpecDecode {
+    ["acceptance_length", "steps", "draft_tokens"].iter().any(is_there).then(|| SpecDecode {
         mean_acceptance_length: metric("acceptance_length").as_f64(),
         draft_acceptance_rate: metric("draft_acceptance_rate").as_f64().map(|percent| percent / 100.0),
         num_accepted_draft_tokens: metric("accepted_draft_tokens").as_u64(),
