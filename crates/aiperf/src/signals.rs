@@ -134,7 +134,7 @@ impl Signals {
             }
         });
         if started.is_err() {
-            // With nobody to wait for them, signals do what they do to any process.
+            // Without a thread that waits for them, signals do what they do to any process.
             let _ = watched.thread_unblock();
         }
         signals

@@ -137,7 +137,7 @@ pub(crate) fn is_secret_setting(path: &str) -> bool {
     }
 }
 
-/// Settings of a run as they are shown, by their paths or in sections, wherever a key or a header stands in them.
+/// Settings of a run as they are shown, by their paths or in sections, without keys and secret headers.
 pub(crate) fn without_secrets(value: &mut Value) {
     without_secret_settings(value, "");
     visit_texts(value, &mut |text| {

@@ -151,7 +151,7 @@ fn log_binomial(hits: f64, tries: f64, p: f64, q: f64) -> f64 {
 /// ln n! less Stirling's formula for it.
 fn stirling_error(n: f64) -> f64 {
     if n < 16.0 {
-        let log_factorial: f64 = (2..=n as u32).map(|factor| f64::from(factor)).product::<f64>().ln();
+        let log_factorial: f64 = (2..=n as u32).map(f64::from).product::<f64>().ln();
         return if n == 0.0 { 0.0 } else { log_factorial - (n + 0.5) * n.ln() + n - 0.5 * (2.0 * PI).ln() };
     }
     const SERIES: [f64; 6] = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0];

@@ -214,7 +214,7 @@ fn wanted(request: &CompareRequest, first: &Side, second: &Side) -> Result<Wante
     Ok(wanted)
 }
 
-/// Says first that a side fails more: all else is of the requests that succeeded.
+/// Reports first that a side fails more: all other metrics are of requests that succeeded.
 fn failures_note(pair: &Pair, sides: &[Side]) -> Option<String> {
     let failures = pair.failures.as_ref().filter(|failures| failures.rose())?;
     let (first, second) = (&sides[pair.first].label, &sides[pair.second].label);

@@ -381,7 +381,7 @@ pub(super) fn correct(pairs: &mut [Pair], level: f64) {
     break_for_failures(pairs);
 }
 
-/// Says where failures rose for certain, and breaks every limit on what the others came to.
+/// Where failures rose for certain, every limit on requests that succeeded is broken.
 fn break_for_failures(pairs: &mut [Pair]) {
     for pair in pairs {
         let Some(failures) = pair.failures.as_ref().filter(|failures| failures.rose()) else { continue };

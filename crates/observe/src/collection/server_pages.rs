@@ -83,7 +83,7 @@ impl PageKind for ServerPages {
     }
 }
 
-/// A server that echoes a request in a help text, a label or a name says its secrets too.
+/// A server may echo secrets of a request in a help text, a label or a name.
 fn hide_secrets(families: &mut [Family], redactor: &Redactor) {
     if redactor.is_empty() {
         return;

@@ -4,8 +4,7 @@ use super::names::is_secret_name;
 use super::redactor::LONG;
 use serde_json::{Map, Value};
 
-/// Members that hold descriptions of a document's members, in JSON Schema: there, a name says what somebody may give,
-/// and holds none of it.
+/// Members of a JSON Schema that describe the members of a document: a name there describes a value and holds none.
 const DESCRIBING: &[&str] = &["properties", "patternProperties", "$defs", "definitions"];
 
 /// What every description has one of.

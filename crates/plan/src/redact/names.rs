@@ -87,7 +87,7 @@ const WORDS: &[Word] = &[
     word("google-access-id", Reach::End),
 ];
 
-/// What stands before `key` in names of headers that find something again and open nothing.
+/// The word before `key` in names of headers that find something again and open nothing.
 const FINDING_KEYS: &[&str] = &["idempotency", "cache", "partition", "routing", "shard", "sort", "primary", "public"];
 
 const fn word(word: &'static str, reach: Reach) -> Word {

@@ -140,7 +140,7 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
             out.push(Secret { range: open..end, shown, is_url: true });
         }
         if at < end {
-            // What was taken for a text may as well be what stands between two.
+            // What was taken for a text may as well be what separates two.
             around.pass(inner.as_bytes());
         }
     }
@@ -156,7 +156,7 @@ struct Around {
 }
 
 impl Around {
-    /// Takes what stands between two texts.
+    /// Takes what separates two texts.
     fn pass(&mut self, between: &[u8]) {
         for byte in between {
             match byte {
