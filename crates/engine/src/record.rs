@@ -152,7 +152,16 @@ impl Reader {
         let lacks_vectors =
             measured.error.is_none() && parsed.vectors.is_some_and(|came| exchange.tag.vectors > Some(came));
         let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.answer_tokens().is_doubtful;
-        Record { meta, measured, parsed, did_not_stream, without_counts, lacks_vectors, has_doubtful_usage, is_uncounted }
+        Record {
+            meta,
+            measured,
+            parsed,
+            did_not_stream,
+            without_counts,
+            lacks_vectors,
+            has_doubtful_usage,
+            is_uncounted,
+        }
     }
 
     /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it

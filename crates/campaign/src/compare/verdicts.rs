@@ -191,6 +191,7 @@ impl Compared<'_> {
             Found::Summaries(first, second, reason) => (of_summaries(first, second), RowVerdict::Undecided(reason)),
             Found::Nothing => return None,
         };
+        let is_share = matches!(basis, Basis::Shares(..));
         let metric = registry::find(tag);
         let header = metric.map_or(tag, |metric| metric.header);
         Some(Row {
@@ -205,10 +206,10 @@ impl Compared<'_> {
                 Direction::Neither => None,
             },
             numbers,
-            is_share: matches!(basis, Basis::Shares(..)),
+            is_share,
             verdict: match direction {
                 Direction::Neither => RowVerdict::Neutral,
-                _ if is_nothing(&numbers) => RowVerdict::Equal,
+                _ if is_nothing(&numbers, is_share) => RowVerdict::Equal,
                 _ => verdict,
             },
         })
@@ -344,9 +345,10 @@ fn numbers(found: &Comparison) -> Numbers {
     }
 }
 
-/// Whether nothing was counted on either side: zero, and never anything else.
-fn is_nothing(numbers: &Numbers) -> bool {
-    let is_certain = numbers.interval.is_none_or(|interval| interval == (0.0, 0.0));
+/// Whether nothing was counted on either side: zero, and never anything else. The interval of a share is that of what
+/// more requests might show, so it is never empty.
+fn is_nothing(numbers: &Numbers, is_share: bool) -> bool {
+    let is_certain = is_share || numbers.interval.is_none_or(|interval| interval == (0.0, 0.0));
     (numbers.first, numbers.second) == (0.0, 0.0) && is_certain
 }
 
