@@ -201,8 +201,8 @@ fn a_format_that_is_asked_for_twice_is_written_once() {
 }
 
 #[test]
-fn a_template_that_grows_without_bound_is_refused() {
-    let files = "  artifacts: {user_files: [{path: a, content: \"{% macro a() %}{% endmacro %}\"}]}\n";
+fn a_template_that_goes_on_without_bound_is_refused() {
+    let files = "  artifacts: {user_files: [{path: a, content: \"{% for a in range(9999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}\"}]}\n";
     let error = with(files, &[], &[]).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("user_files.0.content"), "{error}");

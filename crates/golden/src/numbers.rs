@@ -8,7 +8,9 @@ pub fn respelled(text: &str) -> String {
         let is_part_of_word = rest[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.');
         let end = rest[start..].find(|c: char| !is_of_token(c)).map_or(rest.len(), |at| start + at);
         let token = &rest[start..end];
-        let number = token.parse::<f64>().ok().filter(|_| !is_part_of_word && token.contains(['.', 'e', 'E']));
+        let is_padded = token.starts_with('0') && token[1..].starts_with(|c: char| c.is_ascii_digit());
+        let is_number = !is_part_of_word && !is_padded && token.contains(['.', 'e', 'E']);
+        let number = token.parse::<f64>().ok().filter(|_| is_number);
         out.push_str(&rest[..start]);
         match number {
             Some(number) => out.push_str(&format!("{number:?}")),
