@@ -114,16 +114,13 @@ impl Signals {
                 if let Some(end) = state.end.get().filter(|_| is_first) {
                     // The report may be held up by a pipe. The exit code is that of the files all the same.
                     std::thread::sleep(terminal::PATIENCE);
+                    discard_unfinished();
                     std::process::exit(i32::from(end.code()));
                 }
                 if !is_first {
                     state.with_screen(OnScreen::clear);
                     let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));
-                    // A file that is being written holds these up no longer than the system takes for one call.
-                    let _ = terminal::within(LAST_WORDS, || {
-                        discard_temporaries();
-                        discard_parts();
-                    });
+                    discard_unfinished();
                     std::process::exit(128 + signal as i32);
                 }
                 // What is going to happen is said before it happens, in the place of the bar. Nobody may read it: the
@@ -165,11 +162,23 @@ impl Signals {
 /// called before any thread is started.
 pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
     let Some(watched) = take(&ENDING) else { return };
-    let _ = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
+    let started = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
         if let Ok(signal) = watched.wait() {
             first();
             std::process::exit(128 + signal as i32);
         }
+    });
+    if started.is_err() {
+        let _ = watched.thread_unblock();
+    }
+}
+
+/// Removes files that are not whole. One that is being written holds this up no longer than the system takes for one
+/// call.
+fn discard_unfinished() {
+    let _ = terminal::within(LAST_WORDS, || {
+        discard_temporaries();
+        discard_parts();
     });
 }
 

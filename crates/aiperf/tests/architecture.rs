@@ -145,3 +145,19 @@ fn every_package_with_settings_of_its_own_is_one_that_is_built() {
     let gone: Vec<&str> = named.into_iter().filter(|name| *name != "*" && !built.contains(name)).collect();
     assert!(gone.is_empty(), "{gone:?}");
 }
+
+#[test]
+fn no_file_has_the_marks_of_a_merge() {
+    let mut folders = vec![root().join("crates"), root().join("docs"), root().join("scripts")];
+    let mut files: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].iter().map(|name| root().join(name)).collect();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).expect("a readable folder").flatten().map(|entry| entry.path()) {
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    let marks = [format!("{} ", "<".repeat(7)), format!("{} ", ">".repeat(7))];
+    for (path, text) in files.iter().filter_map(|path| Some((path, fs::read_to_string(path).ok()?))) {
+        assert!(!text.lines().any(|line| marks.iter().any(|mark| line.starts_with(mark))), "{}", path.display());
+    }
+}

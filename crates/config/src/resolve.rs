@@ -166,7 +166,7 @@ const OWN_FOLDERS: &[(&str, &str)] = &[
     (FileNames::RECORDS, "a run on its own has its records there, and they are removed before a sweep"),
     ("sweep_aggregate", OF_ALL_RUNS),
 ];
-const OF_ALL_RUNS: &str = "what all runs came to lies there";
+const OF_ALL_RUNS: &str = "the results of all runs are written there";
 /// The seed of several runs that are given none.
 const CONSISTENT_SEED: i64 = 42;
 /// Records that are easier to handle in a file, where nobody says how many.

@@ -10,7 +10,7 @@ const MOST_NAMED: usize = 3;
 
 /// What is known of all servers together.
 pub(crate) struct Reach {
-    /// How long after the first refusal the run goes on; `None` for ever.
+    /// How long after the first failed connection the run goes on; `None` for ever.
     pub(crate) timeout: Option<Nanos>,
     pub(crate) pace: Arc<ConnectPace>,
 }
@@ -31,7 +31,7 @@ impl Reach {
         }
         let seconds = timeout.as_secs_f64();
         Some(format!(
-            "No server accepted a connection within {seconds} s of the first refusal ({named}): the run was ended early. \
+            "No server accepted a connection within {seconds} s of the first failed connection ({named}): the run was ended early. \
              --unreachable-timeout 0 goes on."
         ))
     }

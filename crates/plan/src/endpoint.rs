@@ -40,7 +40,7 @@ pub struct EndpointPlan {
     pub video: VideoPlan,
     /// Total time of one request in seconds; 0 means no limit.
     pub timeout_seconds: f64,
-    /// A run in which no server ever accepted a connection ends so long after the first refusal; `None` goes on.
+    /// A run in which no server ever accepted a connection ends so long after the first failed connection; `None` goes on.
     pub unreachable_timeout: Option<Nanos>,
     /// Send `max_tokens` where chat would send `max_completion_tokens`.
     pub legacy_max_tokens: bool,

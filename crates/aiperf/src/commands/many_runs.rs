@@ -105,8 +105,8 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         None if is_crossed => Exit::LimitBroken,
         None => Exit::Success,
     };
-    let exit = junit.map_or(exit, |junit| junit.write(told(&plan, &done, &judged), exit, &redactor));
     signals.run_is_over(exit);
+    let exit = junit.map_or(exit, |junit| junit.write(told(&plan, &done, &judged), exit, &redactor));
     if let Some(api) = api {
         profile::stay(api.complete(), signals, &redactor);
     }

@@ -12,7 +12,7 @@ fn few(url: &str) -> Bench {
 }
 
 /// Every file of a run with what is in it.
-fn files(run: &Run) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn files(run: &Run) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![run.path("")];
     while let Some(folder) = folders.pop() {

@@ -61,7 +61,7 @@ fn a_server_that_never_accepts_a_connection_ends_the_run_long_before_its_time() 
     assert_eq!((&summary["was_cancelled"], &summary["is_complete"]), (&true.into(), &false.into()));
     let reason = summary["incomplete_reason"].as_str().unwrap();
     assert!(
-        reason.starts_with("No server accepted a connection within 0.3 s of the first refusal (127.0.0.1:9)"),
+        reason.starts_with("No server accepted a connection within 0.3 s of the first failed connection (127.0.0.1:9)"),
         "{reason}"
     );
     assert!(run.text("logs/aiperf.log").contains(reason), "{reason}");

@@ -111,8 +111,7 @@ fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
         assert!(console.contains(words), "{words}\n{console}");
     }
     assert!(!console.contains("Performance per Watt"), "{console}");
-    let columns = ["profile_export.parquet", "records/profile_export.parquet"].map(|name| run.path(name));
-    let columns = std::fs::read(columns.iter().find(|path| path.exists()).unwrap()).unwrap();
+    let columns = std::fs::read(run.path("records/profile_export.parquet")).unwrap();
     let columns = String::from_utf8_lossy(&columns).into_owned();
     assert!(columns.contains("\"nvidia_performance_per_watt\""), "the metadata of the columns has the run's metrics");
     let manifest = run.text("phase_manifest.json");

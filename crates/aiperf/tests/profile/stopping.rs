@@ -1,6 +1,7 @@
 //! Signals and time limits: what was measured is written.
 
 use crate::bench::{Bench, avg, quick, serve};
+use crate::disk::files;
 use aiperf_sim::{Latency, SimConfig};
 use std::io::Write;
 use std::time::Duration;
@@ -195,9 +196,8 @@ fn a_second_signal_leaves_nothing_that_is_not_whole() {
     }
     let run = running.finish_soon();
     assert_eq!(run.code(), Some(143), "{}", run.stderr());
-    let names = std::fs::read_dir(run.path("")).unwrap().map(|entry| entry.unwrap().file_name());
-    let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
-    assert!(names.iter().any(|name| name == "profile_export.jsonl"), "{names:?}");
+    let names: Vec<String> = files(&run).into_keys().map(|path| path.display().to_string()).collect();
+    assert!(names.iter().any(|name| name.ends_with("profile_export.jsonl")), "{names:?}");
     assert!(!names.iter().any(|name| name.ends_with(".tmp") || name.ends_with(".part")), "{names:?}");
 }
 

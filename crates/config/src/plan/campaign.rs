@@ -75,24 +75,32 @@ pub(super) fn plan(
     let is_whole = cells.len() == sources.len();
     let mut campaign = CampaignPlan { cells, trials, sweep, dir, id, resumes, junit };
     if is_whole && !campaign.is_single() {
-        user_files_of_runs(&mut campaign, tree, &sources);
+        user_files_of_runs(&mut campaign, tree, &sources, problems);
     }
     is_whole.then_some(campaign)
 }
 
-/// Renders the user's files for each run: they name its own folder. What is wrong with them is known by now.
-fn user_files_of_runs(campaign: &mut CampaignPlan, tree: &Tree, sources: &[Option<&RunVariation>]) {
+/// Renders the user's files for each run: they name its own folder. Most of what is wrong with them is known by now.
+fn user_files_of_runs(
+    campaign: &mut CampaignPlan,
+    tree: &Tree,
+    sources: &[Option<&RunVariation>],
+    problems: &mut Vec<Problem>,
+) {
     for (cell, run) in sources.iter().enumerate() {
         let plan = &campaign.cells[cell].plan;
         if plan.artifacts.user_files.is_empty() {
             continue;
         }
         let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
+        let mut found = Vec::new();
         let of_trial = |trial| {
             let dir = campaign.run_dir(RunId { cell, trial });
-            user_files::user_files(&own, &dir, &plan.models, &plan.endpoint, &mut Vec::new(), &mut Vec::new())
+            user_files::user_files(&own, &dir, &plan.models, &plan.endpoint, &mut Vec::new(), &mut found)
         };
         let files = (0..campaign.trials.count as usize).map(of_trial).collect();
+        found.retain(|problem| !problems.iter().any(|other| other.what == problem.what));
+        problems.extend(found);
         campaign.cells[cell].user_files = files;
     }
 }

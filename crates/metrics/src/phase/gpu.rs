@@ -89,9 +89,7 @@ impl Sampling {
         let is_near = missed.iter().all(|missed| *missed <= self.slack().0);
         Some(Coverage { share, is_whole: share >= NEARLY_ALL || is_near && share >= ENOUGH })
     }
-}
 
-impl Sampling {
     /// Which of several series of one signal a phase is measured by: the first that covers the whole of it, else the one
     /// that covers most.
     pub fn best(self, series: &[&[(WallNs, f64)]], window: Window) -> Option<usize> {

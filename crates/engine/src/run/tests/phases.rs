@@ -171,7 +171,8 @@ fn a_run_whose_servers_never_accept_a_connection_is_ended_early_and_a_later_one_
         plan.runtime.workers_max = Some(workers);
         let (outcome, _) = run_around(plan.clone(), Around::default());
         let reason = outcome.given_up.unwrap();
-        let wanted = format!("No server accepted a connection within 0.05 s of the first refusal (127.0.0.1:{port})");
+        let wanted =
+            format!("No server accepted a connection within 0.05 s of the first failed connection (127.0.0.1:{port})");
         assert!(reason.starts_with(&wanted), "{reason}");
         let phase = &outcome.phases[0];
         assert!(outcome.was_stopped && phase.was_stopped);
