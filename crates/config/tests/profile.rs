@@ -859,6 +859,15 @@ fn an_empty_item_of_a_list_to_sweep_over_is_left_out_and_noted() {
 }
 
 #[test]
+fn a_recipe_with_fewer_requests_than_its_concurrency_is_noted() {
+    let recipe = ["-m", "m", "--streaming", "--search-recipe", "max-concurrency-under-sla", "--search-style", "grid"];
+    let notes = |more: &[&str]| resolve(&[&recipe[..], &["--ttft-sla-ms", "200"], more].concat()).unwrap().notes;
+    let is_short = |note: &String| note.starts_with("10 requests are fewer than a concurrency of 1000: ");
+    assert!(notes(&["--request-count", "10"]).iter().any(is_short), "{:?}", notes(&["--request-count", "10"]));
+    assert!(!notes(&["--request-count", "2000"]).iter().any(|note| note.contains("are fewer than a concurrency")));
+}
+
+#[test]
 fn no_run_of_a_sweep_has_the_folder_of_the_records_of_a_lone_run() {
     let sweep = |name: &str| {
         let first = format!("{name}:request-count=7");

@@ -20,7 +20,7 @@ use aiperf_plan::redact::{Redactor, visit_texts};
 use aiperf_plan::{
     CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, RunId, SweepPlan, Trials,
 };
-use aiperf_types::{Limit, Nanos, SlaFilter, SlaOp};
+use aiperf_types::{Limit, Nanos, PhaseKind, SlaFilter, SlaOp};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -71,6 +71,9 @@ pub(super) fn plan(
     let resumes = tree.envelope.resume();
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
     let sweep = sweep.map(|sweep| sweep_plan(tree, sweep, &cells));
+    if sweep.as_ref().is_some_and(|sweep| sweep.recipe.is_some()) {
+        notes.extend(never_full(&cells));
+    }
     let junit = tree.envelope.junit.as_deref().map(|path| ctx.cwd.join(os_text::path(path)));
     let is_whole = cells.len() == sources.len();
     let mut campaign = CampaignPlan { cells, trials, sweep, dir, id, resumes, junit };
@@ -78,6 +81,18 @@ pub(super) fn plan(
         user_files_of_runs(&mut campaign, tree, &sources, problems);
     }
     is_whole.then_some(campaign)
+}
+
+/// Cells of a recipe whose requests are too few for their concurrency: they pass at a load that they never have.
+fn never_full(cells: &[Cell]) -> Option<String> {
+    let phases = cells.iter().flat_map(|cell| &cell.plan.phases).filter(|phase| phase.kind == PhaseKind::Profiling);
+    let short = phases.filter_map(|phase| phase.requests().zip(phase.concurrency).filter(|(n, c)| *n < u64::from(*c)));
+    let (requests, concurrency) = short.max_by_key(|(_, concurrency)| *concurrency)?;
+    Some(format!(
+        "{requests} requests are fewer than a concurrency of {concurrency}: runs above {requests} never have that many \
+         in flight, and the answer of the recipe does not hold for them; set --request-count to twice the highest \
+         concurrency, or --benchmark-duration"
+    ))
 }
 
 /// Renders the user's files for each run: they name its own folder. Most of what is wrong with them is known by now.
