@@ -97,6 +97,8 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "unfinished_streams": quality.unfinished_streams,
         "short_of_vectors": quality.short_of_vectors,
         "doubtful_usage": quality.doubtful_usage,
+        "uncounted_after_stop": quality.uncounted_after_stop,
+        "too_long_to_count": quality.too_long_to_count,
     });
     let of_run = json!({
         "backlog_at_last_response": conduct.backlog_at_end,
@@ -268,11 +270,19 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         ),
     );
     say(
-        quality.uncounted > 0,
+        quality.uncounted_after_stop > 0,
         format!(
-            "{} records were not counted: the run was stopped, or they are too long for their tokenizer; they have their times and what the server said of its \
-             tokens, and no counts made here",
-            quality.uncounted
+            "the tokens of {} answers were not counted because the run was stopped: they have their times and the server's \
+             own counts",
+            quality.uncounted_after_stop
+        ),
+    );
+    say(
+        quality.too_long_to_count > 0,
+        format!(
+            "the tokens of {} answers were not counted because a text is too long for its tokenizer (2 MiB): they have \
+             their times and the server's own counts",
+            quality.too_long_to_count
         ),
     );
     let (faults, fault) = quality.spec_decode_faults;

@@ -4,6 +4,7 @@
 use crate::record::Record;
 use crate::sinks::SinkStall;
 use aiperf_metrics::Durations;
+use aiperf_tokenize::GivenUp;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline};
 use std::fs;
 
@@ -67,13 +68,20 @@ pub struct Quality {
     pub never_begun: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
-    /// Answers whose tokens were not counted because the run was stopped, or because they are too long to be.
-    pub uncounted: u64,
+    /// Answers whose tokens were not counted because the run was stopped.
+    pub uncounted_after_stop: u64,
+    /// Those whose texts are too long for their tokenizer.
+    pub too_long_to_count: u64,
     /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
     pub spec_decode_faults: (u64, Option<&'static str>),
 }
 
 impl Quality {
+    /// Whether counts that a stop request cost are missing from the results, though every request was answered.
+    pub(crate) fn was_stopped(&self) -> bool {
+        self.uncounted_after_stop > 0
+    }
+
     /// Adds what one exchange tells.
     pub(crate) fn add(&mut self, exchange: &Exchange, record: &Record) {
         let timeline = &exchange.timeline;
@@ -118,7 +126,8 @@ impl Quality {
         self.unreadable_usage += u64::from(parsed.unreadable_usage);
         self.doubtful_usage += u64::from(record.has_doubtful_usage);
         self.without_counts += u64::from(record.without_counts);
-        self.uncounted += u64::from(record.is_uncounted);
+        self.uncounted_after_stop += u64::from(record.uncounted == Some(GivenUp::Stopped));
+        self.too_long_to_count += u64::from(record.uncounted == Some(GivenUp::TooLong));
         self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
     }
 
@@ -169,7 +178,8 @@ impl Quality {
         self.unreadable_usage += other.unreadable_usage;
         self.doubtful_usage += other.doubtful_usage;
         self.without_counts += other.without_counts;
-        self.uncounted += other.uncounted;
+        self.uncounted_after_stop += other.uncounted_after_stop;
+        self.too_long_to_count += other.too_long_to_count;
         self.cut_off += other.cut_off;
         self.never_begun += other.never_begun;
         self.add_spec_decode_faults(other.spec_decode_faults);

@@ -8,7 +8,7 @@ use crate::requests::Requests;
 use crate::trace::http_trace;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
-use aiperf_tokenize::Tokenizers;
+use aiperf_tokenize::{GivenUp, Tokenizers};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
@@ -46,8 +46,8 @@ pub struct Record {
     pub lacks_vectors: bool,
     /// The server's token counts are used, and contradict each other.
     pub has_doubtful_usage: bool,
-    /// Its tokens were to be counted here, and there was no time.
-    pub is_uncounted: bool,
+    /// Why its tokens were not counted here, though they were to be.
+    pub uncounted: Option<GivenUp>,
 }
 
 impl Reader {
@@ -62,9 +62,9 @@ impl Reader {
     }
 
     /// The same without counting tokens here, which is most of the work: what the server said of them stays.
-    pub fn read_uncounted(&self, exchange: &Exchange, record_thread: u16) -> Record {
+    pub fn read_uncounted(&self, exchange: &Exchange, record_thread: u16, why: GivenUp) -> Record {
         let counts = match self.counts() {
-            Counts::Ours => Counts::LeftOut,
+            Counts::Ours => Counts::LeftOut(why),
             counts => counts,
         };
         self.read_with(exchange, None, record_thread, counts)
@@ -148,20 +148,14 @@ impl Reader {
         let has_tokens = self.plan.endpoint.kind.traits().has_tokens();
         let is_missed = has_tokens && counted == Counts::Servers;
         let without_counts = is_missed && measured.error.is_none() && gave_none;
-        let is_uncounted = counted == Counts::LeftOut && measured.error.is_none();
+        let uncounted = match counted {
+            Counts::LeftOut(why) if measured.error.is_none() => Some(why),
+            _ => None,
+        };
         let lacks_vectors =
             measured.error.is_none() && parsed.vectors.is_some_and(|came| exchange.tag.vectors > Some(came));
         let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.answer_tokens().is_doubtful;
-        Record {
-            meta,
-            measured,
-            parsed,
-            did_not_stream,
-            without_counts,
-            lacks_vectors,
-            has_doubtful_usage,
-            is_uncounted,
-        }
+        Record { meta, measured, parsed, did_not_stream, without_counts, lacks_vectors, has_doubtful_usage, uncounted }
     }
 
     /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it
@@ -222,7 +216,7 @@ impl Reader {
             }
             // One that names no model is the first one's.
             (Counts::Ours, Some(tokenizers)) => tokenizers.of(exchange.tag.model.as_deref().unwrap_or_default()),
-            (Counts::Ours, None) | (Counts::LeftOut | Counts::Nobodys, _) => return TokenCounts::default(),
+            (Counts::Ours, None) | (Counts::LeftOut(_) | Counts::Nobodys, _) => return TokenCounts::default(),
         };
         let input = self.requests.input_tokens_of(exchange, prompt, tokenizer);
         if failed {
@@ -243,8 +237,8 @@ impl Reader {
 enum Counts {
     Servers,
     Ours,
-    /// Ours, but for want of time.
-    LeftOut,
+    /// Ours, but counting was given up.
+    LeftOut(GivenUp),
     /// Nothing about such requests is tokens.
     Nobodys,
 }
@@ -432,8 +426,8 @@ mod tests {
         let mut reader = reader(EndpointKind::Chat);
         let usage = Some(Usage { completion_tokens: Some(7), ..Usage::default() });
         let exchange = exchange(&reader, Parsed { usage, ..answered("hello") });
-        let (counted, uncounted) = (reader.read(&exchange, 0), reader.read_uncounted(&exchange, 0));
-        assert!(uncounted.is_uncounted && !counted.is_uncounted);
+        let (counted, uncounted) = (reader.read(&exchange, 0), reader.read_uncounted(&exchange, 0, GivenUp::Stopped));
+        assert_eq!((uncounted.uncounted, counted.uncounted), (Some(GivenUp::Stopped), None));
         let measured = Measured { tokens: counted.measured.tokens, ..uncounted.measured.clone() };
         assert_eq!(uncounted.measured.tokens, TokenCounts::default());
         assert_eq!(uncounted.measured.usage.completion_tokens, Some(7));
@@ -441,8 +435,8 @@ mod tests {
         let mut plan = Plan::clone(&reader.plan);
         plan.endpoint.server_token_count = true;
         reader.plan = Arc::new(plan);
-        let servers = reader.read_uncounted(&exchange, 0);
-        assert_eq!((servers.measured.tokens.output, servers.is_uncounted), (Some(7), false));
+        let servers = reader.read_uncounted(&exchange, 0, GivenUp::Stopped);
+        assert_eq!((servers.measured.tokens.output, servers.uncounted), (Some(7), None));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use aiperf_metrics::{
     Accumulator, Instruments, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
 };
 use aiperf_plan::redact::Redactor;
-use aiperf_tokenize::interruptible;
+use aiperf_tokenize::{GivenUp, interruptible};
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseKind, RawExchange, RequestError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,11 +80,11 @@ impl RecordContext {
         let time = self.counting_time.clone();
         let is_over = move || time.is_over();
         let counted = match is_over() {
-            true => None,
+            true => Err(GivenUp::Stopped),
             // One that has begun is given up, too.
             false => interruptible(is_over, || self.reader.read_finished(exchange, record_thread)),
         };
-        counted.unwrap_or_else(|| self.reader.read_uncounted(exchange, record_thread))
+        counted.unwrap_or_else(|why| self.reader.read_uncounted(exchange, record_thread, why))
     }
 
     /// The exchange as it was, where a file wants that.

@@ -270,8 +270,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &findings.lost, &queue, anchor),
         overlapping: context.sweeps.take_joint(),
         conduct,
-        // Counts that a stop request cost are missing from the results, though every request was answered.
-        was_stopped: was_cut_short || given_up.is_some() || findings.quality.uncounted > 0,
+        was_stopped: was_cut_short || given_up.is_some() || findings.quality.was_stopped(),
         quality: findings.quality,
         given_up,
         hook_failure,

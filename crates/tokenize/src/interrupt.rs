@@ -1,6 +1,6 @@
 //! Counting that can be given up: a text of tens of megabytes takes longer than the end of a run may.
 //!
-//! What is counted in between is of no use, so whoever keeps counts asks [`is_interrupted`] first.
+//! What is counted in between is of no use, so callers that keep counts ask [`is_interrupted`] first.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -9,39 +9,48 @@ type Question = Rc<dyn Fn() -> bool>;
 
 thread_local! {
     static QUESTION: RefCell<Option<Question>> = const { RefCell::new(None) };
-    static IS_INTERRUPTED: Cell<bool> = const { Cell::new(false) };
+    static GIVEN_UP: Cell<Option<GivenUp>> = const { Cell::new(None) };
+}
+
+/// Why counting was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenUp {
+    /// The question was answered with yes.
+    Stopped,
+    /// A text is too long for a library that cannot be interrupted, stop or no stop.
+    TooLong,
 }
 
 /// The longest text, in bytes, that is counted where counting can be given up, by a library that cannot be interrupted:
 /// about a second.
 const LONGEST: usize = 2 << 20;
 
-/// Counts until a question is answered with yes: it is asked every few milliseconds. `None` where counting was given up.
-pub fn interruptible<T>(is_over: impl Fn() -> bool + 'static, count: impl FnOnce() -> T) -> Option<T> {
+/// Counts until a question is answered with yes: it is asked every few milliseconds. Fails where counting was given up.
+pub fn interruptible<T>(is_over: impl Fn() -> bool + 'static, count: impl FnOnce() -> T) -> Result<T, GivenUp> {
     /// Ends the questions, after a panic too.
     struct End;
     impl Drop for End {
         fn drop(&mut self) {
             QUESTION.set(None);
-            IS_INTERRUPTED.set(false);
+            GIVEN_UP.set(None);
         }
     }
     QUESTION.set(Some(Rc::new(is_over)));
-    IS_INTERRUPTED.set(false);
+    GIVEN_UP.set(None);
     let _end = End;
     let made = count();
-    (!is_interrupted()).then_some(made)
+    GIVEN_UP.get().map_or(Ok(made), Err)
 }
 
 /// Whether counting on this thread was given up: what is counted now is wrong.
 pub fn is_interrupted() -> bool {
-    IS_INTERRUPTED.get()
+    GIVEN_UP.get().is_some()
 }
 
 /// Asks whether to give up.
 pub(crate) fn is_over() -> bool {
     if !is_interrupted() && QUESTION.with_borrow(|question| question.as_ref().is_some_and(|is_over| is_over())) {
-        IS_INTERRUPTED.set(true);
+        GIVEN_UP.set(Some(GivenUp::Stopped));
     }
     is_interrupted()
 }
@@ -49,8 +58,8 @@ pub(crate) fn is_over() -> bool {
 /// Gives a text up that is too long for code that asks no questions, where there are any.
 pub(crate) fn is_too_long(text: &str) -> bool {
     let is_asked = QUESTION.with_borrow(Option::is_some);
-    if is_asked && text.len() > LONGEST {
-        IS_INTERRUPTED.set(true);
+    if is_asked && !is_interrupted() && text.len() > LONGEST {
+        GIVEN_UP.set(Some(GivenUp::TooLong));
     }
     is_over()
 }
@@ -73,11 +82,11 @@ mod tests {
                     asked.get() == 3
                 }
             };
-            assert_eq!(interruptible(is_over, || tokenizer.count(&text)), None);
+            assert_eq!(interruptible(is_over, || tokenizer.count(&text)), Err(GivenUp::Stopped));
             assert_eq!(asked.get(), 3, "nothing is counted after the answer");
             assert!(!is_interrupted());
         }
-        assert_eq!(interruptible(|| false, || tokenizer.count("two words")), Some(2));
+        assert_eq!(interruptible(|| false, || tokenizer.count("two words")), Ok(2));
     }
 
     #[test]
@@ -86,9 +95,9 @@ mod tests {
             "pre_tokenizer":{"type":"Whitespace"},"post_processor":null,"decoder":null,
             "model":{"type":"WordLevel","vocab":{"a":0,"b":1},"unk_token":"b"}}"#;
         let engine = Engine::from_json(json.as_bytes()).unwrap();
-        assert_eq!(interruptible(|| false, || engine.count("a a b")), Some(3));
-        assert_eq!(interruptible(|| false, || engine.count(&"a".repeat(LONGEST + 1))), None);
-        assert_eq!(interruptible(|| true, || engine.count("a")), None);
+        assert_eq!(interruptible(|| false, || engine.count("a a b")), Ok(3));
+        assert_eq!(interruptible(|| false, || engine.count(&"a".repeat(LONGEST + 1))), Err(GivenUp::TooLong));
+        assert_eq!(interruptible(|| true, || engine.count("a")), Err(GivenUp::Stopped));
         assert_eq!(engine.count(&"a".repeat(LONGEST + 1)), 1, "where nothing is given up, it is counted");
     }
 }

@@ -53,8 +53,11 @@ const THREADS: usize = 2;
 
 impl Bench {
     fn new(events: Events) -> Self {
+        Self::counting_with(Tokenizer::load("builtin", &Lookup::from_env()).unwrap(), events)
+    }
+
+    fn counting_with(tokenizer: Tokenizer, events: Events) -> Self {
         let plan = Arc::new(plan("http://127.0.0.1:1"));
-        let tokenizer = Tokenizer::load("builtin", &Lookup::from_env()).unwrap();
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
         let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
         let phases = phases::of(&plan);
@@ -229,32 +232,54 @@ fn nothing_new_is_sent_while_a_record_waits_for_too_long() {
     assert!(!bench.queue.is_behind(later(9)) && bench.queue.has_caught_up(later(9)), "all of them are written");
 }
 
+fn answered(number: u64, text: &str) -> Exchange {
+    let content = vec![ContentMark { at: MonoNs(5), output: true, reasoning: false }];
+    let parsed = Parsed { content, output_text: Some(text.into()), responses: 1, ..Parsed::default() };
+    Exchange {
+        tag: RequestTag { phase: PhaseIndex(0), number, ..RequestTag::default() },
+        timeline: Timeline { start: MonoNs(1), end: MonoNs(9), ..Timeline::default() },
+        status: Some(200),
+        parsed: Some(Box::new(parsed)),
+        ..Exchange::default()
+    }
+}
+
+fn record(recorder: &mut Recorder, numbers: std::ops::Range<u64>, text: &str) {
+    let buffers = vec![BufferReturn::default()].into();
+    let batch = Batch::new(numbers.start, numbers.map(|number| answered(number, text).into()).collect(), buffers);
+    assert!(recorder.compute(&batch, Claimant::Coordinator).is_some());
+    recorder.add_up(&batch);
+}
+
 #[test]
 fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
     let bench = Bench::new(Events::new(WallAnchor::default()));
-    let answered = |number| {
-        let content = vec![ContentMark { at: MonoNs(5), output: true, reasoning: false }];
-        let parsed = Parsed { content, output_text: Some("hello".into()), responses: 1, ..Parsed::default() };
-        Exchange {
-            tag: RequestTag { phase: PhaseIndex(0), number, ..RequestTag::default() },
-            timeline: Timeline { start: MonoNs(1), end: MonoNs(9), ..Timeline::default() },
-            status: Some(200),
-            parsed: Some(Box::new(parsed)),
-            ..Exchange::default()
-        }
-    };
     let mut recorder = Bench::recorder(&bench.context);
-    let mut record = |numbers: std::ops::Range<u64>| {
-        let buffers = vec![BufferReturn::default()].into();
-        let batch = Batch::new(numbers.start, numbers.map(|number| answered(number).into()).collect(), buffers);
-        assert!(recorder.compute(&batch, Claimant::Coordinator).is_some());
-        recorder.add_up(&batch);
-    };
-    record(0..3);
+    record(&mut recorder, 0..3, "hello");
     bench.context.counting_time.end();
-    record(3..5);
+    record(&mut recorder, 3..5, "hello");
     let findings = recorder.into_findings();
-    assert_eq!((findings.phases[0].records(), findings.quality.uncounted), (5, 2));
+    let quality = findings.quality;
+    assert_eq!(findings.phases[0].records(), 5);
+    assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (2, 0));
+}
+
+#[test]
+fn a_text_that_is_too_long_to_count_is_no_sign_of_a_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    // The library's own code counts by such a model.
+    let json = r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
+        "pre_tokenizer":{"type":"Whitespace"},"post_processor":null,"decoder":null,
+        "model":{"type":"WordLevel","vocab":{"a":0,"b":1},"unk_token":"b"}}"#;
+    std::fs::write(folder.path().join("tokenizer.json"), json).unwrap();
+    let tokenizer = Tokenizer::load(&folder.path().to_string_lossy(), &Lookup::from_env()).unwrap();
+    let bench = Bench::counting_with(tokenizer, Events::new(WallAnchor::default()));
+    let mut recorder = Bench::recorder(&bench.context);
+    record(&mut recorder, 0..2, "a b");
+    record(&mut recorder, 2..3, &"a".repeat((2 << 20) + 1));
+    let quality = recorder.into_findings().quality;
+    assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (0, 1));
+    assert!(!quality.was_stopped());
 }
 
 #[test]
