@@ -97,6 +97,7 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "unfinished_streams": quality.unfinished_streams,
         "short_of_vectors": quality.short_of_vectors,
         "doubtful_usage": quality.doubtful_usage,
+        "refused_by_chat_template": quality.refused_by_chat_template,
         "uncounted_after_stop": quality.uncounted_after_stop,
         "too_long_to_count": quality.too_long_to_count,
     });
@@ -267,6 +268,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "{} answers carried no usage, so nothing is known of their tokens; without --use-server-token-count they are \
              counted here",
             quality.without_counts
+        ),
+    );
+    say(
+        quality.refused_by_chat_template > 0,
+        format!(
+            "the chat template refuses the messages of {} requests: their input tokens are not counted, and metrics of \
+             input lengths are without them",
+            quality.refused_by_chat_template
         ),
     );
     say(

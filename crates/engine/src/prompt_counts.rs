@@ -76,45 +76,60 @@ impl Drop for PromptHistory {
 /// Tokens of the first request of each conversation, which is the same in every session and so counted once.
 pub(crate) struct FirstCounts(Vec<AtomicU32>);
 
-/// A count that was not made yet, and one that has no value.
+/// A count that was not made yet, one that has no value, and one of messages that the chat template refuses.
 const NOT_COUNTED: u32 = u32::MAX;
 const NO_COUNT: u32 = u32::MAX - 1;
+const REFUSED: u32 = u32::MAX - 2;
+
+/// The chat template refuses the messages of a request: they have no count, as that of their texts would be another.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RefusedByTemplate;
+
+/// Tokens of a prompt; `None` where nothing of it can be counted.
+pub(crate) type InputTokens = Result<Option<u64>, RefusedByTemplate>;
 
 impl FirstCounts {
     pub(crate) fn new(conversations: usize) -> Self {
         Self((0..conversations).map(|_| AtomicU32::new(NOT_COUNTED)).collect())
     }
 
-    pub(crate) fn get_or_count(&self, conversation: u32, count: impl FnOnce() -> Option<u64>) -> Option<u64> {
+    pub(crate) fn get_or_count(&self, conversation: u32, count: impl FnOnce() -> InputTokens) -> InputTokens {
         let cell = &self.0[conversation as usize];
-        let known = cell.load(Relaxed);
-        if known != NOT_COUNTED {
-            return (known != NO_COUNT).then_some(u64::from(known));
+        match cell.load(Relaxed) {
+            NOT_COUNTED => {}
+            NO_COUNT => return Ok(None),
+            REFUSED => return Err(RefusedByTemplate),
+            known => return Ok(Some(u64::from(known))),
         }
         let counted = count();
         if is_interrupted() {
-            return None;
+            return Ok(None);
         }
-        cell.store(counted.map_or(NO_COUNT, |count| u32::try_from(count).unwrap_or(NO_COUNT)), Relaxed);
+        let kept = match counted {
+            Ok(Some(count)) => u32::try_from(count).ok().filter(|count| *count < REFUSED).unwrap_or(NO_COUNT),
+            Ok(None) => NO_COUNT,
+            Err(RefusedByTemplate) => REFUSED,
+        };
+        cell.store(kept, Relaxed);
         counted
     }
 }
 
 /// Tokens of all that a body says; of messages as a chat template puts them, where that is asked for.
-pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> Option<u64> {
-    let inputs = inputs::extract(dialect, body)?;
+pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> InputTokens {
+    let Some(inputs) = inputs::extract(dialect, body) else { return Ok(None) };
     if let Some(messages) = inputs.messages.as_ref().filter(|_| chat_template)
         && let Some(rendered) = tokenizer.count_chat(messages, true)
     {
-        // Messages that a template refuses have no count: that of their texts would be another.
+        let rendered = rendered.map_err(|_| RefusedByTemplate)?;
         let tools = if inputs.tool_texts.is_empty() { 0 } else { tokenizer.count(&inputs.tool_texts.join(" ")) };
-        return Some((rendered.ok()? + tools) as u64 + inputs.pretokenised);
+        return Ok(Some((rendered + tools) as u64 + inputs.pretokenised));
     }
-    match inputs.texts.as_slice() {
+    Ok(match inputs.texts.as_slice() {
         [] => (inputs.pretokenised > 0).then_some(inputs.pretokenised),
         [only] => Some(tokenizer.count(only) as u64 + inputs.pretokenised),
         texts => Some(tokenizer.count(&texts.join(" ")) as u64 + inputs.pretokenised),
-    }
+    })
 }
 
 /// Why the messages of a body cannot be put into the chat template.
@@ -240,8 +255,11 @@ mod tests {
         let message = serde_json::json!({"role": "user", "content": "who"});
         let body = |times: usize| serde_json::json!({"messages": vec![&message; times]}).to_string().into_bytes();
         let of = |times, chat_template| count_whole(&chat::DIALECT, &body(times), &tokenizer, chat_template);
-        assert!(of(1, true) > of(1, false) && of(2, false).is_some());
-        assert_eq!(of(2, true), None);
+        assert!(of(1, true).unwrap() > of(1, false).unwrap() && of(2, false).unwrap().is_some());
+        assert_eq!(of(2, true), Err(RefusedByTemplate));
+        let first = FirstCounts::new(1);
+        assert_eq!(first.get_or_count(0, || of(2, true)), Err(RefusedByTemplate));
+        assert_eq!(first.get_or_count(0, || Ok(Some(1))), Err(RefusedByTemplate), "it is kept");
         let refused = check_template(&chat::DIALECT, &body(2), &tokenizer).unwrap_err().to_string();
         assert!(refused.contains("chat_template.jinja: the chat template cannot be applied: line 1: one"), "{refused}");
     }

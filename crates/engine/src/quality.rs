@@ -68,6 +68,8 @@ pub struct Quality {
     pub never_begun: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
+    /// Answers without a count of input tokens, because the chat template refuses the messages of their requests.
+    pub refused_by_chat_template: u64,
     /// Answers whose tokens were not counted because the run was stopped.
     pub uncounted_after_stop: u64,
     /// Those whose texts are too long for their tokenizer.
@@ -126,6 +128,7 @@ impl Quality {
         self.unreadable_usage += u64::from(parsed.unreadable_usage);
         self.doubtful_usage += u64::from(record.has_doubtful_usage);
         self.without_counts += u64::from(record.without_counts);
+        self.refused_by_chat_template += u64::from(record.refused_by_chat_template);
         self.uncounted_after_stop += u64::from(record.uncounted == Some(GivenUp::Stopped));
         self.too_long_to_count += u64::from(record.uncounted == Some(GivenUp::TooLong));
         self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
@@ -178,6 +181,7 @@ impl Quality {
         self.unreadable_usage += other.unreadable_usage;
         self.doubtful_usage += other.doubtful_usage;
         self.without_counts += other.without_counts;
+        self.refused_by_chat_template += other.refused_by_chat_template;
         self.uncounted_after_stop += other.uncounted_after_stop;
         self.too_long_to_count += other.too_long_to_count;
         self.cut_off += other.cut_off;

@@ -1,7 +1,7 @@
 //! One exchange parsed, counted and measured: everything a metric may depend on.
 
 use crate::failure_names;
-use crate::prompt_counts::PromptHistory;
+use crate::prompt_counts::{PromptHistory, RefusedByTemplate};
 use crate::queue::Finished;
 use crate::reading::Reading;
 use crate::requests::Requests;
@@ -42,6 +42,8 @@ pub struct Record {
     pub did_not_stream: bool,
     /// The server's token counts were to be used, and it gave none.
     pub without_counts: bool,
+    /// A good answer to messages that the chat template refuses, so that their tokens are not counted.
+    pub refused_by_chat_template: bool,
     /// A good answer with fewer vectors than its request had inputs.
     pub lacks_vectors: bool,
     /// The server's token counts are used, and contradict each other.
@@ -101,6 +103,7 @@ impl Reader {
         let traces = self.plan.artifacts.records_hold_traces() && was_made;
         let head = timeline.head.taken().filter(|_| exchange.is_success());
         let video = parsed.video.unwrap_or_default();
+        let (tokens, is_refused) = self.count(exchange, &parsed, counted, error.is_some(), prompt);
         let measured = Measured {
             number: exchange.tag.number,
             start_wall: anchor.wall(start),
@@ -109,7 +112,7 @@ impl Reader {
             head,
             credit_issued: timeline.issued.taken().map(|at| anchor.wall(at)),
             credit_drop: Some(start.since(timeline.issued).0),
-            tokens: self.count(exchange, &parsed, counted, error.is_some(), prompt),
+            tokens,
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
             scheduled_send_ms: exchange.tag.scheduled_send_ms,
@@ -148,6 +151,7 @@ impl Reader {
         let has_tokens = self.plan.endpoint.kind.traits().has_tokens();
         let is_missed = has_tokens && counted == Counts::Servers;
         let without_counts = is_missed && measured.error.is_none() && gave_none;
+        let refused_by_chat_template = is_refused && measured.error.is_none();
         let uncounted = match counted {
             Counts::LeftOut(why) if measured.error.is_none() => Some(why),
             _ => None,
@@ -155,7 +159,17 @@ impl Reader {
         let lacks_vectors =
             measured.error.is_none() && parsed.vectors.is_some_and(|came| exchange.tag.vectors > Some(came));
         let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.answer_tokens().is_doubtful;
-        Record { meta, measured, parsed, did_not_stream, without_counts, lacks_vectors, has_doubtful_usage, uncounted }
+        Record {
+            meta,
+            measured,
+            parsed,
+            did_not_stream,
+            without_counts,
+            refused_by_chat_template,
+            lacks_vectors,
+            has_doubtful_usage,
+            uncounted,
+        }
     }
 
     /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it
@@ -201,6 +215,7 @@ impl Reader {
         }
     }
 
+    /// The tokens of an exchange, and whether the chat template refuses its messages.
     fn count(
         &self,
         exchange: &Exchange,
@@ -208,27 +223,31 @@ impl Reader {
         counted: Counts,
         failed: bool,
         prompt: Option<&Arc<PromptHistory>>,
-    ) -> TokenCounts {
+    ) -> (TokenCounts, bool) {
         let tokenizer = match (counted, &self.tokenizers) {
             (Counts::Servers, _) => {
                 let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
-                return TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) };
+                return (TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) }, false);
             }
             // One that names no model is the first one's.
             (Counts::Ours, Some(tokenizers)) => tokenizers.of(exchange.tag.model.as_deref().unwrap_or_default()),
-            (Counts::Ours, None) | (Counts::LeftOut(_) | Counts::Nobodys, _) => return TokenCounts::default(),
+            (Counts::Ours, None) | (Counts::LeftOut(_) | Counts::Nobodys, _) => return Default::default(),
         };
-        let input = self.requests.input_tokens_of(exchange, prompt, tokenizer);
+        let (input, is_refused) = match self.requests.input_tokens_of(exchange, prompt, tokenizer) {
+            Ok(input) => (input, false),
+            Err(RefusedByTemplate) => (None, true),
+        };
         if failed {
-            return TokenCounts { input, ..TokenCounts::default() };
+            return (TokenCounts { input, ..TokenCounts::default() }, is_refused);
         }
         let count = |text: &str| tokenizer.count(text) as u64;
-        TokenCounts {
+        let tokens = TokenCounts {
             input,
             output: choices(&parsed.output_text, &parsed.choice_ends).map(|texts| texts.map(count).sum()),
             reasoning: choices(&parsed.reasoning_text, &parsed.reasoning_ends).map(|texts| texts.map(count).sum()),
             first_content_chunk_tokens: None,
-        }
+        };
+        (tokens, is_refused)
     }
 }
 
@@ -437,6 +456,32 @@ mod tests {
         reader.plan = Arc::new(plan);
         let servers = reader.read_uncounted(&exchange, 0, GivenUp::Stopped);
         assert_eq!((servers.measured.tokens.output, servers.uncounted), (Some(7), None));
+    }
+
+    #[test]
+    fn messages_that_the_chat_template_refuses_are_counted_as_such() {
+        let mut reader = reader(EndpointKind::Chat);
+        let folder = tempfile::tempdir().unwrap();
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../tokenize/tests/golden/tiny-model/tokenizer.json");
+        std::fs::copy(model, folder.path().join("tokenizer.json")).unwrap();
+        std::fs::write(folder.path().join("chat_template.jinja"), "{{ raise_exception('no') }}").unwrap();
+        let tokenizer = Tokenizer::load(&folder.path().to_string_lossy(), &Default::default()).unwrap();
+        reader.tokenizers = Some(tokenizer.into());
+        let plainly = reader.read(&exchange(&reader, answered("hello")), 0);
+        assert!(plainly.measured.tokens.input.is_some() && !plainly.refused_by_chat_template);
+        let mut plan = Plan::clone(&reader.plan);
+        plan.tokenizer.apply_chat_template = true;
+        let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
+        reader.requests = Arc::new(Requests::new(Arc::new(plan), dataset, "1").unwrap());
+        let mut quality = crate::quality::Quality::default();
+        for _ in 0..2 {
+            let exchange = exchange(&reader, answered("hello"));
+            let record = reader.read(&exchange, 0);
+            assert_eq!(record.measured.tokens.input, None);
+            assert!(record.measured.tokens.output > Some(0));
+            quality.add(&exchange, &record);
+        }
+        assert_eq!(quality.refused_by_chat_template, 2);
     }
 
     #[test]

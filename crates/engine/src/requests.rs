@@ -5,7 +5,7 @@
 
 use crate::ahead::{Ahead, First, Prepared};
 use crate::markers::{self, Markers};
-use crate::prompt_counts::{self, FirstCounts, PromptHistory};
+use crate::prompt_counts::{self, FirstCounts, InputTokens, PromptHistory};
 use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
@@ -183,7 +183,8 @@ impl Requests {
             }
             if let Some(tokenizers) = counting {
                 let tokenizer = tokenizers.of(request.model.as_deref().unwrap_or_default());
-                self.input_tokens(index as u32, 0, &request.encoded.body, tokenizer);
+                // The count is kept for the records.
+                let _counted = self.input_tokens(index as u32, 0, &request.encoded.body, tokenizer);
             }
             if let Some(request) = Arc::get_mut(&mut self.kept[index]) {
                 request.encoded.body = request.encoded.body.without_payload();
@@ -382,22 +383,23 @@ impl Requests {
         exchange: &Exchange,
         prompt: Option<&Arc<PromptHistory>>,
         tokenizer: &Tokenizer,
-    ) -> Option<u64> {
+    ) -> InputTokens {
         let RequestTag { conversation, turn, phase, session, .. } = exchange.tag;
         // What a template makes of messages is not the sum of what it makes of each.
         let is_rendered = self.chat_template && tokenizer.has_chat_template();
         let prompt = prompt.filter(|_| turn > 0 && !is_rendered);
         let marker = || self.markers.marker(phase, session, &exchange.tag.session_id);
-        prompt
-            .and_then(|prompt| prompt_counts::count(prompt, self.api.dialect, tokenizer, marker))
-            .or_else(|| self.input_tokens(conversation, turn, &exchange.request_body, tokenizer))
+        match prompt.and_then(|prompt| prompt_counts::count(prompt, self.api.dialect, tokenizer, marker)) {
+            Some(tokens) => Ok(Some(tokens)),
+            None => self.input_tokens(conversation, turn, &exchange.request_body, tokenizer),
+        }
     }
 
     /// Tokens of a request's texts. A conversation's first turn, which is the same in every session, is counted once.
-    pub fn input_tokens(&self, conversation: u32, turn: u32, body: &Body, tokenizer: &Tokenizer) -> Option<u64> {
+    pub(crate) fn input_tokens(&self, conversation: u32, turn: u32, body: &Body, tokenizer: &Tokenizer) -> InputTokens {
         // What was never built says nothing of the conversation's other requests.
         if body.is_empty() {
-            return None;
+            return Ok(None);
         }
         let count = || prompt_counts::count_whole(self.api.dialect, &body.payload(), tokenizer, self.chat_template);
         if turn > 0 || self.markers.are_used() { count() } else { self.first_counts.get_or_count(conversation, count) }
