@@ -61,9 +61,15 @@ fn metrics_agree_with_what_was_served() {
     assert_eq!(page["http_requests_total{handler=\"/v1/chat/completions\",method=\"POST\",status=\"4xx\"}"], 1.0);
 }
 
-/// Waits until a metric has a value.
+/// Waits until a metric has a value; a minute without it is a failure.
 fn until(server: &SimHandle, metric: &str, value: f64) {
-    while metrics(server)[metric] != value {
+    let begin = Instant::now();
+    loop {
+        let now = metrics(server)[metric];
+        if now == value {
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "{metric} is {now}, not {value}, after a minute");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
