@@ -1,6 +1,6 @@
 //! Filters and methods of the engine that are charged for what they look at and make.
 
-use crate::measure::{ITEM, Inner, charge, is_namespace, measure, refused, settled};
+use crate::measure::{ITEM, Inner, charge, is_namespace, json_bytes, measure, refused, settled};
 use crate::render::FUEL;
 use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters};
@@ -50,6 +50,7 @@ pub fn hold(engine: &mut Environment<'_>) {
     hold_filters!(engine, filled, batch slice);
     hold_filters!(engine, formatted, format);
     hold_filters!(engine, shown, pprint);
+    hold_filters!(engine, as_json, tojson);
     // The same by other names.
     engine.add_filter("e", |state: &mut State, text: Value| state.apply_filter("escape", &[text]));
     engine.add_filter("count", |state: &mut State, value: Value| state.apply_filter("length", &[value]));
@@ -159,6 +160,12 @@ fn shown(args: &[Value]) -> Result<usize, Error> {
     let Some(value) = args.first() else { return Ok(0) };
     let size = measure(value, Inner::Texts)?;
     Ok(size.bytes.saturating_add(size.items.saturating_mul(size.depth + 1).saturating_mul(4)))
+}
+
+/// A value as JSON; what else is given is the indent.
+fn as_json(args: &[Value]) -> Result<usize, Error> {
+    let Some((value, rest)) = args.split_first() else { return Ok(0) };
+    json_bytes(value, rest.iter().map(width).fold(0, usize::saturating_add))
 }
 
 /// A number as a width, also where it is given by name; of a text, its length.

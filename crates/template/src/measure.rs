@@ -7,6 +7,8 @@ use std::cell::Cell;
 /// How deep values may be nested. What the engine does with one it does by recursion; JSON that is read here has at most
 /// 128.
 pub(crate) const DEPTH: usize = 200;
+/// Spaces that a level of JSON may be indented by.
+const INDENT: usize = 100;
 /// Bytes of one item of a list, whatever it is.
 pub(crate) const ITEM: usize = 32;
 /// What the look at an item costs, in bytes: a walk takes time, too.
@@ -150,11 +152,19 @@ pub(crate) fn settled(value: Value) -> Result<Value, Error> {
     }
 }
 
-/// Charges a value that is made JSON, indented by so many spaces.
+/// Charges a value that is made JSON, indented by so many spaces; fails where these are too many.
 pub fn charge_json(value: &Value, indent: Option<usize>) -> Result<(), Error> {
+    charge(json_bytes(value, indent.unwrap_or(0))?)
+}
+
+/// Bytes of a value as JSON, about.
+pub(crate) fn json_bytes(value: &Value, indent: usize) -> Result<usize, Error> {
+    if indent > INDENT {
+        return Err(refused(format!("tojson indents by at most {INDENT}")));
+    }
     let size = measure(value, Inner::Texts)?;
-    let indents = size.items.saturating_mul(indent.unwrap_or(0)).saturating_mul(size.depth + 1);
-    charge(size.bytes.saturating_add(indents))
+    let indents = size.items.saturating_mul(indent).saturating_mul(size.depth + 1);
+    Ok(size.bytes.saturating_add(indents))
 }
 
 /// Bytes of a value as text, as far as it is not too deep.

@@ -262,3 +262,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_engines_own_json_is_charged_before_it_is_made() {
+    for source in ["{{ map|tojson }}", "{{ map|tojson(2) }}", "{{ map|tojson(indent=3) }}", "{{ text|tojson(true) }}"] {
+        assert_eq!(held(source), plainly(source), "{source}");
+    }
+    for indent in ["99999999999", "indent=99999999999", "101"] {
+        let refused = held(&format!("{{{{ [1]|tojson({indent}) }}}}")).unwrap_err();
+        assert!(refused.contains("tojson indents by at most 100"), "{refused}");
+    }
+    let deep = format!("{{{{ {}range(90000)|list{}|tojson(100) }}}}", "[".repeat(16), "]".repeat(16));
+    assert!(held(&deep).unwrap_err().contains("bytes in all"));
+}
