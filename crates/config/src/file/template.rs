@@ -151,11 +151,14 @@ impl Job<'_> {
         missing.into_iter().collect()
     }
 
-    /// Why a template cannot be rendered: a name without a value first, whatever came of it.
+    /// Why a template cannot be rendered. Names without a value come first, if the error is about such a value: a template
+    /// may also have a default for one, and fail elsewhere.
     fn fault(&self, problem: Problem, text: &str, context: &Value, error: &minijinja::Error) -> Problem {
         let names = format!("names: {}", self.names);
         let detail = error.detail().filter(|_| error.kind() != ErrorKind::UndefinedError);
-        let unset = self.unset(text, context);
+        let is_undefined =
+            error.kind() == ErrorKind::UndefinedError || error.detail().is_some_and(|why| why.contains("undefined"));
+        let unset = if is_undefined { self.unset(text, context) } else { Vec::new() };
         if unset.is_empty() {
             return problem.because(error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)).hint(names);
         }

@@ -197,6 +197,7 @@ fn files_and_what_they_refer_to() {
         "variables: {base: 4}\nbenchmark: {model: m, profiling: {type: concurrency, concurrency: \"{{ basse * 2 }}\", requests: 4}}\n",
         "variables: {base: {a: 1}}\nbenchmark: {model: \"{{ base.aa + other + range(2) }}\"}\n",
         "benchmark: {model: \"{{ [1]|tojson(indent=99999999999) }}\"}\n",
+        "benchmark: {model: \"{{ x|default(1) }}{{ 1 // 0 }}\"}\n",
         "variables: {a: \"{{ b }}\", b: \"{{ a }}\"}\nbenchmark: {model: m}\n",
         "model: m\nendpoint: {url: h:1}\ndataset: {isl: 5}\nphases: {type: concurrency, requests: 1}\n",
     ]));
