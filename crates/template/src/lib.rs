@@ -12,7 +12,7 @@
 //! - `guard`: [`guarded`], the checks in the source; more nesting than the engine's parser bears is refused
 //! - `measure`: how large and how deep a value is, and the room of a rendering
 //! - `held`: [`hold`], filters and methods that make much of little
-//! - `render`: [`render`]
+//! - `render`: [`render`], and [`explained`], the line and the reason of an error
 
 mod guard;
 mod held;
@@ -23,7 +23,7 @@ mod render;
 pub use guard::{Refusal, guarded};
 pub use held::hold;
 pub use measure::charge_json;
-pub use render::render;
+pub use render::{MOST, explained, render};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@ use minijinja::{Error, ErrorKind, Template, Value};
 use std::cell::Cell;
 use std::io::{self, Write};
 
+/// Bytes of the text that a template makes of one request.
+pub const MOST: usize = 256 << 20;
 /// Instructions of one rendering: a loop inside of a loop ends, too.
 pub(crate) const FUEL: u64 = 10_000_000;
 /// Bytes that one rendering makes in all, besides what follows from what it is given.
@@ -26,6 +28,15 @@ pub fn render(template: &Template<'_, '_>, context: &Value, room: &Cell<usize>) 
         _ => error,
     })?;
     Ok(String::from_utf8_lossy(&made.text).into_owned())
+}
+
+/// What is wrong with a template, and where.
+pub fn explained(error: &Error) -> String {
+    let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+    match error.line() {
+        Some(line) => format!("line {line}: {reason}"),
+        None => reason,
+    }
 }
 
 /// Takes what a template makes, up to a number of bytes.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use aiperf_template::{charge_json, guarded, hold};
+use aiperf_template::{MOST, charge_json, explained, guarded, hold};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde};
 use minijinja::{Environment, Error, ErrorKind, Value, context};
@@ -13,11 +13,6 @@ use crate::clock;
 use crate::tokenizer::Tokenizer;
 
 const NAME: &str = "chat";
-
-/// Bytes of the text that a template makes of messages.
-const MOST: usize = 256 << 20;
-/// Spaces that a level of JSON may be indented by.
-const INDENT: usize = 100;
 
 /// A message of plain text. Any other serialisable shape a template understands will do as well.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -54,7 +49,7 @@ impl ChatTemplate {
         let mut environment = Environment::new();
         // What transformers sets, and templates are written against.
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-        environment.set_syntax(syntax.map_err(|error| describe(&error))?);
+        environment.set_syntax(syntax.map_err(|error| explained(&error))?);
         hold(&mut environment);
         environment.add_filter("tojson", python_json);
         environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
@@ -67,28 +62,20 @@ impl ChatTemplate {
             environment.add_global(name.clone(), Value::from(text.clone()));
         }
         let guarded = guarded(&without_generation_marks(&source)).map_err(|refusal| refusal.to_string())?;
-        environment.add_template_owned(NAME, guarded).map_err(|error| describe(&error))?;
+        environment.add_template_owned(NAME, guarded).map_err(|error| explained(&error))?;
         Ok(Self { environment })
     }
 
     /// The text a model sees for messages.
     pub fn render(&self, messages: impl Serialize, add_generation_prompt: bool) -> Result<String, String> {
-        let template = self.environment.get_template(NAME).map_err(|error| describe(&error))?;
+        let template = self.environment.get_template(NAME).map_err(|error| explained(&error))?;
         let context = context! {
             messages => Value::from(Serde(messages)),
             tools => Value::from(()),
             documents => Value::from(()),
             add_generation_prompt,
         };
-        aiperf_template::render(&template, &context, &Cell::new(MOST)).map_err(|error| describe(&error))
-    }
-}
-
-fn describe(error: &Error) -> String {
-    let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-    match error.line() {
-        Some(line) => format!("line {line}: {reason}"),
-        None => reason,
+        aiperf_template::render(&template, &context, &Cell::new(MOST)).map_err(|error| explained(&error))
     }
 }
 
@@ -117,9 +104,6 @@ fn without_generation_marks(source: &str) -> String {
 fn python_json(value: Value, arguments: Kwargs) -> Result<Value, Error> {
     let failed = |error: serde_json::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
     let indent: Option<usize> = arguments.get("indent")?;
-    if indent.is_some_and(|indent| indent > INDENT) {
-        return Err(Error::new(ErrorKind::InvalidOperation, format!("tojson indents by at most {INDENT}")));
-    }
     charge_json(&value, indent)?;
     let mut text = Vec::new();
     match indent {

@@ -5,7 +5,7 @@ mod python_json;
 use super::{Carries, Dialect};
 use crate::kinds::shared::detect::AnyReader;
 use crate::request::{DialectError, Frame, Request};
-use aiperf_template::{charge_json, guarded, hold};
+use aiperf_template::{MOST, charge_json, explained, guarded, hold};
 use aiperf_types::{EndpointKind, Media};
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Template};
@@ -19,10 +19,6 @@ pub const DIALECT: Dialect = Dialect {
     ..Dialect::new(EndpointKind::Template, frame, |api| Box::new(AnyReader { field: api.response_field.clone() }))
 };
 
-/// Bytes of one body.
-const MOST: usize = 256 << 20;
-/// Spaces that a level of JSON may be indented by.
-const INDENT: usize = 100;
 /// How much of what a template made an error shows, in characters.
 const SHOWN: usize = 100;
 
@@ -74,15 +70,6 @@ impl PayloadTemplate {
 
 fn rendered(template: &Template<'_, '_>, context: &Value) -> Result<String, Error> {
     aiperf_template::render(template, context, &Cell::new(MOST))
-}
-
-/// What is wrong with a template, and where.
-fn explained(error: &Error) -> String {
-    let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-    match error.line() {
-        Some(line) => format!("line {line}: {reason}"),
-        None => reason,
-    }
 }
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
@@ -213,10 +200,6 @@ fn to_json(value: Value, indent: Option<usize>, options: Kwargs) -> Result<Value
     options.assert_all_used()?;
     if value.is_undefined() {
         return Err(Error::new(ErrorKind::UndefinedError, "an undefined value has no JSON"));
-    }
-    if indent.is_some_and(|indent| indent > INDENT) {
-        let why = format!("tojson indents by at most {INDENT}");
-        return Err(Error::new(ErrorKind::InvalidOperation, why));
     }
     charge_json(&value, indent)?;
     let value = serde_json::to_value(&value)
