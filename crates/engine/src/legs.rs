@@ -5,7 +5,7 @@ use crate::reading::Reading;
 use aiperf_dialect::Answer;
 use aiperf_dialect::video::{Keep, LegAnswer, Place, VideoJob, VideoStep};
 use aiperf_transport::encoding::{self, Decoded};
-use aiperf_transport::redirect::{asking_for, split_url};
+use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Leg, Redirects, Script, Step, body, charset};
 use aiperf_types::{Exchange, Failure};
 use std::borrow::Cow;
@@ -68,9 +68,9 @@ impl<'a> VideoLegs<'a> {
         }
         let VideoStep::Get { pause, from, renews_time, drops_body, .. } = step else { return Ok(Step::End) };
         let mut leg = match from {
-            Place::Path(path) => asking_for(submission, (*submission.origin).clone(), &path),
+            Place::Path(path) => self.redirects.asking_for(submission, (*submission.origin).clone(), &path),
             Place::Url(url) => match split_url(&url) {
-                Some((origin, path)) => asking_for(submission, origin, &path),
+                Some((origin, path)) => self.redirects.asking_for(submission, origin, &path),
                 None => {
                     return Err(Failure::Redirect(format!("the server made a video at '{url}', which is no HTTP URL")));
                 }

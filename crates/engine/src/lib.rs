@@ -16,7 +16,7 @@
 //! - `queue`: finished exchanges on their way, with a budget
 //! - `failure_names`: what failures are called in records
 //! - [`reading`]: answers read, once they are there or while they come; `legs`: requests of several legs;
-//!   `secret_bodies`: those that no redirect takes to another server
+//!   `secrets`: what no redirect takes to another server
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps, and `raw`: all of it as it
 //!   was, where they are asked for; `prompt_counts`: tokens of prompts; `recorder`: batches of records, added up
 //! - `record_thread`: the threads that do so; `coordinator`: who hands them their work and writes what comes of it;
@@ -54,7 +54,7 @@ mod request_watch;
 pub mod requests;
 pub mod run;
 mod sampler;
-mod secret_bodies;
+mod secrets;
 mod sessions;
 mod shelf;
 pub mod sinks;

@@ -8,7 +8,7 @@ use crate::progress::PhaseReports;
 use crate::quality::{Conduct, run_queue_wait};
 use crate::queue::Queue;
 use crate::requests::Requests;
-use crate::secret_bodies::SecretBodies;
+use crate::secrets::Secrets;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::travel;
@@ -242,7 +242,7 @@ impl Load {
             ids: Ids::new(key ^ self.started()),
             patience: Patience::of(&self.plan),
             counters: self.counters.clone(),
-            secret_bodies: SecretBodies(self.redactor.clone()),
+            secrets: Secrets(self.redactor.clone()),
         };
         Worker::new(parts, tell)
     }

@@ -5,7 +5,7 @@ use crate::legs::VideoLegs;
 use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::Requests;
-use crate::secret_bodies::SecretBodies;
+use crate::secrets::Secrets;
 use crate::sessions::Sessions;
 use crate::unsent::Unsent;
 use crate::worker_counters::{AllCounters, WorkerCounters};
@@ -83,7 +83,7 @@ pub(crate) struct Parts {
     pub(crate) ids: Ids,
     pub(crate) patience: Patience,
     pub(crate) counters: AllCounters,
-    pub(crate) secret_bodies: SecretBodies,
+    pub(crate) secrets: Secrets,
 }
 
 /// One worker. It lives on its thread; `tell` tells the conductor.
@@ -96,7 +96,7 @@ pub(crate) struct Worker {
     patience: Patience,
     counters: AllCounters,
     unsent: Arc<Unsent>,
-    secret_bodies: SecretBodies,
+    secrets: Secrets,
     /// Requests to start, in order.
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
@@ -120,7 +120,7 @@ struct InFlight {
 
 impl Worker {
     pub(crate) fn new(parts: Parts, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
-        let Parts { number, client, requests, queue, unsent, ids, patience, counters, secret_bodies } = parts;
+        let Parts { number, client, requests, queue, unsent, ids, patience, counters, secrets } = parts;
         let (waiting, more) = (RefCell::default(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
         counters[usize::from(number)].settle();
@@ -133,7 +133,7 @@ impl Worker {
             patience,
             counters,
             unsent,
-            secret_bodies,
+            secrets,
             waiting,
             more,
             flying,
@@ -144,7 +144,7 @@ impl Worker {
     }
 
     fn redirects(&self) -> Redirects<'_> {
-        Redirects::keeping(&self.secret_bodies)
+        Redirects::keeping(&self.secrets)
     }
 
     fn counters(&self) -> &WorkerCounters {

@@ -72,7 +72,7 @@ pub use handshake::{Closing, Handshake};
 pub use legs::{Leg, Script, Step, Watch};
 pub use pace::ConnectPace;
 pub use proxy::{Proxy, ProxyChoice};
-pub use redirect::{PrivateBodies, Redirects};
+pub use redirect::{Private, Redirects};
 pub use stamp::StampMode;
 pub use stream_end::{END_PATIENCE, StreamEnd};
 pub use target::Origin;

@@ -8,32 +8,81 @@ use std::rc::Rc;
 
 /// Redirects of a request; the last of so many is not followed.
 const LIMIT: u8 = 10;
-/// Parts of the names of header fields that another server is not sent.
-const PRIVATE: &[&str] =
-    &["auth", "key", "token", "secret", "cookie", "passw", "credential", "signature", "session", "jwt", "hmac"];
+/// Names of header fields that another server is sent where nothing knows which are private.
+const PUBLIC: &[&str] = &["host", "user-agent", "range", "connection", "transfer-encoding"];
+/// Beginnings of such names.
+const PUBLIC_KINDS: &[&str] = &["accept", "content-", "if-"];
 
-/// Whether a body holds what only the server that the user named may get.
-pub trait PrivateBodies {
-    fn is_private(&self, body: &Body) -> bool;
+/// What only the server that the user named may get.
+pub trait Private {
+    fn header(&self, name: &str, value: &str) -> bool;
+    fn body(&self, body: &Body) -> bool;
 }
 
 /// Follows redirects. 301 and 302 keep the method: as a GET, a benchmark's POST would measure something else.
 #[derive(Clone, Default)]
 pub struct Redirects<'a> {
     seen: u8,
-    bodies: Option<&'a dyn PrivateBodies>,
+    private: Option<&'a dyn Private>,
 }
 
 impl<'a> Redirects<'a> {
-    /// Those of requests whose bodies may be private. Such a one is not sent to another server.
-    pub fn keeping(bodies: &'a dyn PrivateBodies) -> Self {
-        Self { seen: 0, bodies: Some(bodies) }
+    /// Those of requests that may hold what is private: such a body is not sent to another server, nor such a header.
+    /// Without this, another server gets no header but the everyday ones.
+    pub fn keeping(private: &'a dyn Private) -> Self {
+        Self { seen: 0, private: Some(private) }
     }
 
     /// The same, of which none has been followed.
     #[must_use]
     pub fn anew(&self) -> Self {
-        Self { seen: 0, bodies: self.bodies }
+        Self { seen: 0, private: self.private }
+    }
+
+    /// A request for something else by the same client: a GET without a body, with the header fields of a request but
+    /// for those of its content; those that are private are kept from other servers.
+    pub fn asking_for(&self, leg: &Leg, origin: Origin, path: &str) -> Leg {
+        self.redirected(leg, 303, origin, path)
+    }
+
+    /// The request that follows a redirect.
+    fn redirected(&self, leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
+        let (method, _) = leg.request_line();
+        let becomes_get = status == 303 && method != "HEAD";
+        let is_elsewhere = origin != *leg.origin;
+        let method = if becomes_get { "GET" } else { method };
+        let mut head = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
+        for line in
+            leg.head.split(|&b| b == b'\n').skip(1).map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty())
+        {
+            let name = line.split(|&b| b == b':').next().unwrap_or_default().to_ascii_lowercase();
+            let of_content = name.starts_with(b"content-");
+            if becomes_get && of_content || is_elsewhere && self.is_private(line) {
+                continue;
+            }
+            if is_elsewhere && name == b"host" {
+                head.extend_from_slice(format!("Host: {}", origin.host_field()).as_bytes());
+            } else {
+                head.extend_from_slice(line);
+            }
+            head.extend_from_slice(b"\r\n");
+        }
+        head.extend_from_slice(b"\r\n");
+        let body = if becomes_get { Default::default() } else { leg.body.clone() };
+        Leg { origin: Rc::new(origin), head, body, renews_time: false, drops_body: leg.drops_body }
+    }
+
+    /// Whether a line of a head is kept from other servers.
+    fn is_private(&self, line: &[u8]) -> bool {
+        let Ok(line) = std::str::from_utf8(line) else { return true };
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        match self.private {
+            Some(private) => private.header(name, value.trim()),
+            None => {
+                let name = name.to_ascii_lowercase();
+                !PUBLIC.contains(&name.as_str()) && !PUBLIC_KINDS.iter().any(|kind| name.starts_with(kind))
+            }
+        }
     }
 }
 
@@ -48,9 +97,9 @@ impl Script for Redirects<'_> {
         let (_, path) = leg.request_line();
         match follow(&leg.origin, path, &location) {
             Some((origin, path)) => {
-                let next = redirected(leg, status, origin, &path);
+                let next = self.redirected(leg, status, origin, &path);
                 let is_elsewhere = next.origin != leg.origin && !next.body.is_empty();
-                if is_elsewhere && self.bodies.is_some_and(|bodies| bodies.is_private(&next.body)) {
+                if is_elsewhere && self.private.is_some_and(|private| private.body(&next.body)) {
                     return Step::Fail(Failure::Redirect(format!(
                         "the server redirected to '{location}', another server: the body holds secrets, so it was not \
                          sent there (to send it, give that server's URL)"
@@ -154,39 +203,6 @@ fn without_dots(path: &str) -> String {
     format!("/{}{query}", kept.join("/"))
 }
 
-/// A request for something else by the same client: a GET without a body, with the header fields of a request but for
-/// those of its content; those that are private are kept from other servers.
-pub fn asking_for(leg: &Leg, origin: Origin, path: &str) -> Leg {
-    redirected(leg, 303, origin, path)
-}
-
-/// The request that follows a redirect.
-fn redirected(leg: &Leg, status: u16, origin: Origin, path: &str) -> Leg {
-    let (method, _) = leg.request_line();
-    let becomes_get = status == 303 && method != "HEAD";
-    let is_elsewhere = origin != *leg.origin;
-    let method = if becomes_get { "GET" } else { method };
-    let mut head = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
-    for line in leg.head.split(|&b| b == b'\n').skip(1).map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty())
-    {
-        let name = line.split(|&b| b == b':').next().unwrap_or_default().to_ascii_lowercase();
-        let of_content = name.starts_with(b"content-");
-        let is_private = || PRIVATE.iter().any(|part| memchr::memmem::find(&name, part.as_bytes()).is_some());
-        if becomes_get && of_content || is_elsewhere && is_private() {
-            continue;
-        }
-        if is_elsewhere && name == b"host" {
-            head.extend_from_slice(format!("Host: {}", origin.host_field()).as_bytes());
-        } else {
-            head.extend_from_slice(line);
-        }
-        head.extend_from_slice(b"\r\n");
-    }
-    head.extend_from_slice(b"\r\n");
-    let body = if becomes_get { Default::default() } else { leg.body.clone() };
-    Leg { origin: Rc::new(origin), head, body, renews_time: false, drops_body: leg.drops_body }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,10 +263,35 @@ mod tests {
 
     struct All;
 
-    impl PrivateBodies for All {
-        fn is_private(&self, _: &Body) -> bool {
+    impl Private for All {
+        fn header(&self, name: &str, value: &str) -> bool {
+            name.starts_with("X-Pass") && value == "open"
+        }
+
+        fn body(&self, _: &Body) -> bool {
             true
         }
+    }
+
+    fn headers_elsewhere(mut redirects: Redirects<'_>) -> String {
+        let head =
+            "GET / HTTP/1.1\r\nHost: h:8\r\nAccept: a\r\nX-Passphrase: open\r\nX-Passphrase: shut\r\nX-Tag: t\r\n\r\n";
+        let leg = Leg::new(Origin::http("h", 8).into(), head.into(), Body::default());
+        let Step::Next(_, next) = redirects.next(&leg, &answer(307, "http://other/y")) else { panic!() };
+        String::from_utf8(next.head).unwrap()
+    }
+
+    #[test]
+    fn another_server_gets_no_header_that_is_private() {
+        assert_eq!(
+            headers_elsewhere(Redirects::keeping(&All)),
+            "GET /y HTTP/1.1\r\nHost: other\r\nAccept: a\r\nX-Passphrase: shut\r\nX-Tag: t\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn where_nothing_knows_what_is_private_another_server_gets_everyday_headers_alone() {
+        assert_eq!(headers_elsewhere(Redirects::default()), "GET /y HTTP/1.1\r\nHost: other\r\nAccept: a\r\n\r\n");
     }
 
     #[test]

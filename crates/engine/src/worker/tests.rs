@@ -66,7 +66,7 @@ impl Desk {
             ids: Ids::new(7),
             patience: Patience::of(&plan),
             counters: AllCounters::of(4),
-            secret_bodies: SecretBodies::default(),
+            secrets: Secrets::default(),
         };
         let worker = Worker::new(parts, Box::new(tell));
         Self { worker, requests, plan, queue, unsent, arrivals, told, news, came, coming }
