@@ -100,10 +100,11 @@ impl Script for Redirects<'_> {
                 let next = self.redirected(leg, status, origin, &path);
                 let is_elsewhere = next.origin != leg.origin && !next.body.is_empty();
                 if is_elsewhere && self.private.is_some_and(|private| private.body(&next.body)) {
-                    return Step::Fail(Failure::Redirect(format!(
+                    let message = format!(
                         "the server redirected to '{location}', another server: the body holds secrets, so it was not \
                          sent there (to send it, give that server's URL)"
-                    )));
+                    );
+                    return Step::Fail(Failure::Step { code: status.into(), kind: "RedirectRefused", message });
                 }
                 Step::Next(Nanos(0), Box::new(next))
             }
@@ -298,7 +299,9 @@ mod tests {
     fn a_private_body_is_not_sent_to_another_server() {
         for elsewhere in ["http://other/y", "https://h:8/y", "http://h:9/y"] {
             let step = Redirects::keeping(&All).next(&post(), &answer(307, elsewhere));
-            let Step::Fail(Failure::Redirect(why)) = step else { panic!("{step:?}") };
+            let Step::Fail(Failure::Step { code: 307, kind: "RedirectRefused", message: why }) = step else {
+                panic!("{step:?}")
+            };
             assert!(why.contains(elsewhere) && why.contains("secrets"), "{why}");
         }
         // Here it has been already, and a GET has none.
