@@ -9,8 +9,6 @@ use crate::framer::INTERIM_LIMIT;
 use aiperf_types::{MonoNs, Read};
 use std::collections::{HashMap, VecDeque};
 
-/// Heads that may wait to be taken: more interim ones than any server sends.
-const HEAD_LIMIT: usize = 64;
 /// Heads of one stream: interim ones, its own and trailers.
 const MOST_HEADS: u8 = INTERIM_LIMIT + 2;
 /// Frames in a row that may bring no stream further: settings, pings, priorities, windows, empty data, and what comes
@@ -205,7 +203,7 @@ impl Notes {
 
     fn add_head(&mut self, ends_stream: bool, arrival: Arrival) {
         self.heads_seen = self.heads_seen.saturating_add(1);
-        if self.heads.len() < HEAD_LIMIT {
+        if self.heads_seen <= MOST_HEADS {
             self.heads.push_back(arrival);
         }
         if ends_stream {
@@ -293,6 +291,6 @@ mod tests {
         for _ in 0..1000 {
             tap.note(&[0, 0, 0, kind::HEADERS, flag::END_HEADERS, 0, 0, 0, 1], READ);
         }
-        assert_eq!(tap.streams[&1].heads.len(), HEAD_LIMIT);
+        assert_eq!(tap.streams[&1].heads.len(), usize::from(MOST_HEADS));
     }
 }
