@@ -88,6 +88,7 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "tls_handshakes": quality.tls_handshakes,
         "tls_resumed": quality.tls_resumed,
         "redirects": quality.redirects,
+        "no_room": quality.no_room,
         "not_streamed": quality.not_streamed,
         "streams_left_open": quality.left_open,
         "cut_off_requests": quality.cut_off,
@@ -221,6 +222,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "{} streams were left open by the server after their last event and ended here after up to 2 s: latencies are \
              without that wait, but it held their slots, so the rate is lower than it could be",
             quality.left_open
+        ),
+    );
+    say(
+        quality.no_room > 0,
+        format!(
+            "{} answers were ended by this client: answers in flight took more than {} bytes of memory; raise \
+             AIPERF_HTTP_ANSWER_MEMORY_BYTES, or lower the concurrency",
+            quality.no_room, plan.endpoint.http.kept_bodies_limit
         ),
     );
     say(

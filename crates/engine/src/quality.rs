@@ -49,6 +49,8 @@ pub struct Quality {
     pub redirects: u64,
     /// Streams that the server left open after their last event.
     pub left_open: u64,
+    /// Answers that were ended because those in flight took all the memory there is for them.
+    pub no_room: u64,
     /// Streams asked for that came as one body.
     pub not_streamed: u64,
     /// Events of streams that could not be read.
@@ -121,6 +123,7 @@ impl Quality {
         self.tls_handshakes += u64::from(timeline.tls.1 != MonoNs(0));
         self.tls_resumed += u64::from(timeline.tls_resumed);
         self.redirects += timeline.earlier_legs.iter().filter(|leg| leg.status.is_some()).count() as u64;
+        self.no_room += u64::from(matches!(exchange.failure, Some(Failure::NoRoom { .. })));
         self.not_streamed += u64::from(record.did_not_stream);
         self.unreadable_events += u64::from(parsed.unreadable);
         self.unfinished_streams += u64::from(parsed.is_unfinished && record.measured.error.is_none());
@@ -174,6 +177,7 @@ impl Quality {
         self.tls_resumed += other.tls_resumed;
         self.redirects += other.redirects;
         self.left_open += other.left_open;
+        self.no_room += other.no_room;
         self.not_streamed += other.not_streamed;
         self.unreadable_events += other.unreadable_events;
         self.unfinished_streams += other.unfinished_streams;

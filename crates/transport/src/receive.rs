@@ -66,6 +66,11 @@ impl Kept {
         self.limit
     }
 
+    /// Whether what it takes is missing to other answers.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.share.is_some()
+    }
+
     /// Of a 2xx answer, the head alone.
     #[must_use]
     pub fn dropping_bodies(self) -> Self {

@@ -69,4 +69,5 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_HTTP_X_DYNAMO_SESSION_ID_FROM_CORRELATION_ID", kind: Bool, default: "false", status: Acts, about: "Also send X-Dynamo-Session-ID" },
     Variable { name: "AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT", kind: Float(between(1.0, true, 3600.0, true)), default: "30.0", status: Acts, about: "Read limit of metric scrapes" },
     Variable { name: "AIPERF_HTTP_VIDEO_POLL_INTERVAL", kind: Float(between(0.001, true, 10.0, true)), default: "0.1", status: Acts, about: "Seconds between video job polls" },
+    Variable { name: "AIPERF_HTTP_ANSWER_MEMORY_BYTES", kind: Int(at_least(0.0)), default: "1073741824", status: Acts, about: "Memory that all answers in flight may take together, in bytes; an answer below 1 MiB does not count. One for which others leave no room fails with ResponseMemoryExceeded" },
 ];

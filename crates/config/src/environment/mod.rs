@@ -420,6 +420,9 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
         "AIPERF_HTTP_SSL_VERIFY" => http.verify_certificates = is_true(),
         "AIPERF_HTTP_REQUEST_CANCELLATION_SEND_TIMEOUT" => http.cancellation_send_timeout_seconds = float(),
         "AIPERF_HTTP_IP_VERSION" => http.ip_version = IpVersion::parse(value).unwrap_or_default(),
+        "AIPERF_HTTP_ANSWER_MEMORY_BYTES" => {
+            http.kept_bodies_limit = crate::scalars::int(value).unwrap_or_default().unsigned_abs() as usize;
+        }
         "AIPERF_HTTP_TRUST_ENV" => out.trust_env = is_true(),
         "AIPERF_API_KEY" => out.api_key = Some(value.to_owned()),
         "AIPERF_ENDPOINT_FORCE_CONTENT_PARTS" => out.force_content_parts = is_true(),

@@ -107,6 +107,7 @@ fn answers_for_which_others_leave_no_room_fail_by_a_name_of_their_own() {
     let [(error, count)] = &errors[..] else { panic!("{errors:?}") };
     assert_eq!((error.kind.as_deref(), *count), (Some("ResponseMemoryExceeded"), 4));
     assert!(error.message.contains("answers in flight hold the 1048576 bytes"), "{error:?}");
+    assert_eq!(outcome.quality.no_room, 4);
 }
 
 #[test]

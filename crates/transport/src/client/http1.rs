@@ -21,7 +21,7 @@ const LEAST_ROOM: usize = 2 << 10;
 const SLICES: usize = 64;
 /// The same for an answer whose body is dropped: the room is used again and again.
 const DROPPED_ROOM: usize = 64 << 10;
-/// From here on a buffer grows fourfold.
+/// From here on a buffer grows fourfold, unless answers share a budget: there, room that is not used is others'.
 const LARGE: usize = 4 << 20;
 
 /// A write takes microseconds. One that seems to have taken longer had handed its bytes on when this thread lost its
@@ -207,7 +207,7 @@ fn room<'a>(exchange: &'a mut Exchange, kept: &Kept) -> &'a mut [u8] {
     let least = if kept.drops_body { DROPPED_ROOM } else { LEAST_ROOM };
     if exchange.raw.len() - filled < least {
         // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at once.
-        let factor = if filled < LARGE { 2 } else { 4 };
+        let factor = if filled < LARGE || kept.is_shared() { 2 } else { 4 };
         let wanted = (filled * factor).min(kept.limit().saturating_add(least));
         exchange.raw.resize(wanted.max(filled + least), 0);
     }
@@ -265,6 +265,9 @@ fn unframed(error: FrameError) -> Failure {
 mod tests {
     use super::super::CLOSED_BEFORE;
     use super::*;
+    use crate::budget::AnswerBudget;
+    use std::rc::Rc;
+    use std::sync::Arc;
 
     #[test]
     fn a_request_goes_out_again_only_when_its_pooled_connection_was_closed_before_it_came() {
@@ -285,6 +288,18 @@ mod tests {
                 assert_eq!(end.is_of_idle(&timeline, now), goes_again, "{timeline:?} at {now:?}");
             }
             assert!(!End::Cancelled(CancelReason::TimedOut).is_of_idle(&timeline, now));
+        }
+    }
+
+    #[test]
+    fn an_answer_takes_at_most_twice_its_length_of_a_shared_budget() {
+        let budget = Rc::new(Arc::new(AnswerBudget::new(1 << 30)));
+        let alone = || Kept::up_to(64 << 20);
+        for (kept, grown) in [(alone().within(Some(budget)), 16 << 20), (alone(), 32 << 20)] {
+            let filled = 8 << 20;
+            let mut exchange = Exchange { raw: vec![0; filled], raw_len: filled, ..Exchange::default() };
+            room(&mut exchange, &kept);
+            assert_eq!(exchange.raw.len(), grown);
         }
     }
 }
