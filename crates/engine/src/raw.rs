@@ -8,7 +8,8 @@ use aiperf_transport::{body, charset};
 use aiperf_types::{Exchange, MonoNs, RawBody, RawEvents, RawExchange, RawResponse};
 use std::borrow::Cow;
 
-/// Messages of one stream: more than any that says something has. An empty message is a line of a hundred bytes in a file.
+/// Messages of one stream that are kept; what comes after them is left out, and the line reports that. An empty message
+/// takes a byte of an answer and a hundred in a file.
 const MOST_EVENTS: u32 = 2_000_000;
 
 /// Request head and answer, without secrets. A compressed body is undone, up to so many bytes.
@@ -26,7 +27,7 @@ fn response(exchange: &Exchange, limit: usize, redactor: &Redactor) -> RawRespon
     let Decoded { exchange: plain, failure } = encoding::decode(exchange, limit);
     let is_whole = exchange.failure.is_none() && failure.is_none();
     if body::is_event_stream(&plain) {
-        return RawResponse::Events(events(&plain, is_whole, redactor));
+        return RawResponse::Events(events(&plain, is_whole, MOST_EVENTS, redactor));
     }
     let bytes = body::collect(&plain);
     let is_binary = charset::declares_bytes(&plain);
@@ -53,13 +54,14 @@ fn text_body(exchange: &Exchange, bytes: Vec<u8>, redactor: &Redactor) -> RawBod
     }
 }
 
-/// Every message, whatever it says: also those after an error, and those before a stream broke off.
-fn events(exchange: &Exchange, is_whole: bool, redactor: &Redactor) -> RawEvents {
+/// Every message up to so many, whatever it says: also those after an error, and those before a stream broke off.
+fn events(exchange: &Exchange, is_whole: bool, most: u32, redactor: &Redactor) -> RawEvents {
     let mut events = RawEvents::with_room(exchange.raw_len.saturating_sub(exchange.body_at));
     let mut taken = 0;
     let mut take = |message: &[u8], at: MonoNs| {
         taken += 1;
-        if taken > MOST_EVENTS {
+        if taken > most {
+            events.is_cut = true;
             return false;
         }
         events.begin(at);
@@ -129,6 +131,15 @@ mod tests {
     fn a_message_has_the_instant_of_the_read_that_completed_it() {
         let exchange = answered(200, STREAM, &[b"data: a\n\nda", b"ta: {\"b\":", b"1}\n", b"\ndata: [DONE]\n\n"]);
         assert_eq!(messages(&exchange), [data(10, "a"), data(40, "{\"b\":1}"), data(40, "[DONE]")]);
+    }
+
+    #[test]
+    fn a_stream_of_more_messages_than_are_kept_is_marked_as_cut() {
+        let exchange = answered(200, STREAM, &[b"data: a\n\ndata: b\n\n", b"data: c\n\n"]);
+        for (most, kept, is_cut) in [(2, 2, true), (3, 3, false)] {
+            let events = events(&exchange, true, most, &Redactor::default());
+            assert_eq!((events.iter().count(), events.is_cut), (kept, is_cut));
+        }
     }
 
     #[test]

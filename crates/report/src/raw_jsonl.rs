@@ -83,6 +83,9 @@ impl RecordEncoder for RawLine {
             }
         }
         out.push(b']');
+        if matches!(&raw.response, RawResponse::Events(events) if events.is_cut) {
+            out.extend_from_slice(b",\"responses_cut\":true");
+        }
         if let Some(error) = &record.measured.error {
             out.extend_from_slice(b",\"error\":");
             push_error(out, error);

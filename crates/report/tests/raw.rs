@@ -166,6 +166,17 @@ fn responses_are_messages_or_one_body() {
     );
 }
 
+#[test]
+fn a_stream_that_is_cut_is_marked_as_such() {
+    for is_cut in [true, false] {
+        let mut events = RawEvents::default();
+        events.is_cut = is_cut;
+        let raw = RawExchange { response: RawResponse::Events(events), ..RawExchange::default() };
+        let line: Value = serde_json::from_str(&line(&Exchange::default(), &raw, None)).unwrap();
+        assert_eq!(line.get("responses_cut"), is_cut.then_some(&Value::Bool(true)));
+    }
+}
+
 /// A record for `outputs.json`.
 struct Output {
     meta: RecordMeta,

@@ -43,6 +43,8 @@ pub struct RawEvents {
     fields: Vec<FieldEnds>,
     /// When each message came, and how many fields there are up to its end.
     messages: Vec<(MonoNs, usize)>,
+    /// Whether more came than these.
+    pub is_cut: bool,
 }
 
 /// Where the texts of a field end.
