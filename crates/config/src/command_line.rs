@@ -5,7 +5,7 @@ use crate::os_text;
 use crate::values::pairs;
 use aiperf_plan::redact::{
     REDACTED, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members, secrets_in_template,
-    secrets_in_url, template, text as redacted_text, url as redacted, visit_secret_members, visit_texts,
+    secrets_in_url, template, text as redacted_text, url as redacted, urls, visit_secret_members, visit_texts,
 };
 use serde_json::{Map, Value};
 
@@ -125,7 +125,7 @@ fn safe(flag: &str, value: &str) -> String {
                 Some((name, _)) => is_sensitive_header(name.trim()),
                 None => false,
             };
-            if sensitive { REDACTED.to_owned() } else { value.to_owned() }
+            if sensitive { REDACTED.to_owned() } else { urls(value) }
         }
         Holds::Urls => value.split(',').map(redacted).collect::<Vec<_>>().join(","),
         Holds::Url => redacted(value),
@@ -201,11 +201,6 @@ fn of(flag: &str, value: &str) -> Vec<String> {
             let template = members.get(TEMPLATE).and_then(Value::as_str);
             let mut secrets = secrets_in_members(&members);
             secrets.extend(template.map_or_else(Vec::new, secrets_in_template));
-            visit_texts(&mut Value::Object(members), &mut |text| {
-                if text.contains("://") {
-                    secrets.extend(secrets_in_url(text));
-                }
-            });
             secrets
         }
         Holds::Attributes => {
@@ -260,6 +255,8 @@ mod tests {
             &["-H=Authorization: Bearer sk-1"],
             &["--header", "{\"X-Api-Key\": \"sk-1\"}"],
             &["-uhttp://u:sk-1@h"],
+            &["--header", "X-Backend: https://u:sk-1@h/x?api_key=sk-1"],
+            &["--extra-inputs", "{\"dsn\": \"postgres://u:sk-1@h/db\", \"img\": \"https://h/x?sig=sk-1&a=1\"}"],
             &["--url", "a:1,http://u:sk-1@h?token=sk-1"],
             &["--wandb-entity", "postgres://u:sk-1@h/x"],
             &["--extra-inputs", "api_key:sk-1"],
@@ -303,6 +300,8 @@ mod tests {
             &["--extra-inputs", "payload_template:{\"api_key\":\"sk-1234\",\"url\":\"http://h/\"}"],
             &["--extra-inputs", "{\"payload_template\":\"{\\\"api_key\\\":\\\"sk-1234\\\"}\"}"],
             &["--extra-inputs", "image:http://user:sk-1234@h/x.png"],
+            &["-HX-Backend: https://user:sk-1234@h/x"],
+            &["--extra-inputs", "{\"images\": [\"see https://h/x?sig=sk-1234\"]}"],
             &["--extra-inputs", "auth:{\"user\": \"sk-1234\"}"],
             &["--extra-inputs", "{\"credentials\": [{\"x\": [\"sk-1234\"]}]}"],
         ] {

@@ -96,11 +96,13 @@ fn redacted(mut config: Value) -> Value {
             if is_sensitive_header(name) {
                 *value = REDACTED.into();
             }
+            visit_texts(value, &mut |text| *text = redact::urls(text));
         }
         urls(endpoint.get_mut("urls"));
         endpoint.get_mut("path").into_iter().for_each(redact);
         if let Some(extra) = endpoint.get_mut("extra") {
             visit_secret_members(extra, &mut |_, member| *member = REDACTED.into());
+            visit_texts(extra, &mut |text| *text = redact::urls(text));
         }
         if let Some(body) = endpoint.get_mut("template").and_then(|template| template.get_mut("body"))
             && let Some(text) = body.as_str()
@@ -141,9 +143,7 @@ pub(crate) fn is_secret_setting(path: &str) -> bool {
 pub(crate) fn without_secrets(value: &mut Value) {
     without_secret_settings(value, "");
     visit_texts(value, &mut |text| {
-        if text.contains("://") {
-            *text = redact::url(text);
-        }
+        *text = redact::urls(text);
     });
 }
 

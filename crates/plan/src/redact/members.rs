@@ -1,7 +1,7 @@
 //! Walks through JSON documents: members that say by their names that they hold secrets, and all texts.
 
 use super::names::is_secret_name;
-use super::redactor::LONG;
+use super::redactor::{LONG, secrets_in_urls};
 use serde_json::{Map, Value};
 
 /// Members of a JSON Schema that describe the members of a document: a name there describes a value and holds none.
@@ -74,11 +74,12 @@ pub(super) fn change_names(value: &mut Value, from_level: usize, change: &dyn Fn
     }
 }
 
-/// The secrets that members with secret names hold, such as that of `api_key`.
+/// The secrets that members with secret names hold, such as that of `api_key`, and those of URLs under any name.
 pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
     let mut all = Value::Object(members.clone());
     visit_secret_members(&mut all, &mut |_, value| leaves(value, &mut out));
+    visit_texts(&mut all, &mut |text| out.extend(secrets_in_urls(text)));
     out
 }
 
@@ -154,11 +155,13 @@ mod tests {
             "auth": {"type": "basic", "version": 2024, "user": "me@home", "password": "hunter", "on": true},
             "max_tokens": 5,
             "token": null,
+            "images": ["https://h/x.png?sig=sk-four&a=b", "see http://h/?a=1"],
         }) else {
             unreachable!()
         };
         let mut found = secrets_in_members(&members);
         found.sort();
-        assert_eq!(found, ["1234", "hunter", "me@home", "sk-one", "sk-three", "sk-two"]);
+        found.dedup();
+        assert_eq!(found, ["1234", "hunter", "me@home", "sk-four", "sk-one", "sk-three", "sk-two"]);
     }
 }

@@ -17,7 +17,7 @@ pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
 pub(crate) use redactor::secrets_in_credentials;
-pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_url};
+pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_url, secrets_in_urls};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";
@@ -46,6 +46,21 @@ pub fn url(text: &str) -> String {
         None => tail.to_owned(),
     };
     format!("{scheme}{authority}{tail}")
+}
+
+/// A text with every URL in it as [`url`] shows it.
+pub fn urls(text: &str) -> String {
+    let shown = |word: &str| {
+        let (scheme, rest) = word.split_once("://")?;
+        let parts = rest.split("://").map(|part| url(&format!("://{part}")));
+        Some(parts.fold(scheme.to_owned(), |shown, part| shown + &part))
+    };
+    text.split_inclusive(char::is_whitespace)
+        .map(|word| {
+            let bare = word.trim_end();
+            shown(bare).map_or_else(|| word.to_owned(), |shown| shown + &word[bare.len()..])
+        })
+        .collect()
 }
 
 /// A text, such as an error of a library, with what looks like a secret replaced.
@@ -218,6 +233,19 @@ mod tests {
         let shown = text(r#"{"auth": {"user": "a}", "b": [1]}, "api_keys":["x"], "b": 1}"#);
         let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown, serde_json::json!({"auth": REDACTED, "api_keys": REDACTED, "b": 1}));
+    }
+
+    #[test]
+    fn every_url_of_a_text_is_shown_without_its_secrets() {
+        for (given, shown) in [
+            ("postgres://u:it's@h/db", "postgres://<redacted>@h/db"),
+            ("a https://h/x?token=1&b=2\thttp://u@h", "a https://h/x?token=<redacted>&b=2\thttp://<redacted>@h"),
+            ("http://u:p@a,http://v:q@b", "http://<redacted>@a,http://<redacted>@b"),
+            ("https://h/?next=https://u:p@g/", "https://h/?next=https://<redacted>@g/"),
+            (" me@home  https://h/?a=b ", " me@home  https://h/?a=b "),
+        ] {
+            assert_eq!(urls(given), shown);
+        }
     }
 
     #[test]

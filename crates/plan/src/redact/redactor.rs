@@ -5,7 +5,7 @@ use super::forms::{FORM_STARTS, said_at_start};
 use super::members::{change_names, secrets_in_members, visit_texts};
 use super::names::{is_secret_header, is_secret_name, is_secret_parameter, is_sensitive_header};
 use super::payload::{payload, secrets_in_template};
-use super::{REDACTED, text as by_name};
+use super::{REDACTED, text as by_name, urls};
 use crate::proxy::Proxy;
 use crate::url::{BaseUrl, Credentials, percent_decoded};
 use crate::{EndpointPlan, MetricsUrl, Plan};
@@ -70,8 +70,8 @@ impl Redactor {
         Self { values, starts }
     }
 
-    /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs, secret extra
-    /// inputs, those of the template, and all headers and secret attributes of metrics that are sent elsewhere.
+    /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs (also of those
+    /// in headers and extra inputs), secret extra inputs, those of the template, and all headers and secret attributes of metrics that are sent elsewhere.
     pub fn of(plan: &Plan) -> Self {
         Self::of_all([plan])
     }
@@ -180,8 +180,8 @@ impl Redactor {
             }
             if is_sensitive {
                 REDACTED.clone_into(value);
-            } else if let Cow::Owned(hidden) = self.hide(value) {
-                *value = hidden;
+            } else {
+                *value = urls(&self.hide(value));
             }
         }
     }
@@ -289,13 +289,14 @@ fn secrets_of_page(url: &MetricsUrl) -> Vec<String> {
     credentials.chain(secrets_in_url(url.path())).collect()
 }
 
-/// The secrets that a header holds, if its name says so: its value, what follows its scheme, credentials that this
-/// stands for, and the values of cookies.
+/// The secrets that a header holds: those of URLs and, if its name is that of a secret, its value, what follows its
+/// scheme, credentials that this stands for, and the values of cookies.
 pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
+    let mut out = secrets_in_urls(value);
     if !is_secret_header(name) {
-        return Vec::new();
+        return out;
     }
-    let mut out = secrets_in_value(value);
+    out.extend(secrets_in_value(value));
     if name.to_ascii_lowercase().contains("cookie") {
         out.extend(value.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
     }
@@ -339,6 +340,22 @@ pub fn secrets_in_url(url: &str) -> Vec<String> {
     out
 }
 
+/// The secrets of every URL in a text. A quote may be a part of one or enclose it, so each is read both ways.
+pub fn secrets_in_urls(text: &str) -> Vec<String> {
+    let begins = |word: &str| word.match_indices("://").map(|(at, _)| at).collect::<Vec<_>>();
+    let mut out: Vec<String> = text
+        .split_whitespace()
+        .filter(|word| word.contains("://"))
+        .flat_map(|word| std::iter::once(word).chain(word.split(['"', '\'', '<', '>', ','])))
+        .flat_map(|word| begins(word).into_iter().flat_map(|at| secrets_in_url(&word[at..])))
+        .collect();
+    // What a template puts in is another's.
+    out.retain(|secret| !secret.contains("{{"));
+    out.sort();
+    out.dedup();
+    out
+}
+
 /// The secrets of a user's name and password: in plain, and as `Authorization: Basic` has them, with and without what
 /// fills them up.
 pub(crate) fn secrets_in_credentials(user: &str, password: &str) -> Vec<String> {
@@ -368,6 +385,21 @@ mod tests {
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         Redactor::new(["sk-123456".to_owned()]).headers(&mut fields);
         assert_eq!(fields.map(|(_, value)| value), [REDACTED, "key <redacted> came", "*/*"]);
+    }
+
+    #[test]
+    fn the_secrets_of_urls_in_headers_are_known() {
+        let value =
+            r#"{"to": "https://someone:pa%20ss-11@h/x?api_key=sk-22222", "a": "b"} http://h,http://u:pass-333@g"#;
+        let redactor = Redactor::new(secrets_in_header("X-Backend", value));
+        for said in ["pa ss-11", "pa%20ss-11", "sk-22222", "pass-333", "someone", "someone:pa ss-11"] {
+            let hidden = redactor.hide(said);
+            assert_eq!(said == "someone", hidden != REDACTED, "{hidden}");
+        }
+        let mut fields = [("X-Backend".to_owned(), "https://u:abc@h/x?key=de&a=1".to_owned())];
+        redactor.headers(&mut fields);
+        assert_eq!(fields[0].1, "https://<redacted>@h/x?key=<redacted>&a=1");
+        assert!(secrets_in_header("X-Team", "blue me@home https://h/?a=b").is_empty());
     }
 
     #[test]
