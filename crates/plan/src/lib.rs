@@ -121,6 +121,9 @@ pub struct Plan {
     pub otlp: Option<OtlpPlan>,
     pub artifacts: ArtifactPlan,
     pub runtime: RuntimePlan,
+    /// Secrets that no name in the plan marks: values of the user's variables with secret names.
+    #[serde(default)]
+    pub secrets: Vec<String>,
     /// The resolved configuration as exported under `input_config`, secrets redacted.
     pub input_config: serde_json::Value,
 }

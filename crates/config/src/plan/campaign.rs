@@ -16,7 +16,7 @@ use crate::sections::{limits, scale};
 use crate::setting::List;
 use crate::sweep::{Searches, design, searches};
 use crate::tree::Node;
-use aiperf_plan::redact::{Redactor, visit_texts};
+use aiperf_plan::redact::{Redactor, secrets_in_members, visit_texts};
 use aiperf_plan::{
     CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, RunId, SweepPlan, Trials,
 };
@@ -49,8 +49,10 @@ pub(super) fn plan(
     for (index, run) in sources.iter().enumerate() {
         let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
         let (mut said, mut found) = (Vec::new(), Vec::new());
-        let planned = super::plan(&own, ctx, args, &mut said, &mut found);
-        if let Some(plan) = &planned {
+        let mut planned = super::plan(&own, ctx, args, &mut said, &mut found);
+        if let Some(plan) = &mut planned {
+            // A sweep may vary variables too.
+            plan.secrets.extend(run.iter().flat_map(|run| secrets_in_members(&run.values)));
             said.extend(endpoint::replaced(plan, &own));
         }
         said.retain(|note| !notes.contains(note));

@@ -224,6 +224,7 @@ fn plan(
         otlp,
         artifacts,
         runtime,
+        secrets: user_files::secrets_of_variables(tree),
         input_config,
     })
 }

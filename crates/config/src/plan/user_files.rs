@@ -35,11 +35,7 @@ pub(super) fn user_files(
     }
     let mut context = variables.cloned().unwrap_or_else(|| Node::map(Origin::Rule));
     crate::tree::merge(&mut context, known);
-    let secrets = match variables.map(Node::to_json) {
-        Some(Value::Object(variables)) => secrets_in_members(&variables),
-        _ => Vec::new(),
-    };
-    let redactor = Redactor::new(secrets);
+    let redactor = Redactor::new(secrets_of_variables(tree));
     let mut made = Vec::new();
     for (index, file) in files {
         let at = format!("benchmark.artifacts.user_files.{index}.content");
@@ -58,6 +54,14 @@ pub(super) fn user_files(
         }
     }
     made
+}
+
+/// The secrets that the user's variables hold.
+pub(super) fn secrets_of_variables(tree: &Tree) -> Vec<String> {
+    match tree.node.get("variables").map(Node::to_json) {
+        Some(Value::Object(variables)) => secrets_in_members(&variables),
+        _ => Vec::new(),
+    }
 }
 
 /// What is known of the run, whatever variables say.

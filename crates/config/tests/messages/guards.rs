@@ -306,6 +306,24 @@ fn secret_extra_inputs_within_lists_are_hidden_and_known() {
 }
 
 #[test]
+fn secret_variables_are_hidden_wherever_they_are_used() {
+    let text = "variables: {db_password: TOPSECRET1, conn: 'mysql://root:TOPSECRET2@h', region: visible-region}\nbenchmark:\n  model: m\n  endpoint: {url: h:1, headers: {X-Note: '{{ conn }}'}, extra: {note: 'a {{ db_password }} {{ region }}'}}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\nsweep: {type: grid, parameters: {variables.api_key: [TOPSECRET3, TOPSECRET4]}}\n";
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("c.yaml"), text).expect("a file");
+    let env = BTreeMap::new();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let campaign = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a plan").campaign;
+    let redactor = Redactor::of_all(campaign.cells.iter().map(|cell| &cell.plan));
+    for secret in ["TOPSECRET1", "TOPSECRET2", "TOPSECRET3", "TOPSECRET4"] {
+        assert_eq!(redactor.hide(&format!("bad key {secret}")), "bad key <redacted>");
+    }
+    let plan = &campaign.cells[0].plan;
+    assert_eq!(plan.endpoint.extra["note"], "a TOPSECRET1 visible-region", "it is sent");
+    let shown = aiperf_plan::run_config::run_config(plan, &redactor).to_string();
+    assert!(shown.contains("a <redacted> visible-region") && !shown.contains("TOPSECRET"), "{shown}");
+}
+
+#[test]
 fn templates_that_stay_small_do_what_they_always_did() {
     let text = "variables: {a: [x, y], s: a-b}\nbenchmark:\n  model: \"{{ a | join('-') }}-{{ s.replace('-', '_') }}-{{ s | replace('a', 'c') }}{% for i in a %}{{ loop.index + 1 }}{% endfor %}{{ '%03d'|format(7) }}{{ '{:>2}'.format(300000000) }}{% if a %} call me{% endif %}{{ [1, 3]|sort(reverse=true)|join }}{{ [{'k': 5}]|map(attribute='k')|first }}{{ '<'|e }}\"\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
     let dir = tempfile::tempdir().expect("a directory");

@@ -55,6 +55,7 @@ pub(crate) fn plan(url: &str) -> Plan {
             flush_every: RuntimePlan::FLUSH_EVERY,
             record_queue_budget: 1 << 20,
         },
+        secrets: Vec::new(),
         input_config: serde_json::Value::Null,
     }
 }

@@ -71,7 +71,7 @@ impl Redactor {
     }
 
     /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs (also of those
-    /// in headers and extra inputs), secret extra inputs, those of the template, and all headers and secret attributes of metrics that are sent elsewhere.
+    /// in headers and extra inputs), secret extra inputs, those of the template, of variables, and all headers and secret attributes of metrics that are sent elsewhere.
     pub fn of(plan: &Plan) -> Self {
         Self::of_all([plan])
     }
@@ -94,7 +94,8 @@ impl Redactor {
             secrets_of_page(&otlp.url).into_iter().chain(headers).chain(attributes)
         });
         let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
-        secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp).collect()
+        let variables = plan.secrets.iter().cloned();
+        secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp).chain(variables).collect()
     }
 
     /// Whether it has nothing to hide.
