@@ -16,7 +16,8 @@ use aiperf_metrics::{
 use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::{GivenUp, interruptible};
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, MonoNs, Nanos, PhaseKind, RawExchange, RequestError};
+use aiperf_types::{Exchange, Measured, MonoNs, Nanos, PhaseKind, RawExchange, RequestError};
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
@@ -88,9 +89,17 @@ impl RecordContext {
     }
 
     /// The exchange as it was, where a file wants that.
-    fn raw(&self, exchange: &Exchange) -> Option<RawExchange> {
+    fn raw(&self, exchange: &Exchange, redactor: &Redactor) -> Option<RawExchange> {
         let plan = &self.reader.plan;
-        plan.artifacts.raw.then(|| raw_exchange(exchange, plan.endpoint.http.kept_body_limit, &self.redactor))
+        plan.artifacts.raw.then(|| raw_exchange(exchange, plan.endpoint.http.kept_body_limit, redactor))
+    }
+
+    /// What hides secrets in what is kept of an answer. Most records keep none of its texts.
+    fn redactor(&self, exchange: &Exchange, measured: &Measured) -> Cow<'_, Redactor> {
+        match measured.error.is_some() || measured.http_trace.is_some() || self.reader.plan.artifacts.raw {
+            true => self.redactor.with_body(&exchange.request_body),
+            false => Cow::Borrowed(&self.redactor),
+        }
     }
 }
 
@@ -278,13 +287,14 @@ impl Recorder {
             }
             let mut record = self.context.read(exchange, self.number);
             // Here, so that no file, table or log ever has what the server said to a failed request as it came.
-            record.measured.error = record.measured.error.map(|error| self.context.redactor.error(error));
+            let redactor = self.context.redactor(exchange, &record.measured);
+            record.measured.error = record.measured.error.map(|error| redactor.error(error));
             if let Some(trace) = &mut record.measured.http_trace {
                 let fields = [&mut trace.request_headers, &mut trace.response_headers];
-                fields.into_iter().flatten().for_each(|fields| self.context.redactor.headers(fields));
-                trace.reason = trace.reason.as_ref().map(|reason| self.context.redactor.hide(reason).into_owned());
+                fields.into_iter().flatten().for_each(|fields| redactor.headers(fields));
+                trace.reason = trace.reason.as_ref().map(|reason| redactor.hide(reason).into_owned());
                 for leg in &mut trace.earlier_legs {
-                    leg.request = self.context.redactor.hide(&leg.request).into_owned();
+                    leg.request = redactor.hide(&leg.request).into_owned();
                 }
             }
             if self.metrics.len() == at {
@@ -293,7 +303,7 @@ impl Recorder {
             let metrics = &mut self.metrics[at];
             self.context.metrics.record(&record.measured, metrics);
             let Record { meta, measured, parsed, .. } = &record;
-            let raw = self.context.raw(exchange);
+            let raw = self.context.raw(exchange, &redactor);
             let view = RecordView { exchange, parsed, meta, measured, metrics, raw: raw.as_ref() };
             self.encoders.iter_mut().zip(&mut encoded).for_each(|(encoder, out)| encoder.encode(&view, out));
             if let Some(error) = record.measured.error.as_ref().filter(|_| !exchange.was_cut_off()) {

@@ -136,7 +136,7 @@ impl RecordEncoder for OutputEntry {
             self.push_metrics(out, record.metrics);
             out.extend_from_slice(b",\n      \"response_text\": ");
             match generated(record.parsed) {
-                Some(text) => push_str(out, &self.redactor.hide(&text)),
+                Some(text) => push_str(out, &self.redactor.with_body(&record.exchange.request_body).hide(&text)),
                 None => out.extend_from_slice(b"null"),
             }
             out.extend_from_slice(b"\n    }");

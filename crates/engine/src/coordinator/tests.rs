@@ -17,7 +17,8 @@ use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{Instruments, RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{
-    ContentMark, EndpointKind, Exchange, Failure, Parsed, PhaseIndex, PhaseProgress, RequestTag, Timeline, WallAnchor,
+    ContentMark, EndpointKind, Exchange, Failure, Parsed, PhaseIndex, PhaseProgress, Read, RequestTag, Timeline,
+    WallAnchor,
 };
 use std::sync::Arc;
 
@@ -172,6 +173,28 @@ fn a_thread_interrupted_between_its_records_and_its_claim_still_counts() {
     bench.settle(later(1));
     assert_eq!(numbers(&bench.shown), (0..10).collect::<Vec<u64>>());
     assert!(batch.claim(Claimant::RecordThread), "an answered batch is never taken over");
+}
+
+#[test]
+fn an_error_that_echoes_a_secret_of_its_request_is_kept_without_it() {
+    let bench = Bench::new(Events::new(WallAnchor::default()));
+    let raw = b"HTTP/1.1 401 X\r\n\r\nIncorrect API key provided: HUNTERrow21".to_vec();
+    let exchange = Exchange {
+        status: Some(401),
+        timeline: Timeline {
+            reads: vec![Read { at: MonoNs(1), lag: 0, len: raw.len() as u32 }],
+            ..Timeline::default()
+        },
+        raw_len: raw.len(),
+        body_at: 18,
+        raw,
+        request_body: r#"{"messages":[],"api_key":"HUNTERrow21"}"#.to_owned().into(),
+        ..Exchange::default()
+    };
+    let batch = Batch::new(0, vec![exchange.into()], vec![BufferReturn::default()].into());
+    let computed = Bench::recorder(&bench.context).compute(&batch, Claimant::Coordinator).unwrap();
+    let (_, error) = &computed.failures[0];
+    assert_eq!(error.message, "Incorrect API key provided: <redacted>");
 }
 
 #[test]

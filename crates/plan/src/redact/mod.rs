@@ -5,6 +5,7 @@
 //! - `members`: walks through JSON documents
 //! - `payload`: bodies of requests, and templates of them, as texts
 //! - here: URLs and texts whose parts say by their names that they are secrets
+//! - `sources`: the secrets that headers, URLs and credentials hold
 //! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
 
 mod forms;
@@ -12,12 +13,14 @@ mod members;
 mod names;
 mod payload;
 mod redactor;
+mod sources;
 
 pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
-pub(crate) use redactor::secrets_in_credentials;
-pub use redactor::{LONGEST_ERROR, Redactor, secrets_in_header, secrets_in_url, secrets_in_urls};
+pub use redactor::{LONGEST_ERROR, Redactor};
+pub(crate) use sources::secrets_in_credentials;
+pub use sources::{secrets_in_header, secrets_in_url, secrets_in_urls};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";

@@ -5,7 +5,7 @@
 
 use super::members::{holds_secret, is_describing, leaves};
 use super::names::{is_secret_name, may_be_secret_name};
-use super::redactor::secrets_in_url;
+use super::sources::secrets_in_url;
 use super::{REDACTED, url};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -31,10 +31,22 @@ pub fn template(text: &str) -> Cow<'_, str> {
     without(text, &secrets_of_template(text))
 }
 
+/// The values that are hidden in a request body.
+pub(super) fn secrets_in_payload(body: &[u8]) -> Vec<String> {
+    std::str::from_utf8(body).map_or_else(|_| Vec::new(), |text| values(text, secrets(text, '"', Texts::Follow)))
+}
+
 /// The values that a template hides.
 pub fn secrets_in_template(text: &str) -> Vec<String> {
+    let mut out = values(text, secrets_of_template(text));
+    // What is put in for each request is no secret of the template's.
+    out.retain(|value| !value.contains("{{"));
+    out
+}
+
+fn values(text: &str, secrets: Vec<Secret>) -> Vec<String> {
     let mut out = Vec::new();
-    for Secret { range, is_url, .. } in secrets_of_template(text) {
+    for Secret { range, is_url, .. } in secrets {
         let said = &text[range];
         let inner = said.trim_matches(['"', '\'']);
         if is_url {
@@ -48,8 +60,6 @@ pub fn secrets_in_template(text: &str) -> Vec<String> {
             }
         }
     }
-    // What is put in for each request is no secret of the template's.
-    out.retain(|value| !value.contains("{{"));
     out
 }
 

@@ -3,13 +3,14 @@
 
 use super::forms::{FORM_STARTS, said_at_start};
 use super::members::{change_names, secrets_in_members, visit_texts};
-use super::names::{is_secret_header, is_secret_name, is_secret_parameter, is_sensitive_header};
-use super::payload::{payload, secrets_in_template};
+use super::names::{is_secret_name, is_sensitive_header};
+use super::payload::{payload, secrets_in_payload, secrets_in_template};
+use super::sources::{secrets_in_header, secrets_in_url, secrets_in_value};
 use super::{REDACTED, text as by_name, urls};
 use crate::proxy::Proxy;
-use crate::url::{BaseUrl, Credentials, percent_decoded};
+use crate::url::{BaseUrl, Credentials};
 use crate::{EndpointPlan, MetricsUrl, Plan};
-use aiperf_types::RequestError;
+use aiperf_types::{Body, RequestError};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde::de::IgnoredAny;
@@ -62,6 +63,11 @@ impl Redactor {
         let encoded: Vec<String> =
             values.iter().filter(|value| value.len() >= LONG).flat_map(|v| in_base64(v)).collect();
         values.extend(encoded);
+        Self::of_values(values)
+    }
+
+    /// Hides these values, whose other forms are among them.
+    fn of_values(mut values: Vec<String>) -> Self {
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         let mut starts = [false; 256];
@@ -96,6 +102,17 @@ impl Redactor {
         let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
         let variables = plan.secrets.iter().cloned();
         secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp).chain(variables).collect()
+    }
+
+    /// What hides the secrets of a request too: a server may echo those that only a row of the dataset holds.
+    pub fn with_body(&self, body: &Body) -> Cow<'_, Self> {
+        let mut own = secrets_in_payload(&body.payload());
+        own.retain(|secret| !self.values.contains(secret));
+        if own.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let own = Self::new(own);
+        Cow::Owned(Self::of_values(own.values.into_iter().chain(self.values.iter().cloned()).collect()))
     }
 
     /// Whether it has nothing to hide.
@@ -290,87 +307,6 @@ fn secrets_of_page(url: &MetricsUrl) -> Vec<String> {
     credentials.chain(secrets_in_url(url.path())).collect()
 }
 
-/// The secrets that a header holds: those of URLs and, if its name is that of a secret, its value, what follows its
-/// scheme, credentials that this stands for, and the values of cookies.
-pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
-    let mut out = secrets_in_urls(value);
-    if !is_secret_header(name) {
-        return out;
-    }
-    out.extend(secrets_in_value(value));
-    if name.to_ascii_lowercase().contains("cookie") {
-        out.extend(value.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
-    }
-    out
-}
-
-/// The secrets that the value of a secret header holds: all of it, what follows its scheme, and credentials that this
-/// stands for.
-fn secrets_in_value(value: &str) -> Vec<String> {
-    let mut out = vec![value.trim().to_owned()];
-    if let Some((_, rest)) = value.trim().split_once(' ') {
-        out.push(rest.trim().to_owned());
-        let decoded = STANDARD_NO_PAD.decode(rest.trim().trim_end_matches('=')).ok();
-        if let Some((user, password)) =
-            decoded.and_then(|bytes| String::from_utf8(bytes).ok()).as_deref().and_then(|text| text.split_once(':'))
-        {
-            out.extend([format!("{user}:{password}"), password.to_owned()]);
-        }
-    }
-    out
-}
-
-/// The secrets that a URL holds: user name and password, in the forms in which they are sent, and secret parameters.
-pub fn secrets_in_url(url: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let both = |text: &str| [text.to_owned(), percent_decoded(text)];
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    if let Some((user_part, _)) = rest[..end].rsplit_once('@') {
-        let (user, password) = user_part.split_once(':').unwrap_or((user_part, ""));
-        out.extend(secrets_in_credentials(user, password));
-        out.extend(secrets_in_credentials(&percent_decoded(user), &percent_decoded(password)));
-    }
-    let query = rest.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
-    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-        if is_secret_parameter(name) {
-            out.extend(both(value));
-            out.push(percent_decoded(&value.replace('+', " ")));
-        }
-    }
-    out
-}
-
-/// The secrets of every URL in a text. A quote may be a part of one or enclose it, so each is read both ways.
-pub fn secrets_in_urls(text: &str) -> Vec<String> {
-    let begins = |word: &str| word.match_indices("://").map(|(at, _)| at).collect::<Vec<_>>();
-    let mut out: Vec<String> = text
-        .split_whitespace()
-        .filter(|word| word.contains("://"))
-        .flat_map(|word| std::iter::once(word).chain(word.split(['"', '\'', '<', '>', ','])))
-        .flat_map(|word| begins(word).into_iter().flat_map(|at| secrets_in_url(&word[at..])))
-        .collect();
-    // What a template puts in is another's.
-    out.retain(|secret| !secret.contains("{{"));
-    out.sort();
-    out.dedup();
-    out
-}
-
-/// The secrets of a user's name and password: in plain, and as `Authorization: Basic` has them, with and without what
-/// fills them up.
-pub(crate) fn secrets_in_credentials(user: &str, password: &str) -> Vec<String> {
-    let pair = format!("{user}:{password}");
-    let mut out = vec![STANDARD.encode(&pair), STANDARD_NO_PAD.encode(&pair), URL_SAFE_NO_PAD.encode(&pair)];
-    out.extend([pair, password.to_owned()]);
-    // A name beside a password is no secret by itself, and a short one is a word.
-    if password.is_empty() || user.len() >= LONG {
-        out.push(user.to_owned());
-    }
-    out.retain(|secret| !secret.is_empty());
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,6 +337,18 @@ mod tests {
         redactor.headers(&mut fields);
         assert_eq!(fields[0].1, "https://<redacted>@h/x?key=<redacted>&a=1");
         assert!(secrets_in_header("X-Team", "blue me@home https://h/?a=b").is_empty());
+    }
+
+    #[test]
+    fn the_secrets_of_a_request_are_hidden_in_its_answer() {
+        let known = redactor(&["sk-123456"]);
+        let body = r#"{"api_key":"HUNTERrow21","img":"https://h/?sig=HUNTERsig22","max_tokens":5,"pin":"sk-123456"}"#;
+        let both = known.with_body(&body.to_owned().into());
+        let said = "HUNTERrow21 HUNTERsig22 sk-123456 max_tokens SFVOVEVScm93MjE=";
+        assert_eq!(both.hide(said), "<redacted> <redacted> <redacted> max_tokens <redacted>");
+        for body in [r#"{"api_key":"sk-123456"}"#, r#"{"messages":[{"role":"user","content":"my api_key: x"}]}"#, "x"] {
+            assert!(matches!(known.with_body(&body.to_owned().into()), Cow::Borrowed(_)), "{body}");
+        }
     }
 
     #[test]

@@ -1,0 +1,88 @@
+//! What headers, URLs and credentials hold as secrets, in the forms in which they are sent.
+
+use super::names::{is_secret_header, is_secret_parameter};
+use super::redactor::LONG;
+use crate::url::percent_decoded;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// The secrets that a header holds: those of URLs and, if its name is that of a secret, its value, what follows its
+/// scheme, credentials that this stands for, and the values of cookies.
+pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
+    let mut out = secrets_in_urls(value);
+    if !is_secret_header(name) {
+        return out;
+    }
+    out.extend(secrets_in_value(value));
+    if name.to_ascii_lowercase().contains("cookie") {
+        out.extend(value.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
+    }
+    out
+}
+
+/// The secrets that the value of a secret header holds: all of it, what follows its scheme, and credentials that this
+/// stands for.
+pub(super) fn secrets_in_value(value: &str) -> Vec<String> {
+    let mut out = vec![value.trim().to_owned()];
+    if let Some((_, rest)) = value.trim().split_once(' ') {
+        out.push(rest.trim().to_owned());
+        let decoded = STANDARD_NO_PAD.decode(rest.trim().trim_end_matches('=')).ok();
+        if let Some((user, password)) =
+            decoded.and_then(|bytes| String::from_utf8(bytes).ok()).as_deref().and_then(|text| text.split_once(':'))
+        {
+            out.extend([format!("{user}:{password}"), password.to_owned()]);
+        }
+    }
+    out
+}
+
+/// The secrets that a URL holds: user name and password, in the forms in which they are sent, and secret parameters.
+pub fn secrets_in_url(url: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let both = |text: &str| [text.to_owned(), percent_decoded(text)];
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    if let Some((user_part, _)) = rest[..end].rsplit_once('@') {
+        let (user, password) = user_part.split_once(':').unwrap_or((user_part, ""));
+        out.extend(secrets_in_credentials(user, password));
+        out.extend(secrets_in_credentials(&percent_decoded(user), &percent_decoded(password)));
+    }
+    let query = rest.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
+    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+        if is_secret_parameter(name) {
+            out.extend(both(value));
+            out.push(percent_decoded(&value.replace('+', " ")));
+        }
+    }
+    out
+}
+
+/// The secrets of every URL in a text. A quote may be a part of one or enclose it, so each is read both ways.
+pub fn secrets_in_urls(text: &str) -> Vec<String> {
+    let begins = |word: &str| word.match_indices("://").map(|(at, _)| at).collect::<Vec<_>>();
+    let mut out: Vec<String> = text
+        .split_whitespace()
+        .filter(|word| word.contains("://"))
+        .flat_map(|word| std::iter::once(word).chain(word.split(['"', '\'', '<', '>', ','])))
+        .flat_map(|word| begins(word).into_iter().flat_map(|at| secrets_in_url(&word[at..])))
+        .collect();
+    // What a template puts in is another's.
+    out.retain(|secret| !secret.contains("{{"));
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// The secrets of a user's name and password: in plain, and as `Authorization: Basic` has them, with and without what
+/// fills them up.
+pub(crate) fn secrets_in_credentials(user: &str, password: &str) -> Vec<String> {
+    let pair = format!("{user}:{password}");
+    let mut out = vec![STANDARD.encode(&pair), STANDARD_NO_PAD.encode(&pair), URL_SAFE_NO_PAD.encode(&pair)];
+    out.extend([pair, password.to_owned()]);
+    // A name beside a password is no secret by itself, and a short one is a word.
+    if password.is_empty() || user.len() >= LONG {
+        out.push(user.to_owned());
+    }
+    out.retain(|secret| !secret.is_empty());
+    out
+}
