@@ -101,7 +101,7 @@ struct Choice<'a> {
     #[serde(default, borrow)]
     message: Object<Message<'a>>,
     #[serde(default, borrow)]
-    finish_reason: Str<'a>,
+    finish_reason: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +140,7 @@ struct UsualChoice<'a> {
     #[serde(borrow)]
     delta: UsualDelta<'a>,
     #[serde(default, borrow)]
-    finish_reason: Str<'a>,
+    finish_reason: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -170,7 +170,7 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
     }
     let reasoning = Text::said(delta.reasoning_content).or(Text::said(delta.reasoning));
     let mut finish = Finish::default();
-    finish.take(&finish_reason);
+    finish.take(finish_reason);
     Some(finish.of(piece.saying(index, Data::of(reasoning, Text::said(delta.content), None))))
 }
 
@@ -182,7 +182,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
     let (beside, mut finish) = (chunk.beside_choices(), Finish::default());
     let said = chunk.choices.objects().map(|(at, choice)| {
-        finish.take(&choice.finish_reason);
+        finish.take(choice.finish_reason);
         let message = choice.delta.0.or(choice.message.0);
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
     });

@@ -10,6 +10,7 @@ use crate::text::strict::{Only, Text};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 pub const DIALECT: Dialect = Dialect {
     ending: Ending::Done,
@@ -38,7 +39,7 @@ struct Choice<'a> {
     #[serde(default, borrow)]
     text: Str<'a>,
     #[serde(default, borrow)]
-    finish_reason: Str<'a>,
+    finish_reason: Option<&'a RawValue>,
 }
 
 /// The one choice that nearly every chunk has.
@@ -49,7 +50,7 @@ struct UsualChoice<'a> {
     #[serde(default, borrow)]
     text: Option<Text<'a>>,
     #[serde(default, borrow)]
-    finish_reason: Str<'a>,
+    finish_reason: Option<&'a RawValue>,
 }
 
 /// What a chunk of the usual shape says; `None` where that needs a closer look.
@@ -61,7 +62,7 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
     let piece = chunk.beside_choices();
     let Some(UsualChoice { index, text, finish_reason }) = chunk.choices.0 else { return Some(piece) };
     let mut finish = Finish::default();
-    finish.take(&finish_reason);
+    finish.take(finish_reason);
     Some(finish.of(piece.saying(index, Text::said(text).map(Data::Text))))
 }
 
@@ -78,7 +79,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let (beside, is_known) = (chunk.beside_choices(), is_known(chunk.object.0.as_deref()));
     let mut finish = Finish::default();
     let said = chunk.choices.objects().map(|(at, choice)| {
-        finish.take(&choice.finish_reason);
+        finish.take(choice.finish_reason);
         (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text))
     });
     let piece = beside.of_choices(said);

@@ -2,7 +2,7 @@
 
 use super::Dialect;
 use crate::request::{DialectError, Frame, Request};
-use crate::response::reader::{Data, Delivery, Piece, Stateless, error_of};
+use crate::response::reader::{Data, Delivery, Piece, Stateless, error_of, given_up_in};
 use crate::text::json;
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
@@ -33,6 +33,8 @@ struct Event<'a> {
     token: Option<Token<'a>>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    details: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -47,24 +49,27 @@ struct Whole<'a> {
     generated_text: Cow<'a, str>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    details: Option<&'a RawValue>,
 }
 
 fn read(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
     let text = match delivery {
         // Special tokens too: a server that ends with `</s>` made that token.
         Delivery::Event => match json::object::<Event<'_>>(json) {
-            Some(Event { token, error: None }) => token.map(|token| token.text),
+            Some(Event { token, error: None, details: None }) => token.map(|token| token.text),
             _ => return read_tree(json, delivery),
         },
         Delivery::Body => match json::object::<Whole<'_>>(json) {
-            Some(Whole { generated_text, error: None }) => Some(generated_text),
+            Some(Whole { generated_text, error: None, details: None }) => Some(generated_text),
             _ => return read_tree(json, delivery),
         },
     };
     Some(piece(text))
 }
 
-/// A list of answers, of which the first counts; an error; or nothing.
+/// A list of answers, of which the first counts; an answer with details, as the last event has them; an error; or
+/// nothing.
 fn read_tree(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
     let value: Value = serde_json::from_str(json).ok()?;
     let text = match delivery {
@@ -72,7 +77,8 @@ fn read_tree(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
         Delivery::Body => value.get(0).unwrap_or(&value).get("generated_text"),
     };
     let piece = piece(text.and_then(Value::as_str).map(|text| Cow::Owned(text.to_owned())));
-    Some(Piece { error: value.as_object().and_then(error_of), ..piece })
+    let error = value.as_object().and_then(error_of).or_else(|| given_up_in(&value));
+    Some(Piece { error, ..piece })
 }
 
 fn piece(text: Option<Cow<'_, str>>) -> Piece<'_> {

@@ -241,10 +241,29 @@ fn is_error_code(code: Option<&Value>) -> bool {
     }
 }
 
-/// The error of an answer that the server gave up, by its finish reason: what came of it is not what was asked for.
-pub(crate) fn given_up(finish_reason: &str) -> Option<ResponseError> {
-    let message = || format!("the answer ended with finish_reason '{finish_reason}'");
-    matches!(finish_reason, "error" | "abort").then(|| ResponseError::Told { code: None, message: message() })
+/// Finish reasons of an answer that failed, in any case.
+const FAILURES: [&str; 6] = ["abort", "aborted", "canceled", "cancelled", "error", "failed"];
+
+/// The error of an answer that the server gave up, by its finish reason: what came of it is not what was asked for. The
+/// reason is a name, or an object with a type: `{"type":"abort","message":…,"status_code":503}`, as SGLang writes it.
+pub(crate) fn given_up(finish_reason: &Value) -> Option<ResponseError> {
+    let name = finish_reason.get("type").unwrap_or(finish_reason).as_str()?;
+    if !FAILURES.iter().any(|failure| name.eq_ignore_ascii_case(failure)) {
+        return None;
+    }
+    let why = finish_reason.get("message").and_then(Value::as_str).filter(|why| !why.is_empty());
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let message = format!("the answer ended with finish_reason '{name}'{why}");
+    Some(ResponseError::Told { code: finish_reason.get("status_code").and_then(Value::as_i64), message })
+}
+
+/// The same of an answer of any shape: its own `meta_info` and `details`, and those of its choices or of a list of
+/// answers.
+pub(crate) fn given_up_in(value: &Value) -> Option<ResponseError> {
+    let answers = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let choices = value.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let details = answers.iter().flat_map(|answer| [answer.get("meta_info"), answer.get("details")]).flatten();
+    choices.chain(details).find_map(|part| given_up(part.get("finish_reason")?))
 }
 
 /// Whether a response tells of an error.
@@ -272,6 +291,7 @@ pub(crate) fn spec_decode_from(metrics: &RawValue) -> Option<Map<String, Value>>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn told(code: Option<i64>, message: &str) -> Option<ResponseError> {
         Some(ResponseError::Told { code, message: message.into() })
@@ -319,9 +339,19 @@ mod tests {
 
     #[test]
     fn an_answer_that_the_server_gave_up_is_an_error() {
-        assert!(given_up("abort").is_some() && given_up("error").is_some());
-        for reason in ["stop", "length", "tool_calls", "content_filter", ""] {
-            assert_eq!(given_up(reason), None, "{reason}");
+        for reason in ["abort", "aborted", "Cancelled", "canceled", "failed", "error", "ERROR"] {
+            let message = format!("the answer ended with finish_reason '{reason}'");
+            assert_eq!(given_up(&reason.into()), told(None, &message));
+            assert_eq!(given_up(&json!({"type": reason})), told(None, &message));
+        }
+        let full = json!({"type": "abort", "message": "queue full", "status_code": 503});
+        assert_eq!(given_up(&full), told(Some(503), "the answer ended with finish_reason 'abort': queue full"));
+        for reason in ["stop", "length", "tool_calls", "content_filter", "eos", "end_turn", ""] {
+            assert_eq!(given_up(&reason.into()), None, "{reason}");
+            assert_eq!(given_up(&json!({"type": reason, "message": "abort"})), None, "{reason}");
+        }
+        for odd in [json!(null), json!(1), json!(["abort"]), json!({"message": "abort"}), json!({"type": null})] {
+            assert_eq!(given_up(&odd), None, "{odd}");
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What chat and completions have in common: a chunk of a stream, or a whole answer, and the choices in it.
 
+use crate::request::is_truthy;
 use crate::response::reader::{Piece, ResponseError, error_in, given_up, spec_decode_from, usage_from};
+use crate::text::json;
 use crate::text::lenient::Str;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A chunk, with its choices as they are read: strictly, or whatever they are.
@@ -45,10 +48,13 @@ pub(crate) struct Finish {
 }
 
 impl Finish {
-    pub(crate) fn take(&mut self, reason: &Str<'_>) {
-        if let Some(reason) = &reason.0 {
+    /// Takes a reason: a name, or an object.
+    pub(crate) fn take(&mut self, reason: Option<&RawValue>) {
+        let reason = reason.and_then(|reason| json::read::<Value>(reason.get()));
+        let is_reason = |reason: &Value| (reason.is_string() || reason.is_object()) && is_truthy(Some(reason));
+        if let Some(reason) = reason.filter(is_reason) {
             self.has_come = true;
-            self.error = self.error.take().or_else(|| given_up(reason));
+            self.error = self.error.take().or_else(|| given_up(&reason));
         }
     }
 

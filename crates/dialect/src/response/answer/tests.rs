@@ -199,6 +199,43 @@ fn a_finish_reason_of_failure_is_an_error_that_keeps_what_came() {
 }
 
 #[test]
+fn a_reason_of_failure_that_is_an_object_or_a_detail_is_an_error_too() {
+    let abort = json!({"type": "abort", "message": "queue full", "status_code": 503});
+    let length = json!({"type": "length", "length": 2});
+    let chunk =
+        |reason: &Value| json!({"choices": [{"delta": {"content": "a"}, "text": "a", "finish_reason": reason}]});
+    let native = |reason: &Value| json!({"text": "a", "meta_info": {"finish_reason": reason, "completion_tokens": 1}});
+    let token = |reason: &Value| json!({"token": {"text": "a"}, "details": {"finish_reason": reason}});
+    type Event<'a> = &'a dyn Fn(&Value) -> Value;
+    let cases: [(EndpointKind, Event<'_>); 6] = [
+        (EndpointKind::Chat, &chunk),
+        (EndpointKind::Completions, &chunk),
+        (EndpointKind::Raw, &native),
+        (EndpointKind::Raw, &chunk),
+        (EndpointKind::Template, &native),
+        (EndpointKind::HuggingfaceGenerate, &token),
+    ];
+    for (kind, event) in cases {
+        let read = |reason: &Value| {
+            let mut answer = Answer::new(&api(kind), MonoNs(1));
+            let on = answer.feed_stream(format!("data: {}\n\n", event(reason)).as_bytes(), MonoNs(2));
+            answer.end_stream(MonoNs(3));
+            let parsed = answer.finish();
+            assert_eq!((on, parsed.output_text.as_deref()), (parsed.error.is_none(), Some("a")), "{kind:?} {reason}");
+            (parsed.error.map(|error| error.code), parsed.is_unfinished)
+        };
+        assert_eq!(read(&abort).0, Some(Some(503)), "{kind:?}");
+        for failure in ["abort", "ABORTED", "cancelled", "failed", "Error"] {
+            assert_eq!(read(&failure.into()).0, Some(Some(502)), "{kind:?} {failure}");
+        }
+        for fine in [&length, &json!({"type": "stop", "matched": 2}), &json!("length"), &json!("tool_calls")] {
+            assert_eq!(read(fine), (None, false), "{kind:?} {fine}");
+        }
+        assert_eq!(read(&Value::Null).0, None, "{kind:?}");
+    }
+}
+
+#[test]
 fn a_stream_is_finished_by_what_marks_the_end_of_its_type() {
     let stop = r#"{"id":"x","created":1,"choices":[{"index":0,"delta":{},"text":"","finish_reason":"stop"}]}"#;
     let cases: [(EndpointKind, &[&str], bool); 11] = [
