@@ -125,9 +125,18 @@ struct Event<'a> {
 #[derive(Deserialize)]
 struct Response<'a> {
     #[serde(default, borrow)]
+    status: Str<'a>,
+    #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
+}
+
+impl Response<'_> {
+    /// Whether it failed, whatever its event is called.
+    fn has_failed(&self) -> bool {
+        ["failed", "cancelled"].iter().any(|status| self.status.is(status)) || error_in(self.error).is_some()
+    }
 }
 
 #[derive(Deserialize)]
@@ -202,12 +211,14 @@ impl ResponsesReader {
             }
             "response.output_text.done" => data(event.text.0.map(Data::Text)),
             "response.completed" | "response.incomplete" => {
-                let usage = event.response.0.and_then(|response| response.usage).and_then(usage_from);
-                Piece { usage, finishes: true, ..Piece::default() }
-            }
-            "response.failed" | "response.error" | "error" => {
                 let usage = event.response.0.as_ref().and_then(|response| response.usage).and_then(usage_from);
-                Piece { usage, error: Some(failure(event)), ..Piece::default() }
+                let has_failed = |response: &Response<'_>| kind == "response.completed" && response.has_failed();
+                let error = event.response.0.as_ref().is_some_and(has_failed).then(|| failure(&event));
+                Piece { usage, finishes: true, error, ..Piece::default() }
+            }
+            "response.failed" | "response.cancelled" | "response.error" | "error" => {
+                let usage = event.response.0.as_ref().and_then(|response| response.usage).and_then(usage_from);
+                Piece { usage, error: Some(failure(&event)), ..Piece::default() }
             }
             _ => Piece::default(),
         };
@@ -216,11 +227,14 @@ impl ResponsesReader {
 }
 
 /// Why a stream failed: told of the response, of the event, or by a message alone.
-fn failure(event: Event<'_>) -> ResponseError {
-    let of_response = event.response.0.and_then(|response| error_in(response.error));
+fn failure(event: &Event<'_>) -> ResponseError {
+    let of_response = event.response.0.as_ref().and_then(|response| error_in(response.error));
+    let is_cancelled = event.kind.is("response.cancelled")
+        || event.response.0.as_ref().is_some_and(|response| response.status.is("cancelled"));
+    let outcome = if is_cancelled { "the response was cancelled" } else { "the response failed" };
     of_response.or_else(|| error_in(event.error)).unwrap_or_else(|| ResponseError::Told {
         code: None,
-        message: event.message.0.map_or_else(|| "the response failed".to_owned(), Cow::into_owned),
+        message: event.message.0.as_deref().unwrap_or(outcome).to_owned(),
     })
 }
 
@@ -303,7 +317,7 @@ impl ResponsesCapture {
     }
 
     fn take_id(&mut self, response: &KeptResponse<'_>) {
-        self.is_id_void |= response.status.is("failed") || response.status.is("incomplete");
+        self.is_id_void |= ["failed", "cancelled", "incomplete"].iter().any(|status| response.status.is(status));
         let says_kept = || is_truthy(response.store.and_then(|store| json::read(store.get())).as_ref());
         if let Some(id) = &response.id.0
             && (self.is_kept || says_kept())
@@ -329,7 +343,10 @@ impl Capture for ResponsesCapture {
         }
         let Some(event) = json::object::<Kept<'_>>(text) else { return };
         match event.kind.0.as_deref() {
-            Some("response.failed" | "response.incomplete" | "response.error" | "error") => {
+            Some("response.failed" | "response.cancelled" | "response.incomplete" | "response.error" | "error") => {
+                (self.has_failed, self.is_id_void) = (true, true);
+            }
+            Some("response.completed") if piece.error.is_some() => {
                 (self.has_failed, self.is_id_void) = (true, true);
             }
             Some("response.output_item.done") => {
@@ -408,6 +425,42 @@ mod tests {
         let pieces = read(&[delta(0), delta(1), delta(0), done(0), done(1), done(2)]);
         let texts: Vec<&str> = pieces.iter().filter_map(|piece| piece.data.as_ref()?.content()).collect();
         assert_eq!(texts, ["a", "a", "a", "", "", "a"]);
+    }
+
+    #[test]
+    fn a_response_that_failed_is_an_error_whatever_its_event_is_called() {
+        let event = |name: &str, response: Value| json!({"type": format!("response.{name}"), "response": response});
+        let told = |code: Option<i64>, message: &str| Some(ResponseError::Told { code, message: message.into() });
+        let lost = json!({"code": 507, "message": "lost"});
+        for (event, error) in [
+            (event("completed", json!({"status": "failed", "error": lost})), told(Some(507), "lost")),
+            (event("completed", json!({"status": "completed", "error": lost})), told(Some(507), "lost")),
+            (event("completed", json!({"status": "failed", "error": null})), told(None, "the response failed")),
+            (event("completed", json!({"status": "cancelled"})), told(None, "the response was cancelled")),
+            (event("cancelled", json!({"status": "cancelled"})), told(None, "the response was cancelled")),
+            (json!({"type": "response.cancelled"}), told(None, "the response was cancelled")),
+            (event("failed", json!({"status": "failed"})), told(None, "the response failed")),
+            (event("completed", json!({"status": "completed", "error": null, "usage": {"input_tokens": 1}})), None),
+            (event("completed", json!({"error": {}})), None),
+            (event("incomplete", json!({"status": "incomplete", "error": null})), None),
+            (event("created", json!({"status": "in_progress", "error": null})), None),
+        ] {
+            assert_eq!(read(std::slice::from_ref(&event))[0].error, error, "{event}");
+        }
+    }
+
+    #[test]
+    fn what_failed_leaves_neither_items_nor_an_id() {
+        let api = Api::new(&endpoint(EndpointKind::Responses), "m").unwrap();
+        let delta = json!({"type": "response.output_text.delta", "delta": "par"});
+        for (kind, status) in [("completed", "failed"), ("completed", "cancelled"), ("cancelled", "cancelled")] {
+            let output = json!([{"type": "message", "id": "m", "content": []}]);
+            let response = json!({"id": "r", "store": true, "status": status, "output": output});
+            let last = json!({"type": format!("response.{kind}"), "response": response});
+            let reply = captured(&api, &[delta.clone(), last]);
+            assert_eq!(reply.response_id, None, "{kind} {status}");
+            assert_eq!(reply.turn.unwrap().raw_messages, None, "{kind} {status}");
+        }
     }
 
     #[test]

@@ -242,7 +242,8 @@ pub fn error_event(message: &[u8]) -> Option<String> {
 }
 
 /// What the last event of a stream is called, where it is not [`DONE`].
-const LAST_EVENTS: [&str; 4] = ["message_stop", "response.completed", "response.incomplete", "response.failed"];
+const LAST_EVENTS: [&str; 5] =
+    ["message_stop", "response.completed", "response.incomplete", "response.failed", "response.cancelled"];
 
 /// The ends of such events where their type is their last member, as far as a few bytes show them.
 const LAST_ENDS: [&[u8]; 4] = [
