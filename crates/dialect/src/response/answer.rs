@@ -234,7 +234,10 @@ impl Answer {
 
     /// Reads one response. One without content may be an error that says so nowhere else.
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
-        let mut piece = self.reader.read(text, delivery)?;
+        let Some(mut piece) = self.reader.read(text, delivery) else {
+            let error = Some(reader::listed_error(text)?);
+            return Some(Piece { error, ..Piece::default() });
+        };
         if piece.data.is_none() && !matches!(piece.error, Some(ResponseError::Told { .. })) {
             piece.error = reader::bare_error(text).or(piece.error);
         }

@@ -215,22 +215,59 @@ const CONTENT: [&str; 16] = [
     "token",
 ];
 
+fn has_content(object: &Map<String, Value>) -> bool {
+    CONTENT.iter().any(|member| is_truthy(object.get(*member)))
+}
+
+/// Members of a chunk or an event of a known type: what has one of them is no error for a `detail` alone.
+const MARKS: [&str; 5] = ["choices", "id", "object", "type", "usage"];
+
 /// An error that is the whole response, to be asked of one without content: `{"object":"error","message":…}`, as vLLM,
-/// SGLang and TensorRT-LLM write it, or `{"code":500,"message":…}`, as proxies do.
+/// SGLang and TensorRT-LLM write it, `{"code":500,"message":…}` or `{"status_code":500,"message":…}`, as proxies do,
+/// `{"errors":[…]}`, `{"detail":"…"}`, as FastAPI does, or a list of one error.
 pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
-    memmem::find(json.as_bytes(), b"\"message\"")?;
-    let object = json::read::<Map<String, Value>>(json)?;
+    let has = |member: &&str| memmem::find(json.as_bytes(), member.as_bytes()).is_some();
+    if !["\"message\"", "\"errors\"", "\"detail\""].iter().any(has) {
+        return listed_error(json);
+    }
+    let Some(object) = json::read::<Map<String, Value>>(json) else { return listed_error(json) };
+    coded_error(&object).or_else(|| {
+        let errors = object.get("errors").and_then(Value::as_array).filter(|_| !has_content(&object));
+        let is_marked = || has_content(&object) || MARKS.iter().any(|member| object.contains_key(*member));
+        let detail = || object.get("detail").filter(|detail| detail.is_string() && !is_marked());
+        errors.and_then(|errors| told(errors.first()?)).or_else(|| told(detail()?))
+    })
+}
+
+/// An error with a message, by what it is called or by its code.
+fn coded_error(object: &Map<String, Value>) -> Option<ResponseError> {
     let message = object.get("message")?.as_str().filter(|message| !message.is_empty())?;
-    let code = object.get("code");
+    let status = object.get("status_code").filter(|status| status.is_number() && is_error_code(Some(status)));
+    let code = status.or(object.get("code"));
     let is_named = object.get("object").and_then(Value::as_str) == Some("error");
-    let is_coded = || is_error_code(code) && !CONTENT.iter().any(|member| is_truthy(object.get(*member)));
+    let is_coded = || is_error_code(code) && !has_content(object);
     let number = code.and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
     (is_named || is_coded()).then(|| ResponseError::Told { code: number, message: message.to_owned() })
 }
 
+/// An error in a list of its own: `[{"error":{…}}]`, as Google writes it.
+pub(crate) fn listed_error(json: &str) -> Option<ResponseError> {
+    let may_be = json.trim_start().starts_with('[') && memmem::find(json.as_bytes(), b"\"error\"").is_some();
+    if may_be { error_in_list(&json::read(json)?) } else { None }
+}
+
+/// The same of a list that is read.
+pub(crate) fn error_in_list(value: &Value) -> Option<ResponseError> {
+    let [Value::Object(only)] = value.as_array()?.as_slice() else { return None };
+    error_of(only).filter(|_| !has_content(only))
+}
+
+fn is_status(number: i64) -> bool {
+    (400..600).contains(&number)
+}
+
 /// A status of HTTP that is an error, or a name, unless it is that of success.
 fn is_error_code(code: Option<&Value>) -> bool {
-    let is_status = |number: i64| (400..600).contains(&number);
     match code {
         Some(Value::Number(number)) => number.as_i64().is_some_and(is_status),
         Some(Value::String(name)) => match name.parse() {
@@ -309,6 +346,13 @@ mod tests {
             (r#"{"message":"a","type":"Internal","code":503,"choices":[]}"#, told(Some(503), "a")),
             (r#"{"code":"429","message":"a"}"#, told(Some(429), "a")),
             (r#"{"code":"InvalidParameter","message":"a","request_id":"r"}"#, told(None, "a")),
+            (r#"{"status_code":500,"message":"a"}"#, told(Some(500), "a")),
+            (r#"{"code":"ok","status_code":503,"message":"a"}"#, told(Some(503), "a")),
+            (r#"{"errors":[{"message":"a","code":507}]}"#, told(Some(507), "a")),
+            (r#"{"errors":["a","b"],"choices":[]}"#, told(None, "a")),
+            (r#"{"detail":"a"}"#, told(None, "a")),
+            (r#"[{"error":{"code":429,"message":"a","status":"RESOURCE_EXHAUSTED"}}]"#, told(Some(429), "a")),
+            (r#" [ {"error":"a"} ]"#, told(None, "a")),
         ] {
             assert_eq!(bare_error(json), error, "{json}");
             assert!(is_error(json), "{json}");
@@ -332,6 +376,25 @@ mod tests {
             r#"{"object":"chat.completion","message":"a"}"#,
             r#"{"message":"a"}"#,
             "no JSON of a \"message\"",
+            r#"{"code":"ok","message":"a"}"#,
+            r#"{"status_code":200,"message":"a"}"#,
+            r#"{"status_code":"failed","message":"a"}"#,
+            r#"{"status_code":500,"message":"a","choices":[{"delta":{}}]}"#,
+            r#"{"status_code":500}"#,
+            r#"{"errors":[]}"#,
+            r#"{"errors":null,"detail":null}"#,
+            r#"{"errors":["a"],"text":"b"}"#,
+            r#"{"detail":""}"#,
+            r#"{"detail":{"step":1}}"#,
+            r#"{"detail":"a","choices":[]}"#,
+            r#"{"detail":"a","usage":{"completion_tokens":2}}"#,
+            r#"{"detail":"a","text":"b"}"#,
+            r#"{"type":"ping","detail":"a"}"#,
+            r#"[{"error":null}]"#,
+            r#"[{"error":"a","text":"b"}]"#,
+            r#"[{"error":"a"},{"text":"b"}]"#,
+            r#"["error"]"#,
+            "[\"error\", {nope",
         ] {
             assert_eq!(bare_error(json), None, "{json}");
         }

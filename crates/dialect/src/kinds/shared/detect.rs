@@ -3,7 +3,7 @@
 use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::shared::vectors::embeddings_in;
 use crate::request::is_truthy;
-use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_of, given_up_in};
+use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_in_list, error_of, given_up_in};
 use crate::text::json;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -26,6 +26,9 @@ impl Reader for AnyReader {
             let data = (!text.is_empty()).then_some(Data::Text(Cow::Borrowed(text)));
             return Some(Piece { data, ..Piece::default() });
         };
+        if let error @ Some(_) = error_in_list(&value) {
+            return Some(Piece { error, ..Piece::default() });
+        }
         let error = value.as_object().and_then(error_of).or_else(|| given_up_in(&value));
         let data = match &self.field {
             Some(field) => field.find(&value).and_then(convert),

@@ -1,7 +1,7 @@
 //! A query and passages to be put in order: what the types that rank share.
 
 use crate::request::{DialectError, Request};
-use crate::response::reader::{Data, Piece, error_of, usage_of};
+use crate::response::reader::{Data, Piece, error_in_list, error_of, usage_of};
 use aiperf_types::Turn;
 use serde_json::{Map, Value};
 
@@ -35,6 +35,9 @@ pub(crate) fn named(turn: &Turn, is_wanted: fn(&str) -> bool) -> impl Iterator<I
 /// Reads an answer with the rankings that `find` finds in it.
 pub(crate) fn read(json: &str, find: fn(&Value) -> Option<Vec<Value>>) -> Option<Piece<'static>> {
     let value: Value = serde_json::from_str(json).ok()?;
+    if let error @ Some(_) = error_in_list(&value) {
+        return Some(Piece { error, ..Piece::default() });
+    }
     let data = find(&value).filter(|rankings| !rankings.is_empty()).map(Data::Rankings);
     let empty = Map::new();
     let object = match &value {

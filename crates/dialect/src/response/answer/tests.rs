@@ -165,6 +165,10 @@ fn an_error_that_is_the_whole_response_fails_it_in_every_type() {
         (r#"{"object":"error","message":"lost","type":"InternalServerError","param":null,"code":507}"#, 507),
         (r#"{"code":507,"message":"lost"}"#, 507),
         (r#"{"code":"ModelLost","message":"lost"}"#, 502),
+        (r#"{"status_code":507,"message":"lost"}"#, 507),
+        (r#"{"errors":[{"message":"lost"}]}"#, 502),
+        (r#"{"detail":"lost"}"#, 502),
+        (r#"[{"error":{"code":507,"message":"lost","status":"INTERNAL"}}]"#, 507),
     ];
     for (kind, _) in CONTENTS {
         for (error, code) in errors {
@@ -177,6 +181,20 @@ fn an_error_that_is_the_whole_response_fails_it_in_every_type() {
             assert!(sse::search_end(event.as_bytes()).is_break(), "{error}");
         }
     }
+}
+
+#[test]
+fn what_looks_like_an_error_beside_content_or_usage_is_none() {
+    let call = r#"{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"error\":1}"}}]}"#;
+    let parsed = stream(&[
+        r#"{"choices":[{"delta":{"content":"a"}}],"message":"fine","code":"ok","detail":"x","errors":["y"]}"#,
+        r#"{"choices":[{"delta":{"content":"b"}}],"message":"fine","code":500,"status_code":500}"#,
+        &format!(r#"{{"choices":[{{"delta":{call}}}],"detail":"x"}}"#),
+        r#"{"choices":[],"usage":{"completion_tokens":2},"detail":"x"}"#,
+        r#"{"code":"ok","message":"fine"}"#,
+        "[1]",
+    ]);
+    assert_eq!((parsed.error, parsed.content.len(), parsed.unreadable), (None, 3, 0));
 }
 
 #[test]
