@@ -23,6 +23,9 @@ const TEXT_AT_FIRST: usize = 128;
 /// of empty ones it has room for twenty times as many, which would keep a thread busy for long.
 const MOST_SILENT: usize = 1_000_000;
 
+/// What is reported of a stream whose last event has no end.
+const CUT: &str = "Response payload is not completed: the stream ended inside an event";
+
 /// Reads the responses of one exchange, in order.
 pub struct Answer {
     reader: Box<dyn Reader>,
@@ -46,6 +49,8 @@ pub struct Answer {
     ending: Ending,
     /// What marks the end of a stream has come.
     is_finished: bool,
+    /// `[DONE]` has come, whether it marks the end of this type or not.
+    has_done: bool,
 }
 
 impl Answer {
@@ -67,6 +72,7 @@ impl Answer {
             untold: None,
             ending: api.dialect.ending,
             is_finished: false,
+            has_done: false,
         }
     }
 
@@ -118,7 +124,13 @@ impl Answer {
 
     pub fn end_stream(&mut self, at: MonoNs) {
         let mut splitter = std::mem::take(&mut self.splitter);
-        splitter.finish(at, |message, at| self.take_message(message, at));
+        // What comes after the last event is no part of the answer.
+        let is_over = self.has_done || (self.ending == Ending::Event && self.is_finished);
+        if !is_over && splitter.is_cut() {
+            self.parsed.error = Some(RequestError::exception("ClientPayloadError", CUT, &[]));
+        } else {
+            splitter.finish(at, |message, at| self.take_message(message, at));
+        }
         self.parsed.is_unfinished = self.ending != Ending::Unmarked && !self.is_finished;
     }
 
@@ -213,6 +225,7 @@ impl Answer {
             return true;
         }
         if &*data == sse::DONE {
+            self.has_done = true;
             self.is_finished |= self.ending == Ending::Done;
             return true;
         }

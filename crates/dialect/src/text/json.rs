@@ -5,7 +5,7 @@
 
 use crate::request::is_truthy;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 /// Reads JSON, mended where it must be; `None` where that does not help.
@@ -23,6 +23,13 @@ pub(crate) fn holds_nothing(text: &str) -> bool {
     // However they are written, none of them is longer; what is may be large.
     let text = text.trim();
     text.len() <= 16 && serde_json::from_str::<Value>(text).is_ok_and(|value| !is_truthy(Some(&value)))
+}
+
+/// Whether it is an object or a list that breaks off: what comes of it is right, and its end is missing.
+pub(crate) fn is_cut(text: &str) -> bool {
+    let mended = mended(text);
+    let text = mended.as_deref().unwrap_or(text);
+    text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_err_and(|fault| fault.is_eof())
 }
 
 /// As much of it as a message shows.

@@ -64,6 +64,14 @@ impl Splitter {
         self.carry.is_empty() && self.marked == BYTE_ORDER_MARK.len()
     }
 
+    /// Whether a stream that ends here breaks off inside an event: its last line has no end, and its data is part of
+    /// JSON. What may be part of [`DONE`] lacks nothing.
+    pub(crate) fn is_cut(&self) -> bool {
+        let is_open = self.carry.last().is_some_and(|byte| !matches!(byte, b'\n' | b'\r'));
+        let data = if is_open { data(self.carry.trim_ascii()) } else { Cow::Borrowed(&b""[..]) };
+        !DONE.starts_with(&data) && json::is_cut(&readable(&data))
+    }
+
     /// The stream ended: what is left is one more message.
     pub fn finish(&mut self, at: MonoNs, mut visit: impl FnMut(&[u8], MonoNs) -> bool) {
         let rest = std::mem::take(&mut self.carry);

@@ -284,6 +284,43 @@ fn a_stream_is_finished_by_what_marks_the_end_of_its_type() {
 }
 
 #[test]
+fn a_stream_that_ends_inside_an_event_is_cut() {
+    let said = chunk("a", "");
+    let event = chunk("b", ",\"finish_reason\":\"stop\"");
+    let event = event.trim_end();
+    let read = |kind: EndpointKind, first: &str, last: &str| {
+        let mut answer = Answer::new(&api(kind), MonoNs(1));
+        answer.feed_stream(first.as_bytes(), MonoNs(2));
+        answer.feed_stream(last.as_bytes(), MonoNs(3));
+        answer.end_stream(MonoNs(4));
+        let parsed = answer.finish();
+        (parsed.output_text.unwrap_or_default(), parsed.error.and_then(|error| error.kind))
+    };
+    let cut = || ("a".to_owned(), Some("ClientPayloadError".to_owned()));
+    for end in "data: {".len()..event.len() {
+        assert_eq!(read(EndpointKind::Chat, &said, &event[..end]), cut(), "{}", &event[..end]);
+    }
+    assert_eq!(read(EndpointKind::Chat, &said, "event: x\ndata: {\"a\":NaN,\"b"), cut());
+    let usage = r#"data: {"choices":[],"usage":{"completion_tokens":2"#;
+    assert_eq!(read(EndpointKind::Chat, &said, usage), cut());
+    assert_eq!(read(EndpointKind::Raw, "data: {\"text\":\"a\"}\n\n", "data: {\"text\":\"b"), cut());
+    // A last event that is whole needs no empty line.
+    for end in ["", "\n", "\r\n", " "] {
+        assert_eq!(read(EndpointKind::Chat, &said, &format!("{event}{end}")), ("ab".to_owned(), None), "{end:?}");
+    }
+    let done = format!("{said}data: [DONE]\n\n");
+    let fine = ["", "d", "data:", "data: [DONE]", "data: [DO", ": pi", "event: x", "data: {nope", "data: {\"a\"\n"];
+    for last in fine {
+        assert_eq!(read(EndpointKind::Chat, &said, last), ("a".to_owned(), None), "{last:?}");
+    }
+    assert_eq!(read(EndpointKind::Chat, &done, "data: {\"a"), ("a".to_owned(), None));
+    assert_eq!(read(EndpointKind::Raw, "", "data: plain te"), ("plain te".to_owned(), None));
+    let over = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\"}\n\n\
+                data: {\"type\":\"response.completed\",\"response\":{}}\n\n";
+    assert_eq!(read(EndpointKind::Responses, over, "data: {\"a"), ("a".to_owned(), None));
+}
+
+#[test]
 fn a_text_with_the_reason_to_end_beside_it_ends_its_answer() {
     let mut answer = Answer::new(&chat(), MonoNs(1));
     for text in ["a", "b"] {
