@@ -492,6 +492,39 @@ fn a_chat_template_that_cannot_be_applied_is_refused_with_its_file_and_line() {
 }
 
 #[test]
+fn a_tokenizer_with_bad_rules_is_refused_with_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("tokenizer.json");
+    for rules in [
+        r#", "precompiled_charsmap": "AAEAAA==""#,
+        r#", "precompiled_charsmap": "////fw==""#,
+        r#", "precompiled_charsmap": "/wAAAAA=""#,
+        r#", "precompiled_charsmap": "AAAAEA==""#,
+        r#", "precompiled_charsmap": "/////w==""#,
+        r#", "precompiled_charsmap": 7"#,
+        "",
+    ] {
+        let step = format!(r#"{{"type": "Precompiled"{rules}}}"#);
+        let nested = format!(r#"{{"type": "Sequence", "normalizers": [{step}]}}"#);
+        for normalizer in [step, nested] {
+            let json = format!(
+                r#"{{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+                "normalizer": {normalizer}, "pre_tokenizer": {{"type": "Whitespace"}}, "post_processor": null,
+                "decoder": null, "model": {{"type": "WordLevel", "vocab": {{"u": 0, "a": 1}}, "unk_token": "u"}}}}"#
+            );
+            std::fs::write(&file, json).unwrap();
+            let args =
+                ["profile", "-m", "m", "-u", "http://127.0.0.1:9", "--isl", "8", "--tokenizer", "./", "--ui", "none"];
+            let output = in_dir(dir.path(), &args);
+            let shown = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{normalizer}: {shown}");
+            assert!(shown.contains("tokenizer.json: not a tokenizer this program can use"), "{normalizer}: {shown}");
+            assert!(!shown.contains("panicked"), "{normalizer}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn no_template_of_a_file_or_a_body_kills_the_process() {
     let deep = "{% set ns = namespace(x=1) %}{% for i in range(99999) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}";
     let base =

@@ -1,6 +1,7 @@
 //! What turns text into tokens for a `tokenizer.json`: our own reader for the common kind, the library for the rest; and
 //! for a rank file where there is no such file.
 
+use aiperf_types::guard::guarded;
 use tokenizers::PostProcessor;
 
 use crate::byte_level::ByteLevel;
@@ -23,7 +24,10 @@ impl Engine {
         expansion::check(json)?;
         // Texts are encoded one at a time, and the process has threads of its own: the library must not start a pool.
         tokenizers::utils::parallelism::set_parallelism(false);
-        let mut library = tokenizers::Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
+        // Some of what is wrong with a file it reports by a panic.
+        let mut library = guarded(|| tokenizers::Tokenizer::from_bytes(json))
+            .ok_or("one of its members is malformed")?
+            .map_err(|error| error.to_string())?;
         // Limits meant for training batches would make every count wrong.
         library.with_padding(None).with_truncation(None).map_err(|error| error.to_string())?;
         Ok(Self::Library(Box::new(library)))

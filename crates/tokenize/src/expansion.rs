@@ -4,6 +4,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::charsmap;
+
 /// How many times as long a text may become. Blanks that are written as U+2581 take three times the bytes.
 const MOST: usize = 64;
 /// The text that is looked at, in bytes.
@@ -19,16 +21,30 @@ struct File {
     decoder: Value,
 }
 
-/// Why a file is not used: its steps make too much of a text.
+/// Why a file is not used: its steps make too much of a text, or have rules that cannot be read.
 pub(crate) fn check(json: &[u8]) -> Result<(), String> {
-    // What is wrong otherwise, the library reports.
-    let Ok(File { normalizer, pre_tokenizer, decoder }) = serde_json::from_slice(json) else { return Ok(()) };
+    // The library reads a member that is there twice, and both must be known here.
+    let File { normalizer, pre_tokenizer, decoder } =
+        serde_json::from_slice(json).map_err(|error| error.to_string())?;
     for (name, steps) in [("normalizer", normalizer), ("pre_tokenizer", pre_tokenizer), ("decoder", decoder)] {
+        check_rules(&steps).map_err(|reason| format!("its {name} has a bad precompiled_charsmap: {reason}"))?;
         if made_of(TEXT, &steps) > TEXT * MOST {
             return Err(format!("its {name} makes texts more than {MOST} times as long"));
         }
     }
     Ok(())
+}
+
+/// Checks the rules of every `Precompiled` step, wherever it is and also where its type is left out.
+fn check_rules(step: &Value) -> Result<(), String> {
+    match step {
+        Value::Object(members) => members.iter().try_for_each(|(name, member)| match (name.as_str(), member) {
+            ("precompiled_charsmap", Value::String(rules)) => charsmap::expansion(rules).map(drop),
+            _ => check_rules(member),
+        }),
+        Value::Array(steps) => steps.iter().try_for_each(check_rules),
+        _ => Ok(()),
+    }
 }
 
 /// The longest that steps make of a text of so many bytes.
@@ -46,6 +62,11 @@ fn made_of(length: usize, step: &Value) -> usize {
             let pattern = step.get("pattern").and_then(|pattern| pattern.get("String")?.as_str()).map_or(1, str::len);
             let times = (length / pattern.max(1)).saturating_add(1);
             length.saturating_add(times.saturating_mul(text("content")))
+        }
+        Some("Precompiled") => {
+            let rules = step.get("precompiled_charsmap").and_then(Value::as_str);
+            let times = rules.map_or(1, |rules| charsmap::expansion(rules).unwrap_or(1));
+            length.saturating_mul(times)
         }
         Some("Metaspace") => length.saturating_mul(text("replacement").max(1)).saturating_add(text("replacement")),
         Some("BPEDecoder") | Some("WordPiece") | Some("CTC") => {
@@ -78,6 +99,19 @@ mod tests {
         for steps in [stacked, nested, prepended, regex] {
             assert_eq!(checked(&steps), Err("its normalizer makes texts more than 64 times as long".to_owned()));
         }
+    }
+
+    #[test]
+    fn bad_rules_of_a_precompiled_step_are_refused_wherever_it_is() {
+        let bad = json!({"type": "Precompiled", "precompiled_charsmap": "/////w=="});
+        let untyped = json!({"precompiled_charsmap": "/////w=="});
+        let nested = json!({"type": "Sequence", "normalizers": [{"type": "Sequence", "normalizers": [bad.clone()]}]});
+        for step in [&bad, &untyped, &nested] {
+            let error = checked(step).unwrap_err();
+            assert!(error.starts_with("its normalizer has a bad precompiled_charsmap"), "{error}");
+        }
+        let twice = format!(r#"{{"normalizer": {bad}, "normalizer": null, "model": {{}}}}"#);
+        assert!(check(twice.as_bytes()).unwrap_err().contains("duplicate field"));
     }
 
     #[test]

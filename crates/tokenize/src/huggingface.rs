@@ -83,7 +83,7 @@ impl HuggingFace {
             None => Engine::from_json(&read(&file)?).map_err(malformed(&file))?,
         };
         // Some of what a file may ask for the library cannot do, and says so by a panic.
-        if guarded(|| engine.encode(TRIAL)).is_none() {
+        if guarded(|| (engine.decode(&engine.encode(TRIAL)), engine.special_tokens_per_prompt())).is_none() {
             return Err(malformed(&file)("its steps do not work on a short text".to_owned()));
         }
         let named = named_special_tokens(&config, &map);

@@ -14,7 +14,7 @@
 //! - [`huggingface`]: a directory with a `tokenizer.json` and the files beside it
 //! - `engine`: what turns text into tokens for it
 //! - `byte_level`: our own reader for the most common kind; `rank_file`: vocabularies in tiktoken's format
-//! - `expansion`: whether a `tokenizer.json` makes texts too long
+//! - `expansion`: whether a `tokenizer.json` makes texts too long; `charsmap`: rules of its normalizer, checked
 //! - `interrupt`: counting that can be given up
 //! - [`template`]: chat templates
 //! - `clock`: the date, for templates that print it
@@ -24,6 +24,7 @@ mod bpe;
 pub mod builtin;
 mod by_model;
 mod byte_level;
+mod charsmap;
 pub mod choice;
 mod clock;
 mod engine;
