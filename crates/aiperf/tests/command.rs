@@ -535,6 +535,11 @@ fn no_template_of_a_file_or_a_body_kills_the_process() {
         ("{% set x = [x] %}".repeat(20_000).replacen("[x]", "1", 1) + "{{ x }}", "nested at most"),
         (format!("{{{{ {}1 }}}}", "1+".repeat(99_999)), "operators"),
         (format!("{{{{ {}1 }}}}", "not ".repeat(99_999)), "operators"),
+        (
+            "{% for i in range(9000) %}{% for j in range(500) %}{% if range(90000)[89999] %}{% endif %}{% endfor %}{% endfor %}"
+                .to_owned(),
+            "a template makes texts of at most",
+        ),
     ] {
         for text in [
             format!("benchmark:\n  model: \"{model}\"\n{base}"),

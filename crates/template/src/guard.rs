@@ -1,10 +1,10 @@
 //! Checks in the source of a template, in front of everything that makes much of little.
 //!
 //! A leaf is an operand with all that belongs to it: `-a.b[0](c)|d is e`. Wherever one makes a value, or is joined,
-//! multiplied or compared, a filter follows it that measures and charges it. No line is added, so that errors name the lines
+//! multiplied, compared, indexed or looped over, a filter follows it that measures and charges it. No line is added, so that errors name the lines
 //! of the template as it was.
 
-use crate::held::{KEPT, MADE, ROUND, TEXT};
+use crate::held::{AT, KEPT, MADE, ROUND, TEXT};
 use crate::lexer::{Kind, Tag, Token, tags};
 use std::fmt;
 
@@ -195,7 +195,10 @@ impl<'t, 's> Rewriter<'t, 's> {
         match keyword {
             "for" => {
                 let from = self.outermost(1, end, |token| token.is_word("in"));
-                self.sequence(from.map_or(end, |at| at + 1), end);
+                let from = from.map_or(end, |at| at + 1);
+                self.sequence(from, end);
+                let after = self.outermost(from + 1, end, |token| token.is_word("if") || token.is_word("recursive"));
+                self.around(from, after.unwrap_or(end), AT);
             }
             "set" => match self.outermost(1, end, |token| token.is_sign("=")) {
                 Some(sign) => {
@@ -265,15 +268,19 @@ impl<'t, 's> Rewriter<'t, 's> {
                 is_before || (after < end && self.is_sign(after, signs))
             };
             let is_joined = is_beside(&["~"]);
-            let is_compared = is_beside(&["+", "==", "!=", "<", ">", "<=", ">="])
+            let is_negated = usize::from(self.is_word(after, &["not"]));
+            let is_compared = is_beside(&["==", "!=", "<", ">", "<=", ">="])
                 || (first > from && self.is_word(first - 1, &["in"]))
-                || self.is_word(after, &["in"]);
-            let filter = if is_joined { TEXT } else { MADE };
+                || self.is_word(after + is_negated, &["in"]);
+            // What is multiplied is in the leaf: a star before it hands its items over as arguments.
+            let is_unpacked = first > from && self.is_sign(first - 1, &["*", "**"]);
+            let is_added = is_unpacked || is_beside(&["+"]);
+            let filter = if is_joined || is_compared { TEXT } else { MADE };
             if after < end && self.is_sign(after, &["="]) {
                 // The name of an argument.
             } else if multiplies {
                 self.around(first, after, filter);
-            } else if is_joined || (is_compared && kind == Leaf::There) {
+            } else if is_joined || (is_compared && kind != Leaf::Test) || (is_added && kind == Leaf::There) {
                 self.edits.close(self.tokens[after - 1].end(), format!("|{filter}"));
             }
             at = after.max(first + 1);
@@ -299,7 +306,7 @@ impl<'t, 's> Rewriter<'t, 's> {
                     let close = self.partner[at].clamp(at, end);
                     self.edits.close(tested, format!("|{MADE}"));
                     self.sequence(at + 1, close);
-                    self.each_argument(at + 1, close);
+                    self.each_argument(at + 1, close, MADE);
                     at = close + 1;
                 } else if at < end && self.begins_argument(at) {
                     self.edits.close(tested, format!("|{MADE}"));
@@ -325,14 +332,14 @@ impl<'t, 's> Rewriter<'t, 's> {
         (at, kind)
     }
 
-    /// Arguments of a test, which compares them.
-    fn each_argument(&mut self, from: usize, end: usize) {
+    /// Arguments of what looks at them, as a test does that compares them.
+    fn each_argument(&mut self, from: usize, end: usize, filter: &str) {
         let mut first = from;
         while first < end {
             let after = self.outermost(first, end, |token| token.is_sign(",")).unwrap_or(end);
             let is_plain = !self.is_sign(first + 1, &["="]) && !self.is_sign(first, &["*", "**"]);
             if after > first && is_plain {
-                self.around(first, after, MADE);
+                self.around(first, after, filter);
             }
             first = after + 1;
         }
@@ -375,21 +382,51 @@ impl<'t, 's> Rewriter<'t, 's> {
         }
         while at < end {
             if self.is_sign(at, &["."]) {
+                if self.tokens.get(at + 1).is_some_and(|token| token.kind == Kind::Number) {
+                    self.indexed(from, at, at + 2);
+                }
                 at += 2;
             } else if self.is_sign(at, &["[", "("]) {
                 let close = self.partner[at].clamp(at, end);
                 self.sequence(at + 1, close);
                 let is_slice = self.outermost(at + 1, close, |token| token.is_sign(":")).is_some();
-                if is_slice || self.is_sign(at, &["("]) {
-                    kind = Leaf::Made;
-                } else {
-                    kind = Leaf::There;
+                let is_call = self.is_sign(at, &["("]);
+                if is_slice {
+                    self.charged(from, at);
+                } else if !is_call {
+                    self.indexed(from, at, close);
+                } else if self.is_word(at - 1, &["changed"]) {
+                    self.each_argument(at + 1, close, TEXT);
+                } else if self.is_word(at - 1, &["loop"]) {
+                    self.each_argument(at + 1, close, AT);
                 }
+                kind = if is_slice || is_call { Leaf::Made } else { Leaf::There };
                 at = close + 1;
             } else {
                 break;
             }
         }
         (at.min(end), kind)
+    }
+
+    /// What is before an index or slice: the engine counts the letters of a text, and the items of a range.
+    fn charged(&mut self, from: usize, index: usize) {
+        self.edits.open(self.tokens[from].start, "(");
+        self.edits.close(self.tokens[index - 1].end(), format!("|{AT})"));
+    }
+
+    /// An index, and what is before it. A short literal costs nothing that counts.
+    fn indexed(&mut self, from: usize, index: usize, close: usize) {
+        let literal = self.tokens.get(index + 1).filter(|_| close == index + 2);
+        let is_short =
+            |kind: Kind, most: usize| literal.is_some_and(|literal| literal.kind == kind && literal.text.len() <= most);
+        let (is_name, is_number) = (is_short(Kind::Text, 64), is_short(Kind::Number, 2));
+        if is_name || is_number {
+            return;
+        }
+        self.charged(from, index);
+        if self.is_sign(index, &["["]) {
+            self.around(index + 1, close, TEXT);
+        }
     }
 }

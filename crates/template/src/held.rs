@@ -1,14 +1,16 @@
 //! Filters and methods of the engine that are charged for what they look at and make.
 
-use crate::measure::{ITEM, Inner, charge, is_namespace, json_bytes, measure, refused, settled};
+use crate::measure::{ITEM, Inner, charge, index_cost, is_namespace, json_bytes, measure, refused, settled};
 use crate::render::FUEL;
 use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
-use minijinja::{Environment, Error, State, filters};
+use minijinja::{Environment, Error, State, filters, tests};
 
-/// Filters that [`crate::guarded`] writes: what is made, what becomes a text, and what a namespace keeps.
+/// Filters that [`crate::guarded`] writes: what is made, what becomes a text or is compared, what a namespace keeps, and
+/// what is indexed or looped over.
 pub(crate) const MADE: &str = "__made";
 pub(crate) const TEXT: &str = "__text";
 pub(crate) const KEPT: &str = "__kept";
+pub(crate) const AT: &str = "__at";
 /// The function that it writes into loops.
 pub(crate) const ROUND: &str = "__round";
 
@@ -24,6 +26,18 @@ macro_rules! hold_filters {
     )*};
 }
 
+/// Puts a charge before tests of the engine, as filters such as `select` call them, too.
+macro_rules! hold_tests {
+    ($engine:ident, $($test:ident: $($name:literal)*;)*) => {$($(
+        let unheld = Value::from_function(tests::$test);
+        $engine.add_test($name, move |state: &mut State, args: Rest<ValueOrKwargs>| -> Result<bool, Error> {
+            let args = args.into_values();
+            charge(sum(&args)?)?;
+            Ok(unheld.call(state, &args)?.is_true())
+        });
+    )*)*};
+}
+
 /// Sets an engine up for what [`crate::guarded`] gives: fuel, charges, filters and methods that are charged.
 pub fn hold(engine: &mut Environment<'_>) {
     engine.set_fuel(Some(FUEL));
@@ -35,14 +49,21 @@ pub fn hold(engine: &mut Environment<'_>) {
         }
         made(value, Inner::Items)
     });
+    engine.add_filter(AT, |value: Value| -> Result<Value, Error> {
+        charge(index_cost(&value)?)?;
+        Ok(value)
+    });
     engine.add_function(ROUND, charge);
     // It prints everything that there is.
     engine.remove_global("debug");
 
     hold_filters!(engine, sum, string lower upper title capitalize trim safe escape);
-    hold_filters!(engine, looked_at, length int float min max first last);
-    hold_filters!(engine, spread, list sort reverse unique map select reject selectattr rejectattr sum chain zip);
-    hold_filters!(engine, spread, groupby dictsort items);
+    hold_filters!(engine, sum, min max);
+    hold_filters!(engine, looked_at, length int float first last);
+    hold_filters!(engine, spread, list reverse chain zip items);
+    hold_filters!(engine, each, map select reject selectattr rejectattr sum);
+    hold_filters!(engine, sorted, sort unique groupby dictsort);
+    hold_filters!(engine, found, attr);
     hold_filters!(engine, pieces, split lines);
     hold_filters!(engine, replaced, replace);
     hold_filters!(engine, joined, join);
@@ -51,6 +72,20 @@ pub fn hold(engine: &mut Environment<'_>) {
     hold_filters!(engine, formatted, format);
     hold_filters!(engine, shown, pprint);
     hold_filters!(engine, as_json, tojson);
+    hold_tests! {
+        engine,
+        is_lower: "lower";
+        is_upper: "upper";
+        is_startingwith: "startingwith";
+        is_endingwith: "endingwith";
+        is_eq: "eq" "equalto" "==";
+        is_ne: "ne" "!=";
+        is_lt: "lt" "lessthan" "<";
+        is_le: "le" "<=";
+        is_gt: "gt" "greaterthan" ">";
+        is_ge: "ge" ">=";
+        is_in: "in";
+    }
     // The same by other names.
     engine.add_filter("e", |state: &mut State, text: Value| state.apply_filter("escape", &[text]));
     engine.add_filter("count", |state: &mut State, value: Value| state.apply_filter("length", &[value]));
@@ -93,6 +128,27 @@ fn spread(args: &[Value]) -> Result<usize, Error> {
         let items = value.as_str().map(str::len).or_else(|| value.len()).unwrap_or(1);
         Ok(sum.saturating_add(items.saturating_mul(ITEM)))
     })
+}
+
+/// An item for each of the first argument's, with a look at the others for each: at the path of an attribute.
+fn each(args: &[Value]) -> Result<usize, Error> {
+    let Some((list, rest)) = args.split_first() else { return Ok(0) };
+    let items = list.as_str().map(str::len).or_else(|| list.len()).unwrap_or(1);
+    Ok(spread(args)?.saturating_add(items.saturating_mul(sum(rest)?)))
+}
+
+/// Items that are compared with one another: all of their texts, once for each halving.
+fn sorted(args: &[Value]) -> Result<usize, Error> {
+    let Some(list) = args.first() else { return Ok(0) };
+    let size = measure(list, Inner::Texts)?;
+    let halvings = usize::BITS - size.items.leading_zeros();
+    Ok(each(args)?.saturating_add(size.bytes.saturating_mul(halvings as usize)))
+}
+
+/// A member or an item, by its name or place.
+fn found(args: &[Value]) -> Result<usize, Error> {
+    let Some((value, rest)) = args.split_first() else { return Ok(0) };
+    Ok(index_cost(value)?.saturating_add(sum(rest)?))
 }
 
 /// A text, in pieces.

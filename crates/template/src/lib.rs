@@ -4,7 +4,7 @@
 //! The engine counts instructions (its fuel) and limits the calls of macros. It counts neither what one instruction
 //! makes nor how deep values are nested, and it drops, prints and compares nested values by recursion. So [`guarded`]
 //! puts checks into the source, by filters that the engine calls like any other ([`hold`]): each operand that is joined,
-//! multiplied or compared, each list and map, each result of a call, filter or slice, each value that is printed or kept
+//! multiplied, compared, indexed or looped over, each list and map, each result of a call, filter or slice, each value that is printed or kept
 //! in a namespace, and each round of a loop is charged to the room of the rendering before it is used.
 //!
 //! # Layout

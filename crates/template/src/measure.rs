@@ -13,6 +13,8 @@ const INDENT: usize = 100;
 pub(crate) const ITEM: usize = 32;
 /// What the look at an item costs, in bytes: a walk takes time, too.
 const LOOK: usize = 16;
+/// How many letters of a text, or items of a list, are passed over in the time that one byte takes to make.
+const PASSED: usize = 16;
 
 thread_local! {
     /// What the rendering of this thread may still make, and what it could at first. A rendering never leaves its thread.
@@ -110,6 +112,8 @@ impl Walk {
             if value.kind() == ValueKind::Map { value.as_object().and_then(|map| map.try_iter_pairs()) } else { None };
         if let Some(pairs) = pairs {
             for (name, member) in pairs {
+                // A name is hashed, and compared.
+                self.size.bytes = self.size.bytes.saturating_add(name.as_bytes().map_or(0, <[u8]>::len));
                 self.value(&name, depth + 1)?;
                 self.value(&member, depth + 1)?;
             }
@@ -149,6 +153,24 @@ pub(crate) fn settled(value: Value) -> Result<Value, Error> {
             Ok(Value::from_pairs(members))
         }
         _ => Ok(value),
+    }
+}
+
+/// What it takes to find an item of a value: a text's letters are counted, and what is made anew is made up to the item.
+pub(crate) fn index_cost(value: &Value) -> Result<usize, Error> {
+    if let Some(text) = value.as_bytes() {
+        return Ok(text.len() / PASSED);
+    }
+    match (value.kind(), value.len()) {
+        (ValueKind::Seq, items) => Ok(items.unwrap_or(0) / PASSED),
+        (ValueKind::Iterable, Some(items)) => Ok(items.saturating_mul(LOOK)),
+        (ValueKind::Iterable, None) => {
+            for _ in value.try_iter()? {
+                charge(LOOK)?;
+            }
+            Ok(0)
+        }
+        _ => Ok(0),
     }
 }
 

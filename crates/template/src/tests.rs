@@ -69,6 +69,10 @@ fn a_template_means_the_same_with_checks_in_it() {
         "{{ dict(map, c=3)|length }} {{ namespace(a=1) }} {{ {'a': 1}|chain({'b': 2})|dictsort }} {{ [1]|chain([2])|list }} {{ [1, 2]|zip([3, 4])|list }}",
         "line\n\n  {%+ if true +%}  kept{% endif %}\n{%- if true %}\n  x\n{%- endif %}\n{{- text -}}\n",
         "{{ f(*numbers, **map) }}",
+        "{{ text[2] }}{{ text[-1] }}{{ text[numbers[1]] }}{{ -numbers[-1] }}{{ range(400)[399] }}{{ range(400).399 }}{{ numbers[text] }}{{ map['a'][1] }}{{ map[('a')] }}",
+        "{{ text is lower }}{{ text is upper }}{{ text is startingwith('so') }}{{ numbers|select('gt', 1)|list }}{{ numbers|select('>', 1)|list }}{{ ['a', 'A']|unique }}",
+        "{% for c in text if c != 'e' %}{{ c }}{{ loop.changed(c) }}{{ loop.cycle(*numbers) }}{% endfor %}{{ map|attr('a') }}{{ [text] == [text ~ ''] }}{{ text not in map }}",
+        "{% for c in nothing %}{% else %}none{% endfor %}{{ nothing[numbers[0]] is defined }}",
         "{{ loop }}{{ 1.5e+1 }}{{ 0x1e+5 }}{{ numbers.0 }}",
         "{{ [[[numbers]]] == [[[ [3, 1, 2] ]]] }}{{ a.b.c }}",
         "{% if text is defined and text|length > 3 and not (text == 'x' or 'y' in text) %}yes{% endif %}",
@@ -89,6 +93,11 @@ fn no_template_takes_the_memory_the_stack_or_the_time() {
     let doubled = |join: &str| {
         format!(
             "{{% set ns = namespace(s='xxxxxxxx') %}}{{% for i in range(40) %}}{{% set ns.s = {join} %}}{{% endfor %}}{{{{ ns.s|length }}}}"
+        )
+    };
+    let often = |done: &str| {
+        format!(
+            "{{% set s = 'x' * 9000000 %}}{{% set t = s ~ '' %}}{{% set r = range(90000)|list %}}{{% for i in range(90000) %}}{{% if {done} %}}{{% endif %}}{{% endfor %}}"
         )
     };
     let (deep, large, fuel) = ("deep", "a template makes texts of at most", "fuel");
@@ -145,6 +154,26 @@ fn no_template_takes_the_memory_the_stack_or_the_time() {
         ("{% set l = range(99999)|list %}{% for a in range(99999) %}{% if -1 in l %}{% endif %}{% endfor %}".to_owned(), large),
         ("{% set l = range(99999)|list %}{% for a in range(99999) %}{% if -1 is in l %}{% endif %}{% endfor %}".to_owned(), large),
         ("{% set l = 'x' * 9999999 %}{% for a in range(99999) %}{% if l == l ~ '' %}{% endif %}{% endfor %}".to_owned(), large),
+        ("{% for a in range(9000) %}{% for b in range(500) %}{% if range(90000)[89999] %}{% endif %}{% endfor %}{% endfor %}".to_owned(), large),
+        (often("s[i]"), large),
+        (often("s[-1]"), large),
+        (often("s[8999999:]"), large),
+        (often("s|attr(8999999)"), large),
+        (often("s is lower"), large),
+        (often("s is not upper"), large),
+        (often("[s]|select('lower')"), large),
+        (often("{s: 1}[t]"), large),
+        (often("{'a': 1}[s]"), large),
+        (often("{'a': 1}|attr(s)"), large),
+        (often("s not in {'a': 1}"), large),
+        (often("[s, t]|unique"), large),
+        (often("[s, t]|sort"), large),
+        (often("[s, t]|max"), large),
+        (often("[s] == [t]"), large),
+        (often("loop.changed(s if i % 2 else t)"), large),
+        (often("range(90000).89999"), large),
+        (often("loop.cycle(*r)"), large),
+        ("{% set s = 'x' * 9000000 %}{% for i in range(90000) %}{% for c in s %}{% break %}{% endfor %}{% endfor %}".to_owned(), large),
         (format!("{{{{ {}1 }}}}", "not ".repeat(100_000)), "operators"),
         (format!("{{{{ {}", "1+".repeat(100_000)), "operators"),
         (format!("\n\n{{{{ x{} }}}}", "|upper".repeat(100_000)), "line 3: there are more than 300 operators"),
