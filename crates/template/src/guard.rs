@@ -252,6 +252,10 @@ impl<'t, 's> Rewriter<'t, 's> {
             let first = at;
             let (mut after, mut kind) = self.leaf(at, end);
             let mut multiplies = false;
+            // The engine's compiler multiplies literals before anything is charged; a filter's result is no literal.
+            if kind == Leaf::There && after < end && self.is_sign(after, &["*", "/", "//", "%", "**"]) {
+                self.edits.close(self.tokens[after - 1].end(), format!("|{MADE}"));
+            }
             while self.is_sign(after, &["*", "/", "//", "%", "**"]) && after < end {
                 multiplies |= self.tokens[after].text == "*";
                 let mut next = after + 1;

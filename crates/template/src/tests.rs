@@ -203,6 +203,17 @@ fn what_is_nested_no_deeper_than_data_is_fine() {
 }
 
 #[test]
+fn literals_are_multiplied_when_a_template_is_rendered_and_not_before() {
+    for (source, wanted) in [
+        ("{{ 'x' * 3 }}", "{{ (('x'|__made * 3)|__made)|__text }}"),
+        ("{{ 2 * ('x') * 3 }}", "{{ ((2|__made * ('x') * 3)|__made)|__text }}"),
+    ] {
+        assert_eq!(guarded(source).unwrap(), wanted);
+        assert_eq!(held(source), plainly(source), "{source}");
+    }
+}
+
+#[test]
 fn errors_name_the_lines_of_the_template() {
     let error = held("{% for i in [1] %}\ntext\n{{ text|nofilter }}\n{% endfor %}").unwrap_err();
     assert!(error.contains("nofilter") && error.contains(":3"), "{error}");
