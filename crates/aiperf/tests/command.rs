@@ -552,6 +552,13 @@ fn no_template_of_a_file_or_a_body_kills_the_process() {
             assert!(stderr(&output).contains(says), "{says}: {shown}");
         }
     }
+    // Literals that are never printed are never made.
+    let unused =
+        format!("{{% if false %}}{{{{ ('x' * 90000000){} }}}}{{% endif %}}m", " ~ ('x' * 90000000)".repeat(90));
+    let text = format!("variables:\n  v: \"{unused}\"\nbenchmark:\n  model: \"{{{{ v }}}}\"\n{base}");
+    std::fs::write(dir.path().join("c.yaml"), text).unwrap();
+    let output = in_dir(dir.path(), &["validate", "c.yaml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output).chars().take(600).collect::<String>());
     let nested = format!("benchmark: {}{}\n", "[".repeat(99_000), "]".repeat(99_000));
     std::fs::write(dir.path().join("c.yaml"), nested).unwrap();
     assert_eq!(in_dir(dir.path(), &["validate", "c.yaml"]).status.code(), Some(2));

@@ -177,9 +177,11 @@ impl Job<'_> {
     /// Names that a template uses, with their members or without; none where it cannot be read.
     fn used(&self, text: &str, members: bool) -> Vec<String> {
         // The engine reads by recursion: one that is too deep is refused before.
-        let template = guarded(text).is_ok().then(|| self.engine.template_from_str(text));
-        let names = template.and_then(Result::ok).map(|template| template.undeclared_variables(members));
-        names.into_iter().flatten().collect()
+        // It also joins literals that have no checks between them.
+        let Ok(text) = guarded(text) else { return Vec::new() };
+        let names = self.engine.template_from_str(&text).map(|template| template.undeclared_variables(members));
+        // The checks have a function of their own.
+        names.into_iter().flatten().filter(|name| !name.starts_with("__")).collect()
     }
 
     /// Names that templates below a node use.
