@@ -76,6 +76,29 @@ fn another_server_gets_the_request_but_not_the_key() {
 }
 
 #[test]
+fn secrets_of_urls_in_headers_and_inputs_stay_with_the_server_and_out_of_files() {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let kept = heads.clone();
+    let other = answering(move |_, head, _| {
+        kept.lock().unwrap().push(head.to_owned());
+        response("401 Unauthorized", "application/json", r#"{"error":"no HUNTERhd55, no HUNTERhk66"}"#)
+    });
+    let server = Server::start(HTTP1, redirecting(&format!("redirect:307,http://{other}=1")));
+    let header = "X-Backend: https://u:HUNTERhd55@h/x?api_key=HUNTERhk66";
+    let all = ["--header", header, "--header", "X-Team: blue", "--export-level", "raw", "--request-count", "1"];
+    let run_one = run(server.bench().with(&all));
+    let seen = heads.lock().unwrap().clone();
+    assert!(seen.len() == 1 && seen[0].contains("X-Team") && !seen[0].contains("HUNTER"), "{seen:?}");
+    let inputs = r#"{"dsn":"postgres://u:HUNTERpw99@h/db","img":"https://h/x?token=HUNTERtk77&sig=HUNTERsg88"}"#;
+    let run_two = run(server.bench().with(&[&all[..], &["--extra-inputs", inputs]].concat()));
+    for run in [&run_one, &run_two] {
+        let shown = format!("{}{}{:?}", run.stderr(), run.summary(), run.records());
+        assert!(shown.contains("<redacted>") && !shown.contains("HUNTER"), "{shown}");
+    }
+    assert_eq!(heads.lock().unwrap().len(), 1, "a body with secrets is not sent there");
+}
+
+#[test]
 fn a_body_with_secret_inputs_is_not_sent_to_another_server() {
     let asked_elsewhere = Arc::new(Mutex::new(0));
     let count = asked_elsewhere.clone();
