@@ -179,10 +179,10 @@ Usage: aiperf man
   aiperf man > aiperf.1      keeps it
 ";
 
-/// `aiperf man`: the manual page that the build wrote.
+/// `aiperf man`: the manual page, written from the table of options.
 pub(crate) fn print_manual(args: &[String]) -> Exit {
     match args {
-        [] => exit::print(include_str!(concat!(env!("OUT_DIR"), "/aiperf.1"))),
+        [] => exit::print(&aiperf_config::man_page(env!("CARGO_PKG_VERSION"))),
         [only] if only == "--help" || only == "-h" => exit::print_help(MAN_HELP),
         [other, ..] => exit::refuse(format_args!("man takes no '{other}'\n  try: aiperf man")),
     }
