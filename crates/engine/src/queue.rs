@@ -163,7 +163,7 @@ impl Queue {
         self.waiting_bytes.load(Relaxed) > self.budget || self.longest_wait(now) > LONGEST_WAIT
     }
 
-    /// Told by the conductor, which knows whether anything is to be sent at all.
+    /// Set by the conductor, which knows whether anything is to be sent at all.
     pub(crate) fn set_holding(&self, holds: bool) {
         self.holds_dispatch.store(holds, Relaxed);
     }

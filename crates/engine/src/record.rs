@@ -17,7 +17,7 @@ use aiperf_types::{
 };
 use std::sync::Arc;
 
-/// Bytes that a compressed error may become: nobody reads more, and every copy of it takes as many.
+/// Bytes that a compressed error may become: no reader needs more, and every copy takes as many.
 const MOST_OF_ERROR: usize = 4 << 20;
 
 /// Turns exchanges into records. One a run, shared by the record threads.

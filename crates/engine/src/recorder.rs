@@ -51,7 +51,7 @@ pub(crate) struct RecordContext {
 /// over within two or three seconds.
 const COUNTS_AFTER_STOP: Nanos = Nanos(1_000_000_000);
 
-/// Until when tokens are counted, once the run was stopped: whoever did that wants it to end. It may be stopped when all
+/// Until when tokens are counted, once the run was stopped: the user wants it to end. It may be stopped when all
 /// requests are done and only counting is left.
 #[derive(Default)]
 pub(crate) struct CountingTime {

@@ -28,7 +28,7 @@ pub struct Kept {
     share: Option<Share>,
 }
 
-/// What an answer took of the budget; it goes back when nobody writes to the answer any more.
+/// What an answer took of the budget; it goes back when the answer is complete or dropped.
 #[derive(Debug)]
 struct Share {
     budget: LocalBudget,

@@ -17,7 +17,7 @@ pub const END_PATIENCE: Duration = Duration::from_secs(2);
 /// last chunk with its end.
 const FRAMING: usize = b"\r\n\r\n\r\n0\r\n".len();
 
-/// Bytes of a silent stream that are searched at a look: whoever searches has other streams to serve.
+/// Bytes of a silent stream that are searched at a look: the worker has other streams to serve.
 const MOST_AT_A_LOOK: usize = 4 << 20;
 
 /// How the last event of a stream is known.
