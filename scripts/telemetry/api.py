@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 DOCS = bench.ROOT / "docs"
-REFERENCE = bench.ROOT / "crates/aiperf/tests/golden/telemetry/prometheus_text.json"
+REFERENCE = bench.ROOT / "crates/golden/data/telemetry/prometheus_text.json"
 # What Prometheus is asked, and where /api/metrics has it: metric and statistic.
 WATCHED = {
     'aiperf_request_latency_ms{quantile="0.99"}': ("request_latency", "p99"),

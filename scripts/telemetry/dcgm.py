@@ -170,7 +170,7 @@ def record(root):
             for at, gpu in enumerate(gpus)
         ]  # fmt: skip
         cases.append({"name": name, "page": generate_latest(registry(gpus, number)).decode(), "gpus": expected})
-    path = root / "crates/observe/tests/golden/prometheus-client/dcgm.json"
+    path = root / "crates/golden/data/prometheus-client/dcgm.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(json.dumps(case) for case in cases)
     path.write_text(f'{{"kind": "dcgm_pages", "cases": [\n{lines}\n]}}\n')

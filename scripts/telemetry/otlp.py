@@ -247,10 +247,10 @@ def restarted(aiperf, sim):
 
 def record(root):
     """The captured run of the reference, put into bytes by the official definition: our messages must read them."""
-    golden = root / "crates/metrics/tests/golden/telemetry/otlp_capture.json"
+    golden = root / "crates/golden/data/telemetry/otlp_capture.json"
     capture = json.loads(golden.read_text())["last_request"]
     message = json_format.ParseDict(capture, metrics_service_pb2.ExportMetricsServiceRequest())
-    path = root / "crates/report/tests/golden/telemetry/otlp_capture.bin"
+    path = root / "crates/golden/data/telemetry/otlp_capture.bin"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(message.SerializeToString())
     print(f"{path.relative_to(root)}: {path.stat().st_size} bytes")

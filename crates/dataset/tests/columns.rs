@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Columnar files of the golden folder, each with the rows it holds.
 fn tables() -> Vec<(PathBuf, Vec<Value>)> {
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "columns");
+    let area = Area::of("columns");
     let is_columnar =
         |path: &PathBuf| path.extension().is_some_and(|it| it == "parquet" || it == "arrow" || it == "ipc");
     let rows = |path: &Path| {

@@ -120,7 +120,7 @@ fn check(case: &Value) {
 
 #[test]
 fn golden_files_give_the_recorded_conversations_or_are_refused() {
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+    let area = Area::of("datasets");
     area.run_cases("golden files", FILES, skip, check);
     area.tell_unread("golden datasets", &[FILES, MARKERS, MARKER_COSTS, TRACE_IDS]);
 }
@@ -147,9 +147,9 @@ fn marker(case: &Value) {
 fn golden_markers_are_as_recorded() {
     let none = |_: &Value| None;
     for area in ["datasets", "load"] {
-        Area::of(env!("CARGO_MANIFEST_DIR"), area).run_cases("golden markers", MARKERS, none, marker);
+        Area::of(area).run_cases("golden markers", MARKERS, none, marker);
     }
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+    let area = Area::of("datasets");
     area.run_cases("golden costs of markers", MARKER_COSTS, none, |case| {
         let tokenizer = Tokenizer::builtin();
         // The reference takes the mean of so few, rounded.

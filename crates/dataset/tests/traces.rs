@@ -129,7 +129,7 @@ fn golden_traces_give_the_recorded_conversations_or_are_refused() {
         plan.window = TimestampWindow { start_ms: offset("start_offset"), end_ms: offset("end_offset") };
         compare(case, open(plan));
     };
-    Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden traces", FILES, skip, run);
+    Area::of("datasets").run_cases("golden traces", FILES, skip, run);
 }
 
 /// Rows as a Parquet file with the columns that they have.
@@ -206,7 +206,7 @@ fn golden_baseten_traces_give_the_recorded_conversations_or_are_refused() {
         );
     };
     let shape: Shape = BASETEN;
-    Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden baseten", shape, skip, run);
+    Area::of("datasets").run_cases("golden baseten", shape, skip, run);
 }
 
 const SHARED: &str = r#"{"timestamp": 0, "input_length": 40, "output_length": 3, "hash_ids": [1, 2, 3]}

@@ -43,7 +43,7 @@ const OVERFLOW: Shape = |case| {
 const CONNECT_TO: Shape = |case| case["kind"] == "network_target" && case["expected"].is_array();
 
 fn areas() -> Vec<Area> {
-    ["endpoints", "load"].iter().map(|area| Area::of(env!("CARGO_MANIFEST_DIR"), area)).collect()
+    ["endpoints", "load"].iter().map(|area| Area::of(area)).collect()
 }
 
 fn files(shape: Shape) -> Vec<File> {

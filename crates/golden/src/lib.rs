@@ -1,12 +1,12 @@
 //! Golden data for tests: cases recorded from the reference, and the rules by which they are run.
 //!
-//! An area is a folder: the crate's own `tests/golden/<area>`, or `$AIPERF_GOLDEN_DIR/<area>`, which may hold other
+//! An area is a folder: `data/<area>` of this crate, or `$AIPERF_GOLDEN_DIR/<area>`, which may hold other
 //! cases of the same kinds under other file names. So a test asks for files by what their cases look like, never by a
 //! list of names; it runs every case, and lists all failures of a file at once. What it cannot run it skips by a
 //! condition on the case's content, with the reason.
 //!
 //! # Layout
-//! - [`Area`], [`File`]: where cases are
+//! - [`Area`], [`File`], [`own_path`]: where cases are
 //! - [`Shape`]: what the cases of a kind look like; [`has`] says whether a case has a member
 //! - [`skips_mark`]: a decision that holds for every kind of text
 //! - [`Tally`]: what became of them
@@ -35,6 +35,11 @@ pub struct File {
     pub content: Value,
 }
 
+/// A file or folder of the project's own golden data, wherever `AIPERF_GOLDEN_DIR` points.
+pub fn own_path(path: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).join(path)
+}
+
 /// Whether a case looks like those of a kind: how a test finds its files.
 pub type Shape = fn(&Value) -> bool;
 
@@ -58,10 +63,8 @@ pub fn skips_mark(texts: &Value) -> Option<String> {
 }
 
 impl Area {
-    /// The area of a crate, which passes its `env!("CARGO_MANIFEST_DIR")`.
-    pub fn of(crate_folder: &str, area: &str) -> Self {
-        let own = || Path::new(crate_folder).join("tests/golden");
-        let root = std::env::var_os("AIPERF_GOLDEN_DIR").map_or_else(own, PathBuf::from);
+    pub fn of(area: &str) -> Self {
+        let root = std::env::var_os("AIPERF_GOLDEN_DIR").map_or_else(|| own_path(""), PathBuf::from);
         Self { folder: root.join(area) }
     }
 
@@ -273,6 +276,6 @@ mod tests {
 
     #[test]
     fn a_missing_folder_has_no_files() {
-        assert!(Area::of("/nowhere", "none").files().is_empty());
+        assert!(Area::of("none").files().is_empty());
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry")
+    Area::of("telemetry")
 }
 
 const ERROR_TYPE: Shape = |case| case["name"] == "error_type";

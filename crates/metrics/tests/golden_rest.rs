@@ -22,7 +22,7 @@ fn golden_files_that_nothing_here_reads_are_named() {
 #[test]
 fn golden_statistics_that_count_failed_requests() {
     let shape: Shape = |case| has(case, "input.values") && has(case, "input.errors") && has(case, "expected.count");
-    Area::of(env!("CARGO_MANIFEST_DIR"), "exports").run_cases(
+    Area::of("exports").run_cases(
         "statistics that count failed requests",
         shape,
         |_| None,
@@ -90,7 +90,7 @@ fn golden_power_and_energy_of_samples() {
         [_] => Some("a vendor that nobody knows".to_owned()),
         _ => Some("the reference sums by vendor, and several reported".to_owned()),
     };
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    let area = Area::of("telemetry");
     area.run_cases("power and energy of samples", GPU_SAMPLES, skip, |case| {
         let input = &case["input"];
         let gpus: Vec<_> = input["gpus"].as_array().unwrap().iter().map(signals).collect();
@@ -172,7 +172,7 @@ fn golden_metrics_of_a_vendor_have_the_tags_and_values_of_the_reference() {
 
 #[test]
 fn golden_metrics_of_a_vendor_from_samples_are_those_of_the_reference() {
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    let area = Area::of("telemetry");
     area.run_cases(
         "metrics of each vendor from samples",
         GPU_SAMPLES,

@@ -9,7 +9,7 @@ const PAGE: Shape = |case| case["page"].is_string() && has(case, "gpus");
 #[test]
 fn golden_what_was_put_into_a_page_is_read_from_it() {
     let dcgm = Dcgm::new(&[]);
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "prometheus-client");
+    let area = Area::of("prometheus-client");
     area.run_cases(
         "pages of prometheus-client",
         PAGE,

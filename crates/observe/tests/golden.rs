@@ -13,7 +13,7 @@ const PAGES: Shape = |case| has(case, "content_type") && has(case, "text") && ha
 const UNITS: Shape = |case| has(case, "name") && has(case, "description") && has(case, "unit");
 
 fn server_metrics() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "server-metrics")
+    Area::of("server-metrics")
 }
 
 /// Families as golden files write them.
@@ -151,7 +151,7 @@ fn golden_units_are_inferred() {
 fn golden_pages_of_a_real_server_give_every_family_they_declare() {
     let mut tally = Tally::new("pages of a real server");
     let is_page = |name: &str| name.starts_with("metrics") && name.ends_with(".http");
-    for path in Area::of(env!("CARGO_MANIFEST_DIR"), "real-vllm-0.32").paths() {
+    for path in Area::of("real-vllm-0.32").paths() {
         if !is_page(&path.file_name().unwrap().to_string_lossy()) {
             continue;
         }

@@ -15,7 +15,7 @@ const FILE: Shape = |case| case["input"].is_string() && has(case, "expected.mapp
 const SAMPLES: Shape = |case| has(case, "input.snapshots") && has(case, "input.metric");
 
 fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry")
+    Area::of("telemetry")
 }
 
 #[test]

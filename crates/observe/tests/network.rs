@@ -51,7 +51,7 @@ fn stats_json(round_trips: &RoundTrips) -> Value {
 #[test]
 fn golden_probes() {
     let is_probes = |case: &Value| case["samples"].is_array() && case["expected"]["target_summaries"].is_object();
-    Area::of(env!("CARGO_MANIFEST_DIR"), "endpoints").run_cases(
+    Area::of("endpoints").run_cases(
         "network latency",
         is_probes,
         |_| None,

@@ -38,7 +38,7 @@ fn fetched(url: &MetricsUrl, given: &str) -> String {
 
 #[test]
 fn golden_urls_of_metrics_pages() {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "server-metrics").run_cases("URLs of metrics pages", URL, skipped, |case| {
+    Area::of("server-metrics").run_cases("URLs of metrics pages", URL, skipped, |case| {
         let text = || case["input"].as_str().unwrap();
         let ours = match case["kind"].as_str().unwrap() {
             "normalize" => MetricsUrl::parse(text()).map_or(Value::Null, |url| fetched(&url, text()).into()),
@@ -78,7 +78,7 @@ fn of_no_exporter(case: &Value) -> Option<String> {
 
 #[test]
 fn golden_urls_of_dcgm_exporters() {
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    let area = Area::of("telemetry");
     area.run_cases("URLs of DCGM exporters", EXPORTER, of_no_exporter, |case| {
         let text = case["input"].as_str().unwrap();
         let wanted = case["expected"]["ok"].as_str().unwrap();
@@ -100,7 +100,7 @@ fn of_another_host(case: &Value) -> Option<String> {
 
 #[test]
 fn golden_names_of_gen_ai_attributes() {
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    let area = Area::of("telemetry");
     area.run_cases("names of GenAI attributes", GEN_AI, of_another_host, |case| {
         let text = case["input"].as_str().unwrap();
         let ours = match case["name"].as_str().unwrap() {

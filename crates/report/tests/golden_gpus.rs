@@ -61,7 +61,7 @@ fn run(input: &Value) -> RunResult {
 }
 
 fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "exports")
+    Area::of("exports")
 }
 
 #[test]

@@ -27,7 +27,7 @@ const SERVER_KEYS: [&str; 10] = [
 ];
 
 fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "metrics")
+    Area::of("metrics")
 }
 
 fn is_block(case: &Value) -> bool {

@@ -8,7 +8,7 @@ use prost::Message;
 use serde_json::{Value, json};
 
 fn golden(name: &str) -> Vec<u8> {
-    let area = aiperf_golden::Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    let area = aiperf_golden::Area::of("telemetry");
     std::fs::read(area.folder().join(name)).unwrap()
 }
 

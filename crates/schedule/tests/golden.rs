@@ -54,7 +54,7 @@ const PHASE_MEMBERS: &[&str] = &[
 const TOLERANCE: Nanos = Nanos(1_000_000);
 
 fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "load")
+    Area::of("load")
 }
 
 /// Why a case cannot be compared.

@@ -14,7 +14,7 @@ const RAMP: Shape = |case| case["expected_set_calls"].is_array() && case["durati
 const SERIES: Shape = |case| case["op"] == "value_at";
 
 fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "load")
+    Area::of("load")
 }
 
 fn nanos(seconds: f64) -> Nanos {

@@ -11,7 +11,7 @@ fn has_runs(case: &Value) -> bool {
 #[test]
 fn golden_p_is_that_of_the_last_run_against_all_before_it() {
     let skip = |case: &Value| case["ks_p_value"].is_null().then(|| "nothing was tested".to_owned());
-    Area::of(env!("CARGO_MANIFEST_DIR"), "orchestration").run_cases("convergence", has_runs, skip, |case| {
+    Area::of("orchestration").run_cases("convergence", has_runs, skip, |case| {
         let runs: Vec<Vec<f64>> = serde_json::from_value(case["input"]["runs"].clone()).expect("runs of numbers");
         let (last, earlier) = runs.split_last().expect("several runs");
         let test = KolmogorovSmirnov::of(&earlier.concat(), last).expect("values on both sides");

@@ -7,7 +7,7 @@ use serde_json::Value;
 const TOLERANCE: f64 = 1e-9;
 
 fn cases(name: &str) -> Vec<Value> {
-    let golden: Value = serde_json::from_str(include_str!("golden/scipy.json")).expect("JSON");
+    let golden: Value = serde_json::from_str(include_str!("../../golden/data/scipy.json")).expect("JSON");
     golden[name].as_array().expect("a list of cases").clone()
 }
 

@@ -1,7 +1,6 @@
 //! Load and count: `cargo bench -p aiperf-tokenize`.
 
 use std::hint::black_box;
-use std::path::Path;
 use std::time::Instant;
 
 use aiperf_tokenize::{Lookup, Tokenizer};
@@ -21,7 +20,7 @@ fn text_of(tokenizer: &Tokenizer, tokens: usize) -> String {
 }
 
 fn tiny_model() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-model").display().to_string()
+    aiperf_golden::own_path("tiny-model").display().to_string()
 }
 
 /// A `tokenizer.json` of 100,000 tokens, as today's models have.

@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn kimi_gives_the_ids_that_tiktoken_gives_by_its_pattern() {
         let kimi = RankFile::new(kind("TikTokenTokenizer"), &ranks("o200k_base"), &Value::Null).unwrap();
-        let golden: Value = serde_json::from_str(include_str!("../tests/golden/encodings/kimi.json")).unwrap();
+        let golden: Value = serde_json::from_str(include_str!("../../golden/data/encodings/kimi.json")).unwrap();
         for case in golden["cases"].as_array().unwrap() {
             let ids: Vec<u32> = serde_json::from_value(case["ids"].clone()).unwrap();
             let text = case["text"].as_str().unwrap();

@@ -38,7 +38,7 @@ const FOLDER_OVERHEADS: &str = "chat_template_overheads_fixed_wrap";
 const BUILTIN_OVERHEADS: &str = "chat_template_overheads_builtin";
 
 fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "datasets")
+    Area::of("datasets")
 }
 
 fn ids(value: &Value) -> Vec<u32> {
@@ -72,7 +72,7 @@ fn golden_builtin_gives_the_ids_of_o200k_base() {
 #[test]
 fn golden_encodings_give_the_ids_of_tiktoken() {
     let mut tally = Tally::new("encodings of tiktoken");
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "encodings");
+    let area = Area::of("encodings");
     tally.run_files(
         &area.files_of(ENCODING),
         ENCODING,
@@ -196,7 +196,7 @@ fn loaded(folder: &Path) -> [Tokenizer; 2] {
 #[test]
 fn golden_model_folders_load_by_folder_and_by_file() {
     let mut tally = Tally::new("model folders");
-    let folder = Area::of(env!("CARGO_MANIFEST_DIR"), "tiny-model").folder().to_owned();
+    let folder = Area::of("tiny-model").folder().to_owned();
     if folder.join("tokenizer.json").is_file() {
         tally.run(folder.display().to_string(), || {
             let [by_folder, by_file] = loaded(&folder);
@@ -214,7 +214,7 @@ fn golden_model_folders_load_by_folder_and_by_file() {
 
 #[test]
 fn the_model_that_comes_with_this_crate_has_its_template_and_adds_no_token() {
-    for tokenizer in loaded(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-model")) {
+    for tokenizer in loaded(&aiperf_golden::own_path("tiny-model")) {
         assert_eq!(tokenizer.special_tokens_per_prompt(), 0);
         let rendered = tokenizer.apply_chat_template([Message::user("hello")], true).unwrap().unwrap();
         assert_eq!(rendered, "<|user|>hello<|assistant|>");

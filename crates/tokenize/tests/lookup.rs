@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use aiperf_tokenize::lookup::hub_cache;
 use aiperf_tokenize::{Lookup, TokenizeError, Tokenizer};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn golden(directory: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(directory)
+    aiperf_golden::own_path(directory)
 }
 
 /// A hub cache with one snapshot an entry, `main` pointing at it.

@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
-use std::path::Path;
 
 use aiperf_tokenize::{Lookup, Message, Tokenizer};
 use serde_json::json;
@@ -10,7 +9,7 @@ use serde_json::json;
 /// The golden tokenizer with another template.
 fn with_template(template: &str) -> Tokenizer {
     let folder = tempfile::tempdir().unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-model/tokenizer.json");
+    let golden = aiperf_golden::own_path("tiny-model/tokenizer.json");
     fs::copy(golden, folder.path().join("tokenizer.json")).unwrap();
     let config = json!({"bos_token": {"content": "<s>"}, "eos_token": "</s>", "chat_template": template});
     fs::write(folder.path().join("tokenizer_config.json"), config.to_string()).unwrap();
@@ -84,7 +83,7 @@ fn a_template_that_refuses_gives_its_reason_and_costs_nothing() {
 #[test]
 fn the_default_of_several_templates_is_taken() {
     let folder = tempfile::tempdir().unwrap();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-model/tokenizer.json");
+    let golden = aiperf_golden::own_path("tiny-model/tokenizer.json");
     fs::copy(golden, folder.path().join("tokenizer.json")).unwrap();
     let named = json!([{"name": "tool_use", "template": "T"}, {"name": "default", "template": "D"}]);
     let config = folder.path().join("tokenizer_config.json");

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
-use std::path::Path;
 
 use aiperf_tokenize::{Lookup, Tokenizer};
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ fn threads() -> usize {
 
 #[test]
 fn loading_and_counting_starts_no_thread() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tiny-model/tokenizer.json");
+    let golden = aiperf_golden::own_path("tiny-model/tokenizer.json");
     let mut file: Value = serde_json::from_slice(&fs::read(&golden).unwrap()).unwrap();
     file["normalizer"] = json!({"type": "Lowercase"});
     let folder = tempfile::tempdir().unwrap();

@@ -156,7 +156,7 @@ mod tests {
     fn golden_pages_are_those_of_the_reference() {
         let is_page =
             |case: &Value| has(case, "input.metrics") && has(case, "input.labels") && case["expected"].is_string();
-        Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry").run_cases(
+        Area::of("telemetry").run_cases(
             "Prometheus pages",
             is_page,
             |_| None,

@@ -4,7 +4,7 @@ use crate::hub::{FakeHub, Faults, HubFile};
 use crate::recorded::{Recorded, chat_as};
 use aiperf_plan::{PublicSet, PublicSource};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 const SHAREGPT_FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
@@ -12,9 +12,7 @@ const SHAREGPT_FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
 /// The file of a set, its bytes, and what is to be found in the first request.
 fn rows(set: PublicSet) -> (&'static str, Vec<u8>, &'static str) {
     use PublicSet as Set;
-    let golden = |name: &str| {
-        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/public").join(name)).unwrap()
-    };
+    let golden = |name: &str| std::fs::read(aiperf_golden::own_path("public").join(name)).unwrap();
     let lines = |rows: &[Value]| rows.iter().map(|row| format!("{row}\n")).collect::<String>().into_bytes();
     let problem = |column: &str| lines(&[json!({column: " "}), json!({column: "What is 2 + 2?", "other": 1})]);
     let two = "What is 2 + 2?";

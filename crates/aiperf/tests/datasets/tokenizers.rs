@@ -10,7 +10,7 @@ use tempfile::TempDir;
 const ROW: &str = r#"{"text": "The model answers in tokens."}"#;
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenize/tests/golden").join(name)
+    aiperf_golden::own_path(name)
 }
 
 /// A run of one row that is told more, and whose environment is more.

@@ -51,15 +51,9 @@ fn golden_commands_leave_files_of_the_same_form() {
     tally.finish();
 }
 
-/// The golden runs. They are those of the tests of reports, and of campaigns where they are several runs.
+/// The golden runs.
 fn golden_runs() -> Vec<GoldenRun> {
-    let crates = ["/../report", "/../campaign"].map(|path| format!("{}{path}", env!("CARGO_MANIFEST_DIR")));
-    let folders = crates.iter().map(|path| Area::of(path, "exports").folder().join("runs"));
-    let entries = folders.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
-    let mut runs: Vec<GoldenRun> = entries.filter_map(|entry| GoldenRun::read(entry.path())).collect();
-    runs.sort_by_key(GoldenRun::name);
-    runs.dedup_by_key(|run| run.name());
-    runs
+    Area::of("exports/runs").paths().into_iter().filter_map(GoldenRun::read).collect()
 }
 
 fn differences(run: &GoldenRun, rerun: &Rerun) -> Vec<String> {

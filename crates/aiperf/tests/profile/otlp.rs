@@ -130,7 +130,7 @@ fn never_falls(exports: &[Arc<Export>]) {
 
 /// Holds names, units, words and attributes against a run of the reference; bounds are those of section 12 where they differ.
 fn is_like_the_captured_run(last: &Export) {
-    let capture = include_str!("../../../metrics/tests/golden/telemetry/otlp_capture.json");
+    let capture = include_str!("../../../golden/data/telemetry/otlp_capture.json");
     let capture: Value = serde_json::from_str(capture).unwrap();
     let (points, mut compared) = (last.points(), 0);
     for theirs in capture["inventory_last"].as_array().unwrap() {

@@ -6,7 +6,7 @@ use aiperf_metrics::Stats;
 use serde_json::{Map, Value};
 
 pub(crate) fn area(name: &str) -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), name)
+    Area::of(name)
 }
 
 /// A number, or one of the forms that stand for what JSON cannot say.

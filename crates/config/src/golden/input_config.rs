@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[test]
 fn golden_runs_export_every_recorded_setting() {
     let mut tally = Tally::searching("golden exports/runs");
-    for run in Area::of(env!("CARGO_MANIFEST_DIR"), "exports/runs").paths() {
+    for run in Area::of("exports/runs").paths() {
         for path in summaries(&run) {
             let text = std::fs::read_to_string(&path).unwrap();
             let Ok(summary) = serde_json::from_str::<Value>(&text) else { continue };

@@ -1,4 +1,4 @@
-//! Golden data: cases recorded from the reference, read from `tests/golden/<area>` or `$AIPERF_GOLDEN_DIR/<area>`.
+//! Golden data: cases recorded from the reference, found by `aiperf_golden`.
 //!
 //! A file is known by what its cases look like. Where a case gives a whole command line or file, it goes the way of a
 //! user's; where it names one function of the reference (`config/parsers.json`), to ours.
@@ -32,7 +32,7 @@ struct Kind {
 #[track_caller]
 fn run(area: &str, kinds: &[Kind], groups: fn(&str, &[Value], &mut Tally) -> bool) {
     let mut tally = Tally::new(format!("golden {area}"));
-    for list in Area::of(env!("CARGO_MANIFEST_DIR"), area).lists() {
+    for list in Area::of(area).lists() {
         let (name, cases) = (list.name(), list.cases());
         // One list of several is named by its file and its key.
         if name.split_once(' ').is_some_and(|(_, group)| groups(group, cases, &mut tally)) {

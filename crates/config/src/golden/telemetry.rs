@@ -8,7 +8,7 @@ const OTLP: Shape = |case| ["otel_url", "otel_attrs", "stream"].contains(&case["
 
 #[test]
 fn golden_settings_of_otlp() {
-    let area = Area::of(env!("CARGO_MANIFEST_DIR"), "telemetry");
+    let area = Area::of("telemetry");
     area.run_cases(
         "settings of OTLP",
         OTLP,

@@ -96,5 +96,5 @@ fn golden_public_datasets_give_the_recorded_conversations() {
         let other = (!is_known(case)).then(|| format!("{} is of another kind", case["kind"]));
         other.or_else(|| holds_no_text(case).then(|| "a member that holds no text is none".to_owned()))
     };
-    Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden public datasets", is_known, skip, check);
+    Area::of("datasets").run_cases("golden public datasets", is_known, skip, check);
 }

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn golden_blocks_have_their_tokens_and_share_what_they_should() {
-        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden blocks", CASES, skip, run);
+        Area::of("datasets").run_cases("golden blocks", CASES, skip, run);
     }
 
     #[test]

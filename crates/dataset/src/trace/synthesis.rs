@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn golden_traces_are_reshaped_as_recorded() {
-        let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+        let area = Area::of("datasets");
         area.run_cases("golden synthesis", CASES, skip, |case| match of(case) {
             Ok(rows) => assert_eq!(Value::Array(rows), case["out"]),
             Err(fault) => assert_eq!(case["ok"], false, "{fault}"),

@@ -155,13 +155,13 @@ mod tests {
                 let is_refused = has(case, "error") || has(case, "expected.error") || has(case, "expected.error_type");
                 is_refused.then(|| "a cap of 0 or less is refused with the flag that has it".into())
             };
-            Area::of(env!("CARGO_MANIFEST_DIR"), area).run_cases("golden gaps", GAPS, refused, gaps);
+            Area::of(area).run_cases("golden gaps", GAPS, refused, gaps);
         }
     }
 
     #[test]
     fn golden_delays_are_capped_as_recorded() {
-        Area::of(env!("CARGO_MANIFEST_DIR"), "load").run_cases(
+        Area::of("load").run_cases(
             "golden delay",
             DELAY,
             |_| None,
@@ -170,7 +170,7 @@ mod tests {
                 assert_eq!(clamp_delay(number(&case["delay_ms"]), cap), case["expected"].as_f64());
             },
         );
-        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases(
+        Area::of("datasets").run_cases(
             "golden delays",
             DELAYS,
             |_| None,

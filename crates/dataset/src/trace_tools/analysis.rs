@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn golden_traces_give_the_recorded_reports() {
-        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden analyses", TRACES, skip, |case| {
+        Area::of("datasets").run_cases("golden analyses", TRACES, skip, |case| {
             let found = analysis(case["rows"].as_array().unwrap(), case["block_size"].as_u64().unwrap());
             assert_near(&serde_json::from_str(&found.json()).unwrap(), &case["report"], "");
         });
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn golden_prefixes_are_numbered_as_recorded() {
-        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases(
+        Area::of("datasets").run_cases(
             "golden prefixes",
             CHAINS,
             |_| None,

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn golden_traces_are_right_where_they_are_read() {
-        Area::of(env!("CARGO_MANIFEST_DIR"), "datasets").run_cases("golden validations", FILES, skip, |case| {
+        Area::of("datasets").run_cases("golden validations", FILES, skip, |case| {
             let text = case["files"][case["input"].as_str().unwrap()].as_str().unwrap().to_owned();
             let lines = Lines::of("t".into(), Cursor::new(text));
             let found = lines.and_then(|lines| Validation::of(lines, case["options"]["block_size"].as_u64()));

@@ -2,10 +2,9 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use aiperf_tokenize::{Lookup, Tokenizer};
-use std::path::Path;
 
 pub(crate) fn local(directory: &str) -> Tokenizer {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenize/tests/golden").join(directory);
+    let path = aiperf_golden::own_path(directory);
     Tokenizer::load(path.to_str().unwrap(), &Lookup::default()).unwrap()
 }
 

@@ -41,7 +41,7 @@ impl Captured {
 #[test]
 fn golden_real_answers_are_read_with_their_usage() {
     let mut tally = Tally::new("answers of a real server");
-    let paths = Area::of(env!("CARGO_MANIFEST_DIR"), "real-vllm-0.32").paths();
+    let paths = Area::of("real-vllm-0.32").paths();
     for path in paths.iter().filter(|path| path.is_file()) {
         let Some(captured) = captured(std::fs::read(path).unwrap()) else {
             tally.skip("no response with status 200: the transport's to judge");

@@ -22,7 +22,7 @@ const READ: &[Shape] = &[URL, REQUEST, RESPONSE, BODIES, INPUT, EVENT_STREAM, US
 
 /// The folders that hold cases about dialects.
 fn areas() -> Vec<Area> {
-    ["endpoints", "metrics"].iter().map(|area| Area::of(env!("CARGO_MANIFEST_DIR"), area)).collect()
+    ["endpoints", "metrics"].iter().map(|area| Area::of(area)).collect()
 }
 
 pub(crate) fn files(shape: Shape) -> Vec<File> {

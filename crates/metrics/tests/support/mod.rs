@@ -9,7 +9,7 @@ use aiperf_types::{ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, Requ
 use serde_json::Value;
 
 pub(crate) fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "metrics")
+    Area::of("metrics")
 }
 
 /// What the cases of a kind look like.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 pub(crate) fn area() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "server-metrics")
+    Area::of("server-metrics")
 }
 
 /// What the cases of a kind look like.

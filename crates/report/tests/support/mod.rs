@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// The golden data about what a run leaves behind.
 pub(crate) fn exports() -> Area {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "exports")
+    Area::of("exports")
 }
 
 /// A run while it is on, and the block that it prints.

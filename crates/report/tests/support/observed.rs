@@ -20,7 +20,7 @@ pub(crate) const ALL_FORMATS: ServerMetricsFormats =
 /// Runs whose servers were watched: what they were told, and what the files say.
 pub(crate) fn watched_runs() -> Vec<File> {
     let is_one = |file: &File| has(&file.content, "scrapes") && has(&file.content, "expected.json");
-    Area::of(env!("CARGO_MANIFEST_DIR"), "server-metrics").files().into_iter().filter(is_one).collect()
+    Area::of("server-metrics").files().into_iter().filter(is_one).collect()
 }
 
 /// The run of a golden file, as if its statistics had been computed here.

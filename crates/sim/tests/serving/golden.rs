@@ -31,7 +31,7 @@ fn captured(path: &Path) -> Option<Captured> {
 }
 
 fn captures() -> Vec<(String, Captured)> {
-    let paths = Area::of(env!("CARGO_MANIFEST_DIR"), "real-vllm-0.32").paths();
+    let paths = Area::of("real-vllm-0.32").paths();
     let named = |path: &std::path::PathBuf| Some((path.display().to_string(), captured(path)?));
     paths.iter().filter_map(named).collect()
 }

@@ -32,7 +32,7 @@ fn labels(lines: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn golden_screens_have_the_panes_rows_and_keys_that_ours_have() {
-    Area::of(env!("CARGO_MANIFEST_DIR"), "exports").run_cases(
+    Area::of("exports").run_cases(
         "screens of the dashboard",
         is_screen,
         |_| None,

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn golden_prompts_have_the_recorded_ids() {
-        let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+        let area = Area::of("datasets");
         area.run_cases(
             "golden prompts",
             PROMPTS,

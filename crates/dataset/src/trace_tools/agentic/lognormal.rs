@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn golden_parameters_follow_from_mean_and_median() {
-        let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+        let area = Area::of("datasets");
         area.run_cases(
             "golden lognormals",
             PARAMETERS,

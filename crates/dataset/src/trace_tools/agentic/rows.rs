@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn golden_sessions_are_written_as_recorded() {
-        let area = Area::of(env!("CARGO_MANIFEST_DIR"), "datasets");
+        let area = Area::of("datasets");
         area.run_cases(
             "golden agentic traces",
             TRACES,
