@@ -148,6 +148,11 @@ impl Hub {
         })
     }
 
+    /// Whether every client got the last message of the run.
+    pub(super) fn is_flushed(&self) -> bool {
+        locked(&self.clients).iter().all(|client| client.is_flushed())
+    }
+
     pub(super) fn leave(&self, mailbox: &Arc<Mailbox>) {
         locked(&self.clients).retain(|client| !Arc::ptr_eq(client, mailbox));
     }

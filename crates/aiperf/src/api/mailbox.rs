@@ -2,6 +2,7 @@
 
 use super::messages::Push;
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -17,6 +18,8 @@ pub(super) const MOST_WAITING: usize = 4 << 20;
 pub(super) struct Mailbox {
     waiting: Mutex<Waiting>,
     wake: Notify,
+    /// Whether the last message of the run was written to the socket.
+    is_flushed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -90,6 +93,15 @@ impl Mailbox {
         waiting.bytes = 0;
         let queue = std::mem::take(&mut waiting.queue);
         (!waiting.is_overrun).then(|| queue.into_iter().map(|entry| entry.text).collect())
+    }
+
+    /// The run is over, and its last message was written to the socket.
+    pub(super) fn set_flushed(&self) {
+        self.is_flushed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_flushed(&self) -> bool {
+        self.is_flushed.load(Ordering::Acquire)
     }
 
     /// Waits until there is something to take.

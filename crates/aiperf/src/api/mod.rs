@@ -58,8 +58,10 @@ use tokio::sync::watch;
 const METRICS_EVERY: Nanos = Nanos::from_millis(1000);
 /// How soon a signal ends the wait for clients.
 const LOOK: Duration = Duration::from_millis(20);
-/// What clients have to hear the last messages of a run that somebody ended.
+/// After a signal, connected clients get this long to close.
 const HURRY: Duration = Duration::from_millis(250);
+/// After a signal, the last messages get this long to reach clients that read slowly.
+const FLUSH: Duration = Duration::from_secs(5);
 
 /// What the API wants to hear of.
 pub(crate) fn interest() -> Interest {
@@ -186,12 +188,13 @@ impl Api {
         // All that was told is known before the end is.
         let _ = self.listener.join();
         self.hub.end(self.outcome);
-        Staying { stop: self.stop, server: self.server, wished: self.wished, stays: self.stays }
+        Staying { hub: self.hub, stop: self.stop, server: self.server, wished: self.wished, stays: self.stays }
     }
 }
 
 /// An API whose run is over.
 pub(crate) struct Staying {
+    hub: Arc<Hub>,
     stop: watch::Sender<bool>,
     server: JoinHandle<()>,
     wished: Receiver<()>,
@@ -217,11 +220,14 @@ impl Staying {
         self.end(is_unwanted);
     }
 
-    /// Ends with what is under way, of which little is waited for where somebody is in a hurry.
+    /// Ends with what is under way. After a signal it waits for the last messages and little more.
     pub(crate) fn end(self, is_in_a_hurry: impl Fn() -> bool) {
         let began = Instant::now();
         let _ = self.stop.send(true);
-        let is_enough = || is_in_a_hurry() && began.elapsed() >= HURRY;
+        let is_enough = || {
+            let limit = if self.hub.is_flushed() { HURRY } else { FLUSH };
+            is_in_a_hurry() && began.elapsed() >= limit
+        };
         while !self.server.is_finished() && !is_enough() {
             std::thread::sleep(LOOK);
         }

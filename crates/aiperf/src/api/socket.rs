@@ -183,6 +183,7 @@ async fn talk(
             }
             () = ended(&mut stop) => {
                 send_waiting(socket, mailbox).await?;
+                mailbox.set_flushed();
                 return farewell(socket, CloseCode::Away, "the run is over").await;
             }
             said = socket.next() => {
