@@ -131,22 +131,6 @@ fn every_page_of_the_documentation_is_linked_in_the_readme() {
 }
 
 #[test]
-fn every_package_with_settings_of_its_own_is_one_that_is_built() {
-    let read = |name: &str| fs::read_to_string(root().join(name)).expect("a file of the workspace");
-    let (manifest, lock) = (read("Cargo.toml"), read("Cargo.lock"));
-    fn between<'l>(line: &'l str, start: &str, end: &str) -> Option<&'l str> {
-        line.strip_prefix(start)?.strip_suffix(end)
-    }
-    let built: BTreeSet<&str> = lock.lines().filter_map(|line| between(line, "name = \"", "\"")).collect();
-    let sections = manifest.lines().filter_map(|line| between(line, "[profile.release.package.", "]"));
-    let named: Vec<&str> = sections.map(|name| name.trim_matches('"')).collect();
-    assert!(named.len() > 10, "{named:?}");
-    // Cargo only warns of others, and their settings are lost.
-    let gone: Vec<&str> = named.into_iter().filter(|name| *name != "*" && !built.contains(name)).collect();
-    assert!(gone.is_empty(), "{gone:?}");
-}
-
-#[test]
 fn no_file_has_the_marks_of_a_merge() {
     let mut folders = vec![root().join("crates"), root().join("docs"), root().join("scripts")];
     let mut files: Vec<PathBuf> =
