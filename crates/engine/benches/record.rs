@@ -10,9 +10,6 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::sync::Arc;
 
-#[path = "../tests/support/plan.rs"]
-mod support;
-
 const TOKENS: usize = 32;
 /// Between two tokens, in nanoseconds.
 const GAP: u64 = 10_000_000;
@@ -21,7 +18,7 @@ const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
 
 fn plan() -> Plan {
-    let mut plan = support::plan("http://127.0.0.1:8000");
+    let mut plan = aiperf_testkit::plan::plan("http://127.0.0.1:8000");
     let isl = Some(Distribution::fixed(550.0));
     plan.dataset = DatasetPlan::Synthetic(SyntheticPlan { isl, ..SyntheticPlan::new(1) });
     plan

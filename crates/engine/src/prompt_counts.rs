@@ -225,7 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// With GPT-2's pattern.
-    const BYTE_LEVEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tokenize/tests/golden/tiny-model");
+    const BYTE_LEVEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/data/tiny-model");
 
     fn after(before: Option<&Arc<PromptHistory>>, items: &[String]) -> Arc<PromptHistory> {
         let items = items.iter().map(|item| item.clone().into()).collect();

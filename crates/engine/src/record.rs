@@ -462,7 +462,7 @@ mod tests {
     fn messages_that_the_chat_template_refuses_are_counted_as_such() {
         let mut reader = reader(EndpointKind::Chat);
         let folder = tempfile::tempdir().unwrap();
-        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../tokenize/tests/golden/tiny-model/tokenizer.json");
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/data/tiny-model/tokenizer.json");
         std::fs::copy(model, folder.path().join("tokenizer.json")).unwrap();
         std::fs::write(folder.path().join("chat_template.jinja"), "{{ raise_exception('no') }}").unwrap();
         let tokenizer = Tokenizer::load(&folder.path().to_string_lossy(), &Default::default()).unwrap();

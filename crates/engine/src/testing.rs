@@ -10,10 +10,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-#[path = "../tests/support/plan.rs"]
-mod plan;
-
-pub(crate) use plan::plan;
+pub(crate) use aiperf_testkit::plan::plan;
 
 /// A file whose contents a test can look at.
 #[derive(Clone, Default)]

@@ -1,7 +1,6 @@
 //! What a record costs, and what summing up a run costs.
 
-#[path = "../tests/support/load.rs"]
-#[expect(unreachable_pub, reason = "shared with tests")]
+#[path = "../tests/it/load.rs"]
 mod load;
 
 use aiperf_metrics::{Accumulator, Context, Instruments, Metrics, RecordHistograms, RecordMetrics, RunTraits};

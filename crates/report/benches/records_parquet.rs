@@ -2,7 +2,7 @@
 //! made of them, once for answers that came in a burst (many chunks with one read) and once for answers chunk by chunk.
 //! Instructions a record, where clocks are noisy: `valgrind --tool=callgrind` of the bench's binary with `--test`.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 #[expect(clippy::unwrap_used, reason = "made for tests, which may panic")]
 mod support;
 

@@ -1,6 +1,6 @@
 //! Cost of the files of servers' metrics after an hour: 10,800 pages of some 600 numbers, as a vLLM server gives them.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 #[expect(clippy::unwrap_used, reason = "made for tests, which may panic")]
 mod support;
 

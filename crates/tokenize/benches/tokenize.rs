@@ -8,9 +8,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 const SENTENCE: &str =
     "The patient keeper of the northern light counted every ship that passed before the winter storm. ";
 
@@ -25,12 +22,12 @@ fn tiny_model() -> String {
 
 /// A `tokenizer.json` of 100,000 tokens, as today's models have.
 fn full_size() -> NamedTempFile {
-    written(&support::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000))
+    written(&aiperf_testkit::tokenizer_json::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000))
 }
 
 /// The same for the general library: a decoder of another name is enough to leave a file to it.
 fn full_size_for_the_library() -> NamedTempFile {
-    let mut json = support::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000);
+    let mut json = aiperf_testkit::tokenizer_json::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000);
     json["decoder"] = json!({"type": "Sequence", "decoders": [json["decoder"].clone()]});
     written(&json)
 }

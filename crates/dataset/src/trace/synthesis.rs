@@ -155,11 +155,10 @@ pub(super) fn output_length(tokens: u32, synthesis: &Synthesis) -> u32 {
 mod tests {
     use super::*;
     use aiperf_golden::{Area, Shape, has};
+    use aiperf_testkit::plan::synthesis;
     use serde_json::{Value, json};
 
     const CASES: Shape = |case| has(case, "params") && has(case, "rows") && has(case, "ok");
-
-    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/synthesis.rs"));
 
     fn ids(row: &Value) -> Vec<HashId> {
         row["hash_ids"].as_array().into_iter().flatten().map(|id| HashId::from(id.as_i64().unwrap())).collect()

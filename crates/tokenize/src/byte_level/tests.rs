@@ -6,9 +6,6 @@ use serde_json::{Value, json};
 
 use super::ByteLevel;
 
-#[path = "../../tests/support/mod.rs"]
-mod support;
-
 /// Texts for each shape of file.
 const CASES: u32 = 300;
 
@@ -42,7 +39,7 @@ fn added(id: usize, content: &str, special: bool, normalized: bool) -> Value {
 
 /// A file of a real vocabulary, its first tokens only so that merging has work to do.
 fn file() -> Value {
-    let mut file = support::tokenizer_json(&bpe_openai::cl100k_base().bpe, 4000);
+    let mut file = aiperf_testkit::tokenizer_json::tokenizer_json(&bpe_openai::cl100k_base().bpe, 4000);
     file["added_tokens"] = json!([
         added(4000, "<|endoftext|>", true, false),
         added(4001, "<think>", false, false),

@@ -1,0 +1,148 @@
+//! ARCHITECTURE.md's table of dependencies says what the manifests say.
+//!
+//! A row names one crate or several; its second column lists the workspace crates that depend on each of them, those
+//! that only need it to build as `name (build)`, and `tests` where tests and benches of any crate do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Section and name of every key of a manifest. Enough of TOML for manifests that are written one key a line.
+fn keys(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut section = "";
+    manifest.lines().filter_map(move |line| {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']').trim_start_matches('[');
+            return None;
+        }
+        let (key, _) = line.split_once('=')?;
+        (!key.starts_with(['#', ' '])).then_some((section, key.trim()))
+    })
+}
+
+fn crate_manifests() -> BTreeMap<String, String> {
+    let folders = fs::read_dir(root().join("crates")).expect("crates lie in crates/");
+    folders
+        .map(|entry| {
+            let path = entry.expect("a readable folder").path();
+            let folder = path.file_name().expect("a named folder").to_string_lossy().into_owned();
+            (folder, fs::read_to_string(path.join("Cargo.toml")).expect("a crate has a manifest"))
+        })
+        .collect()
+}
+
+/// The second column as it should be, of every dependency that the workspace names.
+fn users_in_manifests() -> BTreeMap<String, BTreeSet<String>> {
+    let workspace = fs::read_to_string(root().join("Cargo.toml")).expect("a workspace manifest");
+    let mut users: BTreeMap<String, BTreeSet<String>> = keys(&workspace)
+        .filter(|(section, key)| *section == "workspace.dependencies" && !key.starts_with("aiperf-"))
+        .map(|(_, key)| (key.to_owned(), BTreeSet::new()))
+        .collect();
+    for (folder, manifest) in crate_manifests() {
+        let dependencies: Vec<_> = keys(&manifest).filter(|(section, _)| section.ends_with("dependencies")).collect();
+        for (section, key) in dependencies {
+            let (name, _) = key.split_once('.').unwrap_or((key, ""));
+            if name.starts_with("aiperf-") {
+                continue;
+            }
+            let Some(users) = users.get_mut(name) else {
+                panic!("{folder} depends on {name}, which [workspace.dependencies] does not name");
+            };
+            users.insert(match section.rsplit('.').next() {
+                Some("build-dependencies") => format!("{folder} (build)"),
+                Some("dev-dependencies") => "tests".to_owned(),
+                _ if folder == "testkit" => "tests".to_owned(),
+                _ => folder.clone(),
+            });
+        }
+    }
+    users
+}
+
+/// The second column as it is.
+fn users_in_table() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let (_, section) = text.split_once("\n## Dependencies\n").expect("a section of dependencies");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let mut rows = BTreeMap::new();
+    for row in section.lines().filter(|line| line.starts_with('|')).skip(2) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [crates, users, reason] = cells[..] else { panic!("a row has three columns: {row}") };
+        assert!(!reason.is_empty(), "a dependency needs a reason: {row}");
+        for name in crates.split(", ") {
+            let users = users.split(", ").map(str::to_owned).collect();
+            assert!(rows.insert(name.to_owned(), users).is_none(), "{name} has two rows");
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_table_of_dependencies_says_what_the_manifests_say() {
+    let (manifests, table) = (users_in_manifests(), users_in_table());
+    let mut wrong = Vec::new();
+    for (name, users) in &manifests {
+        let users_text = users.iter().cloned().collect::<Vec<_>>().join(", ");
+        match table.get(name) {
+            _ if users.is_empty() => wrong.push(format!("{name} is used by nobody: take it out of Cargo.toml")),
+            None => wrong.push(format!("{name} has no row; it is used by: {users_text}")),
+            Some(said) if said != users => wrong.push(format!("{name} is used by: {users_text}")),
+            Some(_) => {}
+        }
+    }
+    wrong.extend(
+        table.keys().filter(|name| !manifests.contains_key(*name)).map(|name| format!("{name} is no dependency")),
+    );
+    assert!(wrong.is_empty(), "ARCHITECTURE.md, Dependencies:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_dependency_is_the_workspaces() {
+    for (folder, manifest) in crate_manifests() {
+        let mut section = "";
+        for line in manifest.lines() {
+            if line.starts_with('[') {
+                section = line;
+            } else if section.ends_with("dependencies]") && line.contains('=') {
+                assert!(
+                    line.contains("workspace = true"),
+                    "crates/{folder}/Cargo.toml gives a version of its own: {line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_page_of_the_documentation_is_linked_in_the_readme() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("there is a README");
+    for page in fs::read_dir(root().join("docs")).expect("documentation lies in docs/").flatten() {
+        let name = page.file_name();
+        // Folders hold what pages show.
+        if page.path().is_dir() {
+            continue;
+        }
+        let link = format!("(docs/{})", name.to_string_lossy());
+        assert!(readme.contains(&link), "README.md has no link {link}");
+    }
+}
+
+#[test]
+fn no_file_has_the_marks_of_a_merge() {
+    let mut folders = vec![root().join("crates"), root().join("docs"), root().join("scripts")];
+    let mut files: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].iter().map(|name| root().join(name)).collect();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).expect("a readable folder").flatten().map(|entry| entry.path()) {
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    let marks = [format!("{} ", "<".repeat(7)), format!("{} ", ">".repeat(7))];
+    for (path, text) in files.iter().filter_map(|path| Some((path, fs::read_to_string(path).ok()?))) {
+        assert!(!text.lines().any(|line| marks.iter().any(|mark| line.starts_with(mark))), "{}", path.display());
+    }
+}

@@ -1,0 +1,198 @@
+//! Tokenizers by every name: those inside the binary, of folders and files, and of a hub that speaks TLS.
+
+use crate::bench::Bench;
+use crate::datasets::recorded::{Recorded, chat_counted};
+use aiperf_testkit::fake_hub::{COMMIT, FakeHub, Faults, HubFile};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Rows, so that what is sent does not depend on the tokenizer.
+const ROW: &str = r#"{"text": "The model answers in tokens."}"#;
+
+fn golden(name: &str) -> PathBuf {
+    aiperf_golden::own_path(name)
+}
+
+/// A run of one row that is told more, and whose environment is more.
+fn counted(args: &[&str], env: &[(&str, &str)]) -> Recorded {
+    chat_counted(|bench| {
+        let rows = bench.dir.path().join("rows.jsonl");
+        std::fs::write(&rows, ROW).unwrap();
+        let model: &[&str] = if args.contains(&"--model") { &[] } else { &["--model", "m"] };
+        let bench =
+            bench.with(&["--input-file", rows.to_str().unwrap(), "--request-count", "1"]).with(model).with(args);
+        env.iter().fold(bench, |bench, (name, value)| bench.env(name, value))
+    })
+}
+
+fn input_tokens(recorded: &Recorded) -> u64 {
+    recorded.run.records()[0]["metrics"]["input_sequence_length"]["value"].as_u64().unwrap()
+}
+
+/// A hub with one tokenizer, and a cache that nothing is in.
+struct Place {
+    folder: TempDir,
+    hub: FakeHub,
+}
+
+impl Place {
+    fn new(faults: Faults) -> Self {
+        let folder = TempDir::new().unwrap();
+        let of = |path: &'static str, is_large| {
+            let bytes = std::fs::read(golden("tiny-model").join(path)).unwrap();
+            HubFile { repo: "org/tiny", path, bytes, is_large }
+        };
+        let mut files = vec![of("tokenizer.json", true), of("tokenizer_config.json", false), of("config.json", false)];
+        files.push(HubFile { repo: "org/bare", path: "README.md", bytes: b"#".to_vec(), is_large: false });
+        let hub = FakeHub::start(folder.path(), files, faults);
+        Self { folder, hub }
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.path().join("cache")
+    }
+
+    fn env(&self) -> Vec<(&str, String)> {
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        vec![
+            ("HF_ENDPOINT", self.hub.endpoint.clone()),
+            ("HF_HUB_CACHE", text(&self.cache())),
+            ("SSL_CERT_FILE", text(&self.hub.ca_file)),
+            ("HF_HUB_OFFLINE", "0".to_owned()),
+        ]
+    }
+
+    fn counted(&self, args: &[&str], more: &[(&str, &str)]) -> Recorded {
+        let own = self.env();
+        let env: Vec<(&str, &str)> =
+            own.iter().map(|(name, value)| (*name, value.as_str())).chain(more.iter().copied()).collect();
+        counted(args, &env)
+    }
+}
+
+#[test]
+fn every_encoding_of_tiktoken_counts_without_a_file_and_without_a_network() {
+    // python: len(tiktoken.get_encoding(name).encode("The model answers in tokens."))
+    for name in ["builtin", "o200k_base", "o200k_harmony", "cl100k_base", "p50k_base", "p50k_edit", "r50k_base"] {
+        let recorded = counted(&["--tokenizer", name], &[("HF_HOME", "/nowhere")]).good();
+        assert_eq!(input_tokens(&recorded), 6, "{name}");
+    }
+}
+
+#[test]
+fn a_folder_and_the_file_in_it_are_the_same_tokenizer() {
+    let folder = golden("tiny-model");
+    let count = |path: &Path| input_tokens(&counted(&["--tokenizer", path.to_str().unwrap()], &[]).good());
+    assert_eq!(count(&folder), count(&folder.join("tokenizer.json")));
+    let refused = counted(&["--tokenizer", "./no-such-folder"], &[]).refused();
+    assert!(refused.contains("Failed to load tokenizer './no-such-folder'") && refused.contains("try: "), "{refused}");
+}
+
+#[test]
+fn a_name_of_the_hub_is_fetched_once_and_then_used_offline() {
+    let place = Place::new(Faults { cuts: vec![700], ..Faults::default() });
+    let first = place.counted(&["--tokenizer", "org/tiny"], &[("HF_TOKEN", "hf_secret")]).good();
+    let said = first.run.stdout();
+    assert!(said.contains("Fetching tokenizer.json (") && said.contains("[OK] Tokenizer org/tiny detected"), "{said}");
+    assert!(said.contains("1 tokenizer(s) validated | 0 resolved |"), "{said}");
+    let snapshot = place.cache().join("models--org--tiny/snapshots").join(COMMIT);
+    assert!(snapshot.join("tokenizer.json").is_file() && !snapshot.join("config.json").exists());
+    let local = counted(&["--tokenizer", golden("tiny-model").to_str().unwrap()], &[]).good();
+    assert_eq!(input_tokens(&first), input_tokens(&local));
+    let asked = place.hub.requests();
+    assert!(asked.iter().any(|head| head.contains("Bearer hf_secret")));
+    assert!(place.hub.elsewhere().iter().all(|head| !head.contains("hf_secret")));
+    let again = place.counted(&["--tokenizer", "tiny"], &[("HF_HUB_OFFLINE", "1")]).good();
+    assert_eq!(input_tokens(&again), input_tokens(&first));
+    assert_eq!(place.hub.requests().len(), asked.len(), "what is cached is not asked for");
+}
+
+#[test]
+fn a_short_name_is_the_most_downloaded_model_that_ends_with_it() {
+    let place = Place::new(Faults::default());
+    let recorded = place.counted(&["--tokenizer", "tiny"], &[]).good();
+    let said = recorded.run.stdout();
+    assert!(said.contains("[OK] Tokenizer org/tiny detected for tiny"), "{said}");
+    assert!(said.contains("1 tokenizer(s) validated | 1 resolved |"), "{said}");
+    let vague = place.counted(&["--tokenizer", "tin"], &[]).refused();
+    for part in ["Ambiguous Tokenizer Name", "org/tiny (1.2M downloads)", "try: org/tiny"] {
+        assert!(vague.contains(part), "{part}: {vague}");
+    }
+}
+
+#[test]
+fn a_revision_is_the_one_that_is_fetched() {
+    let place = Place::new(Faults::default());
+    place.counted(&["--tokenizer", "org/tiny", "--tokenizer-revision", COMMIT], &[]).good();
+    let refs = place.cache().join("models--org--tiny/refs");
+    assert!(!refs.exists(), "a commit needs no name");
+    let other = place.counted(&["--tokenizer", "org/tiny", "--tokenizer-revision", "v9"], &[]).refused();
+    assert!(other.contains("Invalid Git Revision") && other.contains("no revision 'v9'"), "{other}");
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_with_the_way_out_and_nothing_is_sent() {
+    for (refusal, title, words) in [
+        (("401 Unauthorized", "GatedRepo"), "Gated Repository", "accept them at"),
+        (("404 Not Found", "RepoNotFound"), "Repository Not Found", "full id"),
+        (("403 Forbidden", ""), "HuggingFace Hub Error", "answered 403"),
+    ] {
+        let place = Place::new(Faults { refusal: Some(refusal), ..Faults::default() });
+        let error = place.counted(&["--tokenizer", "org/tiny"], &[]).refused();
+        for part in ["Failed to load tokenizer 'org/tiny'", title, words, "--use-server-token-count"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+    let place = Place::new(Faults::default());
+    let bare = place.counted(&["--tokenizer", "org/bare"], &[]).refused();
+    assert!(bare.contains("Missing Tokenizer Files") && bare.contains("org/bare"), "{bare}");
+    let offline = place.counted(&["--tokenizer", "org/tiny"], &[("HF_HUB_OFFLINE", "true")]).refused();
+    assert!(offline.contains("Offline - Files Not Cached") && offline.contains("unset HF_HUB_OFFLINE"), "{offline}");
+    let silent = Place::new(Faults { is_silent: true, ..Faults::default() });
+    let late = silent.counted(&["--tokenizer", "org/tiny"], &[("AIPERF_TOKENIZER_PRELOAD_TIMEOUT", "1")]).refused();
+    assert!(late.contains("Network Timeout"), "{late}");
+}
+
+#[test]
+fn a_model_whose_tokenizer_cannot_be_had_is_counted_with_builtin_and_a_warning() {
+    let place = Place::new(Faults { refusal: Some(("401 Unauthorized", "GatedRepo")), ..Faults::default() });
+    let recorded = place.counted(&["--model", "org/gated"], &[]);
+    assert_eq!(recorded.run.code(), Some(0), "{}", recorded.run.stderr());
+    let said = recorded.run.stdout();
+    assert!(said.contains("No tokenizer for model 'org/gated'") && said.contains("Gated Repository"), "{said}");
+    assert_eq!(input_tokens(&recorded), 6);
+}
+
+#[test]
+fn a_fetch_ends_when_somebody_wants_to_stop() {
+    let place = Place::new(Faults { is_silent: true, ..Faults::default() });
+    let bench =
+        Bench::bare().with(&["--model", "m", "--url", "127.0.0.1:1", "--tokenizer", "org/tiny", "--ui", "none"]);
+    let running = place.env().iter().fold(bench, |bench, (name, value)| bench.env(name, value)).start();
+    while place.hub.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert!(run.stderr().contains("nothing was sent"), "{}", run.stderr());
+    assert!(!place.cache().join("models--org--tiny/snapshots").exists());
+}
+
+#[test]
+fn every_example_of_the_documentation_runs() {
+    let page = include_str!("../../../../../docs/tokenizers.md");
+    let block = page.split("```bash\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let place = Place::new(Faults::default());
+    let sim = crate::bench::serve(crate::bench::quick());
+    assert_eq!(block.lines().count(), 4);
+    for line in block.lines() {
+        let line = line.replace("localhost:8000", sim.url().trim_start_matches("http://"));
+        let args: Vec<&str> = line.split_whitespace().skip(2).collect();
+        let bench = Bench::bare().with(&args).with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
+        let bench = place.env().iter().fold(bench, |bench, (name, value)| bench.env(name, value));
+        std::os::unix::fs::symlink(golden("tiny-model"), bench.dir.path().join("tiny-model")).unwrap();
+        let run = bench.run();
+        assert_eq!(run.code(), Some(0), "{line}\n{}", run.stderr());
+        assert_eq!(run.summary()["request_count"]["avg"], 4.0, "{line}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Fixed schedules.
+
+use crate::load::server::{Server, never_early, paced, refused, run};
+
+/// Three sessions, the second one first and of two turns.
+const ROWS: &str = r#"{"session_id": "b", "text": "late", "timestamp": 1200}
+{"session_id": "a", "text": "early", "timestamp": 1000}
+{"session_id": "c", "text": "last", "timestamp": 1300, "output_length": 3}
+{"session_id": "a", "text": "early again", "timestamp": 1100}
+"#;
+
+const REPLAY: [&str; 3] = ["--custom-dataset-type", "single_turn", "--fixed-schedule"];
+
+#[test]
+fn requests_go_out_when_their_recording_says() {
+    let server = Server::start(paced(2, 1));
+    let run = run(server.bench_of_file(ROWS).with(&REPLAY));
+    let arrivals = server.arrivals();
+    let sessions: Vec<&str> = arrivals.iter().map(|arrival| arrival.session.as_str()).collect();
+    assert_eq!(sessions, ["fixed-schedule-a", "fixed-schedule-a", "fixed-schedule-b", "fixed-schedule-c"]);
+    never_early(&run, &arrivals, |number| 0.1 * number as f64);
+    let (records, summary) = (run.records(), run.summary());
+    assert_eq!(records.len(), 4);
+    assert!(records.iter().any(|record| record["metrics"]["output_sequence_length"]["value"] == 3), "{}", records[3]);
+    assert!(summary["replay_sched_lag_p99"]["avg"].is_number(), "{summary}");
+}
+
+#[test]
+fn a_piece_of_a_recording_begins_at_its_own_start() {
+    let server = Server::start(paced(2, 1));
+    let piece = ["--fixed-schedule-start-offset", "1100", "--fixed-schedule-end-offset", "1200"];
+    run(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
+    let sessions: Vec<String> = server.arrivals().into_iter().map(|arrival| arrival.session).collect();
+    assert_eq!(sessions, ["fixed-schedule-a", "fixed-schedule-b"]);
+}
+
+#[test]
+fn a_recording_is_cut_by_a_count_of_requests() {
+    let server = Server::start(paced(2, 1));
+    run(server.bench_of_file(ROWS).with(&REPLAY).with(&["--request-count", "2"]));
+    assert_eq!(server.arrivals().len(), 2);
+}
+
+#[test]
+fn a_recording_waits_for_slots_and_loses_nothing() {
+    let server = Server::start(paced(80, 1));
+    let rows: String = (0..12).map(|number| format!("{{\"text\": \"{number}\", \"timestamp\": {number}}}\n")).collect();
+    let run = run(server.bench_of_file(&rows).with(&REPLAY).with(&["--concurrency", "4"]));
+    let arrivals = server.arrivals();
+    assert_eq!((arrivals.len(), crate::load::server::peak(&arrivals, |arrival| arrival.end)), (12, 4));
+    assert_eq!(run.summary()["measurement"]["sending"]["missed"], 0);
+}
+
+#[test]
+fn a_recording_without_times_or_rows_is_refused_by_file_and_line() {
+    let server = Server::start(paced(2, 1));
+    let untimed = "{\"text\": \"a\", \"timestamp\": 1}\n{\"text\": \"b\"}\n";
+    let said = refused(server.bench_of_file(untimed).with(&REPLAY));
+    assert!(said.contains("input.jsonl:2") && said.contains("timestamp"), "{said}");
+    let said = refused(server.bench_of_file("\n").with(&REPLAY));
+    assert!(said.contains("input.jsonl"), "{said}");
+    let piece = ["--fixed-schedule-start-offset", "9000"];
+    let said = refused(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
+    assert!(said.contains("input.jsonl") && said.contains("1300"), "{said}");
+    assert!(server.arrivals().is_empty());
+}

@@ -1,0 +1,213 @@
+//! Signals and time limits: what was measured is written.
+
+use crate::bench::{Bench, avg, quick, serve};
+use crate::profile::disk::files;
+use aiperf_sim::{Latency, SimConfig};
+use std::io::Write;
+use std::time::Duration;
+
+fn slow() -> SimConfig {
+    SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() }
+}
+
+#[test]
+fn the_first_signal_writes_everything_and_says_which_it_was() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let sim = serve(slow());
+        let args = ["--streaming", "--concurrency", "4", "--request-count", "100000", "--num-dataset-entries", "10"];
+        let running = Bench::of(&sim.url()).with(&args).start();
+        running.wait_for_records(8);
+        running.signal(signal);
+        let run = running.finish();
+        assert_eq!(run.code(), Some(code), "{}", run.stderr());
+        let summary = run.summary();
+        assert_eq!((&summary["was_cancelled"], &summary["is_complete"]), (&true.into(), &false.into()));
+        let records = run.records();
+        let (cancelled, done): (Vec<_>, Vec<_>) = records.iter().partition(|r| r["metadata"]["was_cancelled"] == true);
+        assert_eq!(avg(&summary, "request_count"), done.len() as f64);
+        assert!((1..=4).contains(&cancelled.len()), "requests in flight leave a line");
+        assert!(run.text("profile_export_console.txt").contains("INCOMPLETE RESULTS"));
+        assert!(run.stderr().contains("BENCHMARK CANCELLED"));
+        assert!(!run.stderr().contains('\x1b'), "no colours where there is no terminal");
+    }
+}
+
+#[test]
+fn a_signal_that_is_told_twice_is_one_wish() {
+    let sim = serve(quick());
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        let running = endless(&sim.url()).start();
+        running.wait_for_records(4);
+        // As `timeout` does, and a terminal that closes.
+        running.signal(signal);
+        running.signal(signal);
+        let run = running.finish();
+        assert_eq!(run.code(), Some(code), "{}", run.stderr());
+        assert_eq!(run.summary()["was_cancelled"], true);
+        assert!(!run.stderr().contains("Force Quit"), "{}", run.stderr());
+    }
+}
+
+#[test]
+fn a_signal_when_the_run_is_complete_lets_it_end_as_its_files_say() {
+    let sim = serve(quick());
+    for _ in 0..3 {
+        let running = Bench::of(&sim.url()).with(&["--request-count", "8", "--concurrency", "4"]).start();
+        // The last requests are over: what is left is to write files and to show the report.
+        running.wait_for_records(8);
+        running.signal("INT");
+        let run = running.finish();
+        let marker: serde_json::Value = serde_json::from_str(&run.text(".aiperf_results_ready.json")).unwrap();
+        let expected = if marker["was_cancelled"] == true { 130 } else { 0 };
+        assert_eq!(run.code(), Some(expected), "{marker}: {}", run.stderr());
+        assert_eq!(run.summary()["was_cancelled"], marker["was_cancelled"]);
+    }
+}
+
+#[test]
+fn a_signal_while_files_are_written_lets_a_complete_run_end_as_one() {
+    let sim = serve(quick());
+    let bench = Bench::watching(&sim.url()).env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "30");
+    let mut running = bench.with(&["--request-count", "8", "--log-level", "info"]).start();
+    // Every request is over, and the last pages of the server's metrics are waited for.
+    running.wait_for_words("Processed 8 valid requests");
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let summary = run.summary();
+    assert_eq!((&summary["was_cancelled"], &summary["is_complete"]), (&false.into(), &true.into()));
+    let log = run.text("logs/aiperf.log");
+    assert!(log.contains("The stop request came after the last request: the run is complete"), "{log}");
+}
+
+#[test]
+fn a_time_limit_ends_sending_and_grace_lets_requests_finish() {
+    let sim = serve(quick());
+    let args = ["--streaming", "--concurrency", "2", "--benchmark-duration", "0.3", "--benchmark-grace-period", "5"];
+    let run = Bench::of(&sim.url()).with(&args).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let summary = run.summary();
+    assert!(avg(&summary, "request_count") >= 2.0);
+    assert_eq!(summary["was_cancelled"], false);
+    assert!(summary.get("error_request_count").is_none());
+}
+
+#[test]
+fn requests_cut_off_by_the_end_of_grace_leave_a_line_and_are_named() {
+    let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
+    let args = ["--streaming", "--concurrency", "2", "--benchmark-duration", "0.1", "--benchmark-grace-period", "0.1"];
+    let run = Bench::of(&sim.url()).with(&args).run();
+    assert_eq!(run.code(), Some(1), "nothing was answered");
+    let summary = run.summary();
+    assert_eq!((&summary["was_cancelled"], &summary["measurement"]["cut_off_requests"]), (&false.into(), &2.into()));
+    assert_eq!(summary["is_complete"], false);
+    let records = run.records();
+    assert_eq!(records.len(), 2);
+    for record in records {
+        assert_eq!(record["metadata"]["was_cancelled"], true);
+        assert_eq!(record["error"]["type"], "RequestCancellationError");
+    }
+    assert!(run.stdout().contains("2 requests were cut off by the end of the grace period"), "{}", run.stdout());
+    assert!(run.stdout().contains("No request was answered"), "{}", run.stdout());
+}
+
+/// A run that goes on until it is told to stop.
+fn endless(url: &str) -> Bench {
+    Bench::of(url).with(&[
+        "--streaming",
+        "--concurrency",
+        "4",
+        "--request-count",
+        "100000",
+        "--num-dataset-entries",
+        "10",
+    ])
+}
+
+#[test]
+fn a_reader_that_went_away_changes_nothing() {
+    let sim = serve(slow());
+    let mut running = endless(&sim.url()).start();
+    drop((running.child.stdout.take(), running.child.stderr.take()));
+    running.wait_for_records(8);
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(130));
+    assert_eq!(run.summary()["was_cancelled"], true);
+}
+
+#[test]
+fn a_pipe_that_nobody_empties_holds_nothing_up() {
+    let sim = serve(slow());
+    let (_unread, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'.'; 1 << 16]).unwrap();
+    let bench = endless(&sim.url());
+    let mut command = bench.command();
+    command.stdout(full.try_clone().unwrap()).stderr(full);
+    let running = bench.start_as(command);
+    running.wait_for_records(8);
+    running.signal("TERM");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(143));
+    assert_eq!(run.summary()["was_cancelled"], true);
+}
+
+#[test]
+fn bad_input_has_its_exit_code_though_nobody_hears_the_error() {
+    let bench = Bench::bare().with(&["--no-such-flag"]);
+    let mut command = bench.command();
+    command.stderr(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    assert_eq!(bench.start_as(command).finish_soon().code(), Some(2));
+}
+
+#[test]
+fn a_signal_that_the_parent_ignores_stays_ignored() {
+    let sim = serve(slow());
+    let running = endless(&sim.url()).after("trap '' INT").start();
+    running.wait_for_records(8);
+    running.signal("INT");
+    running.wait_for_records(16);
+    running.signal("TERM");
+    assert_eq!(running.finish_soon().code(), Some(143));
+}
+
+#[test]
+fn a_run_that_is_being_prepared_can_be_stopped_and_leaves_nothing() {
+    let args =
+        ["--isl", "20000", "--num-dataset-entries", "100000", "--request-count", "100000", "--log-level", "info"];
+    let given = ["--model", "m", "--url", "http://127.0.0.1:1", "--tokenizer", "builtin", "--ui", "none"];
+    let mut running = Bench::bare().with(&given).with(&args).start();
+    running.wait_for_words("Encoding requests ...");
+    running.signal("INT");
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(130), "{}", run.stderr());
+    assert!(run.stderr().contains("nothing was sent"), "{}", run.stderr());
+    assert_eq!(std::fs::read_dir(run.path("")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_second_signal_leaves_nothing_that_is_not_whole() {
+    let sim = serve(slow());
+    let running = endless(&sim.url()).start();
+    running.wait_for_records(4);
+    // Both wait while the process is stopped, so that the second comes before the run has ended.
+    for signal in ["STOP", "INT", "TERM", "CONT"] {
+        running.signal(signal);
+    }
+    let run = running.finish_soon();
+    assert_eq!(run.code(), Some(143), "{}", run.stderr());
+    let names: Vec<String> = files(&run).into_keys().map(|path| path.display().to_string()).collect();
+    assert!(names.iter().any(|name| name.ends_with("profile_export.jsonl")), "{names:?}");
+    assert!(!names.iter().any(|name| name.ends_with(".tmp") || name.ends_with(".part")), "{names:?}");
+}
+
+#[test]
+fn a_pipe_for_ci_that_no_process_reads_is_refused_before_anything_is_sent() {
+    let sim = serve(quick());
+    let bench = Bench::of(&sim.url()).with(&["--request-count", "4", "--junit", "pipe"]);
+    nix::unistd::mkfifo(&bench.dir.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let run = bench.start().finish_soon();
+    assert_eq!(run.code(), Some(2), "{}", run.stderr());
+    assert!(run.stderr().contains("pipe: it is a pipe that no process reads"), "{}", run.stderr());
+    assert!(!run.path("profile_export.jsonl").exists());
+}

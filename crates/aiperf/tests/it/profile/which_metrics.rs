@@ -1,0 +1,188 @@
+//! What a run shows: exactly these metrics, in every file and on the console.
+
+use crate::bench::{Bench, Run, quick, serve};
+use aiperf_sim::{Latency, SimConfig};
+use aiperf_testkit::outputs::Shown;
+use aiperf_testkit::vocabulary::*;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// Long enough between tokens for the first and the last of an answer never to be read at once.
+fn unhurried() -> SimConfig {
+    SimConfig { itl: Latency::constant(Duration::from_millis(75)), ..quick() }
+}
+
+fn with_failures(rate: &str) -> SimConfig {
+    SimConfig { faults: vec![format!("status:503={rate}").parse().unwrap()], ..unhurried() }
+}
+
+fn shown(run: &Run, extra_members: &'static [&'static str]) -> Shown {
+    Shown {
+        title: "LLM Metrics",
+        summary: run.summary(),
+        csv: run.text("profile_export_aiperf.csv"),
+        lines: run.records(),
+        console: run.text("profile_export_console.txt"),
+        with_trace: false,
+        extra_members,
+        one_of_four: false,
+    }
+}
+
+fn run(config: SimConfig, args: &[&str]) -> Shown {
+    let sim = serve(config);
+    let run = Bench::of(&sim.url()).with(args).run();
+    assert!(matches!(run.code(), Some(0 | 1)), "{}", run.stderr());
+    shown(&run, &["measurement"])
+}
+
+/// The simulated server reports usage, with what it read from a cache.
+const WHOLE: &[Group] = &[
+    SENT,
+    CURVES,
+    ANSWERED,
+    HTTP,
+    INPUT,
+    OUTPUT,
+    OUTPUT_TEXT,
+    ASKED_LENGTH,
+    USAGE_PROMPT,
+    PROMPT_DIFFERENCE,
+    USAGE_COMPLETION,
+    COMPLETION_DIFFERENCE,
+    USAGE_CACHE_READ,
+    USAGE_CACHE_SHARE,
+];
+const STREAMED: &[Group] = &[
+    SENT,
+    CURVES,
+    ANSWERED,
+    HTTP,
+    INPUT,
+    OUTPUT,
+    OUTPUT_TEXT,
+    ASKED_LENGTH,
+    STREAM,
+    STREAM_OUTPUT,
+    STREAM_GAPS,
+    USAGE_PROMPT,
+    PROMPT_DIFFERENCE,
+    USAGE_COMPLETION,
+    COMPLETION_DIFFERENCE,
+    USAGE_CACHE_READ,
+    USAGE_CACHE_SHARE,
+];
+const WHOLE_AND_FAILED: &[Group] = &[FAILED, FAILED_INPUT, ADJUSTED];
+const STREAMED_AND_FAILED: &[Group] = &[FAILED, FAILED_INPUT, ADJUSTED, ADJUSTED_STREAM];
+
+#[test]
+fn streams_have_times_of_tokens_and_whole_answers_have_none() {
+    for kind in ["chat", "completions"] {
+        let args = ["--endpoint-type", kind, "--concurrency", "2", "--request-count", "6"];
+        run(unhurried(), &args).shows(WHOLE);
+        run(unhurried(), &[&args[..], &["--streaming"]].concat()).shows(STREAMED);
+    }
+}
+
+#[test]
+fn answers_among_failures_have_adjusted_twins() {
+    for kind in ["chat", "completions"] {
+        let args = ["--endpoint-type", kind, "--concurrency", "4", "--request-count", "40"];
+        let whole = run(with_failures("0.25"), &args);
+        whole.shows(&[WHOLE, WHOLE_AND_FAILED].concat());
+        let streamed = run(with_failures("0.25"), &[&args[..], &["--streaming"]].concat());
+        streamed.shows(&[STREAMED, STREAMED_AND_FAILED].concat());
+        let failed = streamed.lines.iter().filter(|line| !line["error"].is_null()).count();
+        assert_eq!(streamed.avg("error_request_count"), failed as f64);
+        assert_eq!(streamed.stat("adj_time_to_first_token", "count"), 40.0);
+    }
+}
+
+#[test]
+fn a_run_of_nothing_but_failures_has_no_time_of_an_answer() {
+    for streaming in [true, false] {
+        let mut args = vec!["--request-count", "5"];
+        args.extend(streaming.then_some("--streaming"));
+        let run = run(with_failures("1"), &args);
+        run.shows(&[SENT, CURVES, FAILED, FAILED_INPUT]);
+        assert_eq!(run.avg("request_error_rate"), 100.0);
+    }
+}
+
+#[test]
+fn an_output_limit_that_is_refused_is_no_overflow_of_the_context() {
+    let config = SimConfig { max_model_len: NonZeroU32::new(4), ..unhurried() };
+    let run = run(config, &["--request-count", "3"]);
+    run.shows(&[SENT, CURVES, FAILED, FAILED_INPUT]);
+    assert_eq!(run.summary["error_summary"][0]["error_details"]["code"], 400);
+}
+
+#[test]
+fn the_servers_counts_have_no_difference_to_it() {
+    let without_difference = |groups: &[Group]| -> Vec<Group> {
+        let ours = [PROMPT_DIFFERENCE, COMPLETION_DIFFERENCE].map(|group| group[0].tag);
+        groups.iter().copied().filter(|group| !ours.contains(&group[0].tag)).collect()
+    };
+    let args = ["--streaming", "--request-count", "4", "--use-server-token-count"];
+    run(unhurried(), &args).shows(&without_difference(STREAMED));
+    run(unhurried(), &args[1..]).shows(&without_difference(WHOLE));
+    // Nobody counted the input of a request that failed.
+    run(with_failures("1"), &args).shows(&[SENT, CURVES, FAILED]);
+}
+
+#[test]
+fn thoughts_are_counted_apart() {
+    let config = SimConfig { reasoning_tokens: 3, ..unhurried() };
+    let run = run(config, &["--streaming", "--request-count", "4"]);
+    run.shows(&[STREAMED, &[REASONING, USAGE_REASONING, REASONING_DIFFERENCE]].concat());
+    // Thoughts come first, 5 ms a token.
+    assert!(run.avg("time_to_first_output_token") > run.avg("time_to_first_token"));
+    assert_eq!((run.avg("reasoning_token_count"), run.avg("output_sequence_length")), (3.0, 8.0));
+}
+
+#[test]
+fn drafts_are_counted_where_a_server_reports_them() {
+    let config = SimConfig { draft_tokens: 2, ..unhurried() };
+    for streaming in [true, false] {
+        let mut args = vec!["--request-count", "4"];
+        args.extend(streaming.then_some("--streaming"));
+        let mut run = run(config.clone(), &args);
+        run.extra_members = &["measurement", "pooled_spec_decode_acceptance_histogram"];
+        run.shows(&[if streaming { STREAMED } else { WHOLE }, &[SPEC_DECODE]].concat());
+        // Eight tokens in steps of one, two, three, one and one: three of ten drafts accepted.
+        assert_eq!((run.avg("spec_decode_steps"), run.avg("spec_decode_draft_tokens")), (5.0, 10.0));
+        assert_eq!(
+            (run.avg("spec_decode_acceptance_length"), run.avg("spec_decode_draft_acceptance_rate")),
+            (1.6, 30.0)
+        );
+        let pooled = &run.summary["pooled_spec_decode_acceptance_histogram"];
+        assert_eq!(*pooled, serde_json::json!({"0": 12, "1": 4, "2": 4}));
+        assert!(run.console.contains("Accepted drafts per step (% of steps):  0: 60%   1: 20%   2: 20%"));
+        assert_eq!(run.lines[0]["spec_decode_acceptance"]["num_spec_steps"], 5);
+    }
+}
+
+#[test]
+fn a_warm_up_shows_what_the_run_does() {
+    let sim = serve(unhurried());
+    let args = ["--streaming", "--concurrency", "2", "--request-count", "4", "--warmup-request-count", "4"];
+    let run = Bench::of(&sim.url()).with(&args).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let whole = shown(&run, &["measurement", "warmup_metrics"]);
+    let count = whole.shows(STREAMED);
+    let warmup = whole.summary["warmup_metrics"].as_object().unwrap();
+    assert_eq!(warmup.len(), count);
+    for row in STREAMED.iter().flat_map(|group| group.iter()) {
+        whole.block_is(&warmup[row.tag], row);
+    }
+    for phase in ["warmup", "profiling"] {
+        let file = |name: &str| run.text(&format!("phases/{phase}/{name}"));
+        let of_phase = Shown {
+            summary: serde_json::from_str(&file("profile_export_aiperf.json")).unwrap(),
+            csv: file("profile_export_aiperf.csv"),
+            extra_members: &[],
+            ..shown(&run, &[])
+        };
+        of_phase.summary_shows(STREAMED);
+    }
+}

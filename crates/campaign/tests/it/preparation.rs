@@ -1,0 +1,41 @@
+//! What is found out before anything is sent.
+
+use aiperf_campaign::Campaign;
+use aiperf_engine::Stop;
+use aiperf_plan::{DatasetPlan, FileFormat, FilePlan};
+use aiperf_types::EndpointKind;
+use std::sync::Arc;
+
+#[test]
+fn a_conversation_that_cannot_be_built_is_bad_input_and_leaves_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = aiperf_testkit::plan::plan("http://127.0.0.1:1");
+    plan.artifacts.dir = directory.path().join("run");
+    // What is synthetic has no images to edit.
+    plan.endpoint.kind = EndpointKind::ImageEdit;
+    plan.endpoint.body = plan.endpoint.kind.traits().body;
+    plan.endpoint.streaming = false;
+    plan.tokenizer.name = Some("builtin".into());
+    let campaign = Campaign::new("1", Stop::default(), Arc::default());
+    let error = campaign.prepare(plan).map(|_| ()).unwrap_err();
+    assert!(error.is_input() && error.to_string().starts_with("conversation session_000000: "), "{error}");
+    assert!(!directory.path().join("run/inputs.json").exists());
+}
+
+#[test]
+fn secrets_of_rows_are_not_written_down() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows = directory.path().join("d.jsonl");
+    let row =
+        r#"{"text":"a","image":"https://u:TOPSECRET1@h/x.png?token=TOPSECRET2","extra":{"api_key":"TOPSECRET3"}}"#;
+    std::fs::write(&rows, row).unwrap();
+    let mut plan = aiperf_testkit::plan::plan("http://127.0.0.1:1");
+    plan.artifacts.dir = directory.path().join("run");
+    plan.dataset = DatasetPlan::File(FilePlan::new(rows, FileFormat::SingleTurn));
+    plan.tokenizer.name = Some("builtin".into());
+    let campaign = Campaign::new("1", Stop::default(), Arc::default());
+    campaign.prepare(plan).map(|_| ()).unwrap();
+    let inputs = std::fs::read_to_string(directory.path().join("run/inputs.json")).unwrap();
+    assert!(inputs.contains("x.png?token=<redacted>") && inputs.contains("\"api_key\""), "{inputs}");
+    assert!(!inputs.contains("TOPSECRET"), "{inputs}");
+}

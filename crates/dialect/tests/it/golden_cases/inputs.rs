@@ -1,0 +1,25 @@
+//! The texts and media of a request body.
+
+use crate::golden_cases::better;
+use crate::golden_cases::shapes::{self, INPUT, kind};
+use aiperf_dialect::{dialect, inputs};
+use aiperf_golden::Tally;
+use serde_json::json;
+
+#[test]
+fn golden_request_bodies_give_their_input_texts() {
+    let mut tally = Tally::new("input texts");
+    tally.run_files(&shapes::files(INPUT), INPUT, better::inputs, |case| {
+        let wanted = &case["expected"];
+        let got = inputs::extract(dialect(kind(case)), case["payload"].to_string().as_bytes()).unwrap_or_default();
+        assert_eq!(json!(got.texts), wanted["texts"]);
+        assert_eq!(json!(got.tool_texts), wanted["tool_texts"]);
+        assert_eq!(json!(got.messages), wanted["messages"]);
+        let number = |a: &str, b: &str| wanted[a].as_u64().or(wanted[b].as_u64());
+        assert_eq!(Some(u64::from(got.images)), number("image_count", "images"));
+        assert_eq!(Some(u64::from(got.audios)), number("audio_count", "audios"));
+        assert_eq!(Some(u64::from(got.videos)), number("video_count", "videos"));
+        assert_eq!(Some(got.pretokenised), number("pretokenised_token_count", "pretokenised"));
+    });
+    tally.finish();
+}

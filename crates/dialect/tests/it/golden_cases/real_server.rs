@@ -1,0 +1,70 @@
+//! Whole responses of a real vLLM server, told apart by what they hold.
+
+use crate::golden_cases::requests::endpoint;
+use aiperf_dialect::{Answer, Api, sse};
+use aiperf_golden::{Area, Tally};
+use aiperf_types::{EndpointKind, MonoNs};
+use serde_json::{Value, json};
+
+/// A response as it was received, with CRLF as LF.
+struct Captured {
+    is_stream: bool,
+    body: String,
+}
+
+/// A file that begins as an HTTP/1.1 response with status 200 does.
+fn captured(bytes: Vec<u8>) -> Option<Captured> {
+    let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n");
+    let (head, body) = text.split_once("\n\n")?;
+    let status = head.split(' ').nth(1).filter(|_| head.starts_with("HTTP/1.1 "))?;
+    let is_stream = head.to_ascii_lowercase().contains("content-type: text/event-stream");
+    (status == "200").then(|| Captured { is_stream, body: body.to_owned() })
+}
+
+impl Captured {
+    /// The type of an answer, by what its first JSON names.
+    fn kind(&self) -> Option<EndpointKind> {
+        let first = if self.is_stream { self.body.split("\n\n").next().unwrap_or_default() } else { "" };
+        let json =
+            if self.is_stream { sse::data(first.as_bytes()).into_owned() } else { self.body.clone().into_bytes() };
+        let json: Value = serde_json::from_slice(&json).ok()?;
+        match json["object"].as_str().or(json["type"].as_str())? {
+            "chat.completion" | "chat.completion.chunk" => Some(EndpointKind::Chat),
+            "text_completion" => Some(EndpointKind::Completions),
+            "response" | "response.created" => Some(EndpointKind::Responses),
+            "message" | "message_start" => Some(EndpointKind::Messages),
+            _ => None,
+        }
+    }
+}
+
+#[test]
+fn golden_real_answers_are_read_with_their_usage() {
+    let mut tally = Tally::new("answers of a real server");
+    let paths = Area::of("real-vllm-0.32").paths();
+    for path in paths.iter().filter(|path| path.is_file()) {
+        let Some(captured) = captured(std::fs::read(path).unwrap()) else {
+            tally.skip("no response with status 200: the transport's to judge");
+            continue;
+        };
+        let Some(kind) = captured.kind() else {
+            tally.skip("a page that is no answer to a request");
+            continue;
+        };
+        tally.run(path.display().to_string(), || {
+            let api = Api::new(&endpoint(&json!({"endpoint_type": kind.name(), "config": {}})), "m").unwrap();
+            let mut answer = Answer::new(&api, MonoNs(1));
+            if captured.is_stream {
+                answer.feed_stream(captured.body.as_bytes(), MonoNs(2));
+            } else {
+                answer.feed_body(captured.body.as_bytes(), MonoNs(2));
+            }
+            let parsed = answer.finish();
+            assert!(parsed.error.is_none() && !parsed.content.is_empty());
+            let usage = parsed.usage.unwrap();
+            assert!(usage.prompt_tokens.is_some() && usage.completion_tokens.is_some());
+            assert!(parsed.output_text.is_some_and(|text| !text.is_empty()));
+        });
+    }
+    tally.finish();
+}

@@ -1,0 +1,299 @@
+//! Responses read one by one, and folded into an answer.
+
+use crate::golden_cases::better::{self, Differences, Part};
+use crate::golden_cases::requests::endpoint;
+use crate::golden_cases::shapes::{self, BODIES, RESPONSE, kind};
+use aiperf_dialect::{Answer, Api, Data, Delivery, inputs, sse, usage};
+use aiperf_golden::Tally;
+use aiperf_types::{EndpointKind, MonoNs, Parsed, Reply, SpecDecode};
+use base64::Engine;
+use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+fn describe(data: &Data<'_>) -> Value {
+    match data {
+        Data::Text(text) => json!({"kind": "text", "text": text}),
+        Data::Reasoning { reasoning, content, .. } => {
+            json!({"kind": "reasoning", "reasoning": reasoning, "content": content})
+        }
+        Data::Embeddings(vectors) => json!({"kind": "embedding", "embeddings": vectors.values().collect::<Vec<_>>()}),
+        Data::Rankings(rankings) => json!({"kind": "rankings", "rankings": rankings}),
+        Data::ImageRetrieval(data) => json!({"kind": "image_retrieval", "data": data}),
+        Data::Images(made) => {
+            let mut described = json!({"kind": "image", "images": made.images});
+            described.as_object_mut().unwrap().extend(made.settings.clone());
+            described
+        }
+        Data::Video(job) => {
+            let mut described = json!({"kind": "video"});
+            described.as_object_mut().unwrap().extend(job.clone());
+            described
+        }
+        // Two files, two names for the same.
+        Data::ToolCall { text, content } => {
+            json!({"kind": "tool_call", "tool_call_text": text, "text": text, "content": content})
+        }
+    }
+}
+
+fn compare_data(got: &Value, wanted: &Value) {
+    assert_eq!(got.is_null(), wanted.is_null(), "{got} is not {wanted}");
+    for (key, value) in wanted.as_object().into_iter().flatten().filter(|(key, _)| *key != "text_all") {
+        // An absent content and an empty one say the same.
+        let norm = |v: &Value| if v.as_str() == Some("") { Value::Null } else { v.clone() };
+        assert_eq!(norm(&got[key]), norm(value), "{key}");
+    }
+}
+
+/// The usage of the whole answer: everything the case says of it, by our names or as the server has them.
+fn compare_usage(got: &Parsed, folded: &Map<String, Value>, wanted: &Value) {
+    let mut read: Map<String, Value> = serde_json::from_value(json!(got.usage.unwrap_or_default())).unwrap();
+    read.insert("prompt_uncached_tokens".into(), json!(usage::uncached_prompt_tokens(folded)));
+    for (key, value) in wanted.as_object().into_iter().flatten() {
+        match read.get(key) {
+            Some(read) => assert_eq!(read.as_f64(), value.as_f64(), "{key}"),
+            None => assert_eq!(folded.get(key), Some(value), "{key}"),
+        }
+    }
+}
+
+/// The usage that a response shows: messages are told their usage bit by bit, and each case has it filled up.
+fn shown_usage(case: &Value, usage: &Option<Map<String, Value>>, folded: &Map<String, Value>) -> Value {
+    match usage {
+        Some(_) if kind(case) == EndpointKind::Messages => json!(folded),
+        usage => json!(usage),
+    }
+}
+
+/// When content came. An empty text is none (seed 000), though the reference has it so.
+fn content_stamps(wanted: &Value) -> Vec<Value> {
+    let is_empty = |data: &Value| {
+        matches!(data["kind"].as_str(), Some("text" | "reasoning" | "tool_call")) && data["text_all"] == ""
+    };
+    let parsed = wanted["parsed"].as_array().unwrap();
+    let is_said = |at: &&Value| parsed.iter().any(|one| one["timestamp"] == **at && !is_empty(&one["data"]));
+    wanted["content_timestamps"].as_array().unwrap().iter().filter(is_said).cloned().collect()
+}
+
+/// One response of a case: its bytes, and the JSON in it.
+struct Response {
+    at: u64,
+    is_event: bool,
+    is_binary: bool,
+    bytes: Vec<u8>,
+    json: Vec<u8>,
+}
+
+fn responses(case: &Value) -> Vec<Response> {
+    let read = |response: &Value| {
+        let text = response["raw"].as_str().or(response["text"].as_str()).unwrap_or_default();
+        let binary = response["data_base64"].as_str();
+        let bytes = match binary {
+            Some(coded) => base64::engine::general_purpose::STANDARD.decode(coded).unwrap(),
+            None => text.as_bytes().to_vec(),
+        };
+        let is_event = response["kind"] == "sse";
+        let json = if is_event { sse::data(&bytes).into_owned() } else { bytes.clone() };
+        let is_binary = response["kind"] == "binary";
+        Response { at: response["timestamp"].as_u64().unwrap(), is_event, is_binary, bytes, json }
+    };
+    case["responses"].as_array().unwrap().iter().map(read).collect()
+}
+
+#[test]
+fn golden_responses_are_read() {
+    let mut tally = Tally::new("responses");
+    let partly = Partly::default();
+    tally.run_files(&shapes::files(RESPONSE), RESPONSE, better::unreadable, |case| {
+        let api = Api::new(&endpoint(case), "m").unwrap();
+        let mut answer = Answer::new(&api, MonoNs(50)).capturing(&api);
+        let mut reader = (api.dialect.reader)(&api);
+        let responses = responses(case);
+        let mut pieces = Vec::new();
+        for response in &responses {
+            let delivery = if response.is_event { Delivery::Event } else { Delivery::Body };
+            let is_end = response.is_event && response.json == b"[DONE]";
+            let is_said = !response.is_binary && !is_end;
+            let text = std::str::from_utf8(&response.json).ok().filter(|text| is_said && !text.is_empty());
+            if let Some(piece) = text.and_then(|json| reader.read(json, delivery)) {
+                let sources = piece.sources.clone();
+                let data = piece.data.as_ref().map(describe);
+                pieces.push((response.at, data, piece.usage, piece.spec_decode, sources));
+            }
+            if response.is_binary {
+                answer.feed_binary(MonoNs(response.at));
+            } else if response.is_event {
+                answer.feed_stream(&[&response.bytes[..], b"\n\n"].concat(), MonoNs(response.at));
+            } else {
+                answer.feed_body(&response.bytes, MonoNs(response.at));
+            }
+        }
+        let parsed = answer.finish();
+        let wanted = &case["expected"];
+        let bodies: Vec<Value> =
+            responses.iter().filter_map(|response| serde_json::from_slice(&response.json).ok()).collect();
+        let better = partly.differences(case, &bodies);
+        better.check(&parsed, wanted);
+        if let Some(kind) = wanted["error"]["type"].as_str() {
+            if !better.have(Part::Failure) {
+                assert_eq!(parsed.error.and_then(|error| error.kind).as_deref(), Some(kind));
+            }
+            return;
+        }
+        let mut folded = Map::new();
+        let usages: Vec<Value> = pieces
+            .iter()
+            .map(|(_, _, usage, ..)| {
+                usage::fold(&mut folded, usage.clone().unwrap_or_default());
+                shown_usage(case, usage, &folded)
+            })
+            .collect();
+        let listed = wanted["parsed"].as_array().unwrap();
+        if !better.have(Part::Responses) {
+            let is_told = |(_, data, usage, spec, _): &&(_, Option<Value>, Option<_>, Option<_>, _)| {
+                data.is_some() || spec.is_some() || usage.is_some() && !better.have(Part::Usage)
+            };
+            let told: Vec<_> = pieces.iter().filter(is_told).collect();
+            assert_eq!(told.len(), listed.len(), "{told:?}");
+            for ((at, data, _, _, sources), wanted) in told.into_iter().zip(listed) {
+                assert_eq!((json!(at), json!(sources)), (wanted["timestamp"].clone(), wanted["sources"].clone()));
+                compare_data(&json!(data), &wanted["data"]);
+            }
+        }
+        for wanted in listed {
+            let told = pieces.iter().zip(&usages).find(|((at, ..), _)| wanted["timestamp"] == *at);
+            let (spec, usage) = told.map_or_else(Default::default, |(piece, usage)| (json!(piece.3), usage.clone()));
+            assert_eq!(spec, wanted["spec_decode_stats"]);
+            assert!(better.have(Part::Usage) || usage == wanted["usage"], "{usage} is not {}", wanted["usage"]);
+        }
+        if !better.have(Part::Text) {
+            assert_eq!(json!(parsed.output_text), wanted["output_text"]);
+        }
+        if !better.have(Part::Reasoning) {
+            assert_eq!(json!(parsed.reasoning_text), wanted["reasoning_text"]);
+        }
+        if !better.have(Part::Usage) {
+            compare_usage(&parsed, &folded, &wanted["final_usage"]);
+        }
+        if !better.have(Part::Content) {
+            let stamps: Vec<u64> = parsed.content.iter().map(|mark| mark.at.0).collect();
+            assert_eq!(json!(stamps), json!(content_stamps(wanted)));
+            assert_eq!(!parsed.content.is_empty(), wanted["valid"].as_bool().unwrap());
+        }
+        if case["config"]["per_chunk_usage"].as_bool() == Some(true) {
+            assert_eq!(json!(parsed.first_content_tokens), wanted["first_content_chunk_completion_tokens"]);
+        }
+        compare_reply(parsed.reply.as_deref().unwrap(), wanted, &better);
+    });
+    partly.tell();
+    tally.finish();
+}
+
+/// Cases of which a part is not compared, by the reason.
+#[derive(Default)]
+struct Partly(RefCell<BTreeMap<&'static str, usize>>);
+
+impl Partly {
+    fn differences(&self, case: &Value, bodies: &[Value]) -> Differences {
+        let better = Differences::of(case, bodies);
+        better.reasons().for_each(|reason| *self.0.borrow_mut().entry(reason).or_default() += 1);
+        better
+    }
+
+    fn tell(&self) {
+        self.0
+            .borrow()
+            .iter()
+            .for_each(|(reason, count)| println!("  compared but for what differs {count}: {reason}"));
+    }
+}
+
+/// What an answer leaves: a text of one role, or messages as the API has them.
+fn compare_reply(got: &Reply, wanted: &Value, better: &Differences) {
+    if !better.have(Part::Id) {
+        assert_eq!(json!(got.response_id), wanted["response_id"]);
+    }
+    if better.have(Part::Turn) {
+        return;
+    }
+    let turn = &wanted["assistant_turn"];
+    assert_eq!(got.turn.is_some(), !turn.is_null(), "{:?} is not {turn}", got.turn);
+    if let Some(got) = &got.turn {
+        let text: String = got.texts.iter().flat_map(|media| media.contents.clone()).collect();
+        let role = got.role.as_deref();
+        assert!(role.is_none_or(|role| Some(role) == turn["role"].as_str()), "{role:?} is not {turn}");
+        assert_eq!(json!(got.raw_messages), turn["raw_messages"]);
+        assert_eq!(text, turn["text"].as_str().unwrap_or_default());
+    }
+}
+
+#[test]
+fn golden_bodies_are_parsed_and_counted() {
+    let words = |text: &str| text.split_ascii_whitespace().count() as u64;
+    let mut tally = Tally::new("bodies");
+    let partly = Partly::default();
+    tally.run_files(&shapes::files(BODIES), BODIES, better::unreadable, |case| {
+        let api = Api::new(&endpoint(case), "m").unwrap();
+        let mut answer = Answer::new(&api, MonoNs(1));
+        let bodies: Vec<String> = case["bodies"].as_array().unwrap().iter().map(Value::to_string).collect();
+        let streaming = case["streaming"].as_bool() == Some(true);
+        let delivery = if streaming { Delivery::Event } else { Delivery::Body };
+        for (i, body) in bodies.iter().enumerate() {
+            let at = MonoNs(1_000_000 * (i as u64 + 1));
+            if streaming {
+                answer.feed_stream(format!("data: {body}\n\n").as_bytes(), at);
+            } else {
+                answer.feed_body(body.as_bytes(), at);
+            }
+        }
+        let parsed = answer.finish();
+        let wanted = &case["expected"];
+        let better = partly.differences(case, case["bodies"].as_array().unwrap());
+        better.check(&parsed, wanted);
+        if !better.have(Part::Content) {
+            assert_eq!(!parsed.content.is_empty(), wanted["valid"].as_bool().unwrap());
+        }
+        let (mut reader, mut folded) = ((api.dialect.reader)(&api), Map::new());
+        for (i, body) in bodies.iter().enumerate() {
+            let piece = reader.read(body, delivery).unwrap_or_default();
+            usage::fold(&mut folded, piece.usage.clone().unwrap_or_default());
+            if let Some(wanted) = wanted["parsed"].as_array().unwrap().iter().find(|one| one["index"] == i) {
+                if !better.have(Part::Responses) {
+                    compare_data(&json!(piece.data.as_ref().map(describe)), &wanted["data"]);
+                }
+                if !better.have(Part::Usage) {
+                    assert_eq!(shown_usage(case, &piece.usage, &folded), wanted["usage"]);
+                }
+            }
+        }
+        // Of what is no text, in or out, nobody counts tokens.
+        if case["use_server_token_count"].as_bool() != Some(true) && api.endpoint.kind.traits().tokenizes_input {
+            let output = parsed.output_text.as_deref().map(words);
+            let reasoning = parsed.reasoning_text.as_deref().map(words);
+            if !better.have(Part::Text) {
+                assert_eq!(json!(output), wanted["token_counts"]["output"]);
+            }
+            if !better.have(Part::Reasoning) {
+                assert_eq!(json!(reasoning), wanted["token_counts"]["reasoning"]);
+            }
+            let inputs = inputs::extract(api.dialect, case["payload"].to_string().as_bytes()).unwrap();
+            let input = (!inputs.texts.is_empty()).then(|| words(&inputs.texts.join(" ")) + inputs.pretokenised);
+            assert_eq!(json!(input), wanted["token_counts"]["input"]);
+        }
+        compare_spec_decode(parsed.spec_decode.as_deref(), &wanted["spec_decode"]);
+        if !better.have(Part::Usage) {
+            compare_usage(&parsed, &folded, &wanted["final_usage"]);
+        }
+    });
+    partly.tell();
+    tally.finish();
+}
+
+fn compare_spec_decode(got: Option<&SpecDecode>, wanted: &Value) {
+    assert_eq!(got.is_some(), !wanted.is_null());
+    let got = json!(got);
+    for (key, value) in wanted.as_object().into_iter().flatten().filter(|(key, _)| *key != "engine") {
+        assert_eq!(got[key], *value, "{key}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Loading and counting stay on the thread that asks.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+
+use aiperf_tokenize::{Lookup, Tokenizer};
+use serde_json::{Value, json};
+
+fn threads() -> usize {
+    fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+#[test]
+fn loading_and_counting_starts_no_thread() {
+    let golden = aiperf_golden::own_path("tiny-model/tokenizer.json");
+    let mut file: Value = serde_json::from_slice(&fs::read(&golden).unwrap()).unwrap();
+    file["normalizer"] = json!({"type": "Lowercase"});
+    let folder = tempfile::tempdir().unwrap();
+    let for_the_library = folder.path().join("tokenizer.json");
+    fs::write(&for_the_library, file.to_string()).unwrap();
+
+    let before = threads();
+    for name in ["builtin", golden.to_str().unwrap(), for_the_library.to_str().unwrap()] {
+        let tokenizer = Tokenizer::load(name, &Lookup::default()).unwrap();
+        assert!(tokenizer.count(&"Some words. ".repeat(2000)) > 2000);
+    }
+    assert_eq!(threads(), before);
+}
