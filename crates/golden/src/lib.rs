@@ -226,8 +226,7 @@ impl Tally {
         let (title, list) = (&self.title, self.failures.join("\n"));
         assert!(failed == 0, "{title}: {failed} of {} cases failed\n{list}", self.ran);
         let is_from_outside = std::env::var_os("AIPERF_GOLDEN_DIR").is_some();
-        let found = self.ran + skipped > 0;
-        assert!(found || !self.searched || is_from_outside, "{title}: no case looks like those that it runs");
+        assert!(self.ran > 0 || !self.searched || is_from_outside, "{title}: no case ran");
     }
 }
 
@@ -261,9 +260,10 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_finds_nothing_in_the_own_folder_fails() {
+    fn a_search_that_runs_nothing_in_the_own_folder_fails() {
         let mut tally = Tally::new("nothing");
-        tally.run_files(&[], |_| true, |_| None, |_| {});
+        let file = File { path: PathBuf::from("any.json"), content: serde_json::json!([{"input": 1}]) };
+        tally.run_files(&[file], |_| true, |_| Some("a reason".to_owned()), |_| {});
         let failed = catch_unwind(AssertUnwindSafe(|| tally.finish())).is_err();
         assert_eq!(failed, std::env::var_os("AIPERF_GOLDEN_DIR").is_none());
     }
