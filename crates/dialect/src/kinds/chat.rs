@@ -102,6 +102,8 @@ struct Choice<'a> {
     message: Object<Message<'a>>,
     #[serde(default, borrow)]
     finish_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -141,6 +143,8 @@ struct UsualChoice<'a> {
     delta: UsualDelta<'a>,
     #[serde(default, borrow)]
     finish_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -164,13 +168,13 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
         return None;
     }
     let piece = chunk.beside_choices();
-    let Some(UsualChoice { index, delta, finish_reason }) = chunk.choices.0 else { return Some(piece) };
+    let Some(UsualChoice { index, delta, finish_reason, error }) = chunk.choices.0 else { return Some(piece) };
     if delta.tool_calls.is_some() || delta.refusal.is_some() {
         return None;
     }
     let reasoning = Text::said(delta.reasoning_content).or(Text::said(delta.reasoning));
     let mut finish = Finish::default();
-    finish.take(finish_reason);
+    finish.take(finish_reason, error);
     Some(finish.of(piece.saying(index, Data::of(reasoning, Text::said(delta.content), None))))
 }
 
@@ -182,7 +186,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
     let (beside, mut finish) = (chunk.beside_choices(), Finish::default());
     let said = chunk.choices.objects().map(|(at, choice)| {
-        finish.take(choice.finish_reason);
+        finish.take(choice.finish_reason, choice.error);
         let message = choice.delta.0.or(choice.message.0);
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
     });

@@ -40,6 +40,8 @@ struct Choice<'a> {
     text: Str<'a>,
     #[serde(default, borrow)]
     finish_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
 }
 
 /// The one choice that nearly every chunk has.
@@ -51,6 +53,8 @@ struct UsualChoice<'a> {
     text: Option<Text<'a>>,
     #[serde(default, borrow)]
     finish_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
 }
 
 /// What a chunk of the usual shape says; `None` where that needs a closer look.
@@ -60,9 +64,9 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
         return None;
     }
     let piece = chunk.beside_choices();
-    let Some(UsualChoice { index, text, finish_reason }) = chunk.choices.0 else { return Some(piece) };
+    let Some(UsualChoice { index, text, finish_reason, error }) = chunk.choices.0 else { return Some(piece) };
     let mut finish = Finish::default();
-    finish.take(finish_reason);
+    finish.take(finish_reason, error);
     Some(finish.of(piece.saying(index, Text::said(text).map(Data::Text))))
 }
 
@@ -79,7 +83,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let (beside, is_known) = (chunk.beside_choices(), is_known(chunk.object.0.as_deref()));
     let mut finish = Finish::default();
     let said = chunk.choices.objects().map(|(at, choice)| {
-        finish.take(choice.finish_reason);
+        finish.take(choice.finish_reason, choice.error);
         (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text))
     });
     let piece = beside.of_choices(said);

@@ -6,7 +6,7 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request, is_truthy};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Piece, ResponseError, Stateless, error_in, usage_from};
+use crate::response::reader::{Data, Piece, ResponseError, Stateless, error_in, given_up, usage_from};
 use crate::text::data_uri::{DataUri, data_uri};
 use crate::text::json;
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
@@ -94,6 +94,8 @@ struct Event<'a> {
     #[serde(default, borrow)]
     message: Object<Message<'a>>,
     #[serde(default, borrow)]
+    stop_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     content: Option<&'a RawValue>,
     #[serde(default, borrow)]
     usage: Option<&'a RawValue>,
@@ -122,6 +124,9 @@ struct Block<'a> {
     name: Str<'a>,
     #[serde(default, borrow)]
     input: Option<&'a RawValue>,
+    /// Of a `message_delta`.
+    #[serde(default, borrow)]
+    stop_reason: Option<&'a RawValue>,
 }
 
 /// Names of kinds that matter. They may be written in other ways.
@@ -159,7 +164,8 @@ impl Str<'_> {
 fn parse(json: &str) -> Option<Piece<'_>> {
     let event: Event<'_> = json::object(json)?;
     let usage = |usage: Option<&RawValue>| Piece { usage: usage.and_then(usage_from), ..Piece::default() };
-    let error = error_in(event.error);
+    let stop_reason = event.stop_reason.or(event.delta.0.as_ref().and_then(|delta| delta.stop_reason));
+    let error = error_in(event.error).or_else(|| given_up(&json::read(stop_reason?.get())?));
     let piece = match event.kind.kind() {
         Some("content_block_delta") => Piece { data: event.delta.0.and_then(delta), ..Piece::default() },
         Some("message") => Piece { data: event.content.and_then(whole), ..usage(event.usage) },

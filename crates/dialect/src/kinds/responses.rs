@@ -109,6 +109,9 @@ struct Event<'a> {
     response: Object<Response<'a>>,
     #[serde(default, borrow)]
     object: Str<'a>,
+    /// Of a whole response.
+    #[serde(default, borrow)]
+    status: Str<'a>,
     #[serde(default, borrow)]
     output: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -245,6 +248,11 @@ fn whole(event: Event<'_>) -> Piece<'_> {
     if !event.object.is("response") {
         return Piece { usage, error, ..Piece::default() };
     }
+    let is_over = |status: &&str| event.status.is(status);
+    let error = error.or_else(|| {
+        let status = ["failed", "cancelled", "in_progress", "queued"].into_iter().find(is_over)?;
+        Some(ResponseError::Told { code: None, message: format!("the response has status '{status}'") })
+    });
     let (mut thought, mut said, mut called) = (None, None, None);
     let output = event.output.and_then(|output| serde_json::from_str::<List<Item<'_>>>(output.get()).ok());
     for (_, item) in output.unwrap_or_default().objects() {

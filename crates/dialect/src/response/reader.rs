@@ -224,7 +224,7 @@ const MARKS: [&str; 5] = ["choices", "id", "object", "type", "usage"];
 
 /// An error that is the whole response, to be asked of one without content: `{"object":"error","message":…}`, as vLLM,
 /// SGLang and TensorRT-LLM write it, `{"code":500,"message":…}` or `{"status_code":500,"message":…}`, as proxies do,
-/// `{"errors":[…]}`, `{"detail":"…"}`, as FastAPI does, or a list of one error.
+/// `{"errors":…}`, `{"detail":…}`, as FastAPI does, or a list of one error.
 pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
     let has = |member: &&str| memmem::find(json.as_bytes(), member.as_bytes()).is_some();
     if !["\"message\"", "\"errors\"", "\"detail\""].iter().any(has) {
@@ -232,10 +232,11 @@ pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
     }
     let Some(object) = json::read::<Map<String, Value>>(json) else { return listed_error(json) };
     coded_error(&object).or_else(|| {
-        let errors = object.get("errors").and_then(Value::as_array).filter(|_| !has_content(&object));
+        let errors = object.get("errors").filter(|_| !has_content(&object));
+        let first = errors.map(|errors| errors.as_array().map_or(Some(errors), |list| list.first()));
         let is_marked = || has_content(&object) || MARKS.iter().any(|member| object.contains_key(*member));
-        let detail = || object.get("detail").filter(|detail| detail.is_string() && !is_marked());
-        errors.and_then(|errors| told(errors.first()?)).or_else(|| told(detail()?))
+        let detail = || object.get("detail").filter(|detail| (detail.is_string() || detail.is_array()) && !is_marked());
+        first.flatten().and_then(told).or_else(|| told(detail()?))
     })
 }
 
@@ -244,7 +245,8 @@ fn coded_error(object: &Map<String, Value>) -> Option<ResponseError> {
     let message = object.get("message")?.as_str().filter(|message| !message.is_empty())?;
     let status = object.get("status_code").filter(|status| status.is_number() && is_error_code(Some(status)));
     let code = status.or(object.get("code"));
-    let is_named = object.get("object").and_then(Value::as_str) == Some("error");
+    let is_error = |member: &str| object.get(member).and_then(Value::as_str) == Some("error");
+    let is_named = is_error("object") || (is_error("type") || is_error("status")) && !has_content(object);
     let is_coded = || is_error_code(code) && !has_content(object);
     let number = code.and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
     (is_named || is_coded()).then(|| ResponseError::Told { code: number, message: message.to_owned() })
@@ -279,7 +281,22 @@ fn is_error_code(code: Option<&Value>) -> bool {
 }
 
 /// Finish reasons of an answer that failed, in any case.
-const FAILURES: [&str; 6] = ["abort", "aborted", "canceled", "cancelled", "error", "failed"];
+const FAILURES: [&str; 14] = [
+    "abort",
+    "aborted",
+    "canceled",
+    "cancelled",
+    "engine_error",
+    "error",
+    "failed",
+    "insufficient_system_resource", // DeepSeek
+    "internal_error",
+    "network_error", // Zhipu
+    "overloaded",
+    "server_error",
+    "timed_out",
+    "timeout",
+];
 
 /// The error of an answer that the server gave up, by its finish reason: what came of it is not what was asked for. The
 /// reason is a name, or an object with a type: `{"type":"abort","message":…,"status_code":503}`, as SGLang writes it.
@@ -350,7 +367,12 @@ mod tests {
             (r#"{"code":"ok","status_code":503,"message":"a"}"#, told(Some(503), "a")),
             (r#"{"errors":[{"message":"a","code":507}]}"#, told(Some(507), "a")),
             (r#"{"errors":["a","b"],"choices":[]}"#, told(None, "a")),
+            (r#"{"errors":{"message":"a","code":507}}"#, told(Some(507), "a")),
+            (r#"{"errors":"a"}"#, told(None, "a")),
             (r#"{"detail":"a"}"#, told(None, "a")),
+            (r#"{"detail":[{"msg":"a"}]}"#, told(None, r#"[{"msg":"a"}]"#)),
+            (r#"{"type":"error","message":"a"}"#, told(None, "a")),
+            (r#"{"status":"error","message":"a","code":"x"}"#, told(None, "a")),
             (r#"[{"error":{"code":429,"message":"a","status":"RESOURCE_EXHAUSTED"}}]"#, told(Some(429), "a")),
             (r#" [ {"error":"a"} ]"#, told(None, "a")),
         ] {
@@ -386,6 +408,9 @@ mod tests {
             r#"{"errors":["a"],"text":"b"}"#,
             r#"{"detail":""}"#,
             r#"{"detail":{"step":1}}"#,
+            r#"{"detail":[]}"#,
+            r#"{"type":"error","message":"a","text":"b"}"#,
+            r#"{"type":"message","message":"a"}"#,
             r#"{"detail":"a","choices":[]}"#,
             r#"{"detail":"a","usage":{"completion_tokens":2}}"#,
             r#"{"detail":"a","text":"b"}"#,
@@ -402,7 +427,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_the_server_gave_up_is_an_error() {
-        for reason in ["abort", "aborted", "Cancelled", "canceled", "failed", "error", "ERROR"] {
+        for reason in ["aborted", "Cancelled", "failed", "ERROR", "network_error", "insufficient_system_resource"] {
             let message = format!("the answer ended with finish_reason '{reason}'");
             assert_eq!(given_up(&reason.into()), told(None, &message));
             assert_eq!(given_up(&json!({"type": reason})), told(None, &message));

@@ -48,8 +48,9 @@ pub(crate) struct Finish {
 }
 
 impl Finish {
-    /// Takes a reason: a name, or an object.
-    pub(crate) fn take(&mut self, reason: Option<&RawValue>) {
+    /// Takes the finish reason of a choice (a name, or an object) and its error, which OpenRouter puts there.
+    pub(crate) fn take(&mut self, reason: Option<&RawValue>, error: Option<&RawValue>) {
+        self.error = self.error.take().or_else(|| error_in(error));
         let reason = reason.and_then(|reason| json::read::<Value>(reason.get()));
         let is_reason = |reason: &Value| (reason.is_string() || reason.is_object()) && is_truthy(Some(reason));
         if let Some(reason) = reason.filter(is_reason) {

@@ -254,6 +254,48 @@ fn a_reason_of_failure_that_is_an_object_or_a_detail_is_an_error_too() {
 }
 
 #[test]
+fn an_error_inside_a_choice_is_an_error_that_keeps_the_text() {
+    let error = json!({"code": 502, "message": "lost"});
+    let choice = json!({"index": 0, "delta": {"content": "a"}, "text": "a", "finish_reason": "stop", "error": error});
+    let whole = json!({"index": 0, "message": {"content": "a"}, "text": "a", "finish_reason": "stop", "error": error});
+    for kind in [EndpointKind::Chat, EndpointKind::Completions] {
+        let mut stream = Answer::new(&api(kind), MonoNs(1));
+        stream.feed_stream(format!("data: {}\n\n", json!({"choices": [choice]})).as_bytes(), MonoNs(2));
+        let mut body = Answer::new(&api(kind), MonoNs(1));
+        body.feed_body(json!({"choices": [whole]}).to_string().as_bytes(), MonoNs(2));
+        for answer in [stream, body] {
+            let parsed = answer.finish();
+            assert_eq!(parsed.output_text.as_deref(), Some("a"), "{kind:?}");
+            let error = parsed.error.unwrap();
+            assert_eq!((error.code, error.message.as_str()), (Some(502), "lost"), "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stop_reason_or_a_status_of_failure_is_an_error() {
+    let stopped = json!({"type": "message_delta", "delta": {"stop_reason": "error"}});
+    let mut stream = Answer::new(&api(EndpointKind::Messages), MonoNs(1));
+    stream.feed_stream(format!("data: {stopped}\n\n").as_bytes(), MonoNs(2));
+    assert!(stream.finish().error.is_some());
+    let text = json!([{"type": "text", "text": "a"}]);
+    let output = json!([{"type": "message", "content": [{"type": "output_text", "text": "a"}]}]);
+    for (kind, body, is_error) in [
+        (EndpointKind::Messages, json!({"type": "message", "content": text, "stop_reason": "error"}), true),
+        (EndpointKind::Messages, json!({"type": "message", "content": text, "stop_reason": "end_turn"}), false),
+        (EndpointKind::Responses, json!({"object": "response", "status": "cancelled", "output": output}), true),
+        (EndpointKind::Responses, json!({"object": "response", "status": "failed", "output": output}), true),
+        (EndpointKind::Responses, json!({"object": "response", "status": "in_progress", "output": output}), true),
+        (EndpointKind::Responses, json!({"object": "response", "status": "incomplete", "output": output}), false),
+    ] {
+        let mut answer = Answer::new(&api(kind), MonoNs(1));
+        answer.feed_body(body.to_string().as_bytes(), MonoNs(2));
+        let parsed = answer.finish();
+        assert_eq!((parsed.output_text.as_deref(), parsed.error.is_some()), (Some("a"), is_error), "{body}");
+    }
+}
+
+#[test]
 fn a_stream_is_finished_by_what_marks_the_end_of_its_type() {
     let stop = r#"{"id":"x","created":1,"choices":[{"index":0,"delta":{},"text":"","finish_reason":"stop"}]}"#;
     let cases: [(EndpointKind, &[&str], bool); 11] = [
