@@ -20,6 +20,7 @@ pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
 pub use redactor::{LONGEST_ERROR, Redactor};
 pub(crate) use sources::secrets_in_credentials;
+use sources::{PARAMETER_ENDS, secret_parameter};
 pub use sources::{secrets_in_header, secrets_in_url, secrets_in_urls};
 
 /// What stands in place of a secret.
@@ -37,18 +38,14 @@ pub fn url(text: &str) -> String {
         Some((_, host)) => format!("{REDACTED}@{host}"),
         None => authority.to_owned(),
     };
-    let (before, fragment) = tail.find('#').map_or((tail, ""), |at| tail.split_at(at));
-    let tail = match before.split_once('?') {
-        Some((path, query)) => {
-            let part = |part: &str| match part.split_once('=') {
-                Some((name, _)) if is_secret_parameter(name) => format!("{name}={REDACTED}"),
-                _ => part.to_owned(),
-            };
-            format!("{path}?{}{fragment}", query.split('&').map(part).collect::<Vec<_>>().join("&"))
+    let shown = tail.split_inclusive(PARAMETER_ENDS).map(|piece| {
+        let bare = piece.trim_end_matches(PARAMETER_ENDS);
+        match secret_parameter(bare) {
+            Some((before, _)) => format!("{before}{REDACTED}{}", &piece[bare.len()..]),
+            None => piece.to_owned(),
         }
-        None => tail.to_owned(),
-    };
-    format!("{scheme}{authority}{tail}")
+    });
+    format!("{scheme}{authority}{}", shown.collect::<String>())
 }
 
 /// A text with every URL in it as [`url`] shows it.
@@ -249,6 +246,29 @@ mod tests {
         ] {
             assert_eq!(urls(given), shown);
         }
+    }
+
+    #[test]
+    fn secret_parameters_are_hidden_in_paths_queries_and_fragments() {
+        for (given, shown) in [
+            ("http://h/a;api_key=X;b=1/c?d=2", "http://h/a;api_key=<redacted>?d=2"),
+            ("http://h/?a=1;api_key=X&b=2", "http://h/?a=1;api_key=<redacted>&b=2"),
+            ("http://h/?auth[token]=X&b=2", "http://h/?auth[token]=<redacted>&b=2"),
+            ("http://h/#access_token=X&b=2", "http://h/#access_token=<redacted>&b=2"),
+            ("/reset?token=X", "/reset?token=<redacted>"),
+            ("http://h/a;b=1?c=2#d", "http://h/a;b=1?c=2#d"),
+        ] {
+            assert_eq!(url(given), shown);
+            assert_eq!(secrets_in_url(given).iter().any(|secret| secret == "X"), given != shown, "{given}");
+        }
+    }
+
+    #[test]
+    fn secret_parameters_and_members_of_a_header_are_known() {
+        for value in ["token=X", "for=a;secret=X", r#"a, api_key="X""#, r#"{"api_key":"X"}"#] {
+            assert!(secrets_in_header("X-Info", value).contains(&"X".to_owned()), "{value}");
+        }
+        assert!(secrets_in_header("X-Info", "a=b; max_tokens=3").is_empty());
     }
 
     #[test]

@@ -85,6 +85,30 @@ const WORDS: &[Word] = &[
     word("subscription-key", Reach::End),
     word("functions-key", Reach::End),
     word("google-access-id", Reach::End),
+    word("encryption-key", Reach::End),
+    word("license-key", Reach::End),
+    word("master-key", Reach::End),
+    word("shared-key", Reach::End),
+    word("openai-key", Reach::End),
+    word("connection-string", Reach::End),
+    word("auth-header", Reach::End),
+    word("authentication", Reach::Whole),
+    word("oauth", Reach::Whole),
+    word("pass", Reach::Whole),
+    word("db-pass", Reach::End),
+    word("user-pass", Reach::End),
+    word("passcode", Reach::End),
+    word("access-code", Reach::End),
+    word("pin-code", Reach::End),
+    word("otp", Reach::Whole),
+    word("github-pat", Reach::End),
+    word("service-account-json", Reach::End),
+    word("bearer", Reach::LastOfHeader),
+    word("otp", Reach::LastOfHeader),
+    word("pass", Reach::LastOfHeader),
+    word("pin", Reach::LastOfHeader),
+    word("sas", Reach::LastOfHeader),
+    word("sig", Reach::LastOfHeader),
 ];
 
 /// The word before `key` in names of headers that find something again and open nothing.
@@ -107,9 +131,12 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// Whether a parameter of a URL holds a secret by its name.
 pub fn is_secret_parameter(name: &str) -> bool {
-    let squeezed = squeezed(&percent_decoded(name));
+    let decoded = percent_decoded(name);
+    let squeezed = squeezed(&decoded);
     let is_one = |Word { word, reach }: &Word| *reach == Reach::Parameter && squeezed == *word;
-    is_secret_name(name) || WORDS.iter().any(is_one)
+    // `auth[token]` is a member of an object, by its last name.
+    let member = decoded.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')).map(|(_, member)| member);
+    is_secret_name(name) || member.is_some_and(is_secret_name) || WORDS.iter().any(is_one)
 }
 
 /// Whether a name could be that of a secret, by its last two letters: most names are told apart so, and cheaply.
@@ -219,8 +246,27 @@ mod tests {
             "X-JWT",
             "X-User-Key",
             "user_key",
+            "encryption_key",
+            "license_key",
+            "OPENAI_KEY",
+            "connectionString",
+            "auth_header",
+            "authentication",
+            "oauth",
+            "pass",
+            "db_pass",
+            "passcode",
+            "otp",
+            "github_pat",
         ] {
             assert!(may_be_secret_name(name) && is_secret_name(name), "{name}");
+            assert!(is_sensitive_header(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn short_words_count_at_the_end_of_a_header() {
+        for name in ["X-Azure-SAS", "X-Webhook-Sig", "X-Bearer", "X-OTP", "X-Access-Code", "X-Userpass"] {
             assert!(is_sensitive_header(name), "{name}");
         }
     }
@@ -247,10 +293,16 @@ mod tests {
             "code",
             "status_code",
             "kansas",
+            "bypass",
+            "compass",
+            "pin",
+            "path",
         ] {
             assert!(!is_secret_name(name), "{name}");
         }
-        for name in ["X-Correlation-ID", "Accept", "X-Plateau-Theme", "User-Agent", "X-Monkey", "X-Keyboard"] {
+        for name in
+            ["X-Correlation-ID", "X-Bypass", "Accept", "X-Plateau-Theme", "User-Agent", "X-Monkey", "X-Keyboard"]
+        {
             assert!(!is_sensitive_header(name), "{name}");
         }
     }

@@ -296,7 +296,11 @@ fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
     let mut out: Vec<String> = endpoint.api_key.iter().cloned().collect();
     out.extend(endpoint.headers.iter().flat_map(|(name, value)| secrets_in_header(name, value)));
     let urls = endpoint.urls.iter().map(|url| url.as_str());
-    out.extend(urls.chain(endpoint.path.as_deref()).flat_map(secrets_in_url));
+    let cache_reset = endpoint.cache_reset.iter().map(|reset| reset.path.as_str());
+    let profiler = endpoint.server_profiler.iter();
+    let profiler = profiler.flat_map(|profiler| [profiler.start_path.as_str(), profiler.stop_path.as_str()]);
+    let paths = endpoint.path.as_deref().into_iter().chain(cache_reset).chain(profiler);
+    out.extend(urls.chain(paths).flat_map(secrets_in_url));
     let proxies = endpoint.http.proxies.all().map(Proxy::url);
     out.extend(endpoint.urls.iter().chain(proxies).filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
     out

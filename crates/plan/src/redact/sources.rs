@@ -1,6 +1,7 @@
 //! What headers, URLs and credentials hold as secrets, in the forms in which they are sent.
 
 use super::names::{is_secret_header, is_secret_parameter};
+use super::payload::secrets_in_payload;
 use super::redactor::LONG;
 use crate::url::percent_decoded;
 use base64::Engine;
@@ -10,6 +11,8 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD
 /// scheme, credentials that this stands for, and the values of cookies.
 pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
     let mut out = secrets_in_urls(value);
+    out.extend(secrets_in_parameters(value));
+    out.extend(secrets_in_payload(value.as_bytes()));
     if !is_secret_header(name) {
         return out;
     }
@@ -47,14 +50,40 @@ pub fn secrets_in_url(url: &str) -> Vec<String> {
         out.extend(secrets_in_credentials(user, password));
         out.extend(secrets_in_credentials(&percent_decoded(user), &percent_decoded(password)));
     }
-    let query = rest.split_once('?').map_or("", |(_, query)| query.split('#').next().unwrap_or_default());
-    for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-        if is_secret_parameter(name) {
+    for (_, value) in rest[end..].split(PARAMETER_ENDS).filter_map(secret_parameter) {
+        // `;` ends a parameter, or is a part of its value.
+        for value in [value, value.split(';').next().unwrap_or_default()] {
             out.extend(both(value));
             out.push(percent_decoded(&value.replace('+', " ")));
         }
     }
     out
+}
+
+/// What separates the parameters of a URL from its path, from each other and from the fragment.
+pub(super) const PARAMETER_ENDS: [char; 3] = ['?', '&', '#'];
+
+/// The first secret parameter in a piece of a URL between [`PARAMETER_ENDS`]: what precedes its value, and its value up
+/// to the end of the piece. Parameters of a path (`;name=value`) count too.
+pub(super) fn secret_parameter(piece: &str) -> Option<(&str, &str)> {
+    let mut start = 0;
+    for part in piece.split_inclusive(';') {
+        if let Some((name, _)) = part.split_once('=')
+            && is_secret_parameter(name)
+        {
+            return Some(piece.split_at(start + name.len() + 1));
+        }
+        start += part.len();
+    }
+    None
+}
+
+/// The secrets among the parameters of a header's value: `token=…` in `X-Info: a; token=…`.
+fn secrets_in_parameters(value: &str) -> impl Iterator<Item = String> {
+    let pairs = value.split([';', ',', '&', ' ']).filter_map(|pair| pair.split_once('='));
+    pairs
+        .filter(|(name, _)| is_secret_parameter(name.trim()))
+        .map(|(_, value)| value.trim().trim_matches('"').to_owned())
 }
 
 /// The secrets of every URL in a text. A quote may be a part of one or enclose it, so each is read both ways.
