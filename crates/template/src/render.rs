@@ -1,6 +1,7 @@
 //! One rendering, with its bounds.
 
 use crate::measure;
+use aiperf_types::guard::guarded;
 use minijinja::{Error, ErrorKind, Template, Value};
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -19,8 +20,12 @@ pub fn render(template: &Template<'_, '_>, context: &Value, room: &Cell<usize>) 
     let most = room.get();
     let given = measure::text_bytes(context, usize::MAX / HANDLED / 2);
     let mut made = Bounded { text: Vec::new(), room };
+    // The engine panics on some templates: `loop.cycle()` divides by zero.
+    let rendered = measure::with_room(MADE + HANDLED * given, || {
+        guarded(|| template.render_captured_to(context, &mut made).map(drop))
+    });
     let rendered =
-        measure::with_room(MADE + HANDLED * given, || template.render_captured_to(context, &mut made).map(drop));
+        rendered.unwrap_or_else(|| Err(Error::new(ErrorKind::InvalidOperation, "the template engine fails")));
     rendered.map_err(|error| match error.kind() {
         ErrorKind::WriteFailure => {
             Error::new(ErrorKind::WriteFailure, format!("it makes more than the {most} bytes that there is room for"))

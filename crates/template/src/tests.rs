@@ -42,6 +42,15 @@ fn held(source: &str) -> Result<String, String> {
 }
 
 #[test]
+fn a_template_on_which_the_engine_panics_is_an_error() {
+    let error = held("{% for n in numbers %}{{ loop.cycle() }}{% endfor %}").unwrap_err();
+    assert!(error.contains("the template engine fails"), "{error}");
+    for source in ["{{ range(0, -9223372036854775808, -1)|length }}", "{{ numbers[::-9223372036854775808] }}"] {
+        let _ = held(source);
+    }
+}
+
+#[test]
 fn a_template_means_the_same_with_checks_in_it() {
     for source in [
         "{% for message in messages %}\n  {% if message['role'] == 'user' %}\n{{ '<|' ~ message.role + '|>' }}\n  {% endif %}\n{% endfor %}end\n",
