@@ -11,7 +11,7 @@ use crate::{expansion, interrupt};
 /// Text to tokens and back.
 pub(crate) enum Engine {
     ByteLevel(Box<ByteLevel>),
-    Library(Box<tokenizers::Tokenizer>),
+    Library { library: Box<tokenizers::Tokenizer>, expansion: usize },
     Ranks(Box<RankFile>),
 }
 
@@ -21,7 +21,7 @@ impl Engine {
         if let Some(byte_level) = ByteLevel::from_json(json) {
             return Ok(Self::ByteLevel(Box::new(byte_level)));
         }
-        expansion::check(json)?;
+        let expansion = expansion::check(json)?;
         // Texts are encoded one at a time, and the process has threads of its own: the library must not start a pool.
         tokenizers::utils::parallelism::set_parallelism(false);
         // Some of what is wrong with a file it reports by a panic.
@@ -30,14 +30,14 @@ impl Engine {
             .map_err(|error| error.to_string())?;
         // Limits meant for training batches would make every count wrong.
         library.with_padding(None).with_truncation(None).map_err(|error| error.to_string())?;
-        Ok(Self::Library(Box::new(library)))
+        Ok(Self::Library { library: Box::new(library), expansion })
     }
 
     pub(crate) fn count(&self, text: &str) -> usize {
         match self {
             Self::ByteLevel(ours) => ours.count(text),
-            Self::Library(_) if interrupt::is_too_long(text) => 0,
-            Self::Library(library) => library.encode_fast(text, false).map_or(0, |encoding| encoding.len()),
+            Self::Library { expansion, .. } if interrupt::is_too_long(text, *expansion) => 0,
+            Self::Library { library, .. } => library.encode_fast(text, false).map_or(0, |encoding| encoding.len()),
             Self::Ranks(ranks) => ranks.count(text),
         }
     }
@@ -54,7 +54,7 @@ impl Engine {
     pub(crate) fn cuts_before_blanks(&self) -> bool {
         match self {
             Self::ByteLevel(ours) => ours.cuts_before_blanks(),
-            Self::Library(_) => false,
+            Self::Library { .. } => false,
             Self::Ranks(ranks) => ranks.cuts_before_blanks(),
         }
     }
@@ -62,7 +62,7 @@ impl Engine {
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         match self {
             Self::ByteLevel(ours) => ours.encode(text),
-            Self::Library(library) => {
+            Self::Library { library, .. } => {
                 library.encode_fast(text, false).map_or_else(|_| Vec::new(), |encoding| encoding.get_ids().to_vec())
             }
             Self::Ranks(ranks) => ranks.encode(text),
@@ -72,7 +72,7 @@ impl Engine {
     pub(crate) fn decode(&self, ids: &[u32]) -> String {
         match self {
             Self::ByteLevel(ours) => ours.decode(ids),
-            Self::Library(library) => library.decode(ids, false).unwrap_or_default(),
+            Self::Library { library, .. } => library.decode(ids, false).unwrap_or_default(),
             Self::Ranks(ranks) => ranks.decode(ids),
         }
     }
@@ -81,7 +81,7 @@ impl Engine {
     pub(crate) fn id_of(&self, token: &str) -> Option<u32> {
         match self {
             Self::ByteLevel(ours) => ours.id_of(token),
-            Self::Library(library) => library.token_to_id(token),
+            Self::Library { library, .. } => library.token_to_id(token),
             Self::Ranks(ranks) => ranks.id_of(token),
         }
     }
@@ -89,7 +89,7 @@ impl Engine {
     pub(crate) fn has(&self, id: u32) -> bool {
         match self {
             Self::ByteLevel(ours) => ours.has(id),
-            Self::Library(library) => library.id_to_token(id).is_some(),
+            Self::Library { library, .. } => library.id_to_token(id).is_some(),
             Self::Ranks(ranks) => ranks.has(id),
         }
     }
@@ -98,7 +98,7 @@ impl Engine {
     pub(crate) fn special_ids(&self) -> Vec<u32> {
         match self {
             Self::ByteLevel(ours) => ours.special_ids().collect(),
-            Self::Library(library) => {
+            Self::Library { library, .. } => {
                 let added = library.get_added_tokens_decoder();
                 added.iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect()
             }
@@ -110,7 +110,7 @@ impl Engine {
     pub(crate) fn vocabulary_size(&self) -> usize {
         match self {
             Self::ByteLevel(ours) => ours.vocabulary_size(),
-            Self::Library(library) => library.get_vocab_size(false),
+            Self::Library { library, .. } => library.get_vocab_size(false),
             Self::Ranks(ranks) => ranks.vocabulary_size(),
         }
     }
@@ -119,7 +119,9 @@ impl Engine {
     pub(crate) fn special_tokens_per_prompt(&self) -> usize {
         match self {
             Self::ByteLevel(ours) => ours.special_tokens_per_prompt(),
-            Self::Library(library) => library.get_post_processor().map_or(0, |processor| processor.added_tokens(false)),
+            Self::Library { library, .. } => {
+                library.get_post_processor().map_or(0, |processor| processor.added_tokens(false))
+            }
             Self::Ranks(ranks) => ranks.special_tokens_per_prompt(),
         }
     }

@@ -21,18 +21,20 @@ struct File {
     decoder: Value,
 }
 
-/// Why a file is not used: its steps make too much of a text, or have rules that cannot be read.
-pub(crate) fn check(json: &[u8]) -> Result<(), String> {
+/// How many times as long a text may become before it is cut into tokens. Fails if the steps of a file make too much of
+/// a text, or have rules that cannot be read.
+pub(crate) fn check(json: &[u8]) -> Result<usize, String> {
     // The library reads a member that is there twice, and both must be known here.
     let File { normalizer, pre_tokenizer, decoder } =
         serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    let made = made_of(made_of(TEXT, &normalizer), &pre_tokenizer);
     for (name, steps) in [("normalizer", normalizer), ("pre_tokenizer", pre_tokenizer), ("decoder", decoder)] {
         check_rules(&steps).map_err(|reason| format!("its {name} has a bad precompiled_charsmap: {reason}"))?;
         if made_of(TEXT, &steps) > TEXT * MOST {
             return Err(format!("its {name} makes texts more than {MOST} times as long"));
         }
     }
-    Ok(())
+    Ok(made.div_ceil(TEXT))
 }
 
 /// Checks the rules of every `Precompiled` step, wherever it is and also where its type is left out.
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn checked(normalizer: &Value) -> Result<(), String> {
+    fn checked(normalizer: &Value) -> Result<usize, String> {
         check(json!({"normalizer": normalizer, "model": {"vocab": {}}}).to_string().as_bytes())
     }
 
@@ -125,6 +127,6 @@ mod tests {
             {"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"},
             {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "\u{2581}"},
         ]});
-        assert_eq!((checked(&llama), checked(&albert), checked(&Value::Null)), (Ok(()), Ok(()), Ok(())));
+        assert_eq!((checked(&llama), checked(&albert), checked(&Value::Null)), (Ok(5), Ok(7), Ok(1)));
     }
 }

@@ -24,6 +24,9 @@ pub enum GivenUp {
 /// The longest text, in bytes, that is counted where counting can be given up, by a library that cannot be interrupted:
 /// about a second.
 const LONGEST: usize = 2 << 20;
+/// The same after its normalizer, which may make texts many times as long. The library takes some 200 bytes of memory for
+/// each of these.
+const LONGEST_NORMALIZED: usize = 4 << 20;
 
 /// Counts until a question is answered with yes: it is asked every few milliseconds. Fails where counting was given up.
 pub fn interruptible<T>(is_over: impl Fn() -> bool + 'static, count: impl FnOnce() -> T) -> Result<T, GivenUp> {
@@ -55,10 +58,14 @@ pub(crate) fn is_over() -> bool {
     is_interrupted()
 }
 
-/// Gives a text up that is too long for code that asks no questions, where there are any.
-pub(crate) fn is_too_long(text: &str) -> bool {
+/// Gives up a text that is too long for code that cannot be interrupted, if counting can be given up at all.
+/// `expansion` is how many times as long the normalizer may make it.
+pub(crate) fn is_too_long(text: &str, expansion: usize) -> bool {
     let is_asked = QUESTION.with_borrow(Option::is_some);
-    if is_asked && !is_interrupted() && text.len() > LONGEST {
+    if is_asked
+        && !is_interrupted()
+        && (text.len() > LONGEST || text.len().saturating_mul(expansion) > LONGEST_NORMALIZED)
+    {
         GIVEN_UP.set(Some(GivenUp::TooLong));
     }
     is_over()
@@ -97,6 +104,10 @@ mod tests {
         let engine = Engine::from_json(json.as_bytes()).unwrap();
         assert_eq!(interruptible(|| false, || engine.count("a a b")), Ok(3));
         assert_eq!(interruptible(|| false, || engine.count(&"a".repeat(LONGEST + 1))), Err(GivenUp::TooLong));
+        let longer =
+            r#""normalizer":{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
+        let longer = Engine::from_json(json.replace(r#""normalizer":null"#, longer).as_bytes()).unwrap();
+        assert_eq!(interruptible(|| false, || longer.count(&"a".repeat(LONGEST / 8))), Err(GivenUp::TooLong));
         assert_eq!(interruptible(|| true, || engine.count("a")), Err(GivenUp::Stopped));
         assert_eq!(engine.count(&"a".repeat(LONGEST + 1)), 1, "where nothing is given up, it is counted");
     }

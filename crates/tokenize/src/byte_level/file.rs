@@ -82,7 +82,7 @@ fn are_simple(tokens: &[AddedToken], vocabulary: &Vocabulary) -> bool {
     let mut next = vocabulary.len() as u32;
     tokens.iter().all(|token| {
         let expected = vocabulary.id_of(&token.content).unwrap_or(next);
-        next = next.max(token.id + 1);
+        next = next.max(token.id.saturating_add(1));
         token.id == expected
             && !(token.single_word || token.lstrip || token.rstrip || token.content.is_empty())
             && is_nfc(&token.content)

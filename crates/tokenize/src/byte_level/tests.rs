@@ -161,6 +161,7 @@ fn unusual_files_are_left_to_the_library() {
         (&["pre_tokenizer"], sequence(&[r"\p{N}*"])),
         (&["added_tokens"], json!([{"id": 4000, "content": "<mask>", "lstrip": true}])),
         (&["added_tokens"], json!([{"id": 9000, "content": "<mask>"}])),
+        (&["added_tokens"], json!([{"id": u32::MAX, "content": "<mask>"}])),
     ];
     assert!(ByteLevel::from_json(file().to_string().as_bytes()).is_some());
     for (path, value) in unusual {
