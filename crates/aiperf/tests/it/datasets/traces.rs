@@ -129,8 +129,7 @@ fn a_trace_is_reshaped_before_it_is_sent() {
 
 /// The bytes of a Parquet file of two sessions, as pyarrow wrote it.
 fn baseten() -> Vec<u8> {
-    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/columns/baseten.parquet"))
-        .unwrap()
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/columns/baseten.parquet")).unwrap()
 }
 
 #[test]
