@@ -2,19 +2,19 @@
 
 use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
+use crate::consumers::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
+use crate::consumers::network_latency::{NetworkResult, NetworkWatch};
+use crate::consumers::otlp::{self, OtlpExport, OtlpFileError};
+use crate::consumers::server_metrics::ServerWatch;
+use crate::consumers::shared::profiling_range;
 use crate::control::{self, ControlError};
-use crate::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
 use crate::hooks::Hooks;
 use crate::kept::Kept;
 use crate::limits::{self, LimitsError};
 use crate::memory::{self, MemoryError};
-use crate::network_latency::{NetworkResult, NetworkWatch};
 use crate::objectives::{self, ObjectivesError};
-use crate::observers::profiling_range;
-use crate::otlp::{self, OtlpExport, OtlpFileError};
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
-use crate::server_metrics::ServerWatch;
 use crate::tokenizers::TokenizerError;
 use aiperf_dataset::DatasetError;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};

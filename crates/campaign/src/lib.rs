@@ -13,10 +13,7 @@
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`limits`]: whether a run can, and did; [`memory`]: whether prompts fit into it;
 //!   [`certificates`]: whether those that the user trusts can be read
-//! - `server_metrics`: the servers' own metrics of a run; [`gpu_telemetry`]: its GPUs; `gpu_efficiency`: what they took
-//!   beside what was made of it; `network_latency`: the round trip to the
-//!   servers; `observers`: what these do alike
-//! - [`otlp`]: what a run measures, sent by OTLP while it is on
+//! - [`consumers`]: what follows a run and reports on it: OTLP, the servers' own metrics, GPUs, the round trip to the servers
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`runs`]: many runs, one after the other; [`gather`]: what they came to, said and written down
 //! - [`measurement`]: the run's own error, as numbers and in words
@@ -27,10 +24,9 @@ mod caller;
 pub mod campaign;
 pub mod certificates;
 pub mod compare;
+pub mod consumers;
 pub mod control;
 pub mod gather;
-mod gpu_efficiency;
-pub mod gpu_telemetry;
 mod hooks;
 pub mod hub;
 mod kept;
@@ -38,17 +34,13 @@ pub mod limits;
 pub mod measurement;
 mod media_fetcher;
 pub mod memory;
-mod network_latency;
 pub mod objectives;
-mod observers;
-pub mod otlp;
 mod preparation;
 mod public_files;
 pub mod rehearsal;
 mod result;
 pub mod runs;
 mod sending;
-mod server_metrics;
 mod slices;
 pub mod tokenizers;
 

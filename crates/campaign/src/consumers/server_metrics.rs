@@ -1,6 +1,6 @@
 //! The servers' own metrics of a run: collected beside it, summed up when it is over.
 
-use crate::observers::{self, Announced, errors, profiling_range, started};
+use super::shared::{self, Announced, errors, profiling_range, started};
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_observe::collection::{Boundary, CollectedEndpoint};
@@ -91,7 +91,7 @@ impl ServerWatch {
             display_name: endpoint.url.display_name().into(),
             errors: endpoint.errors.iter().map(|error| error.count).sum(),
         };
-        let failure = observers::file_failure(&artifacts.scrape_file(), server_metrics_jsonl::NAME, file_failure);
+        let failure = shared::file_failure(&artifacts.scrape_file(), server_metrics_jsonl::NAME, file_failure);
         let ranges = |kind: PhaseKind| {
             let of_kind = run.phases.iter().filter(move |phase| phase.id.kind == kind);
             of_kind.map(|phase| TimeRange { start: phase.start, end: phase.end })

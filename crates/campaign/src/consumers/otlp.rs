@@ -1,8 +1,8 @@
 //! Sends what a run measures by OTLP while it is on, on a thread of its own. The run never waits for it; the end of the
 //! program does, for a few seconds at most.
 
+use super::shared::{self, Announced};
 use crate::certificates;
-use crate::observers::{self, Announced};
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Heard, Interest, Stop, Subscription};
 use aiperf_observe::Announce;
@@ -130,7 +130,7 @@ impl OtlpExport {
             let thread = thread.spawn(move || sender.run(heard)).map_err(|error| error.to_string())?;
             Ok(Self { over, thread, telling: telling.clone() })
         });
-        let started = observers::started(started, "metrics are not sent by OTLP", &telling)?;
+        let started = shared::started(started, "metrics are not sent by OTLP", &telling)?;
         let text = format!("Metrics are sent by OTLP to {} every {} s", otlp.url.shown(), otlp.every.as_secs_f64());
         telling.say(LogLevel::Info, text);
         Some(started)

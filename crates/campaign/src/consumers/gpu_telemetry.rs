@@ -1,8 +1,9 @@
 //! The GPUs of a run: sampled beside it, summed up when it is over, and what they took put beside what was made of it.
 
+mod efficiency;
+
+use super::shared::{self, Announced, errors, profiling_range, started};
 use crate::campaign::CampaignError;
-use crate::gpu_efficiency;
-use crate::observers::{self, Announced, errors, profiling_range, started};
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{EngineError, Events, Stop};
 use aiperf_metrics::RunTraits;
@@ -194,12 +195,12 @@ impl GpuWatch {
             without_gpus(&telemetry).into_iter().for_each(|text| events.say(LogLevel::Warning, text));
         }
         let samples = power_samples(&store);
-        gpu_efficiency::add(plan, traits, run, &observed, &samples, self.plan.interval);
-        let gaps = gpu_efficiency::gaps(&samples, &gpu_efficiency::spans(run, &observed), self.plan.interval);
+        efficiency::add(plan, traits, run, &observed, &samples, self.plan.interval);
+        let gaps = efficiency::gaps(&samples, &efficiency::spans(run, &observed), self.plan.interval);
         gaps.into_iter().for_each(|text| events.say(LogLevel::Warning, text));
         let is_requested = self.plan.is_requested;
         run.gpu_telemetry = Some(Arc::new(GpuTelemetryResult { telemetry, is_requested }));
-        Ok(observers::file_failure(&artifacts.gpu_file(), gpu_telemetry_jsonl::NAME, file_failure))
+        Ok(shared::file_failure(&artifacts.gpu_file(), gpu_telemetry_jsonl::NAME, file_failure))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The network's round trip of a run: known beforehand, or measured beside it.
 
-use crate::observers::{self, Announced, started};
+use super::shared::{self, Announced, started};
 use aiperf_engine::{Events, Stop, travel};
 use aiperf_observe::network::{RoundTripTimes, RoundTrips, TargetSummary};
 use aiperf_observe::{NetworkSummary, ProbeSetup, Probed, Prober};
@@ -74,7 +74,7 @@ impl NetworkWatch {
                 let file = artifacts.network_latency_file();
                 NetworkResult {
                     rtt_ns: summary.all.times.map(|times| times.mean),
-                    failure: observers::file_failure(&file, network_latency_jsonl::NAME, file_failure),
+                    failure: shared::file_failure(&file, network_latency_jsonl::NAME, file_failure),
                     degraded: None,
                 }
             }
