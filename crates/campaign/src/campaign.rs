@@ -7,6 +7,7 @@ use crate::consumers::network_latency::{NetworkResult, NetworkWatch};
 use crate::consumers::otlp::{self, OtlpExport, OtlpFileError};
 use crate::consumers::server_metrics::ServerWatch;
 use crate::consumers::shared::profiling_range;
+use crate::consumers::{AllSamples, Consumers, NamedBoundary, RunContext};
 use crate::control::{self, ControlError};
 use crate::hooks::Hooks;
 use crate::kept::Kept;
@@ -115,6 +116,7 @@ pub struct Prepared {
     requests: Arc<Requests>,
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
+    consumers: Consumers,
     server_metrics: Option<ServerWatch>,
     gpus: Option<GpuWatch>,
 }
@@ -198,6 +200,7 @@ impl Campaign {
         certificates::check(plan)?;
         gpu_telemetry::check(plan)?;
         otlp::check(plan)?;
+        Consumers::check(plan)?;
         Ok(aiperf_engine::check(plan)?)
     }
 
@@ -211,7 +214,8 @@ impl Campaign {
         if plan.endpoint.readiness.is_some() {
             control::wait_for_servers(&plan, &mut self.caller(&plan)?)?;
         }
-        // Probed while the dataset is made.
+        // They look for their sources while the dataset is made.
+        let consumers = Consumers::probe(self.run_context(&plan, &artifacts))?;
         let server_metrics =
             ServerWatch::start(&plan, &self.events, &self.redactor, &self.stop).map_err(EngineError::from)?;
         let gpus = GpuWatch::start(&plan, &self.events, &self.redactor, &self.stop)?;
@@ -228,6 +232,7 @@ impl Campaign {
         if plan.endpoint.cache_reset.is_some() {
             control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
         }
+        consumers.settle();
         server_metrics.iter().for_each(ServerWatch::wait_until_settled);
         gpus.iter().for_each(GpuWatch::wait_until_settled);
         artifacts.remove_stale()?;
@@ -237,7 +242,27 @@ impl Campaign {
             artifacts.write_run_config(&run_config(&plan, &self.redactor))?;
         }
         artifacts.keep_room();
-        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, server_metrics, gpus })
+        Ok(Prepared {
+            plan,
+            anchor: self.events.anchor(),
+            requests,
+            tokenizers,
+            artifacts,
+            consumers,
+            server_metrics,
+            gpus,
+        })
+    }
+
+    fn run_context(&self, plan: &Arc<Plan>, artifacts: &Arc<Artifacts>) -> RunContext {
+        RunContext {
+            plan: plan.clone(),
+            artifacts: artifacts.clone(),
+            events: self.events.clone(),
+            redactor: self.redactor.clone(),
+            stop: self.stop.clone(),
+            version: self.version.clone(),
+        }
     }
 
     fn caller(&self, plan: &Plan) -> Result<NetworkCaller, CampaignError> {
@@ -247,7 +272,7 @@ impl Campaign {
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizers, artifacts, server_metrics, gpus } = prepared;
+        let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers, server_metrics, gpus } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
@@ -267,8 +292,8 @@ impl Campaign {
             );
         }
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
-        let hooks = self.hooks(&plan, server_metrics.as_ref())?;
-        let mut events = self.events.clone();
+        let hooks = self.hooks(&plan, consumers.boundaries(), server_metrics.as_ref())?;
+        let mut events = consumers.snapshot();
         let otlp = OtlpExport::start(&plan, &mut events, &self.redactor, &self.version, &self.stop);
         if let Some(watch) = &server_metrics {
             events = watch.begin(&events, &artifacts);
@@ -293,15 +318,17 @@ impl Campaign {
             events,
             hooks,
         });
+        consumers.ended();
         // The last of it is sent while files are written.
         otlp.iter().for_each(OtlpExport::run_is_over);
         let finished = outcome.map(|mut outcome| {
             let hooks = outcome.hooks.take();
-            let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, observers);
+            let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, &mut consumers, observers);
             // Written first: a hook may hang.
             hooks.into_iter().for_each(HookThread::finish);
             finished
         });
+        consumers.close(finished.as_ref().ok());
         otlp.into_iter().for_each(OtlpExport::finish);
         if self.stop.is_stopped() && finished.as_ref().is_ok_and(|finished| !finished.was_stopped) {
             self.say(LogLevel::Notice, "The stop request came after the last request: the run is complete");
@@ -315,18 +342,25 @@ impl Campaign {
     fn hooks(
         &self,
         plan: &Arc<Plan>,
+        mut boundaries: Vec<NamedBoundary>,
         watch: Option<&ServerWatch>,
     ) -> Result<Option<Box<dyn PhaseHooks>>, CampaignError> {
         let profilers = match &plan.endpoint.server_profiler {
             Some(_) => Some(Profilers { plan: plan.clone(), caller: self.caller(plan)?.without_proxy() }),
             None => None,
         };
-        // What one phase did must be on the pages before the next does more.
-        let boundary = watch.filter(|_| plan.phases.len() > 1).map(ServerWatch::boundary);
+        let waited = watch.filter(|_| plan.phases.len() > 1).map(ServerWatch::boundary);
+        boundaries.extend(waited.map(|wait| NamedBoundary { name: "server metrics", wait }));
         let seamless = plan.phases.iter().map(|phase| phase.seamless).collect();
-        let hooks =
-            Hooks { boundary, seamless, profilers, profiled: 0, stop: self.stop.clone(), events: self.events.clone() };
-        let is_needed = hooks.boundary.is_some() || hooks.profilers.is_some();
+        let hooks = Hooks {
+            boundaries,
+            seamless,
+            profilers,
+            profiled: 0,
+            stop: self.stop.clone(),
+            events: self.events.clone(),
+        };
+        let is_needed = !hooks.boundaries.is_empty() || hooks.profilers.is_some();
         Ok(is_needed.then(|| Box::new(hooks) as Box<dyn PhaseHooks>))
     }
 
@@ -337,6 +371,7 @@ impl Campaign {
         metrics: &Metrics,
         mut outcome: Outcome,
         incomplete: Vec<IncompleteFile>,
+        consumers: &mut Consumers,
         Observers { server_metrics, gpus, network }: Observers,
     ) -> Finished {
         let mut failures: Vec<ExportFailure> = outcome
@@ -345,6 +380,9 @@ impl Campaign {
             .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
             .collect();
         let given_up = outcome.given_up.is_some();
+        let AllSamples { rtt_ns: _, failures: incomplete_samples, degraded: missing } =
+            consumers.samples(outcome.was_stopped);
+        failures.extend(incomplete_samples);
         let network = network.map(|watch| watch.finish(outcome.was_stopped, &self.stop, &self.events, artifacts));
         let NetworkResult { rtt_ns, failure, degraded } = network.unwrap_or_default();
         failures.extend(failure);
@@ -352,6 +390,7 @@ impl Campaign {
             summarise(plan, &self.version, metrics, outcome, rtt_ns, &self.redactor);
         let records = records.filter(|_| self.keeps_values);
         let values = records.map_or_else(Vec::new, |records| records.values(metrics).collect());
+        result.degraded.extend(missing);
         result.degraded.extend(degraded);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());
@@ -365,6 +404,7 @@ impl Campaign {
         }
         let told = failures.len();
         // The last samples come with the last request, and stand in the summary.
+        let mut incomplete_files = consumers.summary(&mut result);
         let sampled = gpus.and_then(|watch| {
             let finished = watch.finish(plan, metrics.traits(), &mut result, &self.events, &self.redactor, artifacts);
             finished.unwrap_or_else(|error| {
@@ -379,7 +419,9 @@ impl Campaign {
         }
         result.judged = limits::judge(&plan.metrics.limits, &result.metrics);
         let mut first = artifacts.write_first(&result, failures, incomplete);
-        first.failures.extend(sampled);
+        incomplete_files.extend(sampled);
+        first.failures.extend(incomplete_files);
+        first.failures.extend(consumers.flush(&mut result));
         if let Some(watch) = server_metrics {
             match watch.finish(plan, &result, &self.events, &self.redactor, artifacts) {
                 Ok((watched, failure)) => {

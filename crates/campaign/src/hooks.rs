@@ -1,19 +1,19 @@
 //! What a run does around its phases.
 
 use crate::caller::Profilers;
+use crate::consumers::NamedBoundary;
 use aiperf_engine::hooks::PhaseHooks;
 use aiperf_engine::{Events, Stop};
-use aiperf_observe::collection::Boundary;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseKind};
 
 /// A wait between phases that people are told of.
 const WORTH_A_WORD: Nanos = Nanos::from_millis(1_000);
 
-/// Pages at the boundaries of phases are waited for, profilers switched on and off.
+/// Consumers are waited for at the boundaries of phases, profilers switched on and off.
 pub(crate) struct Hooks {
-    pub(crate) boundary: Option<Boundary>,
-    /// By phase, whether it starts while the one before is on: then there are no pages to wait for.
+    pub(crate) boundaries: Vec<NamedBoundary>,
+    /// By phase, whether it starts while the one before is on: then there is nothing to wait for.
     pub(crate) seamless: Vec<bool>,
     pub(crate) profilers: Option<Profilers>,
     /// Profiling phases that were made ready and are not over. They may overlap: a profiler is on for all of them.
@@ -25,13 +25,13 @@ pub(crate) struct Hooks {
 impl PhaseHooks for Hooks {
     fn before(&mut self, phase: &PhaseId) -> Result<(), String> {
         let follows_an_end = phase.index > 0 && !self.seamless[usize::from(phase.index)];
-        if let Some(boundary) = self.boundary.as_ref().filter(|_| follows_an_end) {
+        for NamedBoundary { name, wait } in self.boundaries.iter().filter(|_| follows_an_end) {
             let asked = mono_now();
-            boundary.wait(|| self.stop.is_stopped());
+            wait(&|| self.stop.is_stopped());
             let waited = mono_now().since(asked);
             if waited > WORTH_A_WORD {
                 let text = format!(
-                    "the next phase began {:.1}s later: it waited for the server metrics of the one before",
+                    "the next phase began {:.1}s later: it waited for the {name} of the one before",
                     waited.as_secs_f64()
                 );
                 self.events.say(LogLevel::Warning, text);

@@ -1,14 +1,127 @@
 //! Consumers of a run: what follows it and reports on it beside its own records.
 //!
+//! [`CONSUMERS`] lists every kind. Each kind is one file with its [`Kind`] and its [`Consumer`], whose stages are empty
+//! unless the kind needs them. `stages` takes all of them through a run, in the order of the table:
+//!
+//! | stage | when |
+//! | --- | --- |
+//! | [`Kind::check`] | before anything of the run is touched |
+//! | [`Kind::probe`] | while the run is prepared |
+//! | [`Consumer::settle`] | before the run starts |
+//! | [`Consumer::snapshot`] | the run starts |
+//! | [`Consumer::boundary`] | between two phases |
+//! | [`Consumer::ended`] | every event of the run is emitted, even if the run failed |
+//! | [`Consumer::samples`] | before the statistics of the run are computed |
+//! | [`Consumer::summary`] | before the first files are written |
+//! | [`Consumer::flush`] | after the first files, before the rest |
+//! | [`Consumer::close`] | everything is written, or the run failed or panicked |
+//!
+//! A stage that returns [`Degraded`] costs the run that part of its results and nothing else.
+//!
 //! # Layout
 //! - [`otlp`]: what a run measures, sent by OTLP while it is on
 //! - `server_metrics`: the servers' own metrics of a run
 //! - [`gpu_telemetry`]: its GPUs, and what they took beside what was made of it
 //! - `network_latency`: the round trip to the servers
-//! - `shared`: what these do alike
+//! - `shared`: what these do alike; `stages`: the stages of all of them
 
 pub mod gpu_telemetry;
 pub(crate) mod network_latency;
 pub mod otlp;
 pub(crate) mod server_metrics;
 pub(crate) mod shared;
+mod stages;
+
+use crate::campaign::{CampaignError, Finished};
+use aiperf_engine::{Events, Stop};
+use aiperf_plan::Plan;
+use aiperf_plan::redact::Redactor;
+use aiperf_report::{Artifacts, ExportFailure, RunResult};
+pub(crate) use stages::{AllSamples, Consumers, NamedBoundary};
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// Every kind of consumer, in the order in which they pass each stage.
+pub const CONSUMERS: &[&Kind] = &[];
+
+/// A kind of consumer.
+pub struct Kind {
+    /// As `RunResult::degraded` and messages name it.
+    pub name: &'static str,
+    /// The beginning of the warning if a stage fails.
+    pub lost: &'static str,
+    /// Refuses a plan that it cannot follow.
+    pub check: fn(&Plan) -> Result<(), CampaignError>,
+    /// Starts to look for its sources; `None` if the plan does not ask for it.
+    pub probe: fn(&RunContext) -> Result<Option<Box<dyn Consumer>>, CampaignError>,
+}
+
+/// The run that a consumer follows.
+pub struct RunContext {
+    pub plan: Arc<Plan>,
+    pub artifacts: Arc<Artifacts>,
+    /// Messages and snapshots of consumers go here.
+    pub events: Events,
+    pub redactor: Arc<Redactor>,
+    pub stop: Stop,
+    pub version: String,
+}
+
+/// Waits between two phases. It returns early once its argument returns `true`.
+pub type Boundary = Box<dyn Fn(&dyn Fn() -> bool) + Send>;
+
+/// Why the part of a consumer is missing from the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Degraded(pub String);
+
+impl Degraded {
+    pub fn by(error: impl Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What statistics need of consumers.
+#[derive(Default)]
+pub struct Samples {
+    /// The mean round trip to the servers, if it is known.
+    pub rtt_ns: Option<f64>,
+    /// Why the file of samples is incomplete; the consumer has reported it.
+    pub failure: Option<ExportFailure>,
+}
+
+/// What follows one run.
+pub trait Consumer {
+    /// Waits until its sources are known, and have given their first values.
+    fn settle(&self, _run: &RunContext) {}
+
+    /// Follows these events from now on, with the snapshots that it subscribes to, and publishes its own.
+    fn snapshot(&mut self, _run: &RunContext, _events: &mut Events) {}
+
+    /// What the next phase waits for, if there are several.
+    fn boundary(&self) -> Option<Boundary> {
+        None
+    }
+
+    /// All events of the run were emitted.
+    fn ended(&mut self, _run: &RunContext) {}
+
+    /// Waits for the last samples that statistics are computed with.
+    fn samples(&mut self, _run: &RunContext, _was_stopped: bool) -> Result<Samples, Degraded> {
+        Ok(Samples::default())
+    }
+
+    /// Waits for the last samples of the summary, and adds them to it. Returns why its file is incomplete.
+    fn summary(&mut self, _run: &RunContext, _result: &mut RunResult) -> Result<Option<ExportFailure>, Degraded> {
+        Ok(None)
+    }
+
+    /// Waits for what comes after the summary, and adds it to the result. Returns why its file is incomplete.
+    fn flush(&mut self, _run: &RunContext, _result: &mut RunResult) -> Result<Option<ExportFailure>, Degraded> {
+        Ok(None)
+    }
+
+    /// Ends: waits for what is still under way. `None` is a run that failed.
+    fn close(self: Box<Self>, _run: &RunContext, _finished: Option<&Finished>) -> Result<(), Degraded> {
+        Ok(())
+    }
+}

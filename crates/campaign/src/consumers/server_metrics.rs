@@ -1,9 +1,10 @@
 //! The servers' own metrics of a run: collected beside it, summed up when it is over.
 
+use super::Boundary;
 use super::shared::{self, Announced, errors, profiling_range, started};
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
-use aiperf_observe::collection::{Boundary, CollectedEndpoint};
+use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::{
     Cluster, CollectError, Collected, Collector, Observed, ObservedEndpoint, ObservedPhase, Pods, ServerMetrics,
     ServerPages, Setup, TimeRange, WatchedPage, Windowing, summarise, timeslices,
@@ -70,7 +71,8 @@ impl ServerWatch {
 
     /// What has to be waited for between phases.
     pub(crate) fn boundary(&self) -> Boundary {
-        self.collector.boundary()
+        let pages = self.collector.boundary();
+        Box::new(move |is_stopped| pages.wait(is_stopped))
     }
 
     /// Waits for the last pages and sums all of them up; why not, where who collected them did not live to the end.

@@ -1,0 +1,125 @@
+//! The stages of all consumers of a run.
+
+use super::{Boundary, CONSUMERS, Consumer, Degraded, Kind, RunContext, Samples};
+use crate::campaign::{CampaignError, Finished};
+use aiperf_engine::Events;
+use aiperf_plan::Plan;
+use aiperf_report::{ExportFailure, RunResult};
+use aiperf_types::LogLevel;
+
+/// The consumers of one run.
+pub(crate) struct Consumers {
+    run: RunContext,
+    active: Vec<(&'static Kind, Box<dyn Consumer>)>,
+}
+
+/// What the next phase waits for, and whose it is.
+pub(crate) struct NamedBoundary {
+    pub(crate) name: &'static str,
+    pub(crate) wait: Boundary,
+}
+
+/// What statistics need of all consumers.
+#[derive(Default)]
+pub(crate) struct AllSamples {
+    pub(crate) rtt_ns: Option<f64>,
+    pub(crate) failures: Vec<ExportFailure>,
+    /// Parts that are missing, for [`RunResult::degraded`].
+    pub(crate) degraded: Vec<String>,
+}
+
+impl Consumers {
+    /// Refuses a plan that one of them cannot follow.
+    pub(crate) fn check(plan: &Plan) -> Result<(), CampaignError> {
+        CONSUMERS.iter().try_for_each(|kind| (kind.check)(plan))
+    }
+
+    /// Those that the plan asks for. They look for their sources from now on.
+    pub(crate) fn probe(run: RunContext) -> Result<Self, CampaignError> {
+        let mut active = Vec::new();
+        for kind in CONSUMERS {
+            active.extend((kind.probe)(&run)?.map(|consumer| (*kind, consumer)));
+        }
+        Ok(Self { run, active })
+    }
+
+    pub(crate) fn settle(&self) {
+        self.active.iter().for_each(|(_, consumer)| consumer.settle(&self.run));
+    }
+
+    /// The events of the run, which they follow.
+    pub(crate) fn snapshot(&mut self) -> Events {
+        let mut events = self.run.events.clone();
+        self.active.iter_mut().for_each(|(_, consumer)| consumer.snapshot(&self.run, &mut events));
+        events
+    }
+
+    /// What each next phase waits for: what one phase did must be known before the next does more.
+    pub(crate) fn boundaries(&self) -> Vec<NamedBoundary> {
+        if self.run.plan.phases.len() < 2 {
+            return Vec::new();
+        }
+        let named = |(kind, consumer): &(&'static Kind, Box<dyn Consumer>)| {
+            Some(NamedBoundary { name: kind.name, wait: consumer.boundary()? })
+        };
+        self.active.iter().filter_map(named).collect()
+    }
+
+    pub(crate) fn ended(&mut self) {
+        self.active.iter_mut().for_each(|(_, consumer)| consumer.ended(&self.run));
+    }
+
+    pub(crate) fn samples(&mut self, was_stopped: bool) -> AllSamples {
+        let mut all = AllSamples::default();
+        for (kind, consumer) in &mut self.active {
+            match consumer.samples(&self.run, was_stopped) {
+                Ok(Samples { rtt_ns, failure }) => {
+                    all.rtt_ns = all.rtt_ns.or(rtt_ns);
+                    all.failures.extend(failure);
+                }
+                Err(why) => all.degraded.push(missing(&self.run, kind, &why)),
+            }
+        }
+        all
+    }
+
+    /// Returns why files are incomplete.
+    pub(crate) fn summary(&mut self, result: &mut RunResult) -> Vec<ExportFailure> {
+        self.add(result, |consumer, run, result| consumer.summary(run, result))
+    }
+
+    /// Returns why files are incomplete.
+    pub(crate) fn flush(&mut self, result: &mut RunResult) -> Vec<ExportFailure> {
+        self.add(result, |consumer, run, result| consumer.flush(run, result))
+    }
+
+    fn add(
+        &mut self,
+        result: &mut RunResult,
+        stage: impl Fn(&mut dyn Consumer, &RunContext, &mut RunResult) -> Result<Option<ExportFailure>, Degraded>,
+    ) -> Vec<ExportFailure> {
+        let mut failures = Vec::new();
+        for (kind, consumer) in &mut self.active {
+            match stage(consumer.as_mut(), &self.run, result) {
+                Ok(failure) => failures.extend(failure),
+                Err(why) => result.degraded.push(missing(&self.run, kind, &why)),
+            }
+        }
+        failures
+    }
+
+    /// `None` is a run that failed.
+    pub(crate) fn close(self, finished: Option<&Finished>) {
+        for (kind, consumer) in self.active {
+            if let Err(why) = consumer.close(&self.run, finished) {
+                missing(&self.run, kind, &why);
+            }
+        }
+    }
+}
+
+/// Warns that a part is missing, and returns it as [`RunResult::degraded`] lists it.
+fn missing(run: &RunContext, kind: &Kind, Degraded(why): &Degraded) -> String {
+    run.events.say(LogLevel::Warning, format!("{}: {why}", kind.lost));
+    format!("{}: {why}", kind.name)
+}
