@@ -4,7 +4,7 @@ use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
 use crate::consumers::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
 use crate::consumers::network_latency::{NetworkResult, NetworkWatch};
-use crate::consumers::otlp::{self, OtlpExport, OtlpFileError};
+use crate::consumers::otlp::OtlpFileError;
 use crate::consumers::server_metrics::ServerWatch;
 use crate::consumers::shared::profiling_range;
 use crate::consumers::{AllSamples, Consumers, NamedBoundary, RunContext};
@@ -199,7 +199,6 @@ impl Campaign {
         memory::check(plan)?;
         certificates::check(plan)?;
         gpu_telemetry::check(plan)?;
-        otlp::check(plan)?;
         Consumers::check(plan)?;
         Ok(aiperf_engine::check(plan)?)
     }
@@ -294,7 +293,6 @@ impl Campaign {
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let hooks = self.hooks(&plan, consumers.boundaries(), server_metrics.as_ref())?;
         let mut events = consumers.snapshot();
-        let otlp = OtlpExport::start(&plan, &mut events, &self.redactor, &self.version, &self.stop);
         if let Some(watch) = &server_metrics {
             events = watch.begin(&events, &artifacts);
         }
@@ -319,8 +317,6 @@ impl Campaign {
             hooks,
         });
         consumers.ended();
-        // The last of it is sent while files are written.
-        otlp.iter().for_each(OtlpExport::run_is_over);
         let finished = outcome.map(|mut outcome| {
             let hooks = outcome.hooks.take();
             let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, &mut consumers, observers);
@@ -329,7 +325,6 @@ impl Campaign {
             finished
         });
         consumers.close(finished.as_ref().ok());
-        otlp.into_iter().for_each(OtlpExport::finish);
         if self.stop.is_stopped() && finished.as_ref().is_ok_and(|finished| !finished.was_stopped) {
             self.say(LogLevel::Notice, "The stop request came after the last request: the run is complete");
         }

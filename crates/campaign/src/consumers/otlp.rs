@@ -2,6 +2,8 @@
 //! program does, for a few seconds at most.
 
 use super::shared::{self, Announced};
+use super::{Consumer, Degraded, Kind, RunContext};
+use crate::campaign::Finished;
 use crate::certificates;
 use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Heard, Interest, Stop, Subscription};
@@ -40,7 +42,7 @@ pub struct OtlpFileError {
 }
 
 /// Refuses files that exports would need and cannot use.
-pub(crate) fn check(plan: &Plan) -> Result<(), OtlpFileError> {
+fn check(plan: &Plan) -> Result<(), OtlpFileError> {
     let Some(otlp) = plan.otlp.as_ref().filter(|otlp| otlp.url.server().is_tls()) else { return Ok(()) };
     let refuse = |file: &NamedFile, fault| {
         Err(OtlpFileError { what: file.name.clone(), path: file.path.clone(), fault, url: otlp.url.shown() })
@@ -100,54 +102,59 @@ impl RunEnd {
     }
 }
 
-/// The thread, seen from the run.
-pub(crate) struct OtlpExport {
-    over: RunEnd,
-    thread: JoinHandle<()>,
-    telling: Events,
+/// OTLP, as a consumer.
+pub(super) const KIND: Kind = Kind {
+    name: "OTLP",
+    lost: "metrics are no longer sent by OTLP",
+    check: |plan| Ok(check(plan)?),
+    probe: |run| Ok(run.plan.otlp.is_some().then(|| Box::<OtlpExport>::default() as _)),
+};
+
+/// The thread, seen from the run. The run can do without.
+#[derive(Default)]
+struct OtlpExport {
+    sending: Option<Sending>,
 }
 
-impl OtlpExport {
-    /// Starts to send what is told through these events from now on, where the plan wants it. The run can do without.
-    pub(crate) fn start(
-        plan: &Plan,
-        events: &mut Events,
-        redactor: &Arc<Redactor>,
-        version: &str,
-        stop: &Stop,
-    ) -> Option<Self> {
-        let otlp = plan.otlp.as_ref()?;
-        let telling = events.clone();
-        let over = RunEnd { told: Arc::default(), stop: stop.clone() };
-        let started = Sender::new(plan, otlp, telling.clone(), redactor, version, over);
-        let started = started.map_err(|error| error.to_string());
-        let started = started.and_then(|mut sender| {
-            // Twice as often as they are sent, so that what is sent is not old.
-            let histograms_every = otlp.metrics.then_some(Nanos(otlp.every.0 / 2));
-            let heard = events.subscribe(Interest { progress: otlp.timing, histograms_every, ..Interest::default() });
-            let over = sender.over.clone();
-            let thread = std::thread::Builder::new().name("aiperf-otlp".to_owned());
-            let thread = thread.spawn(move || sender.run(heard)).map_err(|error| error.to_string())?;
-            Ok(Self { over, thread, telling: telling.clone() })
-        });
-        let started = shared::started(started, "metrics are not sent by OTLP", &telling)?;
-        let text = format!("Metrics are sent by OTLP to {} every {} s", otlp.url.shown(), otlp.every.as_secs_f64());
-        telling.say(LogLevel::Info, text);
-        Some(started)
-    }
+struct Sending {
+    over: RunEnd,
+    thread: JoinHandle<()>,
+}
 
-    /// All that there is to send was told.
-    pub(crate) fn run_is_over(&self) {
-        self.over.tell();
-    }
-
-    /// Waits until the last of it is sent, or given up; no longer once somebody wants to stop.
-    pub(crate) fn finish(self) {
-        self.run_is_over();
-        if self.thread.join().is_err() {
-            self.telling
-                .say(LogLevel::Warning, "metrics are no longer sent by OTLP: the thread that sends them failed");
+impl Consumer for OtlpExport {
+    /// Starts to send: sums count from the beginning of the run.
+    fn snapshot(&mut self, run: &RunContext, events: &mut Events) {
+        let Some(otlp) = &run.plan.otlp else { return };
+        self.sending = shared::started(Sending::start(run, otlp, events), "metrics are not sent by OTLP", &run.events);
+        if self.sending.is_some() {
+            let text = format!("Metrics are sent by OTLP to {} every {} s", otlp.url.shown(), otlp.every.as_secs_f64());
+            run.events.say(LogLevel::Info, text);
         }
+    }
+
+    /// The last of it is sent while files are written.
+    fn ended(&mut self, _run: &RunContext) {
+        self.sending.iter().for_each(|sending| sending.over.tell());
+    }
+
+    /// Waits until the last of it is sent, or given up; no longer once the user stops the program.
+    fn close(mut self: Box<Self>, run: &RunContext, _finished: Option<&Finished>) -> Result<(), Degraded> {
+        self.ended(run);
+        let Some(Sending { thread, .. }) = self.sending else { return Ok(()) };
+        thread.join().map_err(|_| Degraded::by("the thread that sends them failed"))
+    }
+}
+
+impl Sending {
+    fn start(run: &RunContext, otlp: &OtlpPlan, events: &mut Events) -> Result<Self, String> {
+        let over = RunEnd { told: Arc::default(), stop: run.stop.clone() };
+        let mut sender = Sender::new(run, otlp, over.clone()).map_err(|error| error.to_string())?;
+        // Twice as often as they are sent, so that what is sent is not old.
+        let histograms_every = otlp.metrics.then_some(Nanos(otlp.every.0 / 2));
+        let heard = events.subscribe(Interest { progress: otlp.timing, histograms_every, ..Interest::default() });
+        let thread = std::thread::Builder::new().name("aiperf-otlp".to_owned());
+        let thread = thread.spawn(move || sender.run(heard)).map_err(|error| error.to_string())?;
+        Ok(Self { over, thread })
     }
 }
 
@@ -165,14 +172,8 @@ struct Sender {
 }
 
 impl Sender {
-    fn new(
-        plan: &Plan,
-        otlp: &OtlpPlan,
-        events: Events,
-        redactor: &Arc<Redactor>,
-        version: &str,
-        over: RunEnd,
-    ) -> Result<Self, TlsError> {
+    fn new(run: &RunContext, otlp: &OtlpPlan, over: RunEnd) -> Result<Self, TlsError> {
+        let RunContext { plan, events, redactor, version, .. } = run;
         let (now, anchor) = (mono_now(), events.anchor());
         let exporting = Exporting::new(plan, otlp, version, anchor, now);
         let server = otlp.url.server();
@@ -203,7 +204,7 @@ impl Sender {
             redactor: redactor.clone(),
             over,
             log: OtlpLog {
-                to: Announced::to(&events, redactor),
+                to: Announced::to(events, redactor),
                 url: otlp.url.shown(),
                 failed: 0,
                 has_warned_of_exports: false,
