@@ -5,7 +5,6 @@ use crate::certificates::{self, CertificatesError};
 use crate::consumers::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
 use crate::consumers::network_latency::{NetworkResult, NetworkWatch};
 use crate::consumers::otlp::OtlpFileError;
-use crate::consumers::server_metrics::ServerWatch;
 use crate::consumers::shared::profiling_range;
 use crate::consumers::{AllSamples, Consumers, NamedBoundary, RunContext};
 use crate::control::{self, ControlError};
@@ -117,13 +116,11 @@ pub struct Prepared {
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     consumers: Consumers,
-    server_metrics: Option<ServerWatch>,
     gpus: Option<GpuWatch>,
 }
 
 /// Who looks on while a run is on.
 struct Observers {
-    server_metrics: Option<ServerWatch>,
     gpus: Option<GpuWatch>,
     network: Option<NetworkWatch>,
 }
@@ -215,8 +212,6 @@ impl Campaign {
         }
         // They look for their sources while the dataset is made.
         let consumers = Consumers::probe(self.run_context(&plan, &artifacts))?;
-        let server_metrics =
-            ServerWatch::start(&plan, &self.events, &self.redactor, &self.stop).map_err(EngineError::from)?;
         let gpus = GpuWatch::start(&plan, &self.events, &self.redactor, &self.stop)?;
         let preparation = Preparation {
             plan: plan.clone(),
@@ -232,7 +227,6 @@ impl Campaign {
             control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
         }
         consumers.settle();
-        server_metrics.iter().for_each(ServerWatch::wait_until_settled);
         gpus.iter().for_each(GpuWatch::wait_until_settled);
         artifacts.remove_stale()?;
         inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
@@ -241,16 +235,7 @@ impl Campaign {
             artifacts.write_run_config(&run_config(&plan, &self.redactor))?;
         }
         artifacts.keep_room();
-        Ok(Prepared {
-            plan,
-            anchor: self.events.anchor(),
-            requests,
-            tokenizers,
-            artifacts,
-            consumers,
-            server_metrics,
-            gpus,
-        })
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, consumers, gpus })
     }
 
     fn run_context(&self, plan: &Arc<Plan>, artifacts: &Arc<Artifacts>) -> RunContext {
@@ -271,7 +256,7 @@ impl Campaign {
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers, server_metrics, gpus } = prepared;
+        let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers, gpus } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
@@ -291,11 +276,8 @@ impl Campaign {
             );
         }
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
-        let hooks = self.hooks(&plan, consumers.boundaries(), server_metrics.as_ref())?;
+        let hooks = self.hooks(&plan, consumers.boundaries())?;
         let mut events = consumers.snapshot();
-        if let Some(watch) = &server_metrics {
-            events = watch.begin(&events, &artifacts);
-        }
         if let Some(watch) = &gpus {
             events = watch.begin(&events, &artifacts);
         }
@@ -303,7 +285,7 @@ impl Campaign {
         if let Some(watch) = &network {
             events = watch.follow(events);
         }
-        let observers = Observers { server_metrics, gpus, network };
+        let observers = Observers { gpus, network };
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
@@ -337,15 +319,12 @@ impl Campaign {
     fn hooks(
         &self,
         plan: &Arc<Plan>,
-        mut boundaries: Vec<NamedBoundary>,
-        watch: Option<&ServerWatch>,
+        boundaries: Vec<NamedBoundary>,
     ) -> Result<Option<Box<dyn PhaseHooks>>, CampaignError> {
         let profilers = match &plan.endpoint.server_profiler {
             Some(_) => Some(Profilers { plan: plan.clone(), caller: self.caller(plan)?.without_proxy() }),
             None => None,
         };
-        let waited = watch.filter(|_| plan.phases.len() > 1).map(ServerWatch::boundary);
-        boundaries.extend(waited.map(|wait| NamedBoundary { name: "server metrics", wait }));
         let seamless = plan.phases.iter().map(|phase| phase.seamless).collect();
         let hooks = Hooks {
             boundaries,
@@ -367,7 +346,7 @@ impl Campaign {
         mut outcome: Outcome,
         incomplete: Vec<IncompleteFile>,
         consumers: &mut Consumers,
-        Observers { server_metrics, gpus, network }: Observers,
+        Observers { gpus, network }: Observers,
     ) -> Finished {
         let mut failures: Vec<ExportFailure> = outcome
             .sink_failures
@@ -417,18 +396,6 @@ impl Campaign {
         incomplete_files.extend(sampled);
         first.failures.extend(incomplete_files);
         first.failures.extend(consumers.flush(&mut result));
-        if let Some(watch) = server_metrics {
-            match watch.finish(plan, &result, &self.events, &self.redactor, artifacts) {
-                Ok((watched, failure)) => {
-                    result.server_metrics = Some(Arc::new(watched));
-                    first.failures.extend(failure);
-                }
-                Err(error) => {
-                    self.say(LogLevel::Warning, &format!("server metrics are lost: {error}"));
-                    result.degraded.push(format!("server metrics: {error}"));
-                }
-            }
-        }
         let written = artifacts.write_rest(&result, first);
         for failure in &written.failures[told..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));

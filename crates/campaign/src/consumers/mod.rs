@@ -28,7 +28,7 @@
 pub mod gpu_telemetry;
 pub(crate) mod network_latency;
 pub mod otlp;
-pub(crate) mod server_metrics;
+mod server_metrics;
 pub(crate) mod shared;
 mod stages;
 
@@ -42,7 +42,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 /// Every kind of consumer, in the order in which they pass each stage.
-pub const CONSUMERS: &[&Kind] = &[&otlp::KIND];
+pub const CONSUMERS: &[&Kind] = &[&otlp::KIND, &server_metrics::KIND];
 
 /// A kind of consumer.
 pub struct Kind {
