@@ -2,10 +2,9 @@
 
 use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
-use crate::consumers::gpu_telemetry::{self, GpuTelemetryError, GpuWatch};
+use crate::consumers::gpu_telemetry::GpuTelemetryError;
 use crate::consumers::network_latency::{NetworkResult, NetworkWatch};
 use crate::consumers::otlp::OtlpFileError;
-use crate::consumers::shared::profiling_range;
 use crate::consumers::{AllSamples, Consumers, NamedBoundary, RunContext};
 use crate::control::{self, ControlError};
 use crate::hooks::Hooks;
@@ -27,8 +26,7 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::run_config;
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
-    Artifacts, ExportFailure, GpuTelemetryResult, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting,
-    ReportError, RunResult, Written,
+    Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
 };
 use aiperf_tokenize::{TokenizeError, Tokenizers};
 use aiperf_transport::clock;
@@ -116,12 +114,10 @@ pub struct Prepared {
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     consumers: Consumers,
-    gpus: Option<GpuWatch>,
 }
 
 /// Who looks on while a run is on.
 struct Observers {
-    gpus: Option<GpuWatch>,
     network: Option<NetworkWatch>,
 }
 
@@ -195,7 +191,6 @@ impl Campaign {
         limits::check(plan, &traits)?;
         memory::check(plan)?;
         certificates::check(plan)?;
-        gpu_telemetry::check(plan)?;
         Consumers::check(plan)?;
         Ok(aiperf_engine::check(plan)?)
     }
@@ -212,7 +207,6 @@ impl Campaign {
         }
         // They look for their sources while the dataset is made.
         let consumers = Consumers::probe(self.run_context(&plan, &artifacts))?;
-        let gpus = GpuWatch::start(&plan, &self.events, &self.redactor, &self.stop)?;
         let preparation = Preparation {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
@@ -227,7 +221,6 @@ impl Campaign {
             control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
         }
         consumers.settle();
-        gpus.iter().for_each(GpuWatch::wait_until_settled);
         artifacts.remove_stale()?;
         inputs.map_or(Ok(()), |inputs| artifacts.publish_inputs(inputs))?;
         artifacts.write_user_files(&self.redactor)?;
@@ -235,7 +228,7 @@ impl Campaign {
             artifacts.write_run_config(&run_config(&plan, &self.redactor))?;
         }
         artifacts.keep_room();
-        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, consumers, gpus })
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, consumers })
     }
 
     fn run_context(&self, plan: &Arc<Plan>, artifacts: &Arc<Artifacts>) -> RunContext {
@@ -256,7 +249,7 @@ impl Campaign {
 
     /// Runs and writes everything down, whatever happened.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers, gpus } = prepared;
+        let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
@@ -278,14 +271,11 @@ impl Campaign {
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let hooks = self.hooks(&plan, consumers.boundaries())?;
         let mut events = consumers.snapshot();
-        if let Some(watch) = &gpus {
-            events = watch.begin(&events, &artifacts);
-        }
         let network = NetworkWatch::start(&plan, &self.events, &self.redactor, &artifacts);
         if let Some(watch) = &network {
             events = watch.follow(events);
         }
-        let observers = Observers { gpus, network };
+        let observers = Observers { network };
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
@@ -346,7 +336,7 @@ impl Campaign {
         mut outcome: Outcome,
         incomplete: Vec<IncompleteFile>,
         consumers: &mut Consumers,
-        Observers { gpus, network }: Observers,
+        Observers { network }: Observers,
     ) -> Finished {
         let mut failures: Vec<ExportFailure> = outcome
             .sink_failures
@@ -378,22 +368,9 @@ impl Campaign {
         }
         let told = failures.len();
         // The last samples come with the last request, and stand in the summary.
-        let mut incomplete_files = consumers.summary(&mut result);
-        let sampled = gpus.and_then(|watch| {
-            let finished = watch.finish(plan, metrics.traits(), &mut result, &self.events, &self.redactor, artifacts);
-            finished.unwrap_or_else(|error| {
-                self.say(LogLevel::Warning, &format!("GPU telemetry is lost: {error}"));
-                result.degraded.push(format!("GPU telemetry: {error}"));
-                None
-            })
-        });
-        if plan.gpu_telemetry.is_some() && result.gpu_telemetry.is_none() {
-            let range = profiling_range(&result);
-            result.gpu_telemetry = Some(Arc::new(GpuTelemetryResult::without_sources(range)));
-        }
+        let incomplete_files = consumers.summary(&mut result);
         result.judged = limits::judge(&plan.metrics.limits, &result.metrics);
         let mut first = artifacts.write_first(&result, failures, incomplete);
-        incomplete_files.extend(sampled);
         first.failures.extend(incomplete_files);
         first.failures.extend(consumers.flush(&mut result));
         let written = artifacts.write_rest(&result, first);

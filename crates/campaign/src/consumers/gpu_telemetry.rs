@@ -3,10 +3,10 @@
 mod efficiency;
 
 use super::shared::{self, Announced, errors, profiling_range, started};
-use crate::campaign::CampaignError;
+use super::{Consumer, Degraded, Kind, RunContext};
+use crate::campaign::{CampaignError, traits};
 use aiperf_engine::travel::{self, TlsError};
-use aiperf_engine::{EngineError, Events, Stop};
-use aiperf_metrics::RunTraits;
+use aiperf_engine::{EngineError, Events};
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::gpu::local::{
     AmdGpus, LocalCollected, LocalCollector, LocalError, LocalGpus, LocalSetup, NvmlGpus, amd, nvml,
@@ -18,7 +18,7 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{
     BaseUrl, Cadence, DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsEndpoint, Plan,
 };
-use aiperf_report::{Artifacts, ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_jsonl};
+use aiperf_report::{ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_jsonl};
 use aiperf_types::{LogLevel, Nanos};
 use std::io;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub struct GpuMetricsError {
 }
 
 /// Refuses a file of metrics that gives none, and to read GPUs of this machine where there are none.
-pub(crate) fn check(plan: &Plan) -> Result<(), GpuTelemetryError> {
+fn check(plan: &Plan) -> Result<(), GpuTelemetryError> {
     let Some(plan) = &plan.gpu_telemetry else { return Ok(()) };
     plan.metrics_file.as_ref().map_or(Ok(()), |file| read(file).map(drop))?;
     match plan.source {
@@ -83,11 +83,19 @@ fn read(file: &GpuMetricsFile) -> Result<Custom, GpuMetricsError> {
     Ok(custom)
 }
 
+/// GPU telemetry, as a consumer.
+pub(super) const KIND: Kind = Kind {
+    name: "GPU telemetry",
+    lost: "GPU telemetry is lost",
+    check: |plan| Ok(check(plan)?),
+    probe: GpuWatch::probe,
+};
+
 /// Sampling beside a run.
-pub(crate) struct GpuWatch {
-    sampling: Sampling,
+struct GpuWatch {
     plan: GpuTelemetryPlan,
-    stop: Stop,
+    /// `None` if there is nothing to sample, and once everything is sampled.
+    sampling: Option<Sampling>,
 }
 
 /// Where samples come from.
@@ -108,14 +116,9 @@ struct Sampled {
 }
 
 impl GpuWatch {
-    /// Starts to look for exporters, or to read the GPUs of this machine, where the plan wants any.
-    pub(crate) fn start(
-        plan: &Plan,
-        events: &Events,
-        redactor: &Arc<Redactor>,
-        stop: &Stop,
-    ) -> Result<Option<Self>, CampaignError> {
-        let Some(watched) = plan.gpu_telemetry.clone() else { return Ok(None) };
+    fn probe(run: &RunContext) -> Result<Option<Box<dyn Consumer>>, CampaignError> {
+        let Some(watched) = run.plan.gpu_telemetry.clone() else { return Ok(None) };
+        let RunContext { plan, events, redactor, .. } = run;
         let sampling = match &watched.source {
             // Whoever asked is told that there is nowhere to look.
             GpuSource::Exporters(exporters) if exporters.is_empty() && !watched.is_requested => None,
@@ -132,53 +135,24 @@ impl GpuWatch {
                     .map(|collector| Sampling::Local(collector, name))
             }
         };
-        Ok(sampling.map(|sampling| Self { sampling, plan: watched, stop: stop.clone() }))
-    }
-
-    /// Waits until it is known who answers, and their first samples are there.
-    pub(crate) fn wait_until_settled(&self) {
-        let is_stopped = || self.stop.is_stopped();
-        match &self.sampling {
-            Sampling::Pages(collector) => collector.wait_until_settled(is_stopped),
-            Sampling::Local(collector, _) => collector.wait_until_read(is_stopped),
-        }
-    }
-
-    /// The run is about to start: its events are followed, and its file is there.
-    pub(crate) fn begin(&self, events: &Events, artifacts: &Artifacts) -> Events {
-        let (stop, file) = (self.stop.clone(), Box::new(artifacts.gpu_file()));
-        let is_stopped = move || stop.is_stopped();
-        match &self.sampling {
-            Sampling::Pages(collector) => {
-                collector.write_to(file);
-                events.observed_by(Arc::new(collector.listener_until(is_stopped)))
-            }
-            Sampling::Local(collector, _) => {
-                collector.write_to(file);
-                events.observed_by(Arc::new(collector.listener_until(is_stopped)))
-            }
-        }
+        Ok(Some(Box::new(Self { plan: watched, sampling })))
     }
 
     /// Waits for the last samples, sums all of them up, and adds what they came to to the metrics.
-    pub(crate) fn finish(
-        self,
-        plan: &Plan,
-        traits: &RunTraits,
-        run: &mut RunResult,
-        events: &Events,
-        redactor: &Redactor,
-        artifacts: &Artifacts,
+    fn add(
+        &self,
+        sampling: Sampling,
+        run: &RunContext,
+        result: &mut RunResult,
     ) -> Result<Option<ExportFailure>, CollectError> {
-        let is_cancelled = run.was_cancelled;
-        let stop = self.stop;
-        let sampled = self.sampling.finish(|| is_cancelled || stop.is_stopped(), redactor)?;
+        let RunContext { plan, events, .. } = run;
+        let sampled = sampling.finish(|| result.was_cancelled || run.stop.is_stopped(), &run.redactor)?;
         let Sampled { store, sources, reached, errors, file_failure } = sampled;
         let observed = ObservedGpus {
             sources,
             reached,
-            profiling: profiling_range(run),
-            phases: run
+            profiling: profiling_range(result),
+            phases: result
                 .phases
                 .iter()
                 .map(|phase| (phase.id.clone(), TimeRange { start: phase.start, end: phase.end }))
@@ -195,12 +169,51 @@ impl GpuWatch {
             without_gpus(&telemetry).into_iter().for_each(|text| events.say(LogLevel::Warning, text));
         }
         let samples = power_samples(&store);
-        efficiency::add(plan, traits, run, &observed, &samples, self.plan.interval);
-        let gaps = efficiency::gaps(&samples, &efficiency::spans(run, &observed), self.plan.interval);
+        efficiency::add(plan, &traits(plan), result, &observed, &samples, self.plan.interval);
+        let gaps = efficiency::gaps(&samples, &efficiency::spans(result, &observed), self.plan.interval);
         gaps.into_iter().for_each(|text| events.say(LogLevel::Warning, text));
         let is_requested = self.plan.is_requested;
-        run.gpu_telemetry = Some(Arc::new(GpuTelemetryResult { telemetry, is_requested }));
-        Ok(shared::file_failure(&artifacts.gpu_file(), gpu_telemetry_jsonl::NAME, file_failure))
+        result.gpu_telemetry = Some(Arc::new(GpuTelemetryResult { telemetry, is_requested }));
+        Ok(shared::file_failure(&run.artifacts.gpu_file(), gpu_telemetry_jsonl::NAME, file_failure))
+    }
+}
+
+impl Consumer for GpuWatch {
+    /// Waits until it is known who answers, and their first samples are there.
+    fn settle(&self, run: &RunContext) {
+        let is_stopped = || run.stop.is_stopped();
+        match &self.sampling {
+            Some(Sampling::Pages(collector)) => collector.wait_until_settled(is_stopped),
+            Some(Sampling::Local(collector, _)) => collector.wait_until_read(is_stopped),
+            None => {}
+        }
+    }
+
+    fn snapshot(&mut self, run: &RunContext, events: &mut Events) {
+        let (stop, file) = (run.stop.clone(), Box::new(run.artifacts.gpu_file()));
+        let is_stopped = move || stop.is_stopped();
+        match &self.sampling {
+            Some(Sampling::Pages(collector)) => {
+                collector.write_to(file);
+                *events = events.observed_by(Arc::new(collector.listener_until(is_stopped)));
+            }
+            Some(Sampling::Local(collector, _)) => {
+                collector.write_to(file);
+                *events = events.observed_by(Arc::new(collector.listener_until(is_stopped)));
+            }
+            None => {}
+        }
+    }
+
+    /// The last samples come with the last request, and stand in the summary.
+    fn summary(&mut self, run: &RunContext, result: &mut RunResult) -> Result<Option<ExportFailure>, Degraded> {
+        let sampling = self.sampling.take();
+        let added = sampling.map_or(Ok(None), |sampling| self.add(sampling, run, result));
+        if result.gpu_telemetry.is_none() {
+            let range = profiling_range(result);
+            result.gpu_telemetry = Some(Arc::new(GpuTelemetryResult::without_sources(range)));
+        }
+        added.map_err(Degraded::by)
     }
 }
 

@@ -42,7 +42,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 /// Every kind of consumer, in the order in which they pass each stage.
-pub const CONSUMERS: &[&Kind] = &[&otlp::KIND, &server_metrics::KIND];
+pub const CONSUMERS: &[&Kind] = &[&otlp::KIND, &server_metrics::KIND, &gpu_telemetry::KIND];
 
 /// A kind of consumer.
 pub struct Kind {
