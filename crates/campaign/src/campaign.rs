@@ -3,7 +3,6 @@
 use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
 use crate::consumers::gpu_telemetry::GpuTelemetryError;
-use crate::consumers::network_latency::{NetworkResult, NetworkWatch};
 use crate::consumers::otlp::OtlpFileError;
 use crate::consumers::{AllSamples, Consumers, NamedBoundary, RunContext};
 use crate::control::{self, ControlError};
@@ -114,11 +113,6 @@ pub struct Prepared {
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     consumers: Consumers,
-}
-
-/// Who looks on while a run is on.
-struct Observers {
-    network: Option<NetworkWatch>,
 }
 
 /// A run that is over and written down.
@@ -270,12 +264,7 @@ impl Campaign {
         }
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let hooks = self.hooks(&plan, consumers.boundaries())?;
-        let mut events = consumers.snapshot();
-        let network = NetworkWatch::start(&plan, &self.events, &self.redactor, &artifacts);
-        if let Some(watch) = &network {
-            events = watch.follow(events);
-        }
-        let observers = Observers { network };
+        let events = consumers.snapshot();
         let outcome = aiperf_engine::run(Setup {
             plan: plan.clone(),
             anchor,
@@ -291,7 +280,7 @@ impl Campaign {
         consumers.ended();
         let finished = outcome.map(|mut outcome| {
             let hooks = outcome.hooks.take();
-            let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, &mut consumers, observers);
+            let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, &mut consumers);
             // Written first: a hook may hang.
             hooks.into_iter().for_each(HookThread::finish);
             finished
@@ -336,7 +325,6 @@ impl Campaign {
         mut outcome: Outcome,
         incomplete: Vec<IncompleteFile>,
         consumers: &mut Consumers,
-        Observers { network }: Observers,
     ) -> Finished {
         let mut failures: Vec<ExportFailure> = outcome
             .sink_failures
@@ -344,17 +332,12 @@ impl Campaign {
             .map(|SinkFailure { sink, path, error }| ExportFailure::of(sink, path, error))
             .collect();
         let given_up = outcome.given_up.is_some();
-        let AllSamples { rtt_ns: _, failures: incomplete_samples, degraded: missing } =
-            consumers.samples(outcome.was_stopped);
+        let AllSamples { rtt_ns, failures: incomplete_samples, degraded } = consumers.samples(outcome.was_stopped);
         failures.extend(incomplete_samples);
-        let network = network.map(|watch| watch.finish(outcome.was_stopped, &self.stop, &self.events, artifacts));
-        let NetworkResult { rtt_ns, failure, degraded } = network.unwrap_or_default();
-        failures.extend(failure);
         let Summarised { mut result, no_slices, records } =
             summarise(plan, &self.version, metrics, outcome, rtt_ns, &self.redactor);
         let records = records.filter(|_| self.keeps_values);
         let values = records.map_or_else(Vec::new, |records| records.values(metrics).collect());
-        result.degraded.extend(missing);
         result.degraded.extend(degraded);
         if let Some(error) = no_slices {
             self.say(LogLevel::Warning, &error.to_string());

@@ -26,10 +26,10 @@
 //! - `shared`: what these do alike; `stages`: the stages of all of them
 
 pub mod gpu_telemetry;
-pub(crate) mod network_latency;
+mod network_latency;
 pub mod otlp;
 mod server_metrics;
-pub(crate) mod shared;
+mod shared;
 mod stages;
 
 use crate::campaign::{CampaignError, Finished};
@@ -42,7 +42,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 /// Every kind of consumer, in the order in which they pass each stage.
-pub const CONSUMERS: &[&Kind] = &[&otlp::KIND, &server_metrics::KIND, &gpu_telemetry::KIND];
+pub const CONSUMERS: &[&Kind] = &[&otlp::KIND, &server_metrics::KIND, &gpu_telemetry::KIND, &network_latency::KIND];
 
 /// A kind of consumer.
 pub struct Kind {

@@ -1,88 +1,69 @@
 //! The network's round trip of a run: known beforehand, or measured beside it.
 
 use super::shared::{self, Announced, started};
-use aiperf_engine::{Events, Stop, travel};
+use super::{Consumer, Degraded, Kind, RunContext, Samples};
+use aiperf_engine::{Events, travel};
 use aiperf_observe::network::{RoundTripTimes, RoundTrips, TargetSummary};
 use aiperf_observe::{NetworkSummary, ProbeSetup, Probed, Prober};
-use aiperf_plan::redact::Redactor;
-use aiperf_plan::{NetworkLatencyPlan, Plan, ProbePlan};
-use aiperf_report::{Artifacts, ExportFailure, network_latency_jsonl};
+use aiperf_plan::{NetworkLatencyPlan, ProbePlan};
+use aiperf_report::network_latency_jsonl;
 use aiperf_types::LogLevel;
 use std::sync::Arc;
 
+/// Network latency, as a consumer.
+pub(super) const KIND: Kind = Kind {
+    name: "network latency",
+    lost: "network latency is lost",
+    check: |_| Ok(()),
+    probe: |run| Ok(run.plan.network_latency.clone().map(|plan| Box::new(NetworkWatch { plan, prober: None }) as _)),
+};
+
 /// Where the round trip of a run comes from.
-pub(crate) enum NetworkWatch {
-    Known { rtt_ns: f64 },
-    Probing(Prober),
+struct NetworkWatch {
+    plan: NetworkLatencyPlan,
+    /// `None` unless the run is on and probes are wanted.
+    prober: Option<Prober>,
 }
 
-/// What is known of the network when a run is over.
-#[derive(Default)]
-pub(crate) struct NetworkResult {
-    /// The mean round trip; `None` where none is known, or it is nothing.
-    pub(crate) rtt_ns: Option<f64>,
-    /// Why the file of samples is not whole; it was told when it happened.
-    pub(crate) failure: Option<ExportFailure>,
-    /// Why nothing is known by a fault of this program.
-    pub(crate) degraded: Option<String>,
-}
-
-impl NetworkWatch {
-    /// Ready for a run that is about to start, where the plan wants it.
-    pub(crate) fn start(plan: &Plan, events: &Events, redactor: &Arc<Redactor>, artifacts: &Artifacts) -> Option<Self> {
-        let probes = match plan.network_latency.as_ref()? {
-            NetworkLatencyPlan::Known(mean_ms) => return Some(Self::Known { rtt_ns: mean_ms * 1e6 }),
-            NetworkLatencyPlan::Probed(probes) => probes,
-        };
-        let mut targets = probes.targets.clone();
-        targets.iter_mut().for_each(|target| target.url = redactor.hide(&target.url).into_owned());
-        let setup = ProbeSetup {
-            plan: ProbePlan { targets, ..probes.clone() },
-            addresses: travel::addresses(plan),
-            anchor: events.anchor(),
-            phases: plan.phases.len(),
-            announce: Announced::to(events, redactor),
-            encode: network_latency_jsonl::sample_line,
-            file: Box::new(artifacts.network_latency_file()),
-        };
-        started(Prober::start(setup), "network latency is not measured", events).map(Self::Probing)
-    }
-
-    /// Has the events of a run followed.
-    pub(crate) fn follow(&self, events: Events) -> Events {
-        match self {
-            Self::Known { .. } => events,
-            Self::Probing(prober) => events.observed_by(Arc::new(prober.listener())),
+impl Consumer for NetworkWatch {
+    fn snapshot(&mut self, run: &RunContext, events: &mut Events) {
+        let NetworkLatencyPlan::Probed(probes) = &self.plan else { return };
+        self.prober = started(Prober::start(setup(run, probes)), "network latency is not measured", &run.events);
+        if let Some(prober) = &self.prober {
+            *events = events.observed_by(Arc::new(prober.listener()));
         }
     }
 
-    /// Makes up for samples that are missing, unless the run was cancelled, and says what the round trip is.
-    pub(crate) fn finish(
-        self,
-        was_cancelled: bool,
-        stop: &Stop,
-        events: &Events,
-        artifacts: &Artifacts,
-    ) -> NetworkResult {
-        let prober = match self {
-            Self::Known { rtt_ns } => return NetworkResult { rtt_ns: Some(rtt_ns), ..NetworkResult::default() },
-            Self::Probing(prober) => prober,
-        };
-        match prober.finish(|| was_cancelled || stop.is_stopped()) {
-            Ok(Probed { summary, file_failure }) => {
-                tell_of(&summary, events);
-                let file = artifacts.network_latency_file();
-                NetworkResult {
-                    rtt_ns: summary.all.times.map(|times| times.mean),
-                    failure: shared::file_failure(&file, network_latency_jsonl::NAME, file_failure),
-                    degraded: None,
-                }
-            }
-            Err(error) => {
-                events.say(LogLevel::Warning, format!("network latency is lost: {error}"));
-                NetworkResult { degraded: Some(format!("network latency: {error}")), ..NetworkResult::default() }
-            }
+    /// Makes up for samples that are missing, unless the run was cancelled.
+    fn samples(&mut self, run: &RunContext, was_stopped: bool) -> Result<Samples, Degraded> {
+        if let NetworkLatencyPlan::Known(mean_ms) = &self.plan {
+            return Ok(Samples { rtt_ns: Some(mean_ms * 1e6), failure: None });
         }
+        let Some(prober) = self.prober.take() else { return Ok(Samples::default()) };
+        let probed = prober.finish(|| was_stopped || run.stop.is_stopped()).map_err(Degraded::by)?;
+        let Probed { summary, file_failure } = probed;
+        tell_of(&summary, &run.events);
+        let file = run.artifacts.network_latency_file();
+        Ok(Samples {
+            rtt_ns: summary.all.times.map(|times| times.mean),
+            failure: shared::file_failure(&file, network_latency_jsonl::NAME, file_failure),
+        })
+    }
+}
+
+/// What probing needs.
+fn setup(run: &RunContext, probes: &ProbePlan) -> ProbeSetup {
+    let RunContext { plan, events, redactor, .. } = run;
+    let mut targets = probes.targets.clone();
+    targets.iter_mut().for_each(|target| target.url = redactor.hide(&target.url).into_owned());
+    ProbeSetup {
+        plan: ProbePlan { targets, ..probes.clone() },
+        addresses: travel::addresses(plan),
+        anchor: events.anchor(),
+        phases: plan.phases.len(),
+        announce: Announced::to(events, redactor),
+        encode: network_latency_jsonl::sample_line,
+        file: Box::new(run.artifacts.network_latency_file()),
     }
 }
 
