@@ -4,7 +4,7 @@ use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
 use crate::consumers::gpu_telemetry::GpuTelemetryError;
 use crate::consumers::otlp::OtlpFileError;
-use crate::consumers::{AllSamples, Consumers, NamedBoundary, RunContext};
+use crate::consumers::{AllSamples, Consumers, LiveApi, NamedBoundary, RunContext};
 use crate::control::{self, ControlError};
 use crate::hooks::Hooks;
 use crate::kept::Kept;
@@ -101,6 +101,7 @@ pub struct Campaign {
     redactor: Arc<Redactor>,
     /// What single requests measured is wanted when a run is over.
     keeps_values: bool,
+    live_api: Option<Arc<dyn LiveApi>>,
     /// What runs leave for the next, where there are several.
     kept: Option<Kept>,
 }
@@ -141,7 +142,7 @@ impl Campaign {
     /// that are exported count from the clock readings taken here.
     pub fn new(version: &str, stop: Stop, redactor: Arc<Redactor>) -> Self {
         let events = Events::new(clock::anchor());
-        Self { events, stop, version: version.to_owned(), redactor, keeps_values: false, kept: None }
+        Self { events, stop, version: version.to_owned(), redactor, keeps_values: false, live_api: None, kept: None }
     }
 
     /// The same for several runs, which leave to the next what it has in common with them.
@@ -155,6 +156,11 @@ impl Campaign {
         self.events.subscribe(interest)
     }
 
+    /// Has an API follow all runs from now on.
+    pub fn serve_with(&mut self, api: Arc<dyn LiveApi>) {
+        self.live_api = Some(api);
+    }
+
     /// The same for one run of several: whoever listens to all hears it, those who are added here hear it alone, and its
     /// clocks are read anew. What its single requests measured is kept where it is wanted.
     pub fn for_run(&self, keeps_values: bool) -> Self {
@@ -164,6 +170,7 @@ impl Campaign {
             version: self.version.clone(),
             redactor: self.redactor.clone(),
             keeps_values,
+            live_api: self.live_api.clone(),
             kept: self.kept.clone(),
         }
     }
@@ -233,6 +240,7 @@ impl Campaign {
             redactor: self.redactor.clone(),
             stop: self.stop.clone(),
             version: self.version.clone(),
+            live_api: self.live_api.clone(),
         }
     }
 

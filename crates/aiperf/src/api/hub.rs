@@ -22,6 +22,8 @@ pub(super) struct Hub {
     about: Mutex<Arc<About>>,
     /// Runs that are about to begin.
     coming: Mutex<Vec<About>>,
+    /// What the last run came to.
+    outcome: Mutex<Outcome>,
     /// Where the files are.
     pub(super) directory: PathBuf,
     pub(super) guard: Guard,
@@ -59,6 +61,7 @@ impl Hub {
         Self {
             about: Mutex::new(Arc::new(about)),
             coming: Mutex::default(),
+            outcome: Mutex::default(),
             directory,
             guard,
             most_websockets: settings.most_websockets,
@@ -86,7 +89,14 @@ impl Hub {
 
     /// Another run will begin; whose events come from then on shows its start.
     pub(super) fn expect(&self, about: About) {
-        locked(&self.coming).push(about);
+        if about.benchmark_id != self.about().benchmark_id {
+            locked(&self.coming).push(about);
+        }
+    }
+
+    /// A run is over and its files are written.
+    pub(super) fn finished(&self, outcome: Outcome) {
+        *locked(&self.outcome) = outcome;
     }
 
     /// Knows nothing yet of a run that was expected.
@@ -104,10 +114,10 @@ impl Hub {
         locked(&self.about).clone()
     }
 
-    /// The run is over, and its files are written.
-    pub(super) fn end(&self, outcome: Outcome) {
+    /// All runs are over: clients get what the last one came to.
+    pub(super) fn end(&self) {
         let mut live = locked(&self.live);
-        live.end(outcome);
+        live.end(std::mem::take(&mut *locked(&self.outcome)));
         let pushes = locked(&self.pusher).at_the_end(&live, &|kind| self.is_wanted(kind));
         drop(live);
         self.push(&pushes);

@@ -8,6 +8,7 @@
 //!   [`outcome`]: what the run came to
 //! - [`views`]: these as JSON; [`prometheus`]: metrics as Prometheus reads them; [`messages`]: what clients are told
 //! - [`guard`]: whose requests are answered; [`files`]: which files can be had
+//! - [`run`]: the runs that it serves, as a campaign sees them
 //! - [`hub`]: where events come in and answers come from; [`mailbox`]: what waits for one client
 //! - [`routes`]: one file a group of routes, and the table of them; [`openapi`], `docs`: the table for tools and people;
 //!   [`page`]: pages for browsers
@@ -31,18 +32,20 @@ mod page;
 mod patient;
 mod prometheus;
 mod routes;
+mod run;
 mod server;
 mod socket;
 mod views;
 
 use about::About;
-use aiperf_campaign::{Finished, Interest, Subscription, set_lowest_niceness};
+use aiperf_campaign::consumers::LiveApi;
+use aiperf_campaign::{Interest, Subscription, set_lowest_niceness};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ApiPlan, Plan};
-use aiperf_types::{Nanos, PhaseKind};
+use aiperf_types::Nanos;
 use guard::Guard;
 use hub::{Hub, Settings};
-use outcome::Outcome;
+use run::Runs;
 use server::ClientLimits;
 use std::fmt;
 use std::io;
@@ -141,20 +144,12 @@ impl Bound {
             let _ = set_lowest_niceness();
             events.for_each(|event| hearing.take(&event));
         })?;
-        let expected = expected_requests(plan);
-        let outcome = Outcome::default();
-        Ok(Api { hub, stop, server, listener, wished, stays: duration(api.stays), expected, redactor, outcome })
+        Ok(Api { hub, stop, server, listener, wished, stays: duration(api.stays), redactor })
     }
 }
 
 fn duration(of: Nanos) -> Duration {
     Duration::from_nanos(of.0)
-}
-
-/// Requests of all profiling phases, where they are a number.
-fn expected_requests(plan: &Plan) -> Option<u64> {
-    let profiling = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Profiling);
-    profiling.map(|phase| phase.requests()).sum()
 }
 
 /// An API that answers.
@@ -165,29 +160,20 @@ pub(crate) struct Api {
     listener: JoinHandle<()>,
     wished: Receiver<()>,
     stays: Duration,
-    expected: Option<u64>,
     redactor: Arc<Redactor>,
-    /// What the last run came to.
-    outcome: Outcome,
 }
 
 impl Api {
-    /// One of several runs is about to begin.
-    pub(crate) fn expect(&mut self, plan: &Plan) {
-        self.expected = expected_requests(plan);
-        self.hub.expect(About::new(plan, &self.redactor, env!("CARGO_PKG_VERSION")));
-    }
-
-    /// A run is over and its files are written.
-    pub(crate) fn finished(&mut self, finished: &Finished) {
-        self.outcome = Outcome::new(Some(finished), self.expected);
+    /// What a campaign has follow its runs.
+    pub(crate) fn runs(&self) -> Arc<dyn LiveApi> {
+        Arc::new(Runs { hub: self.hub.clone(), redactor: self.redactor.clone() })
     }
 
     /// All runs are over. Whoever emits events is gone by now.
     pub(crate) fn complete(self) -> Staying {
         // All that was told is known before the end is.
         let _ = self.listener.join();
-        self.hub.end(self.outcome);
+        self.hub.end();
         Staying { hub: self.hub, stop: self.stop, server: self.server, wished: self.wished, stays: self.stays }
     }
 }

@@ -6,7 +6,7 @@ use aiperf_report::RunResult;
 use aiperf_types::{MetricSnapshot, RequestError};
 use serde_json::{Value, json};
 
-/// A run that is over and written down, or failed.
+/// A run that is over and written down; by default one that failed without any results.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// `None` where the run failed without any.
@@ -20,9 +20,8 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// `None` is a run that failed without any results; `expected` are the requests that it was to send.
-    pub(super) fn new(finished: Option<&Finished>, expected: Option<u64>) -> Self {
-        let Some(finished) = finished else { return Self::default() };
+    /// `expected` are the requests that it was to send.
+    pub(super) fn new(finished: &Finished, expected: Option<u64>) -> Self {
         Self {
             results: Some(results(&finished.result, expected)),
             metrics: finished.result.metrics.results.iter().map(last_of).collect(),

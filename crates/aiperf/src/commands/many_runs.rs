@@ -62,6 +62,9 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         let say = |level, text: &str| runner.say(level, text);
         profile::answer(watched, &plan.run(FIRST), &plan.dir, &redactor, &say)
     });
+    if let Some(api) = &runner.api {
+        runner.campaign.serve_with(api.runs());
+    }
     gather::opening(&plan).iter().for_each(|line| runner.say(LogLevel::Info, line));
     resumed.notes.iter().for_each(|note| runner.say(LogLevel::Warning, note));
     if plan.resumes {
@@ -257,7 +260,6 @@ impl RunIn for Runner<'_> {
         let name = self.plan.name(run);
         self.say(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
         let dir = plan.artifacts.dir.clone();
-        self.api.iter_mut().for_each(|api| api.expect(&plan));
         let campaign = self.campaign.for_run(self.keeps_values(run));
         let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
         let profiled = catch_unwind(AssertUnwindSafe(|| {
@@ -265,7 +267,6 @@ impl RunIn for Runner<'_> {
         }));
         let (outcome, records) = match profiled {
             Ok(Ok(mut profiled)) => {
-                self.api.iter_mut().for_each(|api| api.finished(&profiled.finished));
                 let exit = profile::verdict(&profiled.finished, &profiled.log, self.signals);
                 let exit = profile::reported(&profiled.finished, &profiled.log, &dir, exit, &self.redactor);
                 self.was_stopped |= matches!(exit, Exit::Signal(_));

@@ -244,11 +244,9 @@ fn profile(
     let dir = plan.artifacts.dir.clone();
     let api =
         watched.and_then(|watched| answer(watched, &plan, &dir, &redactor, &|level, text| campaign.say(level, text)));
+    api.iter().for_each(|api| campaign.serve_with(api.runs()));
     let (finished, log) = listening.run(campaign, plan, || {});
-    let api = api.map(|mut api| {
-        finished.iter().for_each(|finished| api.finished(finished));
-        api.complete()
-    });
+    let api = api.map(Api::complete);
     match finished {
         Ok(finished) => Ok(Profiled { finished, log, api }),
         Err(error) => {

@@ -23,9 +23,11 @@
 //! - `server_metrics`: the servers' own metrics of a run
 //! - [`gpu_telemetry`]: its GPUs, and what they took beside what was made of it
 //! - `network_latency`: the round trip to the servers
+//! - `live_api`: runs over HTTP, made by the command
 //! - `shared`: what these do alike; `stages`: the stages of all of them
 
 pub mod gpu_telemetry;
+mod live_api;
 mod network_latency;
 pub mod otlp;
 mod server_metrics;
@@ -37,12 +39,14 @@ use aiperf_engine::{Events, Stop};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::{Artifacts, ExportFailure, RunResult};
+pub use live_api::LiveApi;
 pub(crate) use stages::{AllSamples, Consumers, NamedBoundary};
 use std::fmt::Display;
 use std::sync::Arc;
 
 /// Every kind of consumer, in the order in which they pass each stage.
-pub const CONSUMERS: &[&Kind] = &[&otlp::KIND, &server_metrics::KIND, &gpu_telemetry::KIND, &network_latency::KIND];
+pub const CONSUMERS: &[&Kind] =
+    &[&otlp::KIND, &server_metrics::KIND, &gpu_telemetry::KIND, &network_latency::KIND, &live_api::KIND];
 
 /// A kind of consumer.
 pub struct Kind {
@@ -65,6 +69,7 @@ pub struct RunContext {
     pub redactor: Arc<Redactor>,
     pub stop: Stop,
     pub version: String,
+    pub live_api: Option<Arc<dyn LiveApi>>,
 }
 
 /// Waits between two phases. It returns early once its argument returns `true`.

@@ -84,7 +84,8 @@ impl Serving {
     fn large_file(&self) {
         let file = std::fs::File::create(self.directory.path().join("large.jsonl")).unwrap();
         file.set_len(LARGE).unwrap();
-        self.hub.end(Outcome { results: Some(Value::Null), ..Outcome::default() });
+        self.hub.finished(Outcome { results: Some(Value::Null), ..Outcome::default() });
+        self.hub.end();
     }
 
     fn websocket(&self) -> TcpStream {
