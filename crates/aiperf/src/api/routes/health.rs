@@ -15,7 +15,7 @@ pub(super) const GROUP: Group = Group {
             about: "Whether the run is alive.",
             answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`unhealthy`: the run failed and left no results")],
             handler: Read(|asked| {
-                let live = asked.hub.live();
+                let live = &asked.hub.state().live;
                 state(live.outcome.as_ref().is_none_or(|outcome| outcome.results.is_some()), "unhealthy")
             }),
         },
@@ -24,7 +24,7 @@ pub(super) const GROUP: Group = Group {
             path: "/readyz",
             about: "Whether everything is prepared and the run has started.",
             answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`not ready`")],
-            handler: Read(|asked| state(asked.hub.live().has_started(), "not ready")),
+            handler: Read(|asked| state(asked.hub.state().live.has_started(), "not ready")),
         },
     ],
 };

@@ -1,6 +1,7 @@
 //! Metrics of the run so far, and those of the servers.
 
 use super::super::answer::{Answer, JSON, PROMETHEUS};
+use super::super::hub::State;
 use super::super::prometheus::{self, Shown};
 use super::super::views;
 use super::Handler::Read;
@@ -18,7 +19,7 @@ pub(super) const GROUP: Group = Group {
             about: "The metrics of the profiling phases so far, a second old at most, for Prometheus to scrape.",
             answers: &[Told(200, PROMETHEUS, "`aiperf_info`, then of each metric a summary and gauges")],
             handler: Read(|asked| {
-                let (about, live) = (asked.hub.about(), asked.hub.live());
+                let State { about, live, .. } = &*asked.hub.state();
                 let shown = live.metrics().iter().map(|metric| Shown {
                     tag: &metric.tag,
                     header: &metric.header,
@@ -41,8 +42,8 @@ pub(super) const GROUP: Group = Group {
                  `metrics`: by tag `header`, `unit` and statistics; `telemetry_metrics`: what GPUs reported, where they did",
             )],
             handler: Read(|asked| {
-                let about = asked.hub.about();
-                Answer::json(&views::metrics_by_tag(&asked.hub.live(), &about))
+                let State { about, live, .. } = &*asked.hub.state();
+                Answer::json(&views::metrics_by_tag(live, about))
             }),
         },
         Route {
@@ -60,7 +61,7 @@ pub(super) const GROUP: Group = Group {
             )],
             handler: Read(|asked| {
                 let none = || json!({ "endpoint_summaries": {}, "message": "No server metrics available yet" });
-                Answer::json(&views::server_metrics(&asked.hub.live()).unwrap_or_else(none))
+                Answer::json(&views::server_metrics(&asked.hub.state().live).unwrap_or_else(none))
             }),
         },
     ],

@@ -24,7 +24,7 @@ pub(super) const GROUP: Group = Group {
                 "`status`: `running`, `complete`, `cancelled`, or `incomplete` where a run failed without results; \
                  `results`: null before",
             )],
-            handler: Read(|asked| Answer::json(&views::results(&asked.hub.live()))),
+            handler: Read(|asked| Answer::json(&views::results(&asked.hub.state().live))),
         },
         Route {
             method: Get,
@@ -54,7 +54,7 @@ pub(super) const GROUP: Group = Group {
 
 fn list(asked: &Asked<'_>) -> Answer {
     let (ready, is_processing, failed) = {
-        let live = asked.hub.live();
+        let live = &asked.hub.state().live;
         let done = live.outcome.as_ref().filter(|outcome| outcome.results.is_some());
         let failed = done.map(|outcome| outcome.failed_exporters.clone()).unwrap_or_default();
         (done.is_some(), live.state == SystemState::Processing, failed)
@@ -75,7 +75,7 @@ fn file(asked: &Asked<'_>) -> Answer {
         let words = format!("Result file not found: {}", asked.rest.escape_debug());
         Answer::refusal(StatusCode::NOT_FOUND, words)
     };
-    let is_ready = asked.hub.live().outcome.as_ref().is_some_and(|outcome| outcome.results.is_some());
+    let is_ready = asked.hub.state().live.outcome.as_ref().is_some_and(|outcome| outcome.results.is_some());
     match files::open_below(&asked.hub.directory, asked.rest) {
         Err(Unavailable::Escapes) => {
             let words = format!("no path of a result file: {}", asked.rest.escape_debug());

@@ -45,7 +45,7 @@ pub(super) const GROUP: Group = Group {
                  `results_exported`; `system_state`: `configuring`, `ready`, `profiling`, `processing`, `stopping`; \
                  `messages`: the latest warnings and errors",
             )],
-            handler: Read(|asked| Answer::json(&views::progress(&asked.hub.live()))),
+            handler: Read(|asked| Answer::json(&views::progress(&asked.hub.state().live))),
         },
         Route {
             method: Get,
@@ -57,7 +57,7 @@ pub(super) const GROUP: Group = Group {
                 "`workers`: by the `worker_id` of the records `status`, `task_stats`, requests in flight, bytes; \
                  `worker_groups`: all of them, as the group `local`",
             )],
-            handler: Read(|asked| Answer::json(&views::workers(&asked.hub.live()))),
+            handler: Read(|asked| Answer::json(&views::workers(&asked.hub.state().live))),
         },
         Route {
             method: Post,
@@ -69,7 +69,7 @@ pub(super) const GROUP: Group = Group {
                 Told(409, JSON, "the run is still on"),
             ],
             handler: Act(|asked| {
-                if asked.hub.live().outcome.is_none() {
+                if asked.hub.state().live.outcome.is_none() {
                     let words = "Benchmark is still running. Cannot shut down API service.";
                     return Answer::refusal(StatusCode::CONFLICT, words);
                 }
