@@ -4,6 +4,7 @@
 
 use crate::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, Stats, WallAnchor, WallNs};
 use std::borrow::Cow;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -106,10 +107,33 @@ pub struct Message {
     pub text: Arc<str>,
 }
 
+/// What a source of measurements gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    ServerMetrics,
+    GpuTelemetry,
+}
+
+impl SourceKind {
+    /// As messages name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ServerMetrics => "server metrics",
+            Self::GpuTelemetry => "GPU telemetry",
+        }
+    }
+}
+
+impl fmt::Display for SourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Where measurements come from, as in (`server metrics`, `http://host:8000/metrics`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    pub kind: &'static str,
+    pub kind: SourceKind,
     pub address: Arc<str>,
     /// Why it was lost, or what it was found to be.
     pub detail: Option<Arc<str>>,

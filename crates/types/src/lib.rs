@@ -55,7 +55,7 @@ pub use error::RequestError;
 pub use event::{
     EndpointSnapshot, GpuSnapshot, GpuState, GpuValue, Histogram, HistogramPoint, Histograms, LatencyBucket, Message,
     MetricSnapshot, MetricsSnapshot, PhaseEnding, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets,
-    Preparing, Progress, RunEvent, RunStarted, SeriesSnapshot, ServerSnapshot, Source, WorkerProgress,
+    Preparing, Progress, RunEvent, RunStarted, SeriesSnapshot, ServerSnapshot, Source, SourceKind, WorkerProgress,
 };
 pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;

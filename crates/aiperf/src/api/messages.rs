@@ -3,7 +3,7 @@
 use super::about::About;
 use super::live::Live;
 use super::views;
-use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseMoment, RunEvent, WallNs};
+use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseMoment, RunEvent, SourceKind, WallNs};
 use serde_json::{Map, Value, json};
 
 /// A message to whoever subscribed to its kind.
@@ -181,8 +181,8 @@ impl Pusher {
             RunEvent::GpuMetrics(_) => self.gpus.is_behind = true,
             RunEvent::SourceFound { at, source } | RunEvent::SourceLost { at, source } => {
                 let (kind, pages) = match source.kind {
-                    SERVER_METRICS => (SERVER_METRICS_STATUS, &about.server_pages),
-                    _ => (TELEMETRY_STATUS, &about.gpu_pages),
+                    SourceKind::ServerMetrics => (SERVER_METRICS_STATUS, &about.server_pages),
+                    SourceKind::GpuTelemetry => (TELEMETRY_STATUS, &about.gpu_pages),
                 };
                 out.message(kind, live.wall(*at), || views::sources(live, source.kind, pages));
             }
@@ -246,9 +246,6 @@ impl Pusher {
         }
     }
 }
-
-/// What the source of a servers' page is called in events.
-const SERVER_METRICS: &str = "server metrics";
 
 pub(super) fn heartbeat() -> Push {
     Push::new(HEARTBEAT, None, json!({ "service_type": "api", "state": "running" }))

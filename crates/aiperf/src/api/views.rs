@@ -3,7 +3,9 @@
 use super::about::About;
 use super::live::{Live, LivePhase, LiveSource};
 use crate::dashboard::{Health, Worker};
-use aiperf_types::{EndpointSnapshot, GpuValue, MetricSnapshot, MonoNs, Nanos, SeriesSnapshot, ServerSnapshot, Stats};
+use aiperf_types::{
+    EndpointSnapshot, GpuValue, MetricSnapshot, MonoNs, Nanos, SeriesSnapshot, ServerSnapshot, SourceKind, Stats,
+};
 use serde_json::{Map, Value, json};
 
 /// The one group that threads of one process are.
@@ -304,7 +306,7 @@ fn numbers(named: &[(&'static str, f64)]) -> Value {
 }
 
 /// Which sources of a kind there are, and which of them answer.
-pub(super) fn sources(live: &Live, kind: &str, configured: &[String]) -> Value {
+pub(super) fn sources(live: &Live, kind: SourceKind, configured: &[String]) -> Value {
     let of_kind = || live.sources.iter().filter(|known| known.source.kind == kind);
     let address = |known: &LiveSource| known.source.address.to_string();
     let reachable: Vec<String> = of_kind().filter(|known| known.answers).map(address).collect();

@@ -19,7 +19,7 @@ use aiperf_plan::{
     BaseUrl, Cadence, DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsEndpoint, Plan,
 };
 use aiperf_report::{ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_jsonl};
-use aiperf_types::{LogLevel, Nanos};
+use aiperf_types::{LogLevel, Nanos, SourceKind};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ fn read(file: &GpuMetricsFile) -> Result<Custom, GpuMetricsError> {
 
 /// GPU telemetry, as a consumer.
 pub(super) const KIND: Kind = Kind {
-    name: "GPU telemetry",
+    name: SourceKind::GpuTelemetry.name(),
     lost: "GPU telemetry is lost",
     check: |plan| Ok(check(plan)?),
     probe: GpuWatch::probe,

@@ -13,7 +13,7 @@ use aiperf_observe::{
 use aiperf_plan::{Cadence, MetricsEndpoint, ServerMetricsPlan};
 use aiperf_report::{ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, Nanos, PhaseKind};
+use aiperf_types::{LogLevel, Nanos, PhaseKind, SourceKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,8 +21,12 @@ use std::sync::Arc;
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Server metrics, as a consumer.
-pub(super) const KIND: Kind =
-    Kind { name: "server metrics", lost: "server metrics are lost", check: |_| Ok(()), probe: ServerWatch::probe };
+pub(super) const KIND: Kind = Kind {
+    name: SourceKind::ServerMetrics.name(),
+    lost: "server metrics are lost",
+    check: |_| Ok(()),
+    probe: ServerWatch::probe,
+};
 
 /// Collection beside a run.
 struct ServerWatch {

@@ -2,7 +2,7 @@
 
 use crate::exposition::PageWarning;
 use crate::scrape::ScrapeTimes;
-use aiperf_types::{PhaseId, RunEvent, WallNs};
+use aiperf_types::{PhaseId, RunEvent, SourceKind, WallNs};
 use std::sync::Arc;
 
 /// A page as it was fetched.
@@ -65,7 +65,7 @@ pub trait PageKind: Send + Sync + 'static {
 /// How people are told of a kind.
 #[derive(Debug)]
 pub struct Words {
-    pub subject: &'static str,
+    pub subject: SourceKind,
     /// The same at the beginning of a sentence.
     pub title: &'static str,
     /// The flag that turns it off.

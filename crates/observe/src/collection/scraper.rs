@@ -407,7 +407,7 @@ impl Scraper {
         for notice in notices {
             let at = mono_now();
             let source = |detail: Option<&str>| Source {
-                kind: subject,
+                kind: *subject,
                 address: address.clone(),
                 detail: detail.map(Arc::from),
             };

@@ -6,7 +6,7 @@ use crate::scrape::{Family, Labels, Samples, Scrape};
 use crate::snapshot::snapshot;
 use crate::store::Store;
 use aiperf_plan::redact::Redactor;
-use aiperf_types::{RunEvent, WallNs};
+use aiperf_types::{RunEvent, SourceKind, WallNs};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct ServerPages {
 }
 
 const WORDS: Words = Words {
-    subject: "server metrics",
+    subject: SourceKind::ServerMetrics,
     title: "Server metrics",
     off: "--no-server-metrics",
     sources: "endpoint(s)",

@@ -5,7 +5,7 @@ use super::reading::GpuScrape;
 use super::store::GpuStore;
 use crate::collection::{FetchedPage, PageKind, ReadPage, Words};
 use aiperf_plan::redact::Redactor;
-use aiperf_types::{RunEvent, WallNs};
+use aiperf_types::{RunEvent, SourceKind, WallNs};
 use std::sync::Arc;
 
 /// Puts what a page says into lines, appended.
@@ -22,7 +22,7 @@ pub struct GpuPages {
 }
 
 const WORDS: Words = Words {
-    subject: "GPU telemetry",
+    subject: SourceKind::GpuTelemetry,
     title: "GPU telemetry",
     off: "--no-gpu-telemetry",
     sources: "telemetry source(s)",

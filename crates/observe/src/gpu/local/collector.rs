@@ -12,7 +12,7 @@ use crate::gpu::store::GpuStore;
 use crate::gpu::table::Table;
 use crate::results::ScrapeError;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{LogLevel, MonoNs, Nanos, RunEvent, Source, WallAnchor};
+use aiperf_types::{LogLevel, MonoNs, Nanos, RunEvent, Source, SourceKind, WallAnchor};
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const SUBJECT: &str = "GPU telemetry";
+const SUBJECT: SourceKind = SourceKind::GpuTelemetry;
 const THREAD: &str = "aiperf-gpus";
 /// How often a wait looks whether somebody wants to stop.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
