@@ -30,6 +30,7 @@ use aiperf_report::{
 use aiperf_tokenize::{TokenizeError, Tokenizers};
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor, WallNs};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -66,14 +67,26 @@ pub enum CampaignError {
     /// Somebody wanted to stop before anything was sent.
     #[error("stopped while the run was prepared: nothing was sent, and results of earlier runs are as they were")]
     Stopped,
+    /// A fault of this program, which printed where it is.
+    #[error("the run ended unexpectedly")]
+    Panicked,
 }
 
 impl CampaignError {
+    /// Runs it; a panic is an error like others. Threads that the panic left behind may still listen: the caller must not
+    /// wait for them.
+    pub fn catch<T>(run: impl FnOnce() -> Result<T, Self>) -> Result<T, Self> {
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Self::Panicked))
+    }
+
     /// Whether the input is to blame, and nothing was sent.
     pub fn is_input(&self) -> bool {
         !matches!(
             self,
-            Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_)) | Self::Control(_) | Self::Stopped
+            Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_))
+                | Self::Control(_)
+                | Self::Stopped
+                | Self::Panicked
         )
     }
 }
@@ -272,28 +285,31 @@ impl Campaign {
         }
         plan.phases.iter().for_each(|phase| self.say(LogLevel::Debug, &described(phase)));
         let hooks = self.hooks(&plan, consumers.boundaries())?;
-        let events = consumers.snapshot();
-        let outcome = aiperf_engine::run(Setup {
-            plan: plan.clone(),
-            anchor,
-            requests,
-            tokenizers,
-            metrics: metrics.clone(),
-            redactor: self.redactor.clone(),
-            sinks,
-            stop: self.stop.clone(),
-            events,
-            hooks,
-        });
-        consumers.ended();
-        let finished = outcome.map(|mut outcome| {
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let events = consumers.snapshot();
+            let outcome = aiperf_engine::run(Setup {
+                plan: plan.clone(),
+                anchor,
+                requests,
+                tokenizers,
+                metrics: metrics.clone(),
+                redactor: self.redactor.clone(),
+                sinks,
+                stop: self.stop.clone(),
+                events,
+                hooks,
+            });
+            consumers.ended();
+            let mut outcome = outcome?;
             let hooks = outcome.hooks.take();
             let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, &mut consumers);
             // Written first: a hook may hang.
             hooks.into_iter().for_each(HookThread::finish);
-            finished
-        });
-        consumers.close(finished.as_ref().ok());
+            Ok::<_, EngineError>(finished)
+        }));
+        // Also after a panic: what was measured until then may still be sent.
+        consumers.close(ran.as_ref().ok().and_then(|finished| finished.as_ref().ok()));
+        let finished = ran.unwrap_or_else(|panic| resume_unwind(panic));
         if self.stop.is_stopped() && finished.as_ref().is_ok_and(|finished| !finished.was_stopped) {
             self.say(LogLevel::Notice, "The stop request came after the last request: the run is complete");
         }
@@ -358,7 +374,6 @@ impl Campaign {
             self.say(LogLevel::Error, &text);
         }
         let told = failures.len();
-        // The last samples come with the last request, and stand in the summary.
         let incomplete_files = consumers.summary(&mut result);
         result.judged = limits::judge(&plan.metrics.limits, &result.metrics);
         let mut first = artifacts.write_first(&result, failures, incomplete);

@@ -18,7 +18,6 @@ use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
 use aiperf_report::aggregate::RunsFolder;
 use aiperf_report::{JunitCase, LogLine, LogLines, Page, limit_line};
 use aiperf_types::Nanos;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -262,11 +261,10 @@ impl RunIn for Runner<'_> {
         let dir = plan.artifacts.dir.clone();
         let campaign = self.campaign.for_run(self.keeps_values(run));
         let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
-        let profiled = catch_unwind(AssertUnwindSafe(|| {
-            profile::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin())
-        }));
+        let profiled =
+            CampaignError::catch(|| profile::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin()));
         let (outcome, records) = match profiled {
-            Ok(Ok(mut profiled)) => {
+            Ok(mut profiled) => {
                 let exit = profile::verdict(&profiled.finished, &profiled.log, self.signals);
                 let exit = profile::reported(&profiled.finished, &profiled.log, &dir, exit, &self.redactor);
                 self.was_stopped |= matches!(exit, Exit::Signal(_));
@@ -281,15 +279,14 @@ impl RunIn for Runner<'_> {
                 let values = values.into_iter().map(|(tag, values)| (tag.to_owned(), values)).collect();
                 (outcome, worth_keeping(self.plan, run, RunRecords { label: label.clone(), values }))
             }
-            Ok(Err(error)) => {
+            Err(error) => {
                 let text = self.redactor.hide(&error.to_string()).into_owned();
-                // Whatever is wrong before the first has begun is wrong before anything was sent.
-                if self.unbegun.is_some() {
+                // Whatever is wrong before the first has begun is wrong before anything was sent, but for faults of ours.
+                if self.unbegun.is_some() && !matches!(error, CampaignError::Panicked) {
                     self.refused = Some(error);
                 }
                 (RunOutcome::failed(&label, text), None)
             }
-            Err(_) => (RunOutcome::failed(&label, "the run ended unexpectedly"), None),
         };
         if let Err(why) = outcome.result.as_ref()
             && self.refused.is_none()

@@ -100,7 +100,7 @@ fn run_plan(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signal
             return Exit::Usage;
         }
     };
-    let profiled = profile(plan, notes, signals, redactor.clone(), port);
+    let profiled = CampaignError::catch(|| profile(plan, notes, signals, redactor.clone(), port));
     let Profiled { finished, log, api } = match profiled {
         Ok(profiled) => profiled,
         Err(error) => {
