@@ -18,6 +18,17 @@
 //!
 //! A stage that returns [`Degraded`] costs the run that part of its results and nothing else.
 //!
+//! # A new consumer
+//! A tracker such as MLflow is one file and one row, and `campaign.rs` stays as it is:
+//! - its file has a `KIND`: `check` refuses a tracker that cannot be reached as the plan wants it, `probe` creates the tracker's
+//!   run if the plan asks for one
+//! - its `snapshot` subscribes to the metrics it logs while the run is on, and starts the thread that sends them; `ended`
+//!   signals that thread that nothing more comes
+//! - its `close` logs the results and files of [`Finished`], or marks the run as failed, and waits for the thread
+//! - its row goes into [`CONSUMERS`]
+//!
+//! What the user sets is a field of `plan::Plan`, as for everything else.
+//!
 //! # Layout
 //! - [`otlp`]: what a run measures, sent by OTLP while it is on
 //! - `server_metrics`: the servers' own metrics of a run
