@@ -2,9 +2,7 @@
 
 use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates::{self, CertificatesError};
-use crate::consumers::gpu_telemetry::GpuTelemetryError;
-use crate::consumers::otlp::OtlpFileError;
-use crate::consumers::{AllSamples, Consumers, LiveApi, NamedBoundary, RunContext};
+use crate::consumers::{AllSamples, ConsumerError, Consumers, LiveApi, NamedBoundary, RunContext};
 use crate::control::{self, ControlError};
 use crate::hooks::Hooks;
 use crate::kept::Kept;
@@ -46,10 +44,9 @@ pub enum CampaignError {
     Memory(#[from] MemoryError),
     #[error(transparent)]
     Certificates(#[from] CertificatesError),
+    /// What follows runs cannot follow this one.
     #[error(transparent)]
-    GpuTelemetry(#[from] GpuTelemetryError),
-    #[error(transparent)]
-    OtlpFile(#[from] OtlpFileError),
+    Consumer(ConsumerError),
     #[error(transparent)]
     Tokenizer(TokenizerError),
     #[error(transparent)]

@@ -3,10 +3,10 @@
 mod efficiency;
 
 use super::shared::{self, Announced, errors, profiling_range, started};
-use super::{Consumer, Degraded, Kind, RunContext};
-use crate::campaign::{CampaignError, traits};
+use super::{Consumer, ConsumerError, Degraded, Kind, ProbeResult, RunContext};
+use crate::campaign::traits;
+use aiperf_engine::Events;
 use aiperf_engine::travel::{self, TlsError};
-use aiperf_engine::{EngineError, Events};
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::gpu::local::{
     AmdGpus, LocalCollected, LocalCollector, LocalError, LocalGpus, LocalSetup, NvmlGpus, amd, nvml,
@@ -36,15 +36,6 @@ const ROWS_TOLD: usize = 5;
 /// Names and addresses of this machine that everybody has.
 const LOCAL_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Why GPUs cannot be watched as they were asked for.
-#[derive(Debug, Error)]
-pub enum GpuTelemetryError {
-    #[error(transparent)]
-    Metrics(#[from] GpuMetricsError),
-    #[error(transparent)]
-    Local(#[from] LocalError),
-}
-
 /// A file of metrics without a metric.
 #[derive(Debug, Error)]
 #[error(
@@ -52,13 +43,13 @@ pub enum GpuTelemetryError {
      `FIELD, gauge|counter, help text` each\n  try: DCGM_FI_DEV_SM_CLOCK, gauge, SM clock frequency (in MHz)",
     first.as_ref().map(|why| format!(": {why}")).unwrap_or_default()
 )]
-pub struct GpuMetricsError {
+struct GpuMetricsError {
     name: String,
     first: Option<String>,
 }
 
 /// Refuses a file of metrics that gives none, and to read GPUs of this machine where there are none.
-fn check(plan: &Plan) -> Result<(), GpuTelemetryError> {
+fn check(plan: &Plan) -> Result<(), ConsumerError> {
     let Some(plan) = &plan.gpu_telemetry else { return Ok(()) };
     plan.metrics_file.as_ref().map_or(Ok(()), |file| read(file).map(drop))?;
     match plan.source {
@@ -84,12 +75,8 @@ fn read(file: &GpuMetricsFile) -> Result<Custom, GpuMetricsError> {
 }
 
 /// GPU telemetry, as a consumer.
-pub(super) const KIND: Kind = Kind {
-    name: SourceKind::GpuTelemetry.name(),
-    lost: "GPU telemetry is lost",
-    check: |plan| Ok(check(plan)?),
-    probe: GpuWatch::probe,
-};
+pub(super) const KIND: Kind =
+    Kind { name: SourceKind::GpuTelemetry.name(), lost: "GPU telemetry is lost", check, probe: GpuWatch::probe };
 
 /// Sampling beside a run.
 struct GpuWatch {
@@ -116,19 +103,19 @@ struct Sampled {
 }
 
 impl GpuWatch {
-    fn probe(run: &RunContext) -> Result<Option<Box<dyn Consumer>>, CampaignError> {
+    fn probe(run: &RunContext) -> ProbeResult {
         let Some(watched) = run.plan.gpu_telemetry.clone() else { return Ok(None) };
         let RunContext { plan, events, redactor, .. } = run;
         let sampling = match &watched.source {
             // Whoever asked is told that there is nowhere to look.
             GpuSource::Exporters(exporters) if exporters.is_empty() && !watched.is_requested => None,
             GpuSource::Exporters(exporters) => {
-                let setup = pages(plan, &watched, exporters, events, redactor).map_err(EngineError::from)?;
+                let setup = pages(plan, &watched, exporters, events, redactor)?;
                 started(Collector::start(setup), "GPU telemetry is not collected", events).map(Sampling::Pages)
             }
             GpuSource::Local(source) => {
                 tell_of_far_server(*source, &plan.endpoint.urls, events);
-                let setup = local(*source, &watched, events, redactor).map_err(GpuTelemetryError::from)?;
+                let setup = local(*source, &watched, events, redactor)?;
                 let name = setup.source.clone();
                 let collector = LocalCollector::start(setup);
                 started(collector, "GPU telemetry is not collected", events)

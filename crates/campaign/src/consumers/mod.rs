@@ -30,28 +30,29 @@
 //! What the user sets is a field of `plan::Plan`, as for everything else.
 //!
 //! # Layout
-//! - [`otlp`]: what a run measures, sent by OTLP while it is on
+//! - `otlp`: what a run measures, sent by OTLP while it is on
 //! - `server_metrics`: the servers' own metrics of a run
-//! - [`gpu_telemetry`]: its GPUs, and what they took beside what was made of it
+//! - `gpu_telemetry`: its GPUs, and what they took beside what was made of it
 //! - `network_latency`: the round trip to the servers
 //! - `live_api`: runs over HTTP, made by the command
 //! - `shared`: what these do alike; `stages`: the stages of all of them
 
-pub mod gpu_telemetry;
+mod gpu_telemetry;
 mod live_api;
 mod network_latency;
-pub mod otlp;
+mod otlp;
 mod server_metrics;
 mod shared;
 mod stages;
 
-use crate::campaign::{CampaignError, Finished};
+use crate::campaign::Finished;
 use aiperf_engine::{Events, Stop};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::{Artifacts, ExportFailure, RunResult};
 pub use live_api::LiveApi;
 pub(crate) use stages::{AllSamples, Consumers, NamedBoundary};
+use std::error::Error;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -66,10 +67,16 @@ pub struct Kind {
     /// The beginning of the warning if a stage fails.
     pub lost: &'static str,
     /// Refuses a plan that it cannot follow.
-    pub check: fn(&Plan) -> Result<(), CampaignError>,
+    pub check: fn(&Plan) -> Result<(), ConsumerError>,
     /// Starts to look for its sources; `None` if the plan does not ask for it.
-    pub probe: fn(&RunContext) -> Result<Option<Box<dyn Consumer>>, CampaignError>,
+    pub probe: fn(&RunContext) -> ProbeResult,
 }
+
+/// The consumer of a run, if its plan asks for one.
+pub type ProbeResult = Result<Option<Box<dyn Consumer>>, ConsumerError>;
+
+/// Why a consumer cannot follow a run: bad input, before anything is sent.
+pub type ConsumerError = Box<dyn Error + Send + Sync>;
 
 /// The run that a consumer follows.
 pub struct RunContext {

@@ -34,7 +34,7 @@ const ANSWER_LIMIT: usize = 1 << 20;
 #[error(
     "{what} {} {fault}\n  metrics are sent to {url} over TLS\n  try: a file in PEM, or unset {what}", path.display()
 )]
-pub struct OtlpFileError {
+struct OtlpFileError {
     what: String,
     path: PathBuf,
     fault: String,

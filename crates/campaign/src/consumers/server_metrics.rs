@@ -1,10 +1,9 @@
 //! The servers' own metrics of a run: collected beside it, summed up when it is over.
 
 use super::shared::{self, Announced, errors, profiling_range, started};
-use super::{Boundary, Consumer, Degraded, Kind, RunContext};
-use crate::campaign::CampaignError;
+use super::{Boundary, Consumer, Degraded, Kind, ProbeResult, RunContext};
+use aiperf_engine::Events;
 use aiperf_engine::travel::{self, TlsError};
-use aiperf_engine::{EngineError, Events};
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::{
     Cluster, Collected, Collector, Observed, ObservedEndpoint, ObservedPhase, Pods, ServerMetrics, ServerPages, Setup,
@@ -36,9 +35,9 @@ struct ServerWatch {
 }
 
 impl ServerWatch {
-    fn probe(run: &RunContext) -> Result<Option<Box<dyn Consumer>>, CampaignError> {
+    fn probe(run: &RunContext) -> ProbeResult {
         let Some(watched) = run.plan.server_metrics.clone() else { return Ok(None) };
-        let collector = Collector::start(setup(run, &watched).map_err(EngineError::from)?);
+        let collector = Collector::start(setup(run, &watched)?);
         let collector = started(collector, "server metrics are not collected", &run.events);
         Ok(collector.map(|collector| Box::new(Self { plan: watched, collector: Some(collector) }) as _))
     }

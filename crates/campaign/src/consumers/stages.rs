@@ -31,14 +31,14 @@ pub(crate) struct AllSamples {
 impl Consumers {
     /// Refuses a plan that one of them cannot follow.
     pub(crate) fn check(plan: &Plan) -> Result<(), CampaignError> {
-        CONSUMERS.iter().try_for_each(|kind| (kind.check)(plan))
+        CONSUMERS.iter().try_for_each(|kind| (kind.check)(plan)).map_err(CampaignError::Consumer)
     }
 
     /// Those that the plan asks for. They look for their sources from now on.
     pub(crate) fn probe(run: RunContext) -> Result<Self, CampaignError> {
         let mut active = Vec::new();
         for kind in CONSUMERS {
-            active.extend((kind.probe)(&run)?.map(|consumer| (*kind, consumer)));
+            active.extend((kind.probe)(&run).map_err(CampaignError::Consumer)?.map(|consumer| (*kind, consumer)));
         }
         Ok(Self { run, active })
     }
