@@ -20,11 +20,13 @@
 //! - [`stats`]: the statistics of a metric
 //! - [`character`]: characters that act on a terminal
 //! - [`log`]: levels of messages
+//! - [`binary_form`]: values as bytes that travel between machines
 //! - [`number_map`]: maps by numbers that count up
 //! - [`media_type`]: what the type of a body says
 //! - [`event`]: what a run tells those who watch it
 //! - [`guard`]: code of others that may panic
 
+pub mod binary_form;
 pub mod body;
 pub mod character;
 pub mod conversation;
@@ -47,6 +49,7 @@ pub mod stats;
 pub mod time;
 pub mod trace;
 
+pub use binary_form::{BinaryForm, FormError};
 pub use body::Body;
 pub use character::acts_on_terminal;
 pub use conversation::{ContextMode, Conversation, Media, Turn};
