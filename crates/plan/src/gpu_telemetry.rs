@@ -37,6 +37,13 @@ impl GpuSource {
             Self::Local(_) => &[],
         }
     }
+
+    pub(crate) fn exporters_mut(&mut self) -> &mut [DcgmExporter] {
+        match self {
+            Self::Exporters(exporters) => exporters,
+            Self::Local(_) => &mut [],
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log; [`api`]: who may watch it over HTTP
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
 //! - [`nearest`]: the name that was meant, for messages
+//! - [`form`]: plans that travel to other machines, and plans for people: what becomes of secrets
 //! - [`redact`]: what of headers, URLs and texts may be shown
 
 pub mod additions;
@@ -33,6 +34,7 @@ pub mod control;
 pub mod dataset;
 pub mod draw;
 pub mod endpoint;
+pub mod form;
 pub mod gpu_telemetry;
 pub mod http;
 pub mod metrics;

@@ -54,6 +54,12 @@ impl MetricsUrl {
         redact::url(&format!("{scheme}://{user}{host}{}", self.path))
     }
 
+    /// Becomes a URL without secrets.
+    pub(crate) fn hide_secrets(&mut self) {
+        self.server.hide_secrets();
+        self.path = redact::url(&self.path);
+    }
+
     /// What tables call it: host, port and path, without one `/metrics` at its end.
     pub fn display_name(&self) -> String {
         let shown = self.shown();

@@ -26,9 +26,13 @@ impl Proxies {
     pub fn all(&self) -> impl Iterator<Item = &Proxy> {
         [&self.http, &self.https].into_iter().flatten()
     }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Proxy> {
+        [&mut self.http, &mut self.https].into_iter().flatten()
+    }
 }
 
-/// A proxy: an HTTP server, with credentials of its own. They are sent to it alone, and neither shown nor serialised.
+/// A proxy: an HTTP server, with credentials of its own. They are sent to it alone, and not shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Proxy(BaseUrl);
@@ -47,6 +51,10 @@ impl Proxy {
     /// Where it listens.
     pub fn url(&self) -> &BaseUrl {
         &self.0
+    }
+
+    pub(crate) fn url_mut(&mut self) -> &mut BaseUrl {
+        &mut self.0
     }
 
     /// What it is told in `Proxy-Authorization`.
@@ -148,10 +156,10 @@ mod tests {
     }
 
     #[test]
-    fn credentials_of_a_proxy_are_neither_shown_nor_serialised() {
+    fn credentials_of_a_proxy_are_not_shown() {
         let proxy = Proxy::parse("http://me:hunter22@p:1").unwrap();
         assert!(proxy.credentials().unwrap().basic().starts_with("Basic "));
-        let seen = format!("{proxy:?} {}", serde_json::to_string(&proxy).unwrap());
+        let seen = format!("{proxy:?} {}", proxy.url().shown());
         assert!(!seen.contains("hunter22"), "{seen}");
         assert!(Proxy::parse("socks5://p:1").is_err() && Proxy::parse("unix:///p").is_err());
     }

@@ -10,9 +10,9 @@ use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 /// A checked URL: scheme, authority, path and query, without a fragment's effect. Its text has no credentials: they
-/// are kept apart, and neither shown nor serialised.
+/// are kept apart and not shown. Serialised, a URL is whole, credentials included: see [`form`](crate::form).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "UrlForm", into = "UrlForm")]
 pub struct BaseUrl {
     text: String,
     tls: bool,
@@ -22,6 +22,37 @@ pub struct BaseUrl {
     credentials: Option<Credentials>,
     /// The socket that a `unix://` URL names; it stands for `http://localhost`.
     socket: Option<PathBuf>,
+}
+
+/// A URL as it is serialised: a text, unless it has credentials.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum UrlForm {
+    Plain(String),
+    WithCredentials { url: String, user: String, password: String },
+}
+
+impl TryFrom<UrlForm> for BaseUrl {
+    type Error = UrlError;
+    fn try_from(form: UrlForm) -> Result<Self, UrlError> {
+        match form {
+            UrlForm::Plain(url) => Self::parse(&url),
+            UrlForm::WithCredentials { url, user, password } => {
+                let credentials = Credentials::new(&user, &password);
+                let credentials = credentials.ok_or_else(|| UrlError::Credentials(shown(&url)))?;
+                Ok(Self { credentials: Some(credentials), ..Self::parse(&url)? })
+            }
+        }
+    }
+}
+
+impl From<BaseUrl> for UrlForm {
+    fn from(BaseUrl { text: url, credentials, .. }: BaseUrl) -> Self {
+        match credentials {
+            None => Self::Plain(url),
+            Some(Credentials { user, password }) => Self::WithCredentials { url, user, password },
+        }
+    }
 }
 
 /// A user's name and password, as a URL gave them. A secret: its `Debug` says nothing.
@@ -229,6 +260,12 @@ impl BaseUrl {
         redact::url(&format!("{scheme}://{user}{rest}"))
     }
 
+    /// Becomes what it is [shown](Self::shown) as.
+    pub(crate) fn hide_secrets(&mut self) {
+        self.text = self.shown();
+        self.credentials = None;
+    }
+
     /// The URL that paths of requests are joined to: itself, and for a socket `http://localhost`.
     pub fn request_base(&self) -> &str {
         if self.is_unix() { "http://localhost" } else { &self.text }
@@ -359,19 +396,6 @@ fn percent_decoded_bytes(text: &str) -> (Vec<u8>, bool) {
     (out, is_whole)
 }
 
-impl TryFrom<String> for BaseUrl {
-    type Error = UrlError;
-    fn try_from(text: String) -> Result<Self, UrlError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<BaseUrl> for String {
-    fn from(url: BaseUrl) -> Self {
-        url.text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -406,7 +430,7 @@ mod tests {
         assert_eq!(url.socket_path(), Some(Path::new("/run/my llm.sock")));
         assert_eq!((url.as_str(), url.host_header().as_str()), ("unix:///run/my%20llm.sock", "localhost"));
         assert_eq!((url.request_base(), url.origin().as_str()), ("http://localhost", "http://localhost"));
-        assert_eq!(BaseUrl::try_from(String::from(url.clone())), Ok(url));
+        assert_eq!(BaseUrl::parse(url.as_str()), Ok(url));
         let long = format!("unix:///{}", "x".repeat(LONGEST_SOCKET));
         for odd in ["unix://", "unix:///", "unix://run/x", "unix:///run/", "unix:///a%00b", long.as_str()] {
             assert!(matches!(BaseUrl::parse(odd), Err(UrlError::Socket(_))), "{odd}");
@@ -445,7 +469,7 @@ mod tests {
         assert_eq!((url.as_str(), url.host_header().as_str()), ("http://h:1/v1?x=1", "h:1"));
         let credentials = url.credentials().unwrap();
         assert_eq!(credentials.basic(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-        let seen = format!("{url:?} {}", serde_json::to_string(&url).unwrap());
+        let seen = format!("{url:?} {}", url.shown());
         assert!(credentials.secrets().iter().all(|secret| !seen.contains(secret.as_str())), "{seen}");
         assert!(BaseUrl::parse("http://@h:1").unwrap().credentials().is_none());
     }

@@ -354,6 +354,13 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         let args: Vec<&str> = before.into_iter().chain(sample.iter().map(String::as_str)).collect();
         let plan = resolve(&args).unwrap_or_else(|error| panic!("{}: {error}", flag.name)).into_plan();
         let mut changed = serde_json::to_value(&plan).unwrap();
+        let received = Plan::from_machine(&plan.to_machine().unwrap()).unwrap();
+        assert_eq!(
+            serde_json::to_value(&received).unwrap(),
+            changed,
+            "{}: another machine gets another plan",
+            flag.name
+        );
         changed["run"]["cli_command"] = base["run"]["cli_command"].clone();
         assert_ne!(changed, base, "{} changes nothing", flag.name);
     }

@@ -6,12 +6,14 @@
 //! - `payload`: bodies of requests, and templates of them, as texts
 //! - here: URLs and texts whose parts say by their names that they are secrets
 //! - `sources`: the secrets that headers, URLs and credentials hold
+//! - `places`: where a plan holds secrets
 //! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
 
 mod forms;
 mod members;
 mod names;
 mod payload;
+pub(crate) mod places;
 mod redactor;
 mod sources;
 

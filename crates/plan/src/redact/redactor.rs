@@ -2,14 +2,12 @@
 //! was sent, in an error or anywhere else.
 
 use super::forms::{FORM_STARTS, said_at_start};
-use super::members::{change_names, secrets_in_members, visit_texts};
-use super::names::{is_secret_name, is_sensitive_header};
-use super::payload::{payload, secrets_in_payload, secrets_in_template};
-use super::sources::{secrets_in_header, secrets_in_url, secrets_in_value};
+use super::members::{change_names, visit_texts};
+use super::names::is_sensitive_header;
+use super::payload::{payload, secrets_in_payload};
+use super::places::secrets_of_plan;
 use super::{REDACTED, text as by_name, urls};
-use crate::proxy::Proxy;
-use crate::url::{BaseUrl, Credentials};
-use crate::{EndpointPlan, MetricsUrl, Plan};
+use crate::Plan;
 use aiperf_types::{Body, RequestError};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -76,32 +74,14 @@ impl Redactor {
         Self { values, starts }
     }
 
-    /// Hides every secret of a plan: the key, secret headers, credentials and secret parameters of URLs (also of those
-    /// in headers and extra inputs), secret extra inputs, those of the template, of variables, and all headers and secret attributes of metrics that are sent elsewhere.
+    /// Hides every secret of a plan, wherever the plan holds one (`places`).
     pub fn of(plan: &Plan) -> Self {
         Self::of_all([plan])
     }
 
     /// The same of several plans.
     pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Self {
-        Self::new(plans.into_iter().flat_map(Self::secrets_of_plan))
-    }
-
-    fn secrets_of_plan(plan: &Plan) -> Vec<String> {
-        let endpoint = &plan.endpoint;
-        let pages = plan.server_metrics.iter().flat_map(|watched| &watched.endpoints).map(|page| &page.url);
-        let exporters = plan.gpu_telemetry.iter().flat_map(|watched| watched.source.exporters());
-        let exporters = exporters.map(|exporter| &exporter.url);
-        let secrets = secrets_of(endpoint).into_iter().chain(pages.chain(exporters).flat_map(secrets_of_page));
-        let otlp = plan.otlp.iter().flat_map(|otlp| {
-            let headers = otlp.headers.iter().flat_map(|(_, value)| secrets_in_value(value));
-            let attributes = otlp.attributes.iter().chain(&otlp.usual_attributes);
-            let attributes = attributes.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.clone());
-            secrets_of_page(&otlp.url).into_iter().chain(headers).chain(attributes)
-        });
-        let template = endpoint.template.iter().flat_map(|text| secrets_in_template(text));
-        let variables = plan.secrets.iter().cloned();
-        secrets.chain(secrets_in_members(&endpoint.extra)).chain(template).chain(otlp).chain(variables).collect()
+        Self::new(plans.into_iter().flat_map(secrets_of_plan))
     }
 
     /// What hides the secrets of a request too: a server may echo those that only a row of the dataset holds.
@@ -292,28 +272,11 @@ fn cut(text: String, is_all: bool) -> String {
     if is_all && kept.len() == text.len() { text } else { format!("{kept}…") }
 }
 
-fn secrets_of(endpoint: &EndpointPlan) -> Vec<String> {
-    let mut out: Vec<String> = endpoint.api_key.iter().cloned().collect();
-    out.extend(endpoint.headers.iter().flat_map(|(name, value)| secrets_in_header(name, value)));
-    let urls = endpoint.urls.iter().map(|url| url.as_str());
-    let cache_reset = endpoint.cache_reset.iter().map(|reset| reset.path.as_str());
-    let profiler = endpoint.server_profiler.iter();
-    let profiler = profiler.flat_map(|profiler| [profiler.start_path.as_str(), profiler.stop_path.as_str()]);
-    let paths = endpoint.path.as_deref().into_iter().chain(cache_reset).chain(profiler);
-    out.extend(urls.chain(paths).flat_map(secrets_in_url));
-    let proxies = endpoint.http.proxies.all().map(Proxy::url);
-    out.extend(endpoint.urls.iter().chain(proxies).filter_map(BaseUrl::credentials).flat_map(Credentials::secrets));
-    out
-}
-
-fn secrets_of_page(url: &MetricsUrl) -> Vec<String> {
-    let credentials = url.server().credentials().into_iter().flat_map(Credentials::secrets);
-    credentials.chain(secrets_in_url(url.path())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redact::{secrets_in_header, secrets_in_url};
+    use crate::url::BaseUrl;
     use proptest::prelude::*;
 
     fn redactor(values: &[&str]) -> Redactor {

@@ -1,0 +1,43 @@
+//! A plan outside of the process, and what becomes of its secrets.
+//!
+//! One rule: a plan that is *sent to another machine* carries every secret, since the requests of that machine need
+//! them; a plan that is *written for people* carries none. [`Plan::to_machine`] does the one and [`Plan::for_people`]
+//! the other, and nothing else writes a plan. Serde by itself writes all of it, as the first does.
+//!
+//! Which values are secrets is one table (`redact/places.rs`): the API key, secret headers, credentials and secret
+//! parameters of every URL, secret extra inputs, those of templates and variables, headers and secret attributes of
+//! OTLP. A new place is a row there.
+
+use crate::Plan;
+use crate::redact::Redactor;
+use crate::redact::places::{SECRET_PLACES, hide_secrets};
+use aiperf_types::{BinaryForm, FormError};
+use serde_json::Value;
+
+const FORM: BinaryForm = BinaryForm { name: "aiperf plan", version: 1 };
+
+/// The places of a plan that hold secrets, by name.
+pub fn secret_places() -> impl Iterator<Item = &'static str> {
+    SECRET_PLACES.iter().map(|place| place.name)
+}
+
+impl Plan {
+    /// The plan as it is sent to another machine, **with every secret**: for encrypted connections only.
+    pub fn to_machine(&self) -> Result<Vec<u8>, FormError> {
+        FORM.write(self)
+    }
+
+    /// A plan that another machine sent.
+    pub fn from_machine(bytes: &[u8]) -> Result<Self, FormError> {
+        FORM.read(bytes)
+    }
+
+    /// The plan as people may read it: no secret in its place, nor as a part of any other text.
+    pub fn for_people(&self) -> Result<Value, FormError> {
+        let mut shown = self.clone();
+        hide_secrets(&mut shown);
+        let mut value = serde_json::to_value(&shown).map_err(|error| FormError::Unwritable(error.to_string()))?;
+        Redactor::of(self).settings(&mut value);
+        Ok(value)
+    }
+}
