@@ -34,6 +34,7 @@ pub use phase::gpu::{self, Coverage, FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals, 
 pub use phase::gpu_vendors::{VENDORS, VendorTotals};
 pub use phase::histograms::{Instruments, RecordHistograms};
 pub use phase::live::Live;
+pub use phase::records::Records;
 pub use phase::summary::{Context, Exactness, MetricResult, Slice, Summary};
 pub use registry::docs::{self, markdown, registry_json};
 pub use registry::families::DEGRADED_LAG_MS;

@@ -5,14 +5,11 @@ use crate::curves::pending::Pending;
 use crate::curves::sweep_line::SweepLine;
 use crate::curves::timing::Timing;
 use crate::facts::Fact;
-use crate::facts::columns::Columns;
-use crate::numbers::durations::Gaps;
-use crate::phase::errors::Errors;
 use crate::phase::live::Live;
+use crate::phase::records::Records;
 use crate::run::Metrics;
 use crate::run::record::RecordMetrics;
 use aiperf_types::{Measured, RequestError, WallNs};
-use std::collections::BTreeMap;
 
 /// Everything that is kept of the records of a phase. Merging two gives the accumulator of both.
 ///
@@ -21,8 +18,7 @@ use std::collections::BTreeMap;
 /// summary.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
-    pub(crate) columns: Columns,
-    pub(crate) gaps: Gaps,
+    pub(crate) kept: Records,
     /// Requests that are not swept yet.
     pub(crate) pending: Pending,
     /// What was swept of these records while they came.
@@ -31,8 +27,6 @@ pub struct Accumulator {
     joint: Option<Joint>,
     /// `None` where nobody watches.
     pub(crate) live: Option<Live>,
-    pub(crate) errors: Errors,
-    pub(crate) spec_decode: BTreeMap<u32, u64>,
     pub(crate) limits: Limits,
 }
 
@@ -65,14 +59,11 @@ impl Accumulator {
 
     pub fn with_limits(metrics: &Metrics, limits: Limits) -> Self {
         Self {
-            columns: Columns::new(),
-            gaps: Gaps::default(),
+            kept: Records::default(),
             pending: Pending::default(),
             sweep: None,
             joint: None,
             live: Some(Live::new(metrics)),
-            errors: Errors::default(),
-            spec_decode: BTreeMap::new(),
             limits,
         }
     }
@@ -92,27 +83,17 @@ impl Accumulator {
 
     /// Adds a record: what was measured, and the metrics computed from that.
     pub fn add(&mut self, m: &Measured, record: &RecordMetrics) {
-        let facts = &record.facts;
         if let Some(live) = &mut self.live {
             live.add(record);
         }
-        self.gaps.add_all(&record.gaps);
-        self.columns.push(facts, &record.gaps);
-        self.limit_gaps(self.gaps.count());
+        self.kept.add(m, record);
+        self.limit_gaps(self.kept.gaps.count());
         let issued = m.credit_issued.unwrap_or_default();
-        match Timing::of(facts) {
+        match Timing::of(&record.facts) {
             Some(timing) => self.each_pending(m.number, issued, |pending, sent| {
                 pending.add(sent, timing, &record.gaps);
             }),
             None => self.pass_over(m.number, issued),
-        }
-        match &m.error {
-            Some(error) => self.errors.add(error, m.start_wall.0 + m.end.since(m.start).0),
-            None => {
-                for (&accepted, &steps) in m.spec_decode.iter().flat_map(|spec| &spec.acceptance_histogram) {
-                    *self.spec_decode.entry(accepted).or_default() += steps;
-                }
-            }
         }
     }
 
@@ -134,13 +115,8 @@ impl Accumulator {
         if let (Some(own), Some(others)) = (&mut self.live, &other.live) {
             own.merge(others);
         }
-        self.errors.merge(&other.errors);
-        for (accepted, steps) in other.spec_decode {
-            *self.spec_decode.entry(accepted).or_default() += steps;
-        }
-        self.gaps.merge(&other.gaps);
-        self.columns.append(other.columns);
-        self.limit_gaps(self.gaps.count());
+        self.kept = self.kept.merge(other.kept);
+        self.limit_gaps(self.kept.gaps.count());
         self.pending.append(other.pending);
         match (&mut self.joint, other.joint) {
             (Some(own), Some(others)) => own.pending.append(others.pending),
@@ -155,9 +131,7 @@ impl Accumulator {
 
     /// Stops keeping the gaps between content responses one by one when there are more than this.
     fn limit_gaps(&mut self, count: u64) {
-        if count > self.limits.list_values && self.columns.keeps_gaps() {
-            self.columns.drop_gaps();
-        }
+        self.kept.limit_gaps(count, self.limits.list_values);
     }
 
     /// Hands over the requests that are not swept yet, to a sweep of all parts of the phase.
@@ -209,18 +183,18 @@ impl Accumulator {
     }
 
     pub fn records(&self) -> u64 {
-        self.columns.rows() as u64
+        self.kept.len()
     }
 
     /// Distinct errors with their counts, in order of first occurrence; at most a thousand, the rest counted together.
     pub fn errors(&self) -> Vec<(RequestError, u64)> {
-        self.errors.list()
+        self.kept.errors.list()
     }
 
     /// From the first request sent to the last one ended, failed ones included.
     pub fn attempted_span(&self) -> Option<(WallNs, WallNs)> {
         let (mut first, mut last) = (u64::MAX, 0);
-        self.columns.each(&[Fact::Start, Fact::End], |_, facts| {
+        self.kept.columns.each(&[Fact::Start, Fact::End], |_, facts| {
             if let (Some(start), Some(length)) = (facts.get(Fact::Start), facts.get(Fact::End)) {
                 first = first.min(start);
                 last = last.max(start + length);
@@ -234,6 +208,6 @@ impl Accumulator {
         let sweep = self.sweep.as_ref().map_or(0, |sweep| sweep.size());
         let joint = self.joint.as_ref().map_or(0, |joint| joint.pending.size());
         let live = self.live.as_ref().map_or(0, Live::size);
-        self.columns.size() + self.gaps.size() + self.pending.size() + joint + sweep + live
+        self.kept.size() + self.pending.size() + joint + sweep + live
     }
 }

@@ -7,6 +7,7 @@ pub mod gpu;
 pub mod gpu_vendors;
 pub mod histograms;
 pub mod live;
+pub mod records;
 mod summarise;
 pub mod summary;
 mod tally;

@@ -33,7 +33,7 @@ impl Scopes {
 
     fn one(records: &Accumulator) -> Self {
         let mut failed = 0;
-        records.columns.each(&[], |_, facts| failed += u64::from(facts.failed()));
+        records.kept.columns.each(&[], |_, facts| failed += u64::from(facts.failed()));
         Self { of_row: None, records: vec![records.records()], failed: vec![failed] }
     }
 }
@@ -46,16 +46,16 @@ impl Accumulator {
             return Summary::default();
         }
         let mut tallies = self.tally(metrics, context, &scopes, |_| true);
-        self.set_gaps(metrics, &mut tallies, &[self.gaps.distribution()], &scopes);
+        self.set_gaps(metrics, &mut tallies, &[self.kept.gaps.distribution()], &scopes);
         let curves = self.curves(context.window);
         set_curves(metrics, &mut tallies, &curves.windows);
         let Some(mut tally) = tallies.pop() else { return Summary::default() };
         tally.derive(metrics, None);
         let mut summary = tally.into_summary(metrics);
-        summary.spec_decode_histogram = self.spec_decode.clone();
+        summary.spec_decode_histogram = self.kept.spec_decode.clone();
         summary.exactness = Exactness {
-            list_values: self.gaps.count(),
-            lists_binned: self.gaps.count() > 0 && !self.columns.keeps_gaps(),
+            list_values: self.kept.gaps.count(),
+            lists_binned: self.kept.gaps.count() > 0 && !self.kept.columns.keeps_gaps(),
             curves_binned: curves.binned,
             late_in_curves: curves.late,
         };
@@ -78,7 +78,7 @@ impl Accumulator {
             let mut summary = tally.into_summary(metrics);
             summary.exactness = Exactness {
                 list_values: summary.get("inter_chunk_latency").and_then(|result| result.stats.count).unwrap_or(0),
-                lists_binned: !self.columns.keeps_gaps(),
+                lists_binned: !self.kept.columns.keeps_gaps(),
                 curves_binned: curves.binned,
                 late_in_curves: curves.late,
             };
@@ -137,7 +137,7 @@ impl Accumulator {
 
     fn each_of(&self, chosen: &Chosen, mut visit: impl FnMut(usize, &Facts)) {
         let population = chosen.metric.population;
-        self.columns.each(&chosen.facts, |row, facts| {
+        self.kept.columns.each(&chosen.facts, |row, facts| {
             if population.takes(facts.failed()) {
                 visit(row, facts);
             }
@@ -154,7 +154,7 @@ impl Accumulator {
         let Some(chosen) = metrics.chosen.iter().find(|chosen| matches!(chosen.metric.compute, Compute::Gaps)) else {
             return;
         };
-        if !self.columns.keeps_gaps() {
+        if !self.kept.columns.keeps_gaps() {
             for (tally, summed) in tallies.iter_mut().zip(summed) {
                 tally.set_distribution(chosen.place, summed.clone());
             }
@@ -162,9 +162,9 @@ impl Accumulator {
         }
         let mut values: Vec<Vec<i64>> = vec![Vec::new(); scopes.count()];
         if let [only] = values.as_mut_slice() {
-            only.reserve_exact(self.gaps.count() as usize);
+            only.reserve_exact(self.kept.gaps.count() as usize);
         }
-        self.columns.each_with_gaps(&[], |row, _, gaps| {
+        self.kept.columns.each_with_gaps(&[], |row, _, gaps| {
             values[scopes.of_row(row)].extend(gaps.iter().map(|&gap| gap as i64));
         });
         for (tally, mut values) in tallies.iter_mut().zip(values) {
@@ -179,14 +179,14 @@ impl Accumulator {
         let first = swept.unwrap_or(first);
         let mut at_index: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
         let index = |facts: &Facts| (facts.raw(Fact::Start) - first.0) / length.0;
-        self.columns.each(&[Fact::Start], |_, facts| {
+        self.kept.columns.each(&[Fact::Start], |_, facts| {
             let (records, failed) = at_index.entry(index(facts)).or_default();
             *records += 1;
             *failed += u64::from(facts.failed());
         });
         let indices: Vec<u64> = at_index.keys().copied().collect();
-        let mut of_row = Vec::with_capacity(self.columns.rows());
-        self.columns.each(&[Fact::Start], |_, facts| {
+        let mut of_row = Vec::with_capacity(self.kept.columns.rows());
+        self.kept.columns.each(&[Fact::Start], |_, facts| {
             of_row.push(indices.partition_point(|&known| known < index(facts)) as u32);
         });
         let windows = indices

@@ -20,7 +20,7 @@ impl Accumulator {
             return values;
         }
         let scale = metric.scale();
-        self.columns.each(&chosen.facts, |_, facts| {
+        self.kept.columns.each(&chosen.facts, |_, facts| {
             if facts.failed() {
                 return;
             }
