@@ -1,58 +1,118 @@
 //! Errors of a phase, grouped.
 
 use aiperf_types::RequestError;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Distinct errors kept; what comes after them is counted together.
 const DISTINCT: usize = 1000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Group {
+    /// The first one.
     error: RequestError,
     count: u64,
-    /// Wall time of the first one: groups are listed in this order whichever thread saw them.
+    /// Wall time of the first one: groups are listed in this order whichever thread, or machine, saw them.
     first: u64,
 }
 
+impl Group {
+    /// Takes in more of the same error.
+    fn add(&mut self, error: &RequestError, count: u64, first: u64) {
+        self.count += count;
+        if first < self.first || first == self.first && causes(error) < causes(&self.error) {
+            self.first = first;
+            self.error.clone_from(error);
+        }
+    }
+
+    /// By first occurrence; what came at the same instant, by what it is.
+    fn order(&self) -> (u64, Option<i64>, Option<&str>, &str) {
+        (self.first, self.error.code, self.error.kind.as_deref(), &self.error.message)
+    }
+}
+
+fn causes(error: &RequestError) -> (Option<&str>, &Option<Vec<String>>) {
+    (error.cause.as_deref(), &error.cause_chain)
+}
+
 /// Errors by code, kind and message.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "ErrorList", into = "ErrorList")]
 pub(crate) struct Errors {
     groups: Vec<Group>,
     by_hash: HashMap<u64, Vec<usize>>,
     other: u64,
 }
 
+/// Errors as they travel.
+#[derive(Serialize, Deserialize)]
+struct ErrorList {
+    groups: Vec<Group>,
+    other: u64,
+}
+
+impl From<ErrorList> for Errors {
+    fn from(ErrorList { groups, other }: ErrorList) -> Self {
+        let mut errors = Self { other, ..Self::default() };
+        errors.add_groups(&groups);
+        errors.keep_first();
+        errors
+    }
+}
+
+impl From<Errors> for ErrorList {
+    fn from(Errors { groups, other, .. }: Errors) -> Self {
+        Self { groups, other }
+    }
+}
+
 impl Errors {
     pub(crate) fn add(&mut self, error: &RequestError, at: u64) {
-        self.add_many(error, 1, at);
+        self.add_many(error, 1, at, DISTINCT);
     }
 
-    fn add_many(&mut self, error: &RequestError, count: u64, at: u64) {
+    fn add_many(&mut self, error: &RequestError, count: u64, first: u64, most: usize) {
         let places = self.by_hash.entry(hash(error)).or_default();
         match places.iter().find(|&&place| self.groups[place].error.same_as(error)) {
-            Some(&place) => {
-                let group = &mut self.groups[place];
-                group.count += count;
-                group.first = group.first.min(at);
-            }
-            None if self.groups.len() < DISTINCT => {
+            Some(&place) => self.groups[place].add(error, count, first),
+            None if self.groups.len() < most => {
                 places.push(self.groups.len());
-                self.groups.push(Group { error: error.clone(), count, first: at });
+                self.groups.push(Group { error: error.clone(), count, first });
             }
             None => self.other += count,
         }
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        other.groups.iter().for_each(|group| self.add_many(&group.error, group.count, group.first));
+        self.add_groups(&other.groups);
         self.other += other.other;
+        self.keep_first();
+    }
+
+    fn add_groups(&mut self, groups: &[Group]) {
+        for Group { error, count, first } in groups {
+            self.add_many(error, *count, *first, usize::MAX);
+        }
+    }
+
+    /// Keeps those that occurred first, where there are too many.
+    fn keep_first(&mut self) {
+        if self.groups.len() > DISTINCT {
+            self.groups.sort_by(|one, other| one.order().cmp(&other.order()));
+            self.other += self.groups.drain(DISTINCT..).map(|group| group.count).sum::<u64>();
+            self.by_hash.clear();
+            for (place, group) in self.groups.iter().enumerate() {
+                self.by_hash.entry(hash(&group.error)).or_default().push(place);
+            }
+        }
     }
 
     /// Distinct errors in order of first occurrence; the last one stands for all that were too many to tell apart.
     pub(crate) fn list(&self) -> Vec<(RequestError, u64)> {
         let mut groups: Vec<&Group> = self.groups.iter().collect();
-        groups.sort_by_key(|group| group.first);
+        groups.sort_by(|one, other| one.order().cmp(&other.order()));
         let mut list: Vec<(RequestError, u64)> =
             groups.into_iter().map(|group| (group.error.clone(), group.count)).collect();
         if self.other > 0 {
@@ -100,5 +160,20 @@ mod tests {
         let list = errors.list();
         assert_eq!(list.len(), DISTINCT + 1);
         assert_eq!(list.iter().map(|(_, count)| count).sum::<u64>(), 1500);
+    }
+
+    #[test]
+    fn parts_with_too_many_errors_keep_those_that_occurred_first() {
+        let part = |numbers: std::ops::Range<u64>| {
+            let mut errors = Errors::default();
+            numbers.for_each(|number| errors.add(&RequestError::status(500, "x", number.to_string()), number));
+            errors
+        };
+        let (mut late, early) = (part(700..1500), part(0..800));
+        late.merge(&early);
+        let list = late.list();
+        let messages: Vec<String> = list.iter().take(DISTINCT).map(|(error, _)| error.message.clone()).collect();
+        assert_eq!(messages, (0..DISTINCT).map(|number| number.to_string()).collect::<Vec<_>>());
+        assert_eq!((list.len(), list.iter().map(|(_, count)| count).sum::<u64>()), (DISTINCT + 1, 1600));
     }
 }
