@@ -6,10 +6,11 @@
 //! - `weighted`: a value over time; `kept`: what its percentiles come from; `gauges`: all curves at once; `windowed`:
 //!   over one window after another
 //! - `pending`, `order`: requests that are over and not swept, and up to which number every one is in; [`sweep_line`]:
-//!   all of it together
+//!   all of it together; `column_sweep`: records that are kept, swept again
 
 pub(crate) mod change;
 pub(crate) mod changes;
+pub(crate) mod column_sweep;
 pub mod curve;
 pub(crate) mod gauges;
 pub(crate) mod kept;

@@ -21,6 +21,12 @@ pub(crate) struct Pending {
 impl Pending {
     /// Adds a request, with its place in the order of sending.
     pub(crate) fn add(&mut self, sent: Sent, timing: Timing, gaps: &[u64]) {
+        self.add_unnumbered(timing, gaps);
+        self.sent.push(sent);
+    }
+
+    /// Adds a request to a sweep that does not go by the order of sending.
+    pub(crate) fn add_unnumbered(&mut self, timing: Timing, gaps: &[u64]) {
         let request = match self.spare.pop() {
             Some(mut request) => {
                 request.restart(timing, gaps);
@@ -29,7 +35,6 @@ impl Pending {
             None => Box::new(SweptRequest::new(timing, gaps)),
         };
         self.requests.push((timing.start, request));
-        self.sent.push(sent);
         self.gaps += gaps.len() as u64;
         self.last_end = self.last_end.max(timing.end);
     }

@@ -252,7 +252,8 @@ impl SweepLine {
         self.waiting.is_empty() && self.begun.is_empty() && !self.curves.is_open()
     }
 
-    fn sweep_to(&mut self, limit: u64) {
+    /// Sweeps all that lies before `limit`. No request that begins before it may come later.
+    pub(crate) fn sweep_to(&mut self, limit: u64) {
         while self.sweep_toward(limit) {}
     }
 

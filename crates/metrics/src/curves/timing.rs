@@ -14,6 +14,10 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
+    /// What it is made of.
+    pub(crate) const FACTS: &[Fact] =
+        &[Fact::Start, Fact::End, Fact::First, Fact::Input, Fact::Output, Fact::Reasoning];
+
     pub(crate) fn of(facts: &Facts) -> Option<Self> {
         let start = facts.get(Fact::Start)?;
         let end = start.checked_add(facts.get(Fact::End)?)?;

@@ -5,16 +5,21 @@
 //! all of them nothing a record. A streamed chat with usage and HTTP trace comes to some 70 bytes a record.
 
 use crate::facts::{FACTS, Fact, Facts};
+use aiperf_types::binary_form;
+use serde::de::{Deserializer, Error};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 
 const ROWS: usize = 1024;
 /// Records unpacked at once: few enough to stay in a core's first cache.
 const AT_ONCE: usize = 64;
 
 /// Numbers packed by their distance from the smallest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Packed {
     base: u64,
     width: u8,
+    #[serde(with = "binary_form::bytes")]
     bytes: Box<[u8]>,
 }
 
@@ -60,8 +65,8 @@ impl Packed {
 
 /// Gaps in seven bits a byte, the highest bit set where a number goes on. Chunks that one read brought lie no time
 /// apart: one byte each, however long the longest gap of their block is.
-#[derive(Clone, Debug)]
-struct PackedGaps(Box<[u8]>);
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PackedGaps(#[serde(with = "binary_form::bytes")] Box<[u8]>);
 
 impl PackedGaps {
     fn new(gaps: &[u64]) -> Self {
@@ -75,6 +80,14 @@ impl PackedGaps {
             bytes.push(rest as u8);
         }
         Self(bytes.into_boxed_slice())
+    }
+
+    /// Whether every number ends, and none has more bits than there are.
+    fn is_sound(&self) -> bool {
+        self.0.split_inclusive(|byte| byte & 0x80 == 0).all(|number| match number {
+            [rest @ .., last] => last & 0x80 == 0 && (rest.len() < 9 || rest.len() == 9 && *last <= 1),
+            [] => false,
+        })
     }
 
     fn unpack(&self, gaps: &mut Vec<u64>) {
@@ -91,7 +104,7 @@ impl PackedGaps {
 }
 
 /// One column of a block: its values, and which records have one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Column {
     values: Packed,
     /// A bit a record; `None` when all have a value.
@@ -121,8 +134,8 @@ impl Column {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Block {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Block {
     rows: usize,
     columns: Vec<(Fact, Column)>,
     gaps: Option<PackedGaps>,
@@ -136,6 +149,16 @@ impl Block {
 
     fn column(&self, fact: Fact) -> Option<&Column> {
         self.columns.iter().find(|(known, _)| *known == fact).map(|(_, column)| column)
+    }
+
+    /// Whether every column holds as many values as there are records: what another machine sent may be damaged.
+    fn is_sound(&self) -> bool {
+        let is_sound = |Column { values, present }: &Column| {
+            let marks = present.as_ref().is_none_or(|marks| marks.len() == self.rows.div_ceil(64));
+            marks && values.width <= 8 && values.bytes.len() == self.rows * usize::from(values.width)
+        };
+        let gaps_are_sound = self.gaps.as_ref().is_none_or(PackedGaps::is_sound);
+        gaps_are_sound && self.rows <= ROWS && self.columns.iter().all(|(_, column)| is_sound(column))
     }
 
     fn size(&self) -> usize {
@@ -233,58 +256,141 @@ impl Columns {
         self.rows
     }
 
+    /// The records a batch at a time, each of some that were added one after the other.
+    pub(crate) fn batches(&self) -> impl Iterator<Item = Batch<'_>> {
+        let open = (!self.open.is_empty()).then_some(Batch::Open(&self.open, &self.open_gaps));
+        self.blocks.iter().map(Batch::Packed).chain(open)
+    }
+
     /// Visits every record in order. Only the facts asked for, and the status, mean anything.
     pub(crate) fn each(&self, facts: &[Fact], mut visit: impl FnMut(usize, &Facts)) {
-        let mut row = 0;
-        self.each_part(facts, false, |rows, _| {
-            for facts in rows {
-                visit(row, facts);
-                row += 1;
-            }
-        });
+        let (mut row, mut reader) = (0, BatchReader::new(facts));
+        for batch in self.batches() {
+            reader.each_part(batch, false, |rows, _| {
+                for facts in rows {
+                    visit(row, facts);
+                    row += 1;
+                }
+            });
+        }
     }
 
     /// Visits every record with its gaps; with none once they were dropped.
     pub(crate) fn each_with_gaps(&self, facts: &[Fact], mut visit: impl FnMut(usize, &Facts, &[u64])) {
-        let mut row = 0;
-        let needed: Vec<Fact> = facts.iter().copied().chain([Fact::Chunks]).collect();
-        self.each_part(&needed, true, |rows, gaps| {
-            for facts in rows {
-                let (own, others) = gaps.split_at(facts.gaps().min(gaps.len()));
-                visit(row, facts, own);
-                *gaps = others;
+        let (mut row, mut reader) = (0, BatchReader::new(facts));
+        for batch in self.batches() {
+            reader.each_with_gaps(batch, |facts, gaps| {
+                visit(row, facts, gaps);
                 row += 1;
-            }
-        });
-    }
-
-    /// Visits the records a few at a time, with the gaps of their block that no earlier visit took.
-    fn each_part(&self, facts: &[Fact], with_gaps: bool, mut visit: impl FnMut(&[Facts], &mut &[u64])) {
-        let mut wanted = [false; FACTS];
-        wanted[Fact::Status as usize] = true;
-        facts.iter().for_each(|&fact| wanted[fact as usize] = true);
-        let wanted: Vec<Fact> = Fact::ALL.iter().copied().filter(|&fact| wanted[fact as usize]).collect();
-        let mut scratch = vec![Facts::default(); if self.blocks.is_empty() { 0 } else { AT_ONCE }];
-        let mut gaps = Vec::new();
-        for block in &self.blocks {
-            let columns: Vec<(Fact, Option<&Column>)> = wanted.iter().map(|&fact| (fact, block.column(fact))).collect();
-            gaps.clear();
-            if let Some(packed) = block.gaps.as_ref().filter(|_| with_gaps) {
-                packed.unpack(&mut gaps);
-            }
-            let mut rest = gaps.as_slice();
-            for first in (0..block.rows).step_by(AT_ONCE) {
-                let rows = &mut scratch[..AT_ONCE.min(block.rows - first)];
-                columns.iter().for_each(|(fact, column)| Column::unpack(*column, *fact, first, rows));
-                visit(rows, &mut rest);
-            }
+            });
         }
-        visit(&self.open, &mut self.open_gaps.as_slice());
     }
 
     /// Bytes held.
     pub(crate) fn size(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(|block| size_of::<Block>() + block.size()).sum();
         blocks + self.open.capacity() * size_of::<Facts>() + self.open_gaps.capacity() * 8
+    }
+}
+
+/// Some records that were added one after the other.
+#[derive(Clone, Copy)]
+pub(crate) enum Batch<'c> {
+    Packed(&'c Block),
+    Open(&'c [Facts], &'c [u64]),
+}
+
+impl Batch<'_> {
+    /// When the first of them started.
+    pub(crate) fn first_start(self) -> Option<u64> {
+        match self {
+            // What stands in for those without a start is the start of another.
+            Self::Packed(block) => block.column(Fact::Start).map(|column| column.values.base),
+            Self::Open(rows, _) => rows.iter().filter_map(|facts| facts.get(Fact::Start)).min(),
+        }
+    }
+}
+
+/// Unpacks some facts of one batch after another, in the same memory.
+pub(crate) struct BatchReader {
+    /// Those asked for, and the status; with gaps also the number of chunks.
+    wanted: Vec<Fact>,
+    rows: Vec<Facts>,
+    gaps: Vec<u64>,
+}
+
+impl BatchReader {
+    pub(crate) fn new(facts: &[Fact]) -> Self {
+        let mut wanted = [false; FACTS];
+        facts.iter().chain(&[Fact::Status]).for_each(|&fact| wanted[fact as usize] = true);
+        let wanted = Fact::ALL.iter().copied().filter(|&fact| wanted[fact as usize]).collect();
+        Self { wanted, rows: Vec::new(), gaps: Vec::new() }
+    }
+
+    /// Visits every record of a batch with its gaps; with none once they were dropped.
+    pub(crate) fn each_with_gaps(&mut self, batch: Batch<'_>, mut visit: impl FnMut(&Facts, &[u64])) {
+        if !self.wanted.contains(&Fact::Chunks) {
+            self.wanted.push(Fact::Chunks);
+        }
+        self.each_part(batch, true, |rows, gaps| {
+            for facts in rows {
+                let (own, others) = gaps.split_at(facts.gaps().min(gaps.len()));
+                visit(facts, own);
+                *gaps = others;
+            }
+        });
+    }
+
+    /// Visits the records a few at a time, with the gaps of the batch that no earlier visit took.
+    fn each_part(&mut self, batch: Batch<'_>, with_gaps: bool, mut visit: impl FnMut(&[Facts], &mut &[u64])) {
+        let block = match batch {
+            Batch::Packed(block) => block,
+            Batch::Open(rows, mut gaps) => return visit(rows, &mut gaps),
+        };
+        let columns: Vec<(Fact, Option<&Column>)> =
+            self.wanted.iter().map(|&fact| (fact, block.column(fact))).collect();
+        self.rows.resize(AT_ONCE, Facts::default());
+        self.gaps.clear();
+        if let Some(packed) = block.gaps.as_ref().filter(|_| with_gaps) {
+            packed.unpack(&mut self.gaps);
+        }
+        let mut rest = self.gaps.as_slice();
+        for first in (0..block.rows).step_by(AT_ONCE) {
+            let rows = &mut self.rows[..AT_ONCE.min(block.rows - first)];
+            columns.iter().for_each(|(fact, column)| Column::unpack(*column, *fact, first, rows));
+            visit(rows, &mut rest);
+        }
+    }
+}
+
+/// Columns as they travel: all records packed.
+#[derive(Deserialize)]
+struct PackedColumns {
+    blocks: Vec<Block>,
+    keeps_gaps: bool,
+}
+
+impl Serialize for Columns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct PackedColumns<'c> {
+            blocks: Vec<&'c Block>,
+            keeps_gaps: bool,
+        }
+        let gaps = self.keeps_gaps.then_some(self.open_gaps.as_slice());
+        let open = (!self.open.is_empty()).then(|| Block::pack(&self.open, gaps));
+        let blocks = self.blocks.iter().chain(&open).collect();
+        PackedColumns { blocks, keeps_gaps: self.keeps_gaps }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Columns {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let PackedColumns { blocks, keeps_gaps } = PackedColumns::deserialize(deserializer)?;
+        if !blocks.iter().all(|block| block.is_sound() && block.gaps.is_some() == keeps_gaps) {
+            return Err(D::Error::custom("columns of records that do not hold what they should"));
+        }
+        let rows = blocks.iter().map(|block| block.rows).sum();
+        Ok(Self { blocks, rows, keeps_gaps, ..Self::new() })
     }
 }

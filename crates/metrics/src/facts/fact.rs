@@ -5,11 +5,12 @@
 
 use aiperf_types::record::SpecDecode;
 use aiperf_types::{ContentMark, Measured};
+use serde::{Deserialize, Serialize};
 
 macro_rules! facts {
     ($($(#[$doc:meta])* $fact:ident,)*) => {
         /// A base fact. Times are nanoseconds; instants count from the record's start.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum Fact { $($(#[$doc])* $fact,)* }
 

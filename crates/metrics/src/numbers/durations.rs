@@ -3,9 +3,10 @@
 use crate::numbers::histogram::Histogram;
 use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Moments, Stats};
+use serde::{Deserialize, Serialize};
 
 /// Lengths of time in nanoseconds: percentiles to within 2^-`BITS` of themselves, everything else exact.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Durations<const BITS: u32 = 6> {
     histogram: Histogram<BITS>,
     moments: Moments,

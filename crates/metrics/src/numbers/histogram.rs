@@ -5,11 +5,13 @@
 //! are integers, so adding two histograms gives that of both, bit for bit.
 
 use crate::numbers::stats::{PERCENTILES, Rank};
+use serde::{Deserialize, Serialize};
 
 /// Values nearer to zero are zero: they are what rounding left of it.
 pub(crate) const NOTHING: f64 = 1e-9;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Received<BITS>")]
 pub(crate) struct Histogram<const BITS: u32> {
     zero: u64,
     /// The part that the first of `weights` belongs to.
@@ -19,7 +21,31 @@ pub(crate) struct Histogram<const BITS: u32> {
     negative: Option<Box<Self>>,
 }
 
+/// A histogram that another machine sent, which may be damaged.
+#[derive(Deserialize)]
+struct Received<const BITS: u32> {
+    zero: u64,
+    first: usize,
+    weights: Vec<u64>,
+    negative: Option<Box<Histogram<BITS>>>,
+}
+
+impl<const BITS: u32> TryFrom<Received<BITS>> for Histogram<BITS> {
+    type Error = &'static str;
+
+    fn try_from(received: Received<BITS>) -> Result<Self, Self::Error> {
+        let Received { zero, first, weights, negative } = received;
+        let end = first.checked_add(weights.len()).filter(|end| *end <= Self::OCTAVES * Self::OCTAVE);
+        match end.filter(|end| first % Self::OCTAVE == 0 && end % Self::OCTAVE == 0) {
+            Some(_) => Ok(Self { zero, first, weights, negative }),
+            None => Err("a histogram whose parts do not lie where they should"),
+        }
+    }
+}
+
 impl<const BITS: u32> Histogram<BITS> {
+    /// Powers of two that a float may have.
+    const OCTAVES: usize = 1 << 11;
     const OCTAVE: usize = 1 << BITS;
     const SHIFT: u32 = 52 - BITS;
 

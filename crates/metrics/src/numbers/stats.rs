@@ -3,6 +3,7 @@
 use crate::numbers::scalar::Scalar;
 use crate::numbers::sum::Sum;
 pub use aiperf_types::stats::{PERCENTILES, Stats};
+use serde::{Deserialize, Serialize};
 
 /// The statistics of some numbers; `None` of none. Their order is lost.
 pub fn stats_of(values: &mut [f64]) -> Option<Stats> {
@@ -171,7 +172,7 @@ pub(crate) fn float_of_key(key: i64) -> f64 {
 }
 
 /// Exact sums of integers and their squares, for values below 2^48.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Moments {
     pub(crate) count: u64,
     pub(crate) sum: u128,

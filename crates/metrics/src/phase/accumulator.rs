@@ -46,6 +46,11 @@ pub struct Limits {
     pub list_values: u64,
 }
 
+impl Limits {
+    /// Everything is kept. For a part of a run: curves of parts that are merged come from the lists of all.
+    pub const NONE: Self = Self { list_values: u64::MAX };
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { list_values: 16_000_000 }
@@ -66,6 +71,25 @@ impl Accumulator {
             live: Some(Live::new(metrics)),
             limits,
         }
+    }
+
+    /// Records that were kept elsewhere, with [their curves](Records::sweep).
+    pub fn of_records(records: Records, sweep: SweepLine, limits: Limits) -> Self {
+        let mut accumulator = Self {
+            kept: records,
+            pending: Pending::default(),
+            sweep: Some(Box::new(sweep)),
+            joint: None,
+            live: None,
+            limits,
+        };
+        accumulator.limit_gaps(accumulator.kept.gaps.count());
+        accumulator
+    }
+
+    /// What is kept of the records, without their curves.
+    pub fn into_records(self) -> Records {
+        self.kept
     }
 
     /// For a run that nobody watches: no running statistics are kept.

@@ -13,5 +13,6 @@ mod golden_runs;
 mod layers;
 mod load;
 mod measure;
+mod parts;
 mod properties;
 mod support;

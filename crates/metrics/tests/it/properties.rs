@@ -81,7 +81,7 @@ fn spec_decode() -> impl Strategy<Value = Option<Box<SpecDecode>>> {
 }
 
 /// Any record: in order or not, with or without content, failed or not.
-fn record() -> impl Strategy<Value = Measured> {
+pub(crate) fn record() -> impl Strategy<Value = Measured> {
     let timing =
         (0..3_000_000_000_u64, vec((0..90_000_000_u64, any::<bool>()), 0..12), 0..9_000_000_u64, any::<bool>());
     let rest =
@@ -132,7 +132,7 @@ fn record() -> impl Strategy<Value = Measured> {
     )
 }
 
-fn traits() -> impl Strategy<Value = RunTraits> {
+pub(crate) fn traits() -> impl Strategy<Value = RunTraits> {
     (0..EndpointKind::ALL.len(), any::<[bool; 6]>()).prop_map(|(endpoint, flags)| {
         let [streaming, server_token_count, fixed_schedule, accuracy, shown, slos] = flags;
         let mut traits = RunTraits::new(EndpointKind::ALL[endpoint], streaming);
@@ -151,7 +151,11 @@ fn traits() -> impl Strategy<Value = RunTraits> {
     })
 }
 
-fn accumulate<'a>(metrics: &Metrics, limits: Limits, records: impl IntoIterator<Item = &'a Measured>) -> Accumulator {
+pub(crate) fn accumulate<'a>(
+    metrics: &Metrics,
+    limits: Limits,
+    records: impl IntoIterator<Item = &'a Measured>,
+) -> Accumulator {
     let mut accumulator = Accumulator::with_limits(metrics, limits);
     let mut record = RecordMetrics::default();
     for m in records {
@@ -197,7 +201,7 @@ fn near(one: Option<f64>, other: Option<f64>, share: f64) -> bool {
     }
 }
 
-fn assert_same(one: &Summary, other: &Summary, share: f64) {
+pub(crate) fn assert_same(one: &Summary, other: &Summary, share: f64) {
     let tags = |summary: &Summary| summary.results.iter().map(|result| result.tag.to_string()).collect::<Vec<_>>();
     assert_eq!(tags(one), tags(other));
     for (one, other) in one.results.iter().zip(&other.results) {
@@ -210,7 +214,7 @@ fn assert_same(one: &Summary, other: &Summary, share: f64) {
 }
 
 /// Limits of lists and of stretches of curves.
-const LIMITS: [(Limits, u64); 3] = [
+pub(crate) const LIMITS: [(Limits, u64); 3] = [
     (Limits { list_values: u64::MAX }, u64::MAX),
     (Limits { list_values: 40 }, u64::MAX),
     (Limits { list_values: 40 }, 30),
