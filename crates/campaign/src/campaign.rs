@@ -18,7 +18,7 @@ use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
 };
-use aiperf_metrics::{Metrics, RunTraits};
+use aiperf_metrics::{Limits, Metrics, RunTraits};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::run_config;
 use aiperf_plan::{PhasePlan, Plan};
@@ -295,6 +295,7 @@ impl Campaign {
                 stop: self.stop.clone(),
                 events,
                 hooks,
+                limits: Limits::default(),
             });
             consumers.ended();
             let mut outcome = outcome?;

@@ -303,12 +303,12 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             quality.too_long_to_count
         ),
     );
-    let (faults, fault) = quality.spec_decode_faults;
+    let faults = quality.spec_decode_faults.count;
     say(
         faults > 0,
         format!(
             "{faults} answers report speculative decoding in a way that cannot be true ({}): they count in no metric of it",
-            fault.unwrap_or_default()
+            quality.spec_decode_faults.first().unwrap_or_default()
         ),
     );
     let steal = conduct.steal_share.unwrap_or(0.0);

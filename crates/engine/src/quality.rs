@@ -5,14 +5,16 @@ use crate::record::Record;
 use crate::sinks::SinkStall;
 use aiperf_metrics::Durations;
 use aiperf_tokenize::GivenUp;
-use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline};
+use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline, WallNs};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fs;
 
 /// No request needs as long from its start to its first try to connect, unless it waits.
 const STEPS_BEFORE_CONNECT: Nanos = Nanos(1_000_000);
 
 /// What record threads see of each exchange.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
     /// From a byte's arrival in the kernel to our read of it.
     pub receive_lag: Durations,
@@ -76,8 +78,31 @@ pub struct Quality {
     pub uncounted_after_stop: u64,
     /// Those whose texts are too long for their tokenizer.
     pub too_long_to_count: u64,
-    /// Answers whose report of speculative decoding contradicts itself, and how the first of them does.
-    pub spec_decode_faults: (u64, Option<&'static str>),
+    pub spec_decode_faults: SpecDecodeFaults,
+}
+
+/// Answers whose report of speculative decoding contradicts itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpecDecodeFaults {
+    pub count: u64,
+    /// When the request of the first of them started, and how it contradicts itself.
+    first: Option<(WallNs, Cow<'static, str>)>,
+}
+
+impl SpecDecodeFaults {
+    pub(crate) fn add(&mut self, at: WallNs, fault: &'static str) {
+        self.merge(&Self { count: 1, first: Some((at, fault.into())) });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.first = [self.first.take(), other.first.clone()].into_iter().flatten().min();
+    }
+
+    /// How the first of them contradicts itself.
+    pub fn first(&self) -> Option<&str> {
+        self.first.as_ref().map(|(_, fault)| fault.as_ref())
+    }
 }
 
 impl Quality {
@@ -134,7 +159,9 @@ impl Quality {
         self.refused_by_chat_template += u64::from(record.refused_by_chat_template);
         self.uncounted_after_stop += u64::from(record.uncounted == Some(GivenUp::Stopped));
         self.too_long_to_count += u64::from(record.uncounted == Some(GivenUp::TooLong));
-        self.add_spec_decode_faults((u64::from(parsed.spec_decode_fault.is_some()), parsed.spec_decode_fault));
+        if let Some(fault) = parsed.spec_decode_fault {
+            self.spec_decode_faults.add(record.measured.start_wall, fault);
+        }
     }
 
     /// Adds what is told by one that the run itself cut off, which says nothing of the server.
@@ -151,11 +178,6 @@ impl Quality {
         if let Some(wait) = place_wait(timeline) {
             self.place_wait.add(wait.0);
         }
-    }
-
-    fn add_spec_decode_faults(&mut self, (count, first): (u64, Option<&'static str>)) {
-        self.spec_decode_faults.0 += count;
-        self.spec_decode_faults.1 = self.spec_decode_faults.1.or(first);
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -190,7 +212,7 @@ impl Quality {
         self.too_long_to_count += other.too_long_to_count;
         self.cut_off += other.cut_off;
         self.never_begun += other.never_begun;
-        self.add_spec_decode_faults(other.spec_decode_faults);
+        self.spec_decode_faults.merge(&other.spec_decode_faults);
     }
 }
 
@@ -207,7 +229,7 @@ fn place_wait(timeline: &Timeline) -> Option<Nanos> {
 }
 
 /// What is known of the run as a whole.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
     pub workers: usize,
     pub record_threads: usize,
@@ -234,6 +256,27 @@ pub struct Conduct {
     pub steal_share: Option<f64>,
     /// Times the process was held back by its CPU quota.
     pub throttled: Option<u64>,
+}
+
+impl Conduct {
+    /// Of both parts of a run, on machines of their own. What is counted adds up; a length of time, a share or a peak is
+    /// that of the machine where it was largest.
+    pub fn merge(&mut self, other: Self) {
+        self.workers += other.workers;
+        self.record_threads += other.record_threads;
+        self.backlog_at_end += other.backlog_at_end;
+        self.drain = self.drain.max(other.drain);
+        self.peak_backlog_bytes = self.peak_backlog_bytes.max(other.peak_backlog_bytes);
+        self.relief = self.relief.max(other.relief);
+        self.holds += other.holds;
+        self.held = self.held.max(other.held);
+        self.sink_stalls.extend(other.sink_stalls);
+        self.clock_steps += other.clock_steps;
+        self.clock_read_ns = self.clock_read_ns.max(other.clock_read_ns);
+        self.worker_run_queue_wait.extend(other.worker_run_queue_wait);
+        self.steal_share = [self.steal_share, other.steal_share].into_iter().flatten().reduce(f64::max);
+        self.throttled = [self.throttled, other.throttled].into_iter().flatten().reduce(|one, two| one + two);
+    }
 }
 
 /// Time the calling thread has waited for a core, by the kernel's account.

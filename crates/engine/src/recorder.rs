@@ -11,7 +11,7 @@ use crate::shelf::Shelf;
 use crate::sinks::Encoded;
 use crate::stop::Stop;
 use aiperf_metrics::{
-    Accumulator, Instruments, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
+    Accumulator, Instruments, Limits, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
 };
 use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::{GivenUp, interruptible};
@@ -40,6 +40,8 @@ pub(crate) struct RecordContext {
     pub(crate) sweeps: Arc<Sweeps>,
     /// By sink.
     pub(crate) shelves: Vec<Shelf>,
+    /// Up to where lists are kept.
+    pub(crate) limits: Limits,
     /// Somebody wants to see metrics while the run is on.
     pub(crate) is_watched: bool,
     /// The histograms that somebody wants.
@@ -244,8 +246,8 @@ impl Recorder {
         encoders: Vec<Box<dyn RecordEncoder>>,
     ) -> Self {
         let accumulator = || match context.is_watched {
-            true => Accumulator::new(&context.metrics),
-            false => Accumulator::new(&context.metrics).unwatched(),
+            true => Accumulator::with_limits(&context.metrics, context.limits),
+            false => Accumulator::with_limits(&context.metrics, context.limits).unwatched(),
         };
         let phases = 0..context.reader.phases.len();
         let phases: Vec<Accumulator> = phases.map(|phase| context.sweeps.accumulator(phase, accumulator())).collect();

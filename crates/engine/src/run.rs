@@ -25,7 +25,7 @@ use crate::stop::Stop;
 use crate::travel;
 use crate::unsent::Unsent;
 use crate::worker_counters::AllCounters;
-use aiperf_metrics::{Accumulator, Instruments, Metrics, SweepLine};
+use aiperf_metrics::{Accumulator, Instruments, Limits, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizers;
@@ -33,6 +33,7 @@ use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
 use aiperf_transport::{AnswerBudget, ConnectPace};
 use aiperf_types::{Histograms, LogLevel, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -55,6 +56,8 @@ pub struct Setup {
     pub events: Events,
     /// What is done around profiling phases.
     pub hooks: Option<Box<dyn PhaseHooks>>,
+    /// Up to where lists are kept. A run that becomes a [part](crate::RunPart) of another keeps all ([`Limits::NONE`]).
+    pub limits: Limits,
 }
 
 /// What came of a run.
@@ -80,7 +83,7 @@ pub struct Outcome {
 }
 
 /// What is missing from the results by a fault of this program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Requests whose records could not be computed.
     pub records: u64,
@@ -88,8 +91,9 @@ pub struct Lost {
     pub record_threads: usize,
 }
 
-/// What came of one phase.
-pub struct PhaseOutcome {
+/// What came of one phase; its records with their curves, or as they are kept without.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PhaseOutcome<R = Accumulator> {
     pub id: Arc<PhaseId>,
     pub start: WallNs,
     /// When it sent no more: what it was asked for and what it achieved are rates over the time until then.
@@ -106,7 +110,7 @@ pub struct PhaseOutcome {
     pub never_left: u64,
     /// The user ended it, or too many failures did.
     pub was_stopped: bool,
-    pub records: Accumulator,
+    pub records: R,
 }
 
 /// Whether this machine can run a plan: looked at before anything of the run is touched.
@@ -129,7 +133,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let (stolen, throttled) = (stolen_ticks(), throttled_periods());
 
-    let Setup { plan, anchor, requests, tokenizers, metrics, redactor, sinks, stop, events, hooks } = setup;
+    let Setup { plan, anchor, requests, tokenizers, metrics, redactor, sinks, stop, events, hooks, limits } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
     // Nobody waits for what cannot run out, and what all workers share costs each request.
@@ -149,6 +153,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         metrics: metrics.clone(),
         redactor: redactor.clone(),
         sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
+        limits,
         is_watched: events.metrics_every().is_some(),
         instruments: events.histograms_every().map(|_| Arc::new(instruments(&metrics, sizing, phases.len(), &events))),
         counting_time: CountingTime::new(stop.clone()),

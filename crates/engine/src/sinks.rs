@@ -16,6 +16,7 @@ use aiperf_metrics::RecordEncoder;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
 use nix::unistd::gettid;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ pub struct SinkFailure {
 }
 
 /// A sink that kept records waiting for longer than they may.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SinkStall {
     pub path: PathBuf,
     /// How often.

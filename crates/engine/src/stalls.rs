@@ -3,6 +3,7 @@
 
 use crate::quality::stolen_ticks;
 use aiperf_types::{MonoNs, Nanos};
+use serde::{Deserialize, Serialize};
 use std::fs;
 
 /// The part of a wait that a cause must explain before it is named.
@@ -38,7 +39,7 @@ impl ThreadCounters {
 }
 
 /// What a sink's thread did while records waited for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StallTimes {
     /// How long records waited.
     pub waited: Nanos,

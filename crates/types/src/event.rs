@@ -3,6 +3,7 @@
 //! Phases and messages reach everyone who listens; of snapshots only the latest does. Nobody gets a message per record.
 
 use crate::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, Stats, WallAnchor, WallNs};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
@@ -140,7 +141,7 @@ pub struct Source {
 }
 
 /// How far one phase is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseProgress {
     pub sent: u64,
     /// Requests that came back, failed ones included.
@@ -177,7 +178,7 @@ pub struct PhaseProgress {
 }
 
 /// How the requests of a phase came to an end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseEnding {
     /// Its time was up before its counts were reached.
     pub timed_out: bool,
@@ -187,7 +188,37 @@ pub struct PhaseEnding {
     pub was_stopped: bool,
 }
 
+impl PhaseEnding {
+    /// Of both parts of a phase together: what happened to one of them happened.
+    pub fn merge(&mut self, other: Self) {
+        self.timed_out |= other.timed_out;
+        self.grace_expired |= other.grace_expired;
+        self.was_stopped |= other.was_stopped;
+    }
+}
+
 impl PhaseProgress {
+    /// Adds the counts of another part of the same phase. Each part has a schedule of its own: the one that was moved
+    /// furthest counts.
+    pub fn merge(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.errors += other.errors;
+        self.cancelled += other.cancelled;
+        self.sessions_sent += other.sessions_sent;
+        self.sessions_completed += other.sessions_completed;
+        self.sessions_cancelled += other.sessions_cancelled;
+        self.session_turns += other.session_turns;
+        self.prefills_released += other.prefills_released;
+        self.offered += other.offered;
+        self.missed += other.missed;
+        self.unsent_held += other.unsent_held;
+        self.unsent_waiting += other.unsent_waiting;
+        self.idle += other.idle;
+        self.slip = self.slip.max(other.slip);
+        self.ending.merge(other.ending);
+    }
+
     pub fn in_flight(&self) -> u64 {
         self.sent.saturating_sub(self.completed + self.cancelled)
     }

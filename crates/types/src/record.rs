@@ -23,7 +23,7 @@ impl PhaseKind {
 }
 
 /// A phase's identity in the outputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseId {
     /// Position among all phases.
     pub index: u16,

@@ -14,7 +14,7 @@ use crate::sinks::{RecordSink, SinkWriter, Wrote};
 use crate::testing::{Shown, plan};
 use crate::worker_counters::AllCounters;
 use aiperf_dataset::{Dataset, Making};
-use aiperf_metrics::{Instruments, RecordEncoder, RecordView, RunTraits};
+use aiperf_metrics::{Instruments, Limits, RecordEncoder, RecordView, RunTraits};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{
     ContentMark, EndpointKind, Exchange, Failure, Parsed, PhaseIndex, PhaseProgress, Read, RequestTag, Timeline,
@@ -73,6 +73,7 @@ impl Bench {
             redactor: Arc::default(),
             sweeps: Sweeps::new(&plan.phases, &metrics, phases.clone(), queue.clone()),
             instruments: events.histograms_every().map(|_| Arc::new(Instruments::of(&metrics))),
+            limits: Limits::default(),
             is_watched: true,
             counting_time: Arc::default(),
             shelves: vec![Shelf::default()],

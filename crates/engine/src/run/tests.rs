@@ -5,7 +5,7 @@ use crate::events::{Interest, Observer, Subscription};
 use crate::stalls::StallCause;
 use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::{Dataset, Making};
-use aiperf_metrics::{RecordEncoder, RecordView, RunTraits, Summary, Window};
+use aiperf_metrics::{Limits, RecordEncoder, RecordView, RunTraits, Summary, Window};
 use aiperf_plan::{Arrival, ArrivalLaw, EndpointPlan, RatePlan, StopWhen};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{EndpointKind, Nanos, RawResponse, RunEvent};
@@ -70,6 +70,7 @@ fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Ar
         stop: around.stop,
         events,
         hooks: around.hooks,
+        limits: Limits::default(),
     });
     let mut outcome = outcome.unwrap();
     outcome.hooks.take().into_iter().for_each(HookThread::finish);
