@@ -25,6 +25,7 @@
 //! - [`sinks`]: records in order of completion, written while the run is on; [`stalls`]: why one keeps them waiting
 //! - [`events`]: what a run tells those who watch it; `phases`: how far its phases are; `progress`: when that is told
 //! - [`quality`]: how exact the run itself was
+//! - [`part`]: what came of a run as a value that is sent and merged with that of others
 //! - [`stop`]: the wish to end early; [`error`]: why a run could not be made
 
 mod ahead;
@@ -39,6 +40,7 @@ pub mod hooks;
 mod legs;
 mod load;
 mod markers;
+pub mod part;
 mod phases;
 mod progress;
 mod prompt_counts;
@@ -72,6 +74,7 @@ mod workers;
 
 pub use error::EngineError;
 pub use events::{Events, Heard, Interest, Subscription};
+pub use part::{PartError, PhasePart, RunPart};
 pub use quality::Quality;
 pub use requests::Requests;
 pub use run::{Lost, Outcome, PhaseOutcome, Setup, check, run};

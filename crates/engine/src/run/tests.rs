@@ -2,6 +2,7 @@ mod phases;
 
 use super::*;
 use crate::events::{Interest, Observer, Subscription};
+use crate::part::RunPart;
 use crate::stalls::StallCause;
 use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::{Dataset, Making};
@@ -96,6 +97,24 @@ fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
     assert!(outcome.conduct.holds > 0, "a budget of nothing holds back");
     assert!(!outcome.was_stopped, "the hold was never released");
     assert_eq!(outcome.phases[0].records.records(), 40);
+}
+
+#[test]
+fn a_run_that_travels_as_a_part_has_the_same_results_at_its_end() {
+    let plan = plan_of(serve(|_, _| json(HELLO)), 40);
+    let outcome = run_with(plan.clone(), |requests| requests);
+    let (before, counts, quality) = (summary(&plan, &outcome), outcome.phases[0].counts, outcome.quality.clone());
+    let bytes = RunPart::of(outcome).unwrap().to_bytes().unwrap();
+    let received = RunPart::from_bytes(&bytes).unwrap().into_outcome(&metrics(&plan));
+    assert_eq!((received.phases[0].counts, received.quality.clone()), (counts, quality));
+    let after = summary(&plan, &received);
+    assert_eq!(before.results.len(), after.results.len());
+    for (before, after) in before.results.iter().zip(&after.results) {
+        assert_eq!(
+            (&before.tag, before.stats.count, before.stats.max),
+            (&after.tag, after.stats.count, after.stats.max)
+        );
+    }
 }
 
 #[test]

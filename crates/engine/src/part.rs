@@ -1,0 +1,222 @@
+//! A part of a run: what one engine measured of it, as a value that can be sent and merged.
+//!
+//! The same value crosses a thread, a file or a network. Merging parts gives the run: records, lists, histograms, counts
+//! and quality to the bit, whichever part measured what, and errors in the order of their first instants. Curves are not
+//! in it. They come from the records of all parts, swept together when all are there (`metrics`, `column_sweep`).
+//!
+//! Parts are of one plan: a phase of one is the phase with the same index of another. Their instants are on the wall
+//! clock, so machines whose clocks differ have to agree on one before.
+
+use crate::quality::{Conduct, Quality};
+use crate::run::{Lost, Outcome, PhaseOutcome};
+use crate::sinks::SinkFailure;
+use aiperf_metrics::{Accumulator, Limits, Metrics, Records, SweepLine};
+use aiperf_types::{BinaryForm, FormError, PhaseKind, WallNs};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::PathBuf;
+
+const FORM: BinaryForm = BinaryForm { name: "aiperf run part", version: 1 };
+
+/// What files of records are called that another engine could not write.
+const SINK_OF_PART: &str = "records of a part";
+
+/// What one engine measured of a run, or several of them together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunPart {
+    /// Those that started, in the plan's order.
+    pub phases: Vec<PhasePart>,
+    /// Kinds of phases that may have overlapped.
+    pub overlapping: Vec<PhaseKind>,
+    pub quality: Quality,
+    pub conduct: Conduct,
+    pub was_stopped: bool,
+    pub given_up: Option<String>,
+    pub hook_failure: Option<String>,
+    pub sink_failures: Vec<PartSinkFailure>,
+    pub lost: Lost,
+}
+
+/// What one engine measured of a phase.
+pub type PhasePart = PhaseOutcome<Records>;
+
+/// A file of records that could not be written to its end, on the machine that wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartSinkFailure {
+    pub sink: String,
+    pub path: PathBuf,
+    pub error: String,
+}
+
+/// Why the outcome of a run cannot be a part of another.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PartError {
+    /// It ran with a limit of lists, and reached it.
+    #[error("phase {0} kept no gaps between responses, which curves of several parts need")]
+    NoGaps(String),
+}
+
+impl RunPart {
+    /// The outcome of a run as a part of another. What its hooks still do stays with it.
+    pub fn of(outcome: Outcome) -> Result<Self, PartError> {
+        let Outcome {
+            phases,
+            overlapping,
+            quality,
+            conduct,
+            was_stopped,
+            given_up,
+            hook_failure,
+            hooks: _,
+            sink_failures,
+            lost,
+        } = outcome;
+        let phases = phases.into_iter().map(|phase| match phase.with_records(Accumulator::into_records) {
+            phase if phase.records.keeps_gaps() => Ok(phase),
+            phase => Err(PartError::NoGaps(phase.id.name.to_string())),
+        });
+        let failure = |SinkFailure { sink, path, error }| PartSinkFailure {
+            sink: String::from(sink),
+            path,
+            error: io::Error::to_string(&error),
+        };
+        Ok(Self {
+            phases: phases.collect::<Result<_, _>>()?,
+            overlapping: overlapping.into_iter().map(|(kind, _)| kind).collect(),
+            quality,
+            conduct,
+            was_stopped,
+            given_up,
+            hook_failure,
+            sink_failures: sink_failures.into_iter().map(failure).collect(),
+            lost,
+        })
+    }
+
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FormError> {
+        FORM.write(self)
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormError> {
+        FORM.read(bytes)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn merge(mut self, other: Self) -> Self {
+        for phase in other.phases {
+            let place = self.phases.partition_point(|known| known.id.index < phase.id.index);
+            match self.phases.get_mut(place).filter(|known| known.id.index == phase.id.index) {
+                Some(known) => known.merge(phase),
+                None => self.phases.insert(place, phase),
+            }
+        }
+        for kind in other.overlapping {
+            if !self.overlapping.contains(&kind) {
+                self.overlapping.push(kind);
+            }
+        }
+        self.quality.merge(&other.quality);
+        self.conduct.merge(other.conduct);
+        self.was_stopped |= other.was_stopped;
+        self.given_up = self.given_up.or(other.given_up);
+        self.hook_failure = self.hook_failure.or(other.hook_failure);
+        self.sink_failures.extend(other.sink_failures);
+        self.lost.merge(other.lost);
+        self
+    }
+
+    /// The outcome of the run that this is all of, with the curves of all its requests. `metrics` are those that the
+    /// parts measured.
+    pub fn into_outcome(self, metrics: &Metrics) -> Outcome {
+        let profiling = self.phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
+        let first_start = profiling.filter_map(|phase| phase.records.first_start()).min();
+        let sweep = |kind| sweep_line(kind, metrics, first_start);
+        let joint = |kind| {
+            let members = self.phases.iter().filter(move |phase| phase.id.kind == kind);
+            (kind, Records::sweep(members.map(|phase| &phase.records), sweep(kind)))
+        };
+        let kinds = [PhaseKind::Warmup, PhaseKind::Profiling].into_iter();
+        let overlapping = kinds.filter(|kind| self.may_overlap(*kind)).map(joint).collect();
+        let with_curves = |phase: PhasePart| {
+            let sweep = Records::sweep([&phase.records], sweep(phase.id.kind));
+            phase.with_records(|records| Accumulator::of_records(records, sweep, Limits::default()))
+        };
+        let failure = |PartSinkFailure { sink, path, error }| SinkFailure {
+            sink: SINK_OF_PART,
+            path,
+            error: io::Error::other(format!("{sink}: {error}")),
+        };
+        Outcome {
+            phases: self.phases.into_iter().map(with_curves).collect(),
+            overlapping,
+            quality: self.quality,
+            conduct: self.conduct,
+            was_stopped: self.was_stopped,
+            given_up: self.given_up,
+            hook_failure: self.hook_failure,
+            hooks: None,
+            sink_failures: self.sink_failures.into_iter().map(failure).collect(),
+            lost: self.lost,
+        }
+    }
+
+    /// Whether phases of a kind may have overlapped, by the plan or because machines ended one at different instants.
+    fn may_overlap(&self, kind: PhaseKind) -> bool {
+        let mut phases: Vec<&PhasePart> = self.phases.iter().filter(|phase| phase.id.kind == kind).collect();
+        phases.sort_by_key(|phase| phase.start);
+        let mut last_end = WallNs(0);
+        let overlaps = phases.into_iter().any(|phase| {
+            let overlaps = last_end > phase.start;
+            last_end = last_end.max(phase.end);
+            overlaps
+        });
+        overlaps || self.overlapping.contains(&kind)
+    }
+}
+
+/// Slices are those of the run, so that all profiling phases share them.
+fn sweep_line(kind: PhaseKind, metrics: &Metrics, first_start: Option<WallNs>) -> SweepLine {
+    match kind {
+        PhaseKind::Warmup => SweepLine::new(None),
+        PhaseKind::Profiling => {
+            let mut sweep = SweepLine::new(metrics.slice());
+            first_start.into_iter().for_each(|origin| sweep.align_slices(origin));
+            sweep
+        }
+    }
+}
+
+impl<R> PhaseOutcome<R> {
+    /// The same phase with its records in another form.
+    fn with_records<T>(self, change: impl FnOnce(R) -> T) -> PhaseOutcome<T> {
+        let Self { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, records } = self;
+        let records = change(records);
+        PhaseOutcome { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, records }
+    }
+}
+
+impl PhasePart {
+    /// Adds another part of the same phase.
+    fn merge(&mut self, other: Self) {
+        self.start = self.start.min(other.start);
+        self.sent_end = self.sent_end.max(other.sent_end);
+        self.last_sent = self.last_sent.max(other.last_sent);
+        self.end = self.end.max(other.end);
+        self.counts.merge(&other.counts);
+        self.cut_off += other.cut_off;
+        self.never_left += other.never_left;
+        self.was_stopped |= other.was_stopped;
+        self.records = std::mem::take(&mut self.records).merge(other.records);
+    }
+}
+
+impl Lost {
+    fn merge(&mut self, other: Self) {
+        self.records += other.records;
+        self.record_threads += other.record_threads;
+    }
+}
+
+#[cfg(test)]
+mod tests;
