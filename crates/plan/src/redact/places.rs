@@ -55,7 +55,7 @@ pub(crate) const SECRET_PLACES: &[SecretPlace] = &[
         },
         hide: |plan| {
             plan.endpoint.cache_reset.iter_mut().for_each(|reset| reset.path = url(&reset.path));
-            for profiler in &mut plan.endpoint.server_profiler {
+            if let Some(profiler) = &mut plan.endpoint.server_profiler {
                 profiler.start_path = url(&profiler.start_path);
                 profiler.stop_path = url(&profiler.stop_path);
             }
