@@ -1,20 +1,18 @@
 //! A campaign: what its runs share, and each of them prepared, sent, written down.
 
 use crate::caller::{NetworkCaller, Profilers};
-use crate::certificates::{self, CertificatesError};
-use crate::consumers::{AllSamples, ConsumerError, Consumers, LiveApi, NamedBoundary, RunContext};
-use crate::control::{self, ControlError};
+use crate::certificates;
+use crate::consumers::{AllSamples, Consumers, LiveApi, NamedBoundary, RunContext};
+use crate::control;
+use crate::error::CampaignError;
 use crate::hooks::Hooks;
 use crate::kept::Kept;
-use crate::limits::{self, LimitsError};
-use crate::memory::{self, MemoryError};
-use crate::objectives::{self, ObjectivesError};
+use crate::limits;
+use crate::memory;
+use crate::objectives;
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
-use crate::tokenizers::TokenizerError;
-use aiperf_dataset::DatasetError;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
-use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
 };
@@ -23,85 +21,14 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::run_config;
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{
-    Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, ReportError, RunResult, Written,
+    Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, RunResult, Written,
 };
-use aiperf_tokenize::{TokenizeError, Tokenizers};
+use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock;
 use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor, WallNs};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// Why a run could not be made.
-#[derive(Debug, Error)]
-pub enum CampaignError {
-    #[error(transparent)]
-    Objectives(#[from] ObjectivesError),
-    #[error(transparent)]
-    Limits(#[from] LimitsError),
-    #[error(transparent)]
-    Memory(#[from] MemoryError),
-    #[error(transparent)]
-    Certificates(#[from] CertificatesError),
-    /// What follows runs cannot follow this one.
-    #[error(transparent)]
-    Consumer(ConsumerError),
-    #[error(transparent)]
-    Tokenizer(TokenizerError),
-    #[error(transparent)]
-    ChatTemplate(#[from] TokenizeError),
-    #[error(transparent)]
-    Dataset(#[from] DatasetError),
-    #[error(transparent)]
-    Requests(#[from] RequestsError),
-    #[error(transparent)]
-    Report(#[from] ReportError),
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    #[error(transparent)]
-    Control(ControlError),
-    /// Somebody wanted to stop before anything was sent.
-    #[error("stopped while the run was prepared: nothing was sent, and results of earlier runs are as they were")]
-    Stopped,
-    /// A fault of this program, which printed where it is.
-    #[error("the run ended unexpectedly")]
-    Panicked,
-}
-
-impl CampaignError {
-    /// Runs it; a panic is an error like others. Threads that the panic left behind may still listen: the caller must not
-    /// wait for them.
-    pub fn catch<T>(run: impl FnOnce() -> Result<T, Self>) -> Result<T, Self> {
-        catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Self::Panicked))
-    }
-
-    /// Whether the input is to blame, and nothing was sent.
-    pub fn is_input(&self) -> bool {
-        !matches!(
-            self,
-            Self::Engine(EngineError::Thread(_) | EngineError::Panicked(_))
-                | Self::Control(_)
-                | Self::Stopped
-                | Self::Panicked
-        )
-    }
-}
-
-impl From<TokenizerError> for CampaignError {
-    fn from(error: TokenizerError) -> Self {
-        if error.is_stopped() { Self::Stopped } else { Self::Tokenizer(error) }
-    }
-}
-
-impl From<ControlError> for CampaignError {
-    fn from(error: ControlError) -> Self {
-        match error {
-            ControlError::Stopped => Self::Stopped,
-            other => Self::Control(other),
-        }
-    }
-}
 
 /// What all runs share: who listens, the wish to end early, and what nobody may read.
 pub struct Campaign {

@@ -4,6 +4,7 @@
 //! written to, enough descriptors) is checked here, before anything is sent.
 //!
 //! # Layout
+//! - [`error`]: why a run could not be made
 //! - [`campaign`]: what runs share, and each run from its preparation to its files
 //! - [`control`]: calls to the servers around a run; `caller`: who makes them; `hooks`: what is done around phases
 //! - [`hub`]: files of the Hugging Face hub, and its cache
@@ -26,6 +27,7 @@ pub mod certificates;
 pub mod compare;
 pub mod consumers;
 pub mod control;
+pub mod error;
 pub mod gather;
 mod hooks;
 pub mod hub;
@@ -49,5 +51,6 @@ pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
 pub use aiperf_metrics::{JudgedLimit, MetricResult};
 pub use aiperf_transport::sys::set_lowest_niceness;
-pub use campaign::{Campaign, CampaignError, Finished, Prepared};
+pub use campaign::{Campaign, Finished, Prepared};
+pub use error::CampaignError;
 pub use objectives::ObjectivesError;

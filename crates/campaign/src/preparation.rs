@@ -3,7 +3,7 @@
 //! It is done on a thread of its own. Whoever waits for it hears a wish to stop at once, and tells how far it is when
 //! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
 
-use crate::campaign::CampaignError;
+use crate::error::CampaignError;
 use crate::hub::{Hub, HubError};
 use crate::kept::Kept;
 use crate::media_fetcher::MediaFetcher;

@@ -1,6 +1,6 @@
 //! A run that sends nothing and writes nothing: its schedule, over the conversations that it would have.
 
-use crate::campaign::CampaignError;
+use crate::error::CampaignError;
 use crate::hub::Hub;
 use crate::memory;
 use crate::public_files::PublicFiles;
