@@ -1,6 +1,6 @@
 //! `aiperf profile` with several runs: trials of one benchmark, or a sweep over its settings.
 
-use super::profile;
+use super::one_run;
 use crate::allocator;
 use crate::api::{self, Api, BindError, Bound};
 use crate::exit::{self, Exit};
@@ -59,7 +59,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     };
     runner.api = watched.and_then(|watched| {
         let say = |level, text: &str| runner.say(level, text);
-        profile::answer(watched, &plan.run(FIRST), &plan.dir, &redactor, &say)
+        one_run::answer(watched, &plan.run(FIRST), &plan.dir, &redactor, &say)
     });
     if let Some(api) = &runner.api {
         runner.campaign.serve_with(api.runs());
@@ -110,7 +110,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     signals.run_is_over(exit);
     let exit = junit.map_or(exit, |junit| junit.write(told(&plan, &done, &judged), exit, &redactor));
     if let Some(api) = api {
-        profile::stay(api.complete(), signals, &redactor);
+        one_run::stay(api.complete(), signals, &redactor);
     }
     exit
 }
@@ -178,7 +178,7 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
         true => resume(plan, redactor).map_err(|error| error.to_string())?,
         false => Resumed::default(),
     };
-    let port = profile::bind(&plan.cells[0].plan)?;
+    let port = one_run::bind(&plan.cells[0].plan)?;
     Ok(Ready { folder, resumed, port, junit })
 }
 
@@ -262,11 +262,11 @@ impl RunIn for Runner<'_> {
         let campaign = self.campaign.for_run(self.keeps_values(run));
         let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
         let profiled =
-            CampaignError::catch(|| profile::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin()));
+            CampaignError::catch(|| one_run::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin()));
         let (outcome, records) = match profiled {
             Ok(mut profiled) => {
-                let exit = profile::verdict(&profiled.finished, &profiled.log, self.signals);
-                let exit = profile::reported(&profiled.finished, &profiled.log, &dir, exit, &self.redactor);
+                let exit = one_run::verdict(&profiled.finished, &profiled.log, self.signals);
+                let exit = one_run::reported(&profiled.finished, &profiled.log, &dir, exit, &self.redactor);
                 self.was_stopped |= matches!(exit, Exit::Signal(_));
                 let outcome = match profiled.why_failed() {
                     _ if matches!(exit, Exit::Signal(_)) => {

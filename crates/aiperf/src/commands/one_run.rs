@@ -1,0 +1,350 @@
+//! One run with its log, its screen and its API: a benchmark on its own, or one of several.
+
+use crate::api::{self, Api, BindError, Bound, Staying};
+use crate::dashboard::{self, Canvas, Dashboard};
+use crate::exit::{self, Exit};
+use crate::junit::JunitFile;
+use crate::log_file::LogFile;
+use crate::progress::{Bar, ProgressLines};
+use crate::screen::Screen;
+use crate::signals::{OnScreen, Signals};
+use crate::terminal;
+use aiperf_campaign::limits::junit_cases;
+use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, JudgedLimit, Subscription};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{LogLevel, Plan, RuntimePlan, UiKind};
+use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Runs a plan, of which these notes were told, and reports on it.
+pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signals) -> Exit {
+    let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
+    let limits = plan.metrics.limits.clone();
+    let junit = match JunitFile::begin_where_wanted(junit) {
+        Ok(junit) => junit,
+        Err(text) => {
+            exit::complain(&redactor, &text);
+            return Exit::Usage;
+        }
+    };
+    let port = match bind(&plan) {
+        Ok(port) => port,
+        Err(text) => {
+            exit::complain(&redactor, &text);
+            return Exit::Usage;
+        }
+    };
+    let profiled = CampaignError::catch(|| profile(plan, notes, signals, redactor.clone(), port));
+    let Profiled { finished, log, api } = match profiled {
+        Ok(profiled) => profiled,
+        Err(error) => {
+            exit::complain(&redactor, &error);
+            let exit = match signals.number() {
+                Some(number) => Exit::Signal(number),
+                None if error.is_input() => return Exit::Usage,
+                None => Exit::Failed,
+            };
+            signals.run_is_over(exit);
+            let cases = || junit_cases(&[], Some(&error.to_string()), &limits, None);
+            return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
+        }
+    };
+    let exit = verdict(&finished, &log, signals);
+    signals.run_is_over(exit);
+    let mut exit = reported(&finished, &log, &dir, exit, &redactor);
+    if let Some(junit) = junit {
+        let cases = junit_cases(&[], why_failed(&finished, exit).as_deref(), &limits, judged(&finished));
+        exit = junit.write(cases, exit, &redactor);
+    }
+    if let Some(api) = api {
+        stay(api, signals, &redactor);
+    }
+    exit
+}
+
+/// The port of the API, where one is wanted; what is wrong with one that the run may not do without.
+pub(super) fn bind(plan: &Plan) -> Result<Option<Result<Bound, BindError>>, String> {
+    let Some(api) = &plan.runtime.api else { return Ok(None) };
+    match Bound::new(api) {
+        Err(error) if api.is_required => {
+            Err(format!("{error}\n  try: another --api-port, or --api-host with an address of this machine"))
+        }
+        port => Ok(Some(port)),
+    }
+}
+
+/// Leaves the API to those who want the results, unless somebody wants the program gone.
+pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
+    let is_unwanted = || signals.number().is_some();
+    if is_unwanted() {
+        return api.end(is_unwanted);
+    }
+    if !api.stays().is_zero() {
+        let seconds = api.stays().as_secs_f64();
+        exit::say("note", redactor, &format!("the live API stays for {seconds} s; Ctrl-C ends it"));
+    }
+    api.stay(is_unwanted);
+}
+
+/// What the limits of a run came to, where it came to anything.
+fn judged(finished: &Finished) -> Option<&[JudgedLimit]> {
+    let has_results = !finished.nothing_answered && !finished.given_up && !finished.was_stopped;
+    has_results.then_some(&finished.result.judged[..])
+}
+
+/// Why a run counts as failed, in one sentence.
+fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
+    let written = &finished.written;
+    match exit {
+        Exit::Success | Exit::LimitBroken => None,
+        Exit::Signal(_) => Some("the run was stopped before it was complete".to_owned()),
+        _ if finished.given_up => finished.result.incomplete_reason.clone(),
+        _ if finished.nothing_answered && finished.result.metrics.failed > 0 => {
+            Some(format!("all {} requests failed", finished.result.metrics.failed))
+        }
+        _ if finished.nothing_answered => Some("no request was answered".to_owned()),
+        _ => {
+            let first = written.failures.first().map(|failure| failure.error.to_string());
+            Some(first.unwrap_or_else(|| "not everything could be written".to_owned()))
+        }
+    }
+}
+
+/// How the command ends by the files of its run. A signal that came when the run was complete has ended nothing:
+/// `was_stopped` decides both `was_cancelled` and this.
+pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit {
+    let has_failed =
+        finished.nothing_answered || finished.given_up || log.failed || !finished.written.failures.is_empty();
+    match signals.number().filter(|_| finished.was_stopped) {
+        Some(number) => Exit::Signal(number),
+        None if has_failed => Exit::Failed,
+        None if finished.result.judged.iter().any(JudgedLimit::fails) => Exit::LimitBroken,
+        None => Exit::Success,
+    }
+}
+
+/// Shows the report of a run that ends so; returns how the command ends.
+pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, exit: Exit, redactor: &Redactor) -> Exit {
+    let text = shown(finished, log.path.as_deref().filter(|path| path.exists()));
+    if let Exit::Signal(_) = exit {
+        let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
+        return exit;
+    }
+    let Err(error) = terminal::try_print(&text) else { return exit };
+    let dir = dir.display();
+    let text = format!("cannot write the report to stdout: {error}\n  the files of the run are in {dir}");
+    exit::complain(redactor, &text);
+    Exit::Failed
+}
+
+/// The log of a run: where it is, if anywhere, and whether not all of it could be written.
+pub(super) struct Log {
+    path: Option<PathBuf>,
+    failed: bool,
+}
+
+/// A run that is over, its log, and the API that still tells of it.
+pub(super) struct Profiled {
+    pub(super) finished: Finished,
+    pub(super) log: Log,
+    api: Option<Staying>,
+}
+
+impl Profiled {
+    /// Why its results are not to be used, though there may be some.
+    pub(super) fn why_failed(&self) -> Option<String> {
+        let unwritten: Vec<&str> = self.finished.written.failures.iter().map(|failure| failure.exporter).collect();
+        match () {
+            () if self.finished.given_up => self.finished.result.incomplete_reason.clone(),
+            () if !unwritten.is_empty() => Some(format!("not all of it could be written: {}", unwritten.join(", "))),
+            () if self.log.failed => Some("its log could not be written".to_owned()),
+            () => None,
+        }
+    }
+}
+
+/// A campaign of one run, with those who listen to it.
+fn profile(
+    plan: Plan,
+    notes: &[String],
+    signals: &Signals,
+    redactor: Arc<Redactor>,
+    port: Option<Result<Bound, BindError>>,
+) -> Result<Profiled, CampaignError> {
+    let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
+    // Before the screen, which is told of it like everybody else.
+    let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
+    let listening = Listening::start(&mut campaign, &plan, notes, signals, &redactor);
+    let dir = plan.artifacts.dir.clone();
+    let api =
+        watched.and_then(|watched| answer(watched, &plan, &dir, &redactor, &|level, text| campaign.say(level, text)));
+    api.iter().for_each(|api| campaign.serve_with(api.runs()));
+    let (finished, log) = listening.run(campaign, plan, || {});
+    let api = api.map(Api::complete);
+    match finished {
+        Ok(finished) => Ok(Profiled { finished, log, api }),
+        Err(error) => {
+            api.into_iter().for_each(|api| api.end(|| true));
+            Err(error)
+        }
+    }
+}
+
+/// One run of several, with those who listen to it alone; says when it is prepared and about to start.
+pub(super) fn one_of_many(
+    mut campaign: Campaign,
+    plan: Plan,
+    notes: &[String],
+    signals: &Signals,
+    redactor: &Arc<Redactor>,
+    is_prepared: impl FnOnce(),
+) -> Result<Profiled, CampaignError> {
+    let listening = Listening::start(&mut campaign, &plan, notes, signals, redactor);
+    let (finished, log) = listening.run(campaign, plan, is_prepared);
+    finished.map(|finished| Profiled { finished, log, api: None })
+}
+
+/// Those who listen to a run: its log, and whoever looks at the screen.
+struct Listening<'a> {
+    lines: LogLines,
+    logged: Subscription,
+    screen: Screen,
+    signals: &'a Signals,
+    redactor: &'a Redactor,
+}
+
+impl<'a> Listening<'a> {
+    fn start(
+        campaign: &mut Campaign,
+        plan: &Plan,
+        notes: &[String],
+        signals: &'a Signals,
+        redactor: &'a Arc<Redactor>,
+    ) -> Self {
+        // Statistics of the dashboard are its own: the log has none.
+        let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
+        let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
+        let logged = campaign.subscribe(Interest { metrics_every, ..Interest::default() });
+        let screen = show(&plan.runtime, notes, lines.clone(), campaign, signals);
+        Self { lines, logged, screen, signals, redactor }
+    }
+
+    /// Runs a plan from its preparation to its files, and what was told of it to the end.
+    fn run(self, campaign: Campaign, plan: Plan, is_prepared: impl FnOnce()) -> (Result<Finished, CampaignError>, Log) {
+        let Self { lines, logged, screen, signals, redactor } = self;
+        let mut log = None;
+        let finished = campaign.prepare(plan).and_then(|prepared| {
+            is_prepared();
+            // The log lies among the run's files: it is there once they are prepared for.
+            let path = prepared.log_file();
+            match LogFile::start(&path, lines, logged) {
+                Ok(file) => log = Some((file, path)),
+                Err(error) => campaign.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
+            }
+            campaign.run(prepared)
+        });
+        // Whoever listens ends with the campaign.
+        drop(campaign);
+        screen.finish(signals);
+        let mut written = Log { path: None, failed: false };
+        if let Some((log, path)) = log {
+            if let Err(error) = LogFile::finish(log) {
+                exit::say("warning", redactor, &format!("cannot write {}: {error}", path.display()));
+                written.failed = true;
+            }
+            written.path = Some(path);
+        }
+        (finished, written)
+    }
+}
+
+/// Has the API answer on the port that there is; says where it is found, or why not.
+pub(super) fn answer(
+    port: Result<(Bound, Subscription), BindError>,
+    plan: &Plan,
+    dir: &Path,
+    redactor: &Arc<Redactor>,
+    say: &dyn Fn(LogLevel, &str),
+) -> Option<Api> {
+    let warn = |text: String| say(LogLevel::Warning, &text);
+    let without = "the run goes on without it";
+    let (port, events) = port.map_err(|error| warn(format!("{error}; {without}"))).ok()?;
+    let (url, is_open) = (port.url(), port.is_open());
+    match port.start(plan, dir, redactor.clone(), events) {
+        Ok(api) => {
+            say(LogLevel::Notice, &format!("Live API at {url}"));
+            if is_open {
+                warn("the live API answers all who reach this machine, without a password: they see the configuration and \
+                      can have all files below the artifact directory"
+                    .to_owned());
+            }
+            Some(api)
+        }
+        Err(error) => {
+            warn(format!("the live API cannot be started: {error}; {without}"));
+            None
+        }
+    }
+}
+
+/// Starts to show the run, as the plan wants it or as the terminal allows.
+fn show(
+    runtime: &RuntimePlan,
+    notes: &[String],
+    lines: LogLines,
+    campaign: &mut Campaign,
+    signals: &Signals,
+) -> Screen {
+    let say_notes = |campaign: &Campaign| notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
+    let canvas = (runtime.ui == UiKind::Dashboard).then(Canvas::open);
+    if let Some(Ok(canvas)) = canvas {
+        signals.take_away(OnScreen::Dashboard(canvas.clone()));
+        let events = campaign.subscribe(dashboard::interest(runtime));
+        say_notes(campaign);
+        return Dashboard::start(canvas, lines, runtime, events);
+    }
+    // The screen has them already, and listens only from now on.
+    say_notes(campaign);
+    let with_bar = runtime.ui != UiKind::None;
+    let metrics_every = runtime.stats_interval.filter(|_| runtime.ui != UiKind::Dashboard);
+    let progress_every = runtime.progress_every.filter(|_| runtime.log_level <= LogLevel::Info);
+    let progress = with_bar || progress_every.is_some();
+    let events = campaign.subscribe(Interest { progress, metrics_every, ..Interest::default() });
+    if let Some(Err(error)) = canvas {
+        campaign.say(LogLevel::Warning, &format!("showing simple progress instead of the dashboard: {error}"));
+    }
+    let bar = with_bar.then(|| Bar::new(runtime.bar_step_percent));
+    if let Some(bar) = &bar {
+        signals.take_away(OnScreen::Bar(bar.clone()));
+    }
+    Screen::start(lines, bar, progress_every.map(ProgressLines::every), events)
+}
+
+/// Columns of a panel where there is no terminal.
+const PANEL_COLUMNS: usize = 80;
+
+/// The report, the files and, where nothing was answered, why that is a failure.
+fn shown(finished: &Finished, log: Option<&Path>) -> String {
+    let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    let page = match columns {
+        Some(columns) => Page::screen(columns).with_colours(terminal::stdout_has_colours()),
+        None => Page::of_file(&finished.result.artifacts),
+    };
+    let mut text = report(&finished.result, page);
+    text.push('\n');
+    text.push_str(&footer(&finished.result, &finished.written.files, page));
+    let mut errors = Vec::new();
+    if finished.nothing_answered && (!finished.was_stopped || finished.given_up) {
+        let result = &finished.result;
+        let error = match result.metrics.failed {
+            0 => ExitError::nothing_answered(),
+            _ => ExitError::all_requests_failed(result),
+        };
+        errors.push(error);
+    }
+    errors.extend(finished.written.failures.iter().map(|failure| ExitError::not_written(&failure.error)));
+    let page = if columns.is_some() { page } else { Page::plain(PANEL_COLUMNS) };
+    text.push_str(&exit_panel(&errors, log, page));
+    text
+}
