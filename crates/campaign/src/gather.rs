@@ -6,7 +6,7 @@ use crate::aggregate::{
     sweep_table,
 };
 use crate::runs::Ran;
-use crate::runs::driver::has_shown_enough;
+use crate::runs::convergence::has_shown_enough;
 use crate::runs::resume::records;
 use aiperf_plan::{CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
@@ -176,7 +176,7 @@ impl Gathered {
         let trials = done.iter().filter(|ran| ran.run.cell == cell).count();
         let (metric, most) = (&rule.metric, plan.trials.count);
         let whose = plan.sweep.as_ref().map_or(String::new(), |_| format!(" at {}", plan.cells[cell].label));
-        match has_shown_enough(plan, done, cell) {
+        match has_shown_enough(&plan.trials, done, cell) {
             true => self.say(LogLevel::Info, format!("{metric} settled in {trials} of at most {most} runs{whose}")),
             false => self.say(LogLevel::Warning, format!("{metric} did not settle in {trials} runs{whose}")),
         }

@@ -151,6 +151,14 @@ pub struct RunId {
     pub trial: usize,
 }
 
+/// What a strategy chooses: one run, and the values of what is varied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    pub run: RunId,
+    /// By path.
+    pub values: Map<String, Value>,
+}
+
 impl CampaignPlan {
     /// A run on its own.
     pub fn single(plan: Plan) -> Self {

@@ -58,7 +58,9 @@ pub use additions::{Additions, CacheBust, MarkerKind, MarkerPlace};
 pub use api::ApiPlan;
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile, collide};
-pub use campaign::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, PostProcess, RunId, SweepPlan, Trials};
+pub use campaign::{
+    CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Point, PostProcess, RunId, SweepPlan, Trials,
+};
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};
 pub use dataset::{

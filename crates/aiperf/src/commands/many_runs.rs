@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
 use aiperf_campaign::limits::{judge_outcome, junit_cases};
-use aiperf_campaign::runs::{self, Ran, Resumed, RunIn, drive, resume, runs_left, worth_keeping};
+use aiperf_campaign::runs::{self, Driven, Ran, Resumed, RunIn, drive, resume, strategy, worth_keeping};
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
@@ -70,9 +70,9 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         let (there, all) = (resumed.done.len(), plan.most_runs());
         runner.say(LogLevel::Info, &format!("{there} of at most {all} runs are complete already"));
     }
-    let done = drive(&plan, resumed.done, &mut runner);
+    let Driven { runs: done, is_complete } = drive(&plan, &mut *strategy(&plan), resumed.done, &mut runner);
     // A signal that came when the last run was complete has cut nothing short.
-    let signal = signals.number().filter(|_| runner.was_stopped || runs_left(&plan, &done) > 0);
+    let signal = signals.number().filter(|_| runner.was_stopped || !is_complete);
     if let Some(error) = runner.refused.take() {
         end_api(runner);
         exit::complain(&redactor, &error);
@@ -295,7 +295,7 @@ impl RunIn for Runner<'_> {
         }
         allocator::give_back();
         let ends_all = self.signals.number().is_some() || self.refused.is_some();
-        Ran { run, outcome, records, ends_all }
+        Ran { run, outcome, records, is_earlier: false, ends_all }
     }
 
     fn rest(&mut self, length: Nanos) -> bool {

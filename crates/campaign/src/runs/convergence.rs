@@ -1,6 +1,7 @@
 //! Whether trials have shown enough.
 
-use aiperf_plan::{Convergence, ConvergenceMode};
+use super::ran::Ran;
+use aiperf_plan::{self as plan, Convergence, ConvergenceMode};
 use aiperf_statistics::{KolmogorovSmirnov, Sample, student};
 
 /// What the trials of a cell came to so far, those that succeeded.
@@ -40,4 +41,24 @@ fn settled(trials: &[Vec<f64>], threshold: f64) -> bool {
     let before: Vec<f64> = before.iter().flatten().copied().collect();
     let enough = before.len() >= 2 && last.len() >= 2;
     enough && KolmogorovSmirnov::of(&before, last).is_some_and(|test| test.p > threshold)
+}
+
+/// Whether another trial of a cell would add nothing.
+pub fn has_shown_enough(trials: &plan::Trials, done: &[Ran], cell: usize) -> bool {
+    let Some(rule) = &trials.convergence else { return false };
+    let of_cell = done.iter().filter(|ran| ran.run.cell == cell);
+    let value = |ran: &Ran| {
+        let metrics = ran.outcome.result.as_ref().ok()?;
+        metrics.iter().find(|metric| metric.tag == rule.metric)?.stats.get(&rule.stat)
+    };
+    let values = of_cell.clone().filter_map(value).filter(|value| value.is_finite()).collect();
+    let requests = |ran: &Ran| {
+        let records = ran.records.as_ref().filter(|_| ran.outcome.result.is_ok())?;
+        records.values.get(&rule.metric).cloned()
+    };
+    let requests = match rule.mode {
+        ConvergenceMode::Distribution => of_cell.filter_map(requests).collect(),
+        ConvergenceMode::CiWidth | ConvergenceMode::Cv => Vec::new(),
+    };
+    is_converged(rule, trials.confidence_level, &Trials { values, requests })
 }

@@ -1,6 +1,6 @@
 //! What an earlier command left of a campaign: which of its runs are complete, and what they came to.
 
-use super::driver::{Ran, worth_keeping};
+use super::ran::{Ran, worth_keeping};
 use crate::aggregate::{RunMetric, RunOutcome, RunRecords};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
@@ -100,7 +100,7 @@ fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
         true => worth_keeping(plan, run, records(&label, &dir.join(&names.records_jsonl), measured)?),
         false => None,
     };
-    Some(Ran { run, outcome, records, ends_all: false })
+    Some(Ran { run, outcome, records, is_earlier: true, ends_all: false })
 }
 
 /// Every metric of a summary.

@@ -1,0 +1,24 @@
+//! A strategy decides the next run.
+
+use super::ran::Ran;
+use aiperf_plan::Point;
+use aiperf_types::Nanos;
+
+/// What to do now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// The server rests before the next run.
+    Wait(Nanos),
+    Run(Point),
+    End,
+}
+
+/// Decides the next run from the results so far. It has no clock, no socket and no file: the driver waits and acts.
+pub trait Strategy {
+    /// The next step after these runs: those of an earlier command first, then those of this one in their order. The
+    /// driver asks again when the wait is over, or when the run is among them.
+    fn next(&mut self, done: &[Ran]) -> Next;
+
+    /// Runs at most, including those of an earlier command; `None` where nothing limits them.
+    fn most(&self) -> Option<usize>;
+}
