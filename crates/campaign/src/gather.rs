@@ -8,7 +8,7 @@ use crate::aggregate::{
 use crate::runs::Ran;
 use crate::runs::convergence::has_shown_enough;
 use crate::runs::resume::records;
-use aiperf_plan::{CampaignPlan, ConvergenceMode};
+use aiperf_plan::{self as plan, CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
     AggregateNames, CellOfSweep, ConfidenceReport, RunsFolder, write_collated, write_confidence, write_document,
     write_sweep,
@@ -17,6 +17,7 @@ use aiperf_report::{
     ExportFailure, MultiRunPlan, Page, ReportError, multi_run_banner, multi_run_summary, sweep_conclusion,
 };
 use aiperf_types::LogLevel;
+use std::collections::BTreeMap;
 
 /// How the points of a sweep were drawn.
 const DESIGN_FILE: &str = "sampling_design.json";
@@ -32,8 +33,8 @@ pub struct Gathered {
     pub has_enough: bool,
 }
 
-/// Lines before the first run.
-pub fn opening(plan: &CampaignPlan) -> Vec<String> {
+/// Lines before the first run. `most`: runs at most, where that is known.
+pub fn opening(plan: &CampaignPlan, most: Option<usize>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(rule) = &plan.trials.convergence {
         let (mode, metric, stat) = (rule.mode.name(), &rule.metric, &rule.stat);
@@ -48,8 +49,9 @@ pub fn opening(plan: &CampaignPlan) -> Vec<String> {
         });
     }
     let banner = MultiRunPlan {
-        configurations: plan.cells.len(),
+        configurations: (!plan.listed.is_empty()).then_some(plan.listed.len()),
         trials: plan.trials.count as usize,
+        total_runs: most,
         confidence_level: plan.trials.confidence_level,
         cooldown_seconds: plan.trials.cooldown.as_secs_f64(),
         notes,
@@ -59,7 +61,7 @@ pub fn opening(plan: &CampaignPlan) -> Vec<String> {
 
 /// The cells of a sweep that are done, where a table of them is wanted.
 pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<String> {
-    let is_wanted = plan.sweep.as_ref().is_some_and(|sweep| sweep.shows_table) && plan.cells.len() > 1;
+    let is_wanted = plan.sweep.as_ref().is_some_and(|sweep| sweep.shows_table) && plan.listed.len() != 1;
     if !is_wanted {
         return None;
     }
@@ -68,28 +70,31 @@ pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<Str
 
 /// Removes what an earlier command said of all of its runs.
 pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), ReportError> {
-    let artifacts = &plan.cells[0].plan.artifacts;
+    let artifacts = &plan.base.artifacts;
     folder.remove_lone_run(artifacts)?;
     let names = AggregateNames::of(&artifacts.names);
-    let folders = (0..plan.cells.len()).map(|cell| plan.aggregate_dir(cell)).chain([plan.sweep_dir()]);
+    let folders = plan.listed.iter().map(|cell| plan.aggregate_dir(cell)).chain([plan.sweep_dir()]);
     let made = plan.sweep.as_ref().and_then(|sweep| sweep.post_process.as_ref());
     let made = made.map(|post| post.output_filename.as_str()).filter(|name| is_file_name(name));
     folder.remove_stale(folders, &names, [DESIGN_FILE, ERRORS_FILE].into_iter().chain(made))
 }
 
-/// Sums up what was run and writes it down.
-pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], was_stopped: bool) -> Gathered {
+/// Sums up what was run and writes it down. `most`: runs at most, where that is known.
+pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], most: Option<usize>, was_stopped: bool) -> Gathered {
     let mut gathered = Gathered { lines: Vec::new(), failures: Vec::new(), has_enough: false };
     let successful = done.iter().filter(|ran| ran.outcome.result.is_ok()).count();
     let total = done.len();
     gathered.say(
         LogLevel::Info,
         match was_stopped {
-            true => format!("Stopped: {successful}/{total} runs successful, of at most {}", plan.most_runs()),
+            true => {
+                let of_at_most = most.map_or_else(String::new, |most| format!(", of at most {most}"));
+                format!("Stopped: {successful}/{total} runs successful{of_at_most}")
+            }
             false => format!("All runs complete: {successful}/{total} successful"),
         },
     );
-    gathered.has_enough = successful >= ENOUGH.min(plan.most_runs());
+    gathered.has_enough = successful >= most.map_or(ENOUGH, |most| ENOUGH.min(most));
     match successful {
         0 => {
             gathered.say(LogLevel::Error, "All runs failed - cannot compute confidence statistics.".to_owned());
@@ -101,18 +106,19 @@ pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], was_stopped: boo
         }
         _ => {}
     }
-    let names = AggregateNames::of(&plan.cells[0].plan.artifacts.names);
-    for index in 0..plan.cells.len() {
+    let names = AggregateNames::of(&plan.base.artifacts.names);
+    let cells: BTreeMap<usize, &plan::Cell> = done.iter().map(|ran| (ran.run.cell, &*ran.cell)).collect();
+    for (index, cell) in cells {
         let of_cell: Vec<&Ran> = done.iter().filter(|ran| ran.run.cell == index).collect();
         let outcomes: Vec<RunOutcome> = of_cell.iter().map(|ran| ran.outcome.clone()).collect();
         let Ok(summed) = confidence(plan.trials.confidence_level, &outcomes) else { continue };
-        let report = report(plan, index, version, summed);
-        let dir = plan.aggregate_dir(index);
+        let report = report(plan, cell, version, summed);
+        let dir = plan.aggregate_dir(cell);
         gathered.wrote(write_confidence(&dir, &names, &report));
         if plan.trials.count > 1 {
             gathered.say(LogLevel::Info, format!("Aggregate JSON: {}", dir.join(&names.confidence_json).display()));
         }
-        gathered.settled(plan, done, index);
+        gathered.settled(plan, done, cell);
         if plan.sweep.is_none() {
             multi_run_summary(&report).into_iter().for_each(|line| gathered.say(LogLevel::Info, line));
         }
@@ -157,26 +163,26 @@ impl Gathered {
     /// What single requests of a run measured: as it was written down, or as it was kept because it was not.
     fn records(&mut self, plan: &CampaignPlan, ran: &Ran) -> Option<RunRecords> {
         let metrics = ran.outcome.result.as_ref().ok()?;
-        let artifacts = &plan.cells[ran.run.cell].plan.artifacts;
+        let artifacts = &ran.cell.plan.artifacts;
         if !artifacts.records.jsonl {
             return ran.records.clone();
         }
-        let path = plan.run_dir(ran.run).join(&artifacts.names.records_jsonl);
+        let path = plan.run_dir(&ran.cell, ran.run.trial).join(&artifacts.names.records_jsonl);
         let records = records(&ran.outcome.label, &path, metrics);
         if records.is_none() {
-            let (name, path) = (plan.name(ran.run), path.display());
+            let (name, path) = (plan.name(&ran.cell, ran.run.trial), path.display());
             self.say(LogLevel::Warning, format!("{name} has no part in the collated file: {path} is not whole"));
         }
         records
     }
 
     /// Says whether the trials of a cell have shown enough, where that was asked.
-    fn settled(&mut self, plan: &CampaignPlan, done: &[Ran], cell: usize) {
+    fn settled(&mut self, plan: &CampaignPlan, done: &[Ran], cell: &plan::Cell) {
         let Some(rule) = &plan.trials.convergence else { return };
-        let trials = done.iter().filter(|ran| ran.run.cell == cell).count();
+        let trials = done.iter().filter(|ran| ran.run.cell == cell.index).count();
         let (metric, most) = (&rule.metric, plan.trials.count);
-        let whose = plan.sweep.as_ref().map_or(String::new(), |_| format!(" at {}", plan.cells[cell].label));
-        match has_shown_enough(&plan.trials, done, cell) {
+        let whose = plan.sweep.as_ref().map_or(String::new(), |_| format!(" at {}", cell.label));
+        match has_shown_enough(&plan.trials, done, cell.index) {
             true => self.say(LogLevel::Info, format!("{metric} settled in {trials} of at most {most} runs{whose}")),
             false => self.say(LogLevel::Warning, format!("{metric} did not settle in {trials} runs{whose}")),
         }
@@ -194,18 +200,17 @@ impl Gathered {
     }
 }
 
-fn report(plan: &CampaignPlan, cell: usize, version: &str, summed: Confidence) -> ConfidenceReport {
-    let of_cell = &plan.cells[cell];
+fn report(plan: &CampaignPlan, cell: &plan::Cell, version: &str, summed: Confidence) -> ConfidenceReport {
     ConfidenceReport {
         version: version.to_owned(),
         tally: summed.tally,
         level: summed.level,
         cooldown_seconds: plan.trials.cooldown.as_secs_f64(),
         cell: plan.sweep.as_ref().map(|sweep| CellOfSweep {
-            label: of_cell.name.clone(),
-            values: of_cell.values.clone(),
+            label: cell.name.clone(),
+            values: cell.values.clone(),
             sweep_mode: sweep.order.name().to_owned(),
-            model: of_cell.plan.models.first().cloned(),
+            model: cell.plan.models.first().cloned(),
         }),
         dataset: None,
         metrics: summed.metrics,
@@ -217,21 +222,25 @@ fn rules(plan: &CampaignPlan, done: &[Ran]) -> Option<SweepRules> {
     Some(SweepRules {
         sweep_mode: sweep.order.name().to_owned(),
         confidence_level: plan.trials.confidence_level,
-        trials: (0..plan.cells.len())
-            .map(|cell| done.iter().filter(|ran| ran.run.cell == cell).count())
-            .max()
-            .unwrap_or(0),
+        trials: trials_by_cell(done).into_values().max().unwrap_or(0),
         sla_filters: sweep.sla_filters.clone(),
         pareto_axes: sweep.recipe.as_deref().and_then(recipe_axes),
     })
 }
 
+fn trials_by_cell(done: &[Ran]) -> BTreeMap<usize, usize> {
+    let mut trials = BTreeMap::new();
+    done.iter().for_each(|ran| *trials.entry(ran.run.cell).or_default() += 1);
+    trials
+}
+
 fn sweep_runs(plan: &CampaignPlan, done: &[Ran]) -> Vec<SweepRun> {
     let one = |ran: &Ran| {
-        let cell = &plan.cells[ran.run.cell];
-        let cell = Cell { label: cell.label.clone(), values: cell.values.clone(), directory: cell.name.clone() };
+        let plan::Cell { label, name, values, .. } = &*ran.cell;
+        let cell = Cell { label: label.clone(), values: values.clone(), directory: name.clone() };
         // Trials of all cells are called alike.
-        SweepRun { cell, outcome: RunOutcome { label: plan.name(ran.run), ..ran.outcome.clone() } }
+        let label = plan.name(&ran.cell, ran.run.trial);
+        SweepRun { cell, outcome: RunOutcome { label, ..ran.outcome.clone() } }
     };
     done.iter().map(one).collect()
 }

@@ -1,16 +1,20 @@
 //! A benchmark of one run or of many: which runs, in which order, what lies between them, and when enough is known.
 
+use crate::redact::Redactor;
 use crate::{Plan, RunPlace, UserFile};
 use aiperf_types::{Nanos, PhaseKind, SlaFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// All runs of a benchmark.
 #[derive(Clone, Debug)]
 pub struct CampaignPlan {
-    /// What is run: the cells of a sweep in their order, or the only one.
-    pub cells: Vec<Cell>,
+    /// The first run, or the only one. What belongs to all runs is taken from it: log level, API, names of files.
+    pub base: Plan,
+    /// Cells that are known before the first run, in their order: those of a grid, or the only one.
+    pub listed: Vec<Arc<Cell>>,
     pub trials: Trials,
     /// `None`: nothing is varied.
     pub sweep: Option<SweepPlan>,
@@ -27,6 +31,8 @@ pub struct CampaignPlan {
 /// One point of a sweep, or the whole of a benchmark that is not swept.
 #[derive(Clone, Debug)]
 pub struct Cell {
+    /// Its number among all, from 0.
+    pub index: usize,
     /// What differs, in words.
     pub label: String,
     /// Its folder, and its name in results.
@@ -162,18 +168,32 @@ pub struct Point {
 impl CampaignPlan {
     /// A run on its own.
     pub fn single(plan: Plan) -> Self {
-        let (dir, id, seed) = (plan.artifacts.dir.clone(), plan.run.benchmark_id.clone(), plan.run.random_seed);
         let place = &plan.run.place;
         let cell = Cell {
+            index: 0,
             label: place.variation_label.clone(),
             name: place.variation_label.clone(),
             values: Map::new(),
-            seeds: vec![seed],
-            ids: vec![id],
+            seeds: vec![plan.run.random_seed],
+            ids: vec![plan.run.benchmark_id.clone()],
             user_files: Vec::new(),
-            plan,
+            plan: plan.clone(),
         };
-        Self { cells: vec![cell], trials: Trials::once(), sweep: None, dir, id: None, resumes: false, junit: None }
+        Self {
+            dir: plan.artifacts.dir.clone(),
+            base: plan,
+            listed: vec![Arc::new(cell)],
+            trials: Trials::once(),
+            sweep: None,
+            id: None,
+            resumes: false,
+            junit: None,
+        }
+    }
+
+    /// What hides the secrets of all cells that are listed.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::of_all(self.listed.iter().map(|cell| &cell.plan).chain([&self.base]))
     }
 
     /// Whether it is one run, with its files where a run on its own has them.
@@ -181,44 +201,38 @@ impl CampaignPlan {
         self.trials.count == 1 && self.sweep.is_none()
     }
 
-    /// Runs at most.
-    pub fn most_runs(&self) -> usize {
-        self.cells.len() * self.trials.count as usize
-    }
-
     /// Which loop is the outer one; without a sweep there is no other.
     pub fn order(&self) -> Order {
         self.sweep.as_ref().map_or(Order::Repeated, |sweep| sweep.order)
     }
 
-    /// The plan of one run, with its warm-up.
-    pub fn run(&self, id: RunId) -> Plan {
-        let cell = &self.cells[id.cell];
+    /// The plan of one trial of a cell, with its warm-up.
+    pub fn run(&self, cell: &Cell, trial: usize) -> Plan {
         let mut plan = cell.plan.clone();
         if self.is_single() {
             return plan;
         }
-        plan.artifacts.dir = self.run_dir(id);
-        if let Some(files) = cell.user_files.get(id.trial) {
+        plan.artifacts.dir = self.run_dir(cell, trial);
+        if let Some(files) = cell.user_files.get(trial) {
             plan.artifacts.user_files.clone_from(files);
         }
-        plan.run.benchmark_id.clone_from(&cell.ids[id.trial]);
-        plan.run.random_seed = cell.seeds[id.trial];
+        plan.run.benchmark_id.clone_from(&cell.ids[trial]);
+        plan.run.random_seed = cell.seeds[trial];
         plan.run.place = RunPlace {
             sweep_id: self.id.clone(),
-            trial: id.trial as u32,
-            label: self.label(id.trial),
+            trial: trial as u32,
+            label: self.label(trial),
             variation: cell.label.clone(),
             variation_label: cell.name.clone(),
-            variation_index: id.cell as u32,
+            variation_index: cell.index as u32,
             variation_values: cell.values.clone(),
         };
         plan
     }
 
-    /// The plan of one run on a server that is warm from a run of the same cell.
-    pub fn run_when_warm(&self, id: RunId) -> Plan {
-        let mut plan = self.run(id);
+    /// The same on a server that is warm from a run of the same cell.
+    pub fn run_when_warm(&self, cell: &Cell, trial: usize) -> Plan {
+        let mut plan = self.run(cell, trial);
         if self.trials.warmup_once {
             plan.phases.retain(|phase| phase.kind != PhaseKind::Warmup);
         }
@@ -232,8 +246,8 @@ impl CampaignPlan {
     }
 
     /// What one run is called among all.
-    pub fn name(&self, id: RunId) -> String {
-        let (cell, label) = (&self.cells[id.cell].label, self.label(id.trial));
+    pub fn name(&self, cell: &Cell, trial: usize) -> String {
+        let (cell, label) = (&cell.label, self.label(trial));
         match (&self.sweep, self.trials.count) {
             (None, _) => label,
             (Some(_), 1) => cell.clone(),
@@ -242,24 +256,22 @@ impl CampaignPlan {
     }
 
     /// Where the files of one run go.
-    pub fn run_dir(&self, id: RunId) -> PathBuf {
-        let (runs, label) = ("profile_runs", self.label(id.trial));
+    pub fn run_dir(&self, cell: &Cell, trial: usize) -> PathBuf {
+        let (runs, label) = ("profile_runs", self.label(trial));
         let Some(sweep) = &self.sweep else { return self.dir.join(runs).join(label) };
-        let name = &self.cells[id.cell].name;
         match (self.trials.count, sweep.order) {
-            (1, _) => self.dir.join(name),
-            (_, Order::Repeated) => self.dir.join(runs).join(label).join(name),
-            (_, Order::Independent) => self.dir.join(name).join(runs).join(label),
+            (1, _) => self.dir.join(&cell.name),
+            (_, Order::Repeated) => self.dir.join(runs).join(label).join(&cell.name),
+            (_, Order::Independent) => self.dir.join(&cell.name).join(runs).join(label),
         }
     }
 
     /// Where what the trials of a cell have in common goes.
-    pub fn aggregate_dir(&self, cell: usize) -> PathBuf {
+    pub fn aggregate_dir(&self, cell: &Cell) -> PathBuf {
         let Some(sweep) = &self.sweep else { return self.dir.join("aggregate") };
-        let name = &self.cells[cell].name;
         match sweep.order {
-            Order::Repeated => self.dir.join("aggregate").join(name),
-            Order::Independent => self.dir.join(name).join("aggregate"),
+            Order::Repeated => self.dir.join("aggregate").join(&cell.name),
+            Order::Independent => self.dir.join(&cell.name).join("aggregate"),
         }
     }
 

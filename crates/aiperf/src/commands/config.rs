@@ -159,8 +159,8 @@ fn check(file: &str) -> Exit {
         Ok(resolved) => resolved,
         Err(error) => return refused(&error, &Redactor::default()),
     };
-    let secrets = Redactor::of_all(campaign.cells.iter().map(|cell| &cell.plan));
-    if let Some(error) = campaign.cells.iter().find_map(|cell| Campaign::check(&cell.plan).err()) {
+    let secrets = campaign.redactor();
+    if let Some(error) = campaign.listed.iter().find_map(|cell| Campaign::check(&cell.plan).err()) {
         exit::complain(&secrets, &error);
         return Exit::Usage;
     }

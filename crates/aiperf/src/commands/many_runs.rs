@@ -14,7 +14,7 @@ use aiperf_campaign::limits::{judge_outcome, junit_cases};
 use aiperf_campaign::runs::{self, Driven, Ran, Resumed, RunIn, drive, resume, strategy, worth_keeping};
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{CampaignPlan, FileNames, LogLevel, Plan, RunId};
+use aiperf_plan::{CampaignPlan, Cell, FileNames, LogLevel, Plan, RunId};
 use aiperf_report::aggregate::RunsFolder;
 use aiperf_report::{JunitCase, LogLine, LogLines, Page, limit_line};
 use aiperf_types::Nanos;
@@ -25,11 +25,9 @@ use std::time::{Duration, Instant};
 /// How often the wish to stop is looked for while the server rests.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-const FIRST: RunId = RunId { cell: 0, trial: 0 };
-
 /// Runs everything that the plan says, of which these notes were told, and reports on it.
 pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -> Exit {
-    let redactor = Arc::new(Redactor::of_all(plan.cells.iter().map(|cell| &cell.plan)));
+    let redactor = Arc::new(plan.redactor());
     let ready = match make_ready(&plan, &redactor) {
         Ok(ready) => ready,
         Err(text) => {
@@ -41,7 +39,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     plan.id = resumed.id.clone().or(plan.id);
     let campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     let mut campaign = campaign.of_several_runs();
-    let lines = LogLines::new(plan.cells[0].plan.runtime.log_level, None, redactor.clone());
+    let lines = LogLines::new(plan.base.runtime.log_level, None, redactor.clone());
     let unbegun = Unbegun { lines, events: campaign.subscribe(Interest::default()) };
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
     let mut runner = Runner {
@@ -59,18 +57,20 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     };
     runner.api = watched.and_then(|watched| {
         let say = |level, text: &str| runner.say(level, text);
-        one_run::answer(watched, &plan.run(FIRST), &plan.dir, &redactor, &say)
+        one_run::answer(watched, &first_run(&plan), &plan.dir, &redactor, &say)
     });
     if let Some(api) = &runner.api {
         runner.campaign.serve_with(api.runs());
     }
-    gather::opening(&plan).iter().for_each(|line| runner.say(LogLevel::Info, line));
+    let mut strategy = strategy(&plan);
+    let most = strategy.most();
+    gather::opening(&plan, most).iter().for_each(|line| runner.say(LogLevel::Info, line));
     resumed.notes.iter().for_each(|note| runner.say(LogLevel::Warning, note));
-    if plan.resumes {
-        let (there, all) = (resumed.done.len(), plan.most_runs());
-        runner.say(LogLevel::Info, &format!("{there} of at most {all} runs are complete already"));
+    if let Some(most) = most.filter(|_| plan.resumes) {
+        let there = resumed.done.len();
+        runner.say(LogLevel::Info, &format!("{there} of at most {most} runs are complete already"));
     }
-    let Driven { runs: done, is_complete } = drive(&plan, &mut *strategy(&plan), resumed.done, &mut runner);
+    let Driven { runs: done, is_complete } = drive(&plan, &mut *strategy, resumed.done, &mut runner);
     // A signal that came when the last run was complete has cut nothing short.
     let signal = signals.number().filter(|_| runner.was_stopped || !is_complete);
     if let Some(error) = runner.refused.take() {
@@ -81,17 +81,17 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
             None if error.is_input() => return Exit::Usage,
             None => Exit::Failed,
         };
-        let cases = || told(&plan, &done, &judge(&plan, &done));
+        let cases = || told(&plan, &done, &judge(&done));
         return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
     }
     runner.begin();
     // A terminal has seen the table after each run; a pipe gets it once.
     if columns().is_none() {
-        runner.print_table(&done, Page::of_file(&plan.cells[0].plan.artifacts));
+        runner.print_table(&done, Page::of_file(&plan.base.artifacts));
     }
-    let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, signal.is_some());
+    let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, most, signal.is_some());
     gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
-    let judged = judge(&plan, &done);
+    let judged = judge(&done);
     about_limits(&plan, &done, &judged).iter().for_each(|(level, line)| runner.say(*level, line));
     let (log, api) = (runner.log.take(), runner.api.take());
     // Whoever listens ends with the campaign.
@@ -116,14 +116,14 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
 }
 
 /// The limits of every run, also of those that an earlier command made; none where a run failed for another reason.
-fn judge(plan: &CampaignPlan, done: &[Ran]) -> Vec<Option<Vec<JudgedLimit>>> {
-    let limits = |ran: &Ran| &plan.cells[ran.run.cell].plan.metrics.limits;
-    done.iter().map(|ran| judge_outcome(limits(ran), &ran.outcome)).collect()
+fn judge(done: &[Ran]) -> Vec<Option<Vec<JudgedLimit>>> {
+    done.iter().map(|ran| judge_outcome(&ran.cell.plan.metrics.limits, &ran.outcome)).collect()
 }
 
 /// Which runs crossed which limits, in words.
 fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<(LogLevel, String)> {
-    let of_runs = done.iter().zip(judged).filter_map(|(ran, judged)| Some((plan.name(ran.run), judged.as_ref()?)));
+    let name = |ran: &Ran| plan.name(&ran.cell, ran.run.trial);
+    let of_runs = done.iter().zip(judged).filter_map(|(ran, judged)| Some((name(ran), judged.as_ref()?)));
     let all: Vec<(String, &JudgedLimit)> =
         of_runs.flat_map(|(name, judged)| judged.iter().map(move |judged| (name.clone(), judged))).collect();
     let failed: Vec<_> = all.iter().filter(|(_, judged)| judged.fails()).collect();
@@ -137,17 +137,17 @@ fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLi
 /// What CI is told of all runs.
 fn told(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<JunitCase> {
     let one = |(ran, judged): (&Ran, &Option<Vec<JudgedLimit>>)| {
-        let limits = &plan.cells[ran.run.cell].plan.metrics.limits;
+        let limits = &ran.cell.plan.metrics.limits;
         let failure = ran.outcome.result.as_ref().err().map(String::as_str);
-        junit_cases(&place(plan, ran.run), failure, limits, judged.as_deref())
+        junit_cases(&place(plan, ran), failure, limits, judged.as_deref())
     };
     done.iter().zip(judged).flat_map(one).collect()
 }
 
 /// Where a run stands among all, by the names of folders.
-fn place(plan: &CampaignPlan, run: RunId) -> Vec<String> {
-    let cell = plan.sweep.is_some().then(|| plan.cells[run.cell].name.clone());
-    let trial = (plan.trials.count > 1).then(|| plan.label(run.trial));
+fn place(plan: &CampaignPlan, ran: &Ran) -> Vec<String> {
+    let cell = plan.sweep.is_some().then(|| ran.cell.name.clone());
+    let trial = (plan.trials.count > 1).then(|| plan.label(ran.run.trial));
     cell.into_iter().chain(trial).collect()
 }
 
@@ -168,7 +168,7 @@ fn end_api(mut runner: Runner<'_>) {
 
 /// Checks every run before the first is begun; says what is in the way.
 fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String> {
-    for cell in &plan.cells {
+    for cell in &plan.listed {
         Campaign::check(&cell.plan).map_err(|error| format!("{error}\n  in the run {}", cell.label))?;
     }
     let junit = JunitFile::begin_where_wanted(plan.junit.as_deref())?;
@@ -178,8 +178,13 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
         true => resume(plan, redactor).map_err(|error| error.to_string())?,
         false => Resumed::default(),
     };
-    let port = one_run::bind(&plan.cells[0].plan)?;
+    let port = one_run::bind(&plan.base)?;
     Ok(Ready { folder, resumed, port, junit })
+}
+
+/// What the API shows until the first run begins: that run, where it is known.
+fn first_run(plan: &CampaignPlan) -> Plan {
+    plan.listed.first().map_or_else(|| plan.base.clone(), |cell| plan.run(cell, 0))
 }
 
 /// How wide the terminal is, where stdout is one.
@@ -231,7 +236,7 @@ impl Runner<'_> {
     /// In the log of all runs and on the screen.
     fn say(&self, level: LogLevel, text: &str) {
         self.campaign.say(level, text);
-        if level >= self.plan.cells[0].plan.runtime.log_level {
+        if level >= self.plan.base.runtime.log_level {
             Printer::new().print(&LogLine { at: self.campaign.now(), level, text: text.into() });
         }
     }
@@ -243,8 +248,8 @@ impl Runner<'_> {
     }
 
     /// Whether what single requests measured is wanted when a run is over.
-    fn keeps_values(&self, run: RunId) -> bool {
-        worth_keeping(self.plan, run, RunRecords::default()).is_some()
+    fn keeps_values(&self, cell: &Cell) -> bool {
+        worth_keeping(self.plan, cell, RunRecords::default()).is_some()
     }
 
     /// What was noted is said with the first run.
@@ -254,12 +259,12 @@ impl Runner<'_> {
 }
 
 impl RunIn for Runner<'_> {
-    fn run(&mut self, run: RunId, plan: Plan) -> Ran {
+    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> Ran {
         let label = self.plan.label(run.trial);
-        let name = self.plan.name(run);
+        let name = self.plan.name(cell, run.trial);
         self.say(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
         let dir = plan.artifacts.dir.clone();
-        let campaign = self.campaign.for_run(self.keeps_values(run));
+        let campaign = self.campaign.for_run(self.keeps_values(cell));
         let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
         let profiled =
             CampaignError::catch(|| one_run::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin()));
@@ -277,7 +282,7 @@ impl RunIn for Runner<'_> {
                 };
                 let values = std::mem::take(&mut profiled.finished.values);
                 let values = values.into_iter().map(|(tag, values)| (tag.to_owned(), values)).collect();
-                (outcome, worth_keeping(self.plan, run, RunRecords { label: label.clone(), values }))
+                (outcome, worth_keeping(self.plan, cell, RunRecords { label: label.clone(), values }))
             }
             Err(error) => {
                 let text = self.redactor.hide(&error.to_string()).into_owned();
@@ -295,7 +300,7 @@ impl RunIn for Runner<'_> {
         }
         allocator::give_back();
         let ends_all = self.signals.number().is_some() || self.refused.is_some();
-        Ran { run, outcome, records, is_earlier: false, ends_all }
+        Ran { run, cell: cell.clone(), outcome, records, is_earlier: false, ends_all }
     }
 
     fn rest(&mut self, length: Nanos) -> bool {

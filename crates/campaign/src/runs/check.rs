@@ -33,7 +33,7 @@ pub fn check(plan: &CampaignPlan) -> Result<(), WatchedError> {
 fn watched(plan: &CampaignPlan, flag: &'static str, metric: &str, stat: Option<&str>) -> Result<(), WatchedError> {
     let limit =
         Limit { metric: metric.to_owned(), stat: stat.map(str::to_owned), op: SlaOp::Lt, threshold: 0.0, unit: None };
-    let why = match check_limit(&limit, &traits(&plan.cells[0].plan)) {
+    let why = match check_limit(&limit, &traits(&plan.base)) {
         Ok(_) | Err(WhyNot::WhichStatistic) => return Ok(()),
         Err(why) => why,
     };

@@ -2,14 +2,15 @@
 
 use super::ran::Ran;
 use super::strategy::{Next, Strategy};
-use aiperf_plan::{CampaignPlan, Order, Plan, RunId};
+use aiperf_plan::{CampaignPlan, Cell, Order, Plan, RunId};
 use aiperf_types::Nanos;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Who runs what is to be run.
 pub trait RunIn {
     /// From its preparation to its files.
-    fn run(&mut self, run: RunId, plan: Plan) -> Ran;
+    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> Ran;
     /// Lets the server rest; `false` where somebody wants to stop.
     fn rest(&mut self, length: Nanos) -> bool;
     /// All runs so far, after each of them.
@@ -39,8 +40,12 @@ pub fn drive(plan: &CampaignPlan, strategy: &mut dyn Strategy, earlier: Vec<Ran>
             }
             Next::Run(point) => {
                 let run = point.run;
-                let is_warm = !warm.insert(run.cell);
-                let ran = runner.run(run, if is_warm { plan.run_when_warm(run) } else { plan.run(run) });
+                let cell = &plan.listed[run.cell];
+                let planned = match warm.insert(run.cell) {
+                    true => plan.run(cell, run.trial),
+                    false => plan.run_when_warm(cell, run.trial),
+                };
+                let ran = runner.run(run, cell, planned);
                 let ends_all = ran.ends_all;
                 done.push(ran);
                 runner.tell(&done);

@@ -4,12 +4,13 @@ use super::ran::{Ran, worth_keeping};
 use crate::aggregate::{RunMetric, RunOutcome, RunRecords};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
-use aiperf_plan::{CampaignPlan, FileNames, Plan, RunId};
+use aiperf_plan::{CampaignPlan, Cell, FileNames, Plan, RunId};
 use aiperf_report::{RecordColumn, RecordColumns};
 use aiperf_types::Stats;
 use serde_json::Value;
 use std::fs::Metadata;
 use std::path::Path;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Changes that are named; nobody reads more.
@@ -39,30 +40,39 @@ pub struct Resumed {
 /// Looks for the runs of a campaign that an earlier command completed.
 pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, ChangedError> {
     let mut resumed = Resumed::default();
-    for cell in 0..plan.cells.len() {
+    for cell in &plan.listed {
         for trial in 0..plan.trials.count as usize {
-            let run = RunId { cell, trial };
-            let planned = plan.run(run);
-            let Some(was) = read_config(&planned.artifacts.dir) else { continue };
-            let changed = changes(&was, &run_config(&planned, redactor));
-            if !changed.is_empty() {
-                return Err(ChangedError {
-                    dir: planned.artifacts.dir.display().to_string(),
-                    changes: named(&changed),
-                });
-            }
-            resumed.id = resumed.id.or_else(|| sweep_id(&was).map(str::to_owned));
-            let Some(ran) = complete(plan, run, &planned) else { continue };
-            if plan.trials.count > 1 && !planned.artifacts.records.jsonl {
-                let name = plan.name(run);
-                resumed
-                    .notes
-                    .push(format!("{name} has no part in the collated file: its records were not written down"));
-            }
-            resumed.done.push(ran);
+            resumed.look_at(plan, cell, trial, redactor)?;
         }
     }
     Ok(resumed)
+}
+
+impl Resumed {
+    /// Adds what is there of one run.
+    fn look_at(
+        &mut self,
+        plan: &CampaignPlan,
+        cell: &Arc<Cell>,
+        trial: usize,
+        redactor: &Redactor,
+    ) -> Result<(), ChangedError> {
+        let planned = plan.run(cell, trial);
+        let Some(was) = read_config(&planned.artifacts.dir) else { return Ok(()) };
+        let changed = changes(&was, &run_config(&planned, redactor));
+        if !changed.is_empty() {
+            let dir = planned.artifacts.dir.display().to_string();
+            return Err(ChangedError { dir, changes: named(&changed) });
+        }
+        self.id = self.id.take().or_else(|| sweep_id(&was).map(str::to_owned));
+        let Some(ran) = complete(plan, cell, trial, &planned) else { return Ok(()) };
+        if plan.trials.count > 1 && !planned.artifacts.records.jsonl {
+            let name = plan.name(cell, trial);
+            self.notes.push(format!("{name} has no part in the collated file: its records were not written down"));
+        }
+        self.done.push(ran);
+        Ok(())
+    }
 }
 
 fn named(changed: &[Change]) -> String {
@@ -85,8 +95,8 @@ fn read_json(path: &Path) -> Option<Value> {
 }
 
 /// A run whose files are whole and in which something succeeded. Others are run again.
-fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
-    let (dir, names, label) = (&planned.artifacts.dir, &planned.artifacts.names, plan.label(run.trial));
+fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan) -> Option<Ran> {
+    let (dir, names, label) = (&planned.artifacts.dir, &planned.artifacts.names, plan.label(trial));
     let marker = read_json(&dir.join(FileNames::READY_MARKER))?;
     let is_whole = marker["ready"] == true && marker["was_cancelled"] == false && marker["partial"] == false;
     if !is_whole {
@@ -97,10 +107,11 @@ fn complete(plan: &CampaignPlan, run: RunId, planned: &Plan) -> Option<Ran> {
     let measured = outcome.result.as_ref().ok()?;
     let records = match plan.trials.count > 1 && planned.artifacts.records.jsonl {
         // What was lost of them is measured again.
-        true => worth_keeping(plan, run, records(&label, &dir.join(&names.records_jsonl), measured)?),
+        true => worth_keeping(plan, cell, records(&label, &dir.join(&names.records_jsonl), measured)?),
         false => None,
     };
-    Some(Ran { run, outcome, records, is_earlier: true, ends_all: false })
+    let run = RunId { cell: cell.index, trial };
+    Some(Ran { run, cell: cell.clone(), outcome, records, is_earlier: true, ends_all: false })
 }
 
 /// Every metric of a summary.

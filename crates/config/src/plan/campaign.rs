@@ -17,13 +17,12 @@ use crate::setting::List;
 use crate::sweep::{Searches, design, searches};
 use crate::tree::Node;
 use aiperf_plan::redact::{Redactor, secrets_in_members, visit_texts};
-use aiperf_plan::{
-    CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, RunId, SweepPlan, Trials,
-};
+use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
 use aiperf_types::{Limit, Nanos, PhaseKind, SlaFilter, SlaOp};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub(super) fn plan(
     tree: &Tree,
@@ -69,7 +68,8 @@ pub(super) fn plan(
     }
     let redactor = Redactor::of_all(cells.iter().map(|cell: &Cell| &cell.plan));
     cells.iter_mut().enumerate().for_each(|(index, cell)| hide(cell, index, &redactor));
-    let dir = cells.first()?.plan.artifacts.dir.clone();
+    let base = cells.first()?.plan.clone();
+    let dir = base.artifacts.dir.clone();
     let resumes = tree.envelope.resume();
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
     let sweep = sweep.map(|sweep| sweep_plan(tree, sweep, &cells));
@@ -78,10 +78,13 @@ pub(super) fn plan(
     }
     let junit = tree.envelope.junit.as_deref().map(|path| ctx.cwd.join(os_text::path(path)));
     let is_whole = cells.len() == sources.len();
-    let mut campaign = CampaignPlan { cells, trials, sweep, dir, id, resumes, junit };
+    let mut campaign = CampaignPlan { base, listed: Vec::new(), trials, sweep, dir, id, resumes, junit };
     if is_whole && !campaign.is_single() {
-        user_files_of_runs(&mut campaign, tree, &sources, problems);
+        for (cell, run) in cells.iter_mut().zip(sources) {
+            user_files_of_runs(&campaign, cell, tree, run, problems);
+        }
     }
+    campaign.listed = cells.into_iter().map(Arc::new).collect();
     is_whole.then_some(campaign)
 }
 
@@ -97,29 +100,28 @@ fn never_full(cells: &[Cell]) -> Option<String> {
     ))
 }
 
-/// Renders the user's files for each run: they name its own folder. Most of what is wrong with them is known by now.
+/// Renders the user's files for each trial: they name its own folder. Most of what is wrong with them is known by now.
 fn user_files_of_runs(
-    campaign: &mut CampaignPlan,
+    campaign: &CampaignPlan,
+    cell: &mut Cell,
     tree: &Tree,
-    sources: &[Option<&RunVariation>],
+    run: Option<&RunVariation>,
     problems: &mut Vec<Problem>,
 ) {
-    for (cell, run) in sources.iter().enumerate() {
-        let plan = &campaign.cells[cell].plan;
-        if plan.artifacts.user_files.is_empty() {
-            continue;
-        }
-        let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
-        let mut found = Vec::new();
-        let of_trial = |trial| {
-            let dir = campaign.run_dir(RunId { cell, trial });
-            user_files::user_files(&own, &dir, &plan.models, &plan.endpoint, &mut Vec::new(), &mut found)
-        };
-        let files = (0..campaign.trials.count as usize).map(of_trial).collect();
-        found.retain(|problem| !problems.iter().any(|other| other.what == problem.what));
-        problems.extend(found);
-        campaign.cells[cell].user_files = files;
+    let plan = &cell.plan;
+    if plan.artifacts.user_files.is_empty() {
+        return;
     }
+    let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
+    let mut found = Vec::new();
+    let of_trial = |trial| {
+        let dir = campaign.run_dir(cell, trial);
+        user_files::user_files(&own, &dir, &plan.models, &plan.endpoint, &mut Vec::new(), &mut found)
+    };
+    let files = (0..campaign.trials.count as usize).map(of_trial).collect();
+    found.retain(|problem| !problems.iter().any(|other| other.what == problem.what));
+    problems.extend(found);
+    cell.user_files = files;
 }
 
 /// Settings are not searched: a recipe or a sweep that would is refused, with what runs at fixed steps instead.
@@ -154,6 +156,7 @@ fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>
         false => hex(&format!("{}:{index}:{trial}", ctx.benchmark_id))[..12].to_owned(),
     };
     Cell {
+        index,
         label: run.map_or_else(|| "base".to_owned(), |run| run.label.clone()),
         name: run.map_or_else(|| "base".to_owned(), |run| run.dir_name.clone()),
         values: run.map_or_else(Map::new, |run| run.values.clone()),

@@ -49,12 +49,12 @@ pub struct Resolved {
 impl Resolved {
     /// The plan of the first run, or of the only one.
     pub fn plan(&self) -> &Plan {
-        &self.campaign.cells[0].plan
+        &self.campaign.base
     }
 
     /// The same, where nothing else is wanted.
-    pub fn into_plan(mut self) -> Plan {
-        self.campaign.cells.swap_remove(0).plan
+    pub fn into_plan(self) -> Plan {
+        self.campaign.base
     }
 }
 

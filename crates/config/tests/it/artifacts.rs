@@ -1,7 +1,7 @@
 //! What a run writes, as flags, files and the environment say it.
 
 use aiperf_config::{ConfigError, Context, Resolved, resolve_profile};
-use aiperf_plan::{ArtifactPlan, RecordFiles, RunId, SummaryFiles};
+use aiperf_plan::{ArtifactPlan, RecordFiles, SummaryFiles};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -122,9 +122,10 @@ variables: {who: me, n: 3, half: \"3.50\"}
 fn files_of_the_user_name_the_folder_of_their_own_run() {
     let resolved = with(FILES, &["--concurrency", "1,2", "--num-profile-runs", "2"], &[]).unwrap();
     let campaign = &resolved.campaign;
-    for cell in 0..2 {
+    assert_eq!(campaign.listed.len(), 2);
+    for cell in &campaign.listed {
         for trial in 0..2 {
-            let plan = campaign.run(RunId { cell, trial });
+            let plan = campaign.run(cell, trial);
             let file = plan.artifacts.user_files.iter().find(|file| file.path == Path::new("where.txt")).unwrap();
             let (dir, name) = (plan.artifacts.dir.display(), plan.artifacts.dir.file_name().unwrap().display());
             assert_eq!(file.text, format!("{name} in {dir}, []"));

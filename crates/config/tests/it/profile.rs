@@ -10,6 +10,7 @@ use aiperf_plan::{
 use aiperf_types::{EndpointKind, Nanos, PhaseKind, Slo, Thresholds};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 fn resolve_in(args: &[&str], env: &[(&str, &str)], terminal: bool) -> Result<Resolved, ConfigError> {
     let env: BTreeMap<String, String> = env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
@@ -430,7 +431,8 @@ fn every_flag_about_several_runs_changes_them() {
     ];
     let planned = |args: &[&str]| {
         let mut campaign = resolve(&[&["-m", "m"], args].concat())?.campaign;
-        campaign.cells.iter_mut().for_each(|cell| cell.plan.run.cli_command.clear());
+        campaign.base.run.cli_command.clear();
+        campaign.listed.iter_mut().for_each(|cell| Arc::make_mut(cell).plan.run.cli_command.clear());
         Ok::<_, aiperf_config::ConfigError>(format!("{campaign:?}"))
     };
     for flag in flags::all().filter(|flag| flag.status == Status::Acts && is_about_several_runs(flag)) {

@@ -23,8 +23,11 @@ const GUIDE: [&str; 7] = [
 /// What is about to run.
 #[derive(Clone, Debug)]
 pub struct MultiRunPlan {
-    pub configurations: usize,
+    /// `None` where results decide.
+    pub configurations: Option<usize>,
     pub trials: usize,
+    /// At most; `None` where nothing limits them.
+    pub total_runs: Option<usize>,
     pub confidence_level: f64,
     pub cooldown_seconds: f64,
     /// Lines on when trials end early, and on how long all of it may take.
@@ -34,10 +37,10 @@ pub struct MultiRunPlan {
 /// Lines before the first run.
 pub fn multi_run_banner(plan: &MultiRunPlan) -> Vec<String> {
     let mut lines = heading("Starting Multi-Run Benchmark");
+    lines.extend(plan.configurations.map(|count| format!("  Configurations: {count}")));
+    lines.push(format!("  Trials per config: {}", plan.trials));
+    lines.extend(plan.total_runs.map(|count| format!("  Total runs: {count}")));
     lines.extend([
-        format!("  Configurations: {}", plan.configurations),
-        format!("  Trials per config: {}", plan.trials),
-        format!("  Total runs: {}", plan.configurations * plan.trials),
         format!("  Confidence level: {}", percent(plan.confidence_level)),
         format!("  Cooldown between runs: {:?}s", plan.cooldown_seconds),
     ]);

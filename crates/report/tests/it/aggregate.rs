@@ -190,8 +190,9 @@ fn a_sweep_of_several_trials() {
 #[test]
 fn the_banner_says_what_is_about_to_run() {
     let plan = MultiRunPlan {
-        configurations: 2,
+        configurations: Some(2),
         trials: 3,
+        total_runs: Some(6),
         confidence_level: 0.995,
         cooldown_seconds: 0.0,
         notes: vec!["Estimated duration: 12s".into()],

@@ -24,6 +24,7 @@ use crate::new_file::{WholeFile, discard_parts};
 use crate::{signals, terminal};
 use account::Account;
 use aiperf_campaign::rehearsal::{self, Rehearsal, RehearsalKind, Setup};
+use aiperf_campaign::runs::strategy;
 use aiperf_config::{ConfigError, Resolved, resolve_profile, secrets_in_arguments};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
@@ -78,7 +79,8 @@ pub(crate) fn run(args: &[String]) -> Exit {
     };
     let (plan, notes) = match resolve_profile(&options.profile, &Surroundings::now().context()) {
         Ok(Resolved { campaign, .. }) if !campaign.is_single() => {
-            let (runs, try_this) = (campaign.most_runs(), "try: one value for each setting, and one trial");
+            let runs = strategy(&campaign).most().map_or_else(|| "many".to_owned(), |most| most.to_string());
+            let try_this = "try: one value for each setting, and one trial";
             exit::complain(&given, &format!("a schedule is that of one run, and this would be {runs}\n  {try_this}"));
             return Exit::Usage;
         }

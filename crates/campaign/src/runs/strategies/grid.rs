@@ -19,7 +19,7 @@ impl Grid {
 }
 
 pub(super) fn of(plan: &CampaignPlan) -> Option<Box<dyn Strategy>> {
-    Some(Box::new(Grid::new(plan.cells.iter().map(|cell| cell.values.clone()).collect())))
+    Some(Box::new(Grid::new(plan.listed.iter().map(|cell| cell.values.clone()).collect())))
 }
 
 impl Strategy for Grid {

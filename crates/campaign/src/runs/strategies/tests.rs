@@ -5,15 +5,22 @@ use crate::aggregate::{RunMetric, RunOutcome};
 use crate::runs::convergence::has_shown_enough;
 use crate::runs::ran::Ran;
 use crate::runs::strategy::{Next, Strategy};
-use aiperf_plan::{self as plan, Convergence, ConvergenceMode, Order, RunId};
+use aiperf_plan::{self as plan, CampaignPlan, Cell, Convergence, ConvergenceMode, Order, RunId};
 use aiperf_types::{Nanos, Stats};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Generator;
 use serde_json::Map;
 use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 const BETWEEN_CELLS: Nanos = Nanos(7);
 const BETWEEN_TRIALS: Nanos = Nanos(11);
+
+/// Strategies look at numbers and results alone.
+static CELL: LazyLock<Cell> = LazyLock::new(|| {
+    let mut alone = CampaignPlan::single(aiperf_testkit::plan::plan("http://h:1"));
+    Arc::unwrap_or_clone(alone.listed.remove(0))
+});
 
 /// Trials that end early when they agree.
 fn trials(count: usize) -> plan::Trials {
@@ -37,7 +44,8 @@ fn ran(run: RunId, value: f64) -> Ran {
     let stats = Stats { avg: Some(value), ..Stats::default() };
     let metric = RunMetric { tag: "m".to_owned(), unit: "ms".to_owned(), stats };
     let outcome = RunOutcome { label: "run".to_owned(), result: Ok(vec![metric]) };
-    Ran { run, outcome, records: None, is_earlier: false, ends_all: false }
+    let cell = Cell { index: run.cell, ..CELL.clone() };
+    Ran { run, cell: Arc::new(cell), outcome, records: None, is_earlier: false, ends_all: false }
 }
 
 /// Steps to the end, where every run has another result.

@@ -313,11 +313,11 @@ fn secret_variables_are_hidden_wherever_they_are_used() {
     let env = BTreeMap::new();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
     let campaign = resolve_profile(&["-f".to_owned(), "c.yaml".to_owned()], &ctx).expect("a plan").campaign;
-    let redactor = Redactor::of_all(campaign.cells.iter().map(|cell| &cell.plan));
+    let redactor = campaign.redactor();
     for secret in ["TOPSECRET1", "TOPSECRET2", "TOPSECRET3", "TOPSECRET4"] {
         assert_eq!(redactor.hide(&format!("bad key {secret}")), "bad key <redacted>");
     }
-    let plan = &campaign.cells[0].plan;
+    let plan = &campaign.listed[0].plan;
     assert_eq!(plan.endpoint.extra["note"], "a TOPSECRET1 visible-region", "it is sent");
     let shown = aiperf_plan::run_config::run_config(plan, &redactor).to_string();
     assert!(shown.contains("a <redacted> visible-region") && !shown.contains("TOPSECRET"), "{shown}");
