@@ -44,6 +44,9 @@ pub struct Tree {
     pub(crate) places: Places,
     pub(crate) flags: GivenFlags,
     pub(crate) environment: Environment,
+    /// The configuration before a run of a sweep varies it, and the document it was made of.
+    base: Node,
+    source: Source,
 }
 
 /// One run of a sweep.
@@ -94,11 +97,37 @@ impl Tree {
 
     /// The seed of one run: of a variation (0 without a sweep) and a trial of it, both counted from 0.
     pub fn run_seed(&self, variation: usize, trial: usize) -> Option<i64> {
-        let run = self.variations.get(variation);
+        self.trial_seed(self.variations.get(variation), trial)
+    }
+
+    /// The seed of one trial of a run of a sweep; without a sweep, of the run itself.
+    pub(crate) fn trial_seed(&self, run: Option<&RunVariation>, trial: usize) -> Option<i64> {
         let seed = run.map_or(self.random_seed, |run| run.seed)?;
         let vary = self.envelope.multi_run.as_ref().is_some_and(MultiRun::vary_seed_per_trial);
         let label = run.map_or("base", |run| run.label.as_str());
         Some(if vary { sweep::derived_seed(seed, &format!("{label}:trial:{trial}")) } else { seed })
+    }
+
+    /// The run of the sweep at a point that no list has.
+    pub(crate) fn at_point(
+        &self,
+        index: usize,
+        values: &Map<String, Value>,
+        ctx: &Context<'_>,
+    ) -> Result<RunVariation, Vec<Problem>> {
+        let variation = sweep::at_point(index, values, &self.base, &self.places).map_err(|problem| vec![problem])?;
+        let job = Job { ctx, environment: &self.environment };
+        let swept = Swept {
+            envelope: &self.base,
+            source: &self.source,
+            flags: &self.flags,
+            typed: &self.envelope,
+            seed: self.random_seed,
+            is_only: false,
+        };
+        let run = job.run(&swept, &variation)?;
+        told_apart(std::slice::from_ref(&run)).map_err(|problem| vec![problem])?;
+        Ok(run)
     }
 
     /// The configuration of one run of a sweep, as if it stood alone.
@@ -177,6 +206,17 @@ struct Job<'a> {
     environment: &'a Environment,
 }
 
+/// What the runs of a sweep are made of.
+struct Swept<'a> {
+    envelope: &'a Node,
+    source: &'a Source,
+    flags: &'a GivenFlags,
+    typed: &'a Envelope,
+    seed: Option<i64>,
+    /// The sweep has one run.
+    is_only: bool,
+}
+
 impl Job<'_> {
     fn tree(&self, flags: GivenFlags, of_flags: Vec<String>) -> Result<Tree, ConfigError> {
         let source = self.source(&flags)?;
@@ -203,24 +243,28 @@ impl Job<'_> {
         let typed = self.typed(&envelope, &places, &flags, &mut notes).map_err(ConfigError::Invalid)?;
         let variations = sweep::expand(&envelope, &places).map_err(ConfigError::Invalid)?;
         let seed = self.seed(&typed, &mut envelope);
-        let mut runs: Vec<RunVariation> = Vec::new();
-        for variation in &variations {
-            let node = self.varied(&envelope, &source, variation, &flags).map_err(ConfigError::Invalid)?;
-            let benchmark = self.benchmark(&node, &places, &mut Vec::new()).map_err(|problems| {
-                let told =
-                    problems.into_iter().map(|problem| problem.because(format!("in the run {}", variation.label)));
-                ConfigError::Invalid(told.collect())
-            })?;
-            runs.push(self.run(variation, &typed, seed, variations.len(), benchmark, node));
-        }
+        let swept = Swept {
+            envelope: &envelope,
+            source: &source,
+            flags: &flags,
+            typed: &typed,
+            seed,
+            is_only: variations.len() == 1,
+        };
+        let runs: Result<Vec<RunVariation>, _> =
+            variations.iter().map(|variation| self.run(&swept, variation)).collect();
+        let runs = runs.map_err(ConfigError::Invalid)?;
         told_apart(&runs).map_err(|problem| ConfigError::Invalid(vec![problem]))?;
         let body = envelope.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
         let (node, benchmark) = match runs.first() {
             Some(first) => (first.node.clone(), first.benchmark.clone()),
             None => (body, typed.benchmark.clone().unwrap_or_default()),
         };
+        let base = envelope.clone();
         envelope.put("benchmark", node);
         Ok(Tree {
+            base,
+            source,
             artifact_subdir: export::artifact_subdir(&benchmark),
             benchmark,
             trials: typed.multi_run.clone().unwrap_or_default().num_runs(),
@@ -349,16 +393,10 @@ impl Job<'_> {
     }
 
     /// The benchmark of one run.
-    fn varied(
-        &self,
-        envelope: &Node,
-        source: &Source,
-        variation: &Variation,
-        flags: &GivenFlags,
-    ) -> Result<Node, Vec<Problem>> {
-        let mut base = envelope.clone();
+    fn varied(&self, swept: &Swept<'_>, variation: &Variation) -> Result<Node, Vec<Problem>> {
+        let mut base = swept.envelope.clone();
         if !variation.variables.is_empty() {
-            base = self.with_flags(source, &variation.variables, flags, &mut Vec::new())?;
+            base = self.with_flags(swept.source, &variation.variables, swept.flags, &mut Vec::new())?;
         }
         let mut node = variation.apply(base.get("benchmark").unwrap_or(&base));
         let mut problems = Vec::new();
@@ -367,25 +405,23 @@ impl Job<'_> {
         if problems.is_empty() { Ok(node) } else { Err(problems) }
     }
 
-    fn run(
-        &self,
-        variation: &Variation,
-        typed: &Envelope,
-        seed: Option<i64>,
-        count: usize,
-        benchmark: Benchmark,
-        node: Node,
-    ) -> RunVariation {
-        let same = count == 1 || typed.sweep.as_ref().is_some_and(Sweep::same_seed);
-        RunVariation {
+    /// One run of a sweep.
+    fn run(&self, swept: &Swept<'_>, variation: &Variation) -> Result<RunVariation, Vec<Problem>> {
+        let node = self.varied(swept, variation)?;
+        let in_run = |problem: Problem| problem.because(format!("in the run {}", variation.label));
+        let benchmark = self
+            .benchmark(&node, &swept.source.places, &mut Vec::new())
+            .map_err(|problems| problems.into_iter().map(in_run).collect::<Vec<_>>())?;
+        let same = swept.is_only || swept.typed.sweep.as_ref().is_some_and(Sweep::same_seed);
+        Ok(RunVariation {
             index: variation.index,
             label: variation.label.clone(),
             dir_name: variation.dir_name.clone(),
             values: variation.values.clone(),
-            seed: seed.map(|seed| if same { seed } else { seed.wrapping_add(variation.index as i64) }),
+            seed: swept.seed.map(|seed| if same { seed } else { seed.wrapping_add(variation.index as i64) }),
             benchmark,
             node,
-        }
+        })
     }
 
     /// Several runs without a seed share one, unless told otherwise.

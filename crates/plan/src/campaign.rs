@@ -5,6 +5,7 @@ use crate::{Plan, RunPlace, UserFile};
 use aiperf_types::{Nanos, PhaseKind, SlaFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,8 +14,10 @@ use std::sync::Arc;
 pub struct CampaignPlan {
     /// The first run, or the only one. What belongs to all runs is taken from it: log level, API, names of files.
     pub base: Plan,
-    /// Cells that are known before the first run, in their order: those of a grid, or the only one.
+    /// Cells that are known before the first run, in their order: those of a grid, or the only one. A search lists none.
     pub listed: Vec<Arc<Cell>>,
+    /// Makes the cells of points that are not listed.
+    pub make_cell: MakeCell,
     pub trials: Trials,
     /// `None`: nothing is varied.
     pub sweep: Option<SweepPlan>,
@@ -165,6 +168,34 @@ pub struct Point {
     pub values: Map<String, Value>,
 }
 
+/// A point that no run can have, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PointError(pub String);
+
+type Make = dyn Fn(&Point) -> Result<Cell, PointError> + Send + Sync;
+
+/// The function that makes a cell of the values of a point. `config` hands it over: it alone knows settings by path.
+#[derive(Clone)]
+pub struct MakeCell(Arc<Make>);
+
+impl MakeCell {
+    pub fn new(make: impl Fn(&Point) -> Result<Cell, PointError> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// For a benchmark that varies nothing.
+    pub fn none() -> Self {
+        Self::new(|_| Err(PointError("nothing is varied".to_owned())))
+    }
+}
+
+impl fmt::Debug for MakeCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeCell")
+    }
+}
+
 impl CampaignPlan {
     /// A run on its own.
     pub fn single(plan: Plan) -> Self {
@@ -183,6 +214,7 @@ impl CampaignPlan {
             dir: plan.artifacts.dir.clone(),
             base: plan,
             listed: vec![Arc::new(cell)],
+            make_cell: MakeCell::none(),
             trials: Trials::once(),
             sweep: None,
             id: None,
@@ -191,7 +223,15 @@ impl CampaignPlan {
         }
     }
 
-    /// What hides the secrets of all cells that are listed.
+    /// The cell of a point: one that is listed, by its number, or a new one of these values.
+    pub fn cell(&self, point: &Point) -> Result<Arc<Cell>, PointError> {
+        match self.listed.get(point.run.cell) {
+            Some(cell) => Ok(cell.clone()),
+            None => (self.make_cell.0)(point).map(Arc::new),
+        }
+    }
+
+    /// What hides the secrets of all runs. A point that is not listed brings no other: [`MakeCell`] refuses one that would.
     pub fn redactor(&self) -> Redactor {
         Redactor::of_all(self.listed.iter().map(|cell| &cell.plan).chain([&self.base]))
     }

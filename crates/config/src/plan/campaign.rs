@@ -1,11 +1,11 @@
 //! All runs of a benchmark.
 
-use super::{endpoint, not_yet, user_files};
+use super::cells::{Planning, hex, hide};
+use super::{not_yet, points};
 use crate::advice;
 use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
-use crate::export;
 use crate::flags::{SEARCH_RECIPE, SEARCH_STYLE};
 use crate::given::GivenFlags;
 use crate::os_text;
@@ -16,12 +16,10 @@ use crate::sections::{limits, scale};
 use crate::setting::List;
 use crate::sweep::{Searches, design, searches};
 use crate::tree::Node;
-use aiperf_plan::redact::{Redactor, secrets_in_members, visit_texts};
-use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, Order, Plan, PostProcess, SweepPlan, Trials};
+use aiperf_plan::redact::Redactor;
+use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, MakeCell, Order, PostProcess, SweepPlan, Trials};
 use aiperf_types::{Limit, Nanos, PhaseKind, SlaFilter, SlaOp};
-use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
-use std::borrow::Cow;
+use serde_json::Value;
 use std::sync::Arc;
 
 pub(super) fn plan(
@@ -43,17 +41,12 @@ pub(super) fn plan(
         [] => vec![None],
         runs => runs.iter().map(Some).collect(),
     };
+    let planning = Planning { tree, ctx, args, trials: trials.count };
     let mut cells = Vec::new();
     let mut seen: Vec<Problem> = Vec::new();
     for (index, run) in sources.iter().enumerate() {
-        let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
         let (mut said, mut found) = (Vec::new(), Vec::new());
-        let mut planned = super::plan(&own, ctx, args, &mut said, &mut found);
-        if let Some(plan) = &mut planned {
-            // A sweep may vary variables too.
-            plan.secrets.extend(run.iter().flat_map(|run| secrets_in_members(&run.values)));
-            said.extend(endpoint::replaced(plan, &own));
-        }
+        let planned = planning.cell(index, *run, &mut said, &mut found);
         said.retain(|note| !notes.contains(note));
         notes.extend(said);
         // What is wrong with every run is said once.
@@ -64,10 +57,10 @@ pub(super) fn plan(
             _ => problem,
         };
         problems.extend(found.into_iter().map(of_run));
-        cells.extend(planned.map(|plan| cell(tree, ctx, index, *run, plan, trials.count)));
+        cells.extend(planned);
     }
     let redactor = Redactor::of_all(cells.iter().map(|cell: &Cell| &cell.plan));
-    cells.iter_mut().enumerate().for_each(|(index, cell)| hide(cell, index, &redactor));
+    cells.iter_mut().for_each(|cell| hide(cell, &redactor));
     let base = cells.first()?.plan.clone();
     let dir = base.artifacts.dir.clone();
     let resumes = tree.envelope.resume();
@@ -78,13 +71,17 @@ pub(super) fn plan(
     }
     let junit = tree.envelope.junit.as_deref().map(|path| ctx.cwd.join(os_text::path(path)));
     let is_whole = cells.len() == sources.len();
-    let mut campaign = CampaignPlan { base, listed: Vec::new(), trials, sweep, dir, id, resumes, junit };
+    let (listed, make_cell) = (Vec::new(), MakeCell::none());
+    let mut campaign = CampaignPlan { base, listed, make_cell, trials, sweep, dir, id, resumes, junit };
     if is_whole && !campaign.is_single() {
         for (cell, run) in cells.iter_mut().zip(sources) {
-            user_files_of_runs(&campaign, cell, tree, run, problems);
+            planning.render_user_files(&campaign, cell, run, problems);
         }
     }
     campaign.listed = cells.into_iter().map(Arc::new).collect();
+    if campaign.sweep.is_some() {
+        campaign.make_cell = points::make_cell(&planning, &campaign);
+    }
     is_whole.then_some(campaign)
 }
 
@@ -98,30 +95,6 @@ fn never_full(cells: &[Cell]) -> Option<String> {
          in flight, and the answer of the recipe does not hold for them; set --request-count to twice the highest \
          concurrency, or --benchmark-duration"
     ))
-}
-
-/// Renders the user's files for each trial: they name its own folder. Most of what is wrong with them is known by now.
-fn user_files_of_runs(
-    campaign: &CampaignPlan,
-    cell: &mut Cell,
-    tree: &Tree,
-    run: Option<&RunVariation>,
-    problems: &mut Vec<Problem>,
-) {
-    let plan = &cell.plan;
-    if plan.artifacts.user_files.is_empty() {
-        return;
-    }
-    let own = run.map_or_else(|| tree.clone(), |run| tree.of_run(run));
-    let mut found = Vec::new();
-    let of_trial = |trial| {
-        let dir = campaign.run_dir(cell, trial);
-        user_files::user_files(&own, &dir, &plan.models, &plan.endpoint, &mut Vec::new(), &mut found)
-    };
-    let files = (0..campaign.trials.count as usize).map(of_trial).collect();
-    found.retain(|problem| !problems.iter().any(|other| other.what == problem.what));
-    problems.extend(found);
-    cell.user_files = files;
 }
 
 /// Settings are not searched: a recipe or a sweep that would is refused, with what runs at fixed steps instead.
@@ -146,44 +119,6 @@ pub(super) fn refused_search(flags: &GivenFlags, document: Option<&Node>) -> Opt
     let sweep = document?.get("sweep")?;
     let adaptive = sweep.choice("type") == Some(SweepType::AdaptiveSearch);
     adaptive.then(|| not_yet("an adaptive search", reason).hint(advice::without_key("sweep", reason)).at("sweep"))
-}
-
-fn cell(tree: &Tree, ctx: &Context<'_>, index: usize, run: Option<&RunVariation>, plan: Plan, trials: u32) -> Cell {
-    let trials = 0..trials as usize;
-    let seed = |trial| tree.run_seed(index, trial).and_then(|seed| u64::try_from(seed).ok());
-    let id = |trial| match tree.single_run() {
-        true => ctx.benchmark_id.clone(),
-        false => hex(&format!("{}:{index}:{trial}", ctx.benchmark_id))[..12].to_owned(),
-    };
-    Cell {
-        index,
-        label: run.map_or_else(|| "base".to_owned(), |run| run.label.clone()),
-        name: run.map_or_else(|| "base".to_owned(), |run| run.dir_name.clone()),
-        values: run.map_or_else(Map::new, |run| run.values.clone()),
-        plan,
-        seeds: trials.clone().map(seed).collect(),
-        ids: trials.map(id).collect(),
-        user_files: Vec::new(),
-    }
-}
-
-/// Takes secrets out of what a cell varies and is called: folders, files and lines show it.
-fn hide(cell: &mut Cell, index: usize, redactor: &Redactor) {
-    let mut values = Value::Object(std::mem::take(&mut cell.values));
-    export::without_secrets(&mut values);
-    visit_texts(&mut values, &mut |text| *text = redactor.hide(text).into_owned());
-    if let Value::Object(values) = values {
-        cell.values = values;
-    }
-    if let Cow::Owned(hidden) = redactor.hide(&cell.label) {
-        cell.label = hidden;
-    }
-    // A folder that tells of no secret, and still of one run.
-    if matches!(redactor.hide(&cell.name), Cow::Owned(_))
-        || cell.values.keys().any(|path| export::is_secret_setting(path))
-    {
-        cell.name = format!("variation_{index}");
-    }
 }
 
 fn trials(multi: &MultiRun) -> Trials {
@@ -264,8 +199,4 @@ fn uuid(id: &str) -> String {
     let digits = hex(&format!("{id}:runs"));
     let variant = ['8', '9', 'a', 'b'][usize::from(digits.as_bytes()[16]) % 4];
     format!("{}-{}-4{}-{variant}{}-{}", &digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..32])
-}
-
-fn hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -3,6 +3,7 @@
 mod additions;
 mod api;
 mod campaign;
+mod cells;
 mod dataset;
 mod endpoint;
 mod gpu_telemetry;
@@ -10,6 +11,7 @@ mod models;
 mod network_latency;
 mod otlp;
 mod phases;
+mod points;
 mod server_metrics;
 mod user_files;
 

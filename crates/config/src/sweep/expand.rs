@@ -57,17 +57,33 @@ fn sampled(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Variati
             LabelFormat::Index => number.clone(),
             LabelFormat::Kv => labelled(&values),
         };
-        let map: Map<String, Value> = values.iter().cloned().collect();
-        let name = dir_name(&map, &label, index);
+        let mut variation = Variation::of_values(index, label, values, &sweep.origin);
         // Whole numbers may be drawn twice.
-        let dir_name = if out.iter().any(|other| other.dir_name == name) { number } else { name };
-        let is_variable = |path: &str| path.starts_with("variables.");
-        let paths = values.iter().filter(|(path, _)| !is_variable(path));
-        let paths = paths.map(|(path, value)| (path.clone(), Node::from_json(value, &sweep.origin))).collect();
-        let variables = values.iter().filter(|(path, _)| is_variable(path)).cloned().collect();
-        out.push(Variation { index, label, dir_name, values: map, changes: Changes::Paths(paths), variables });
+        if out.iter().any(|other| other.dir_name == variation.dir_name) {
+            variation.dir_name = number;
+        }
+        out.push(variation);
     }
     Ok(out)
+}
+
+/// The run of a sweep at a point that no list has.
+pub(crate) fn at_point(
+    index: usize,
+    values: &Map<String, Value>,
+    envelope: &Node,
+    places: &Places,
+) -> Result<Variation, Problem> {
+    let origin = envelope.get("sweep").map_or(Origin::Rule, |sweep| sweep.origin.clone());
+    let place = places.prefix(&origin);
+    let mut whole = Vec::new();
+    for (path, value) in values {
+        let path = sweep_path(path)
+            .map_err(|why| Problem::new(format!("{place}a sweep cannot vary {path}: {why}")).at("sweep"))?;
+        reachable(envelope, &path, &place)?;
+        whole.push((path, value.clone()));
+    }
+    Ok(Variation::of_values(index, labelled(&whole), whole, &origin))
 }
 
 fn rows(sweep: &Node, envelope: &Node, zip: bool, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
@@ -273,6 +289,17 @@ fn scenarios(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Varia
 }
 
 impl Variation {
+    /// A run with these values, each of which was asked for at this place.
+    fn of_values(index: usize, label: String, values: Vec<(String, Value)>, origin: &Origin) -> Self {
+        let is_variable = |path: &str| path.starts_with("variables.");
+        let paths = values.iter().filter(|(path, _)| !is_variable(path));
+        let paths = paths.map(|(path, value)| (path.clone(), Node::from_json(value, origin))).collect();
+        let variables = values.iter().filter(|(path, _)| is_variable(path)).cloned().collect();
+        let values: Map<String, Value> = values.into_iter().collect();
+        let dir_name = dir_name(&values, &label, index);
+        Self { index, label, dir_name, values, changes: Changes::Paths(paths), variables }
+    }
+
     /// The benchmark of this run.
     pub(crate) fn apply(&self, benchmark: &Node) -> Node {
         let mut out = benchmark.clone();

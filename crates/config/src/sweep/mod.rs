@@ -9,7 +9,7 @@ mod seeds;
 mod variants;
 
 pub(crate) use design::design;
-pub(crate) use expand::{Variation, expand};
+pub(crate) use expand::{Variation, at_point, expand};
 pub(crate) use lists::{flag_lists, phase_lists};
 pub(crate) use recipes::{Searches, in_words as recipes_in_words, searches};
 pub(crate) use search::{held_to, search};

@@ -8,6 +8,7 @@ mod files;
 mod load;
 mod messages;
 mod network;
+mod points;
 mod profile;
 mod robust;
 mod traces;

@@ -84,6 +84,11 @@ impl Redactor {
         Self::new(plans.into_iter().flat_map(secrets_of_plan))
     }
 
+    /// Whether it hides every secret of a plan.
+    pub fn knows(&self, plan: &Plan) -> bool {
+        Self::of(plan).values.iter().all(|value| self.values.contains(value))
+    }
+
     /// What hides the secrets of a request too: a server may echo those that only a row of the dataset holds.
     pub fn with_body(&self, body: &Body) -> Cow<'_, Self> {
         let mut own = secrets_in_payload(&body.payload());
