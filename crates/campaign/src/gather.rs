@@ -79,6 +79,11 @@ pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), Repo
     folder.remove_stale(folders, &names, [DESIGN_FILE, ERRORS_FILE].into_iter().chain(made))
 }
 
+/// Removes what an earlier command said of a cell that is not listed.
+pub fn remove_stale_cell(plan: &CampaignPlan, cell: &plan::Cell, folder: &RunsFolder) -> Result<(), ReportError> {
+    folder.remove_stale([plan.aggregate_dir(cell)], &AggregateNames::of(&plan.base.artifacts.names), [])
+}
+
 /// Sums up what was run and writes it down. `most`: runs at most, where that is known.
 pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], most: Option<usize>, was_stopped: bool) -> Gathered {
     let mut gathered = Gathered { lines: Vec::new(), failures: Vec::new(), has_enough: false };

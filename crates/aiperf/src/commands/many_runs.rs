@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
 use aiperf_campaign::limits::{judge_outcome, junit_cases};
-use aiperf_campaign::runs::{self, Driven, Ran, Resumed, RunIn, drive, resume, strategy, worth_keeping};
+use aiperf_campaign::runs::{self, ChangedError, Driven, Ran, Resumed, RunIn, drive, resume, strategy, worth_keeping};
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, Cell, FileNames, LogLevel, Plan, RunId};
@@ -70,7 +70,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         let there = resumed.done.len();
         runner.say(LogLevel::Info, &format!("{there} of at most {most} runs are complete already"));
     }
-    let Driven { runs: done, is_complete } = drive(&plan, &mut *strategy, resumed.done, &mut runner);
+    let Driven { runs: done, is_complete, error } = drive(&plan, &mut *strategy, resumed.done, &mut runner);
     // A signal that came when the last run was complete has cut nothing short.
     let signal = signals.number().filter(|_| runner.was_stopped || !is_complete);
     if let Some(error) = runner.refused.take() {
@@ -85,6 +85,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
     }
     runner.begin();
+    error.iter().for_each(|error| runner.say(LogLevel::Error, &error.to_string()));
     // A terminal has seen the table after each run; a pipe gets it once.
     if columns().is_none() {
         runner.print_table(&done, Page::of_file(&plan.base.artifacts));
@@ -104,6 +105,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     let exit = match signal {
         Some(number) => Exit::Signal(number),
         None if !gathered.has_enough || !gathered.failures.is_empty() || log.is_err() => Exit::Failed,
+        None if error.is_some() => Exit::Failed,
         None if is_crossed => Exit::LimitBroken,
         None => Exit::Success,
     };
@@ -168,6 +170,9 @@ fn end_api(mut runner: Runner<'_>) {
 
 /// Checks every run before the first is begun; says what is in the way.
 fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String> {
+    if plan.listed.is_empty() {
+        Campaign::check(&plan.base).map_err(|error| error.to_string())?;
+    }
     for cell in &plan.listed {
         Campaign::check(&cell.plan).map_err(|error| format!("{error}\n  in the run {}", cell.label))?;
     }
@@ -233,6 +238,16 @@ impl Runner<'_> {
         }
     }
 
+    /// A run is about to start.
+    fn begin_run(&mut self, cell: &Cell) {
+        self.begin();
+        if cell.index >= self.plan.listed.len()
+            && let Err(error) = gather::remove_stale_cell(self.plan, cell, &self.folder)
+        {
+            self.say(LogLevel::Warning, &error.to_string());
+        }
+    }
+
     /// In the log of all runs and on the screen.
     fn say(&self, level: LogLevel, text: &str) {
         self.campaign.say(level, text);
@@ -266,8 +281,9 @@ impl RunIn for Runner<'_> {
         let dir = plan.artifacts.dir.clone();
         let campaign = self.campaign.for_run(self.keeps_values(cell));
         let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
-        let profiled =
-            CampaignError::catch(|| one_run::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin()));
+        let profiled = CampaignError::catch(|| {
+            one_run::one_of_many(campaign, plan, &notes, signals, &redactor, || self.begin_run(cell))
+        });
         let (outcome, records) = match profiled {
             Ok(mut profiled) => {
                 let exit = one_run::verdict(&profiled.finished, &profiled.log, self.signals);
@@ -301,6 +317,20 @@ impl RunIn for Runner<'_> {
         allocator::give_back();
         let ends_all = self.signals.number().is_some() || self.refused.is_some();
         Ran { run, cell: cell.clone(), outcome, records, is_earlier: false, ends_all }
+    }
+
+    fn earlier(&mut self, run: RunId, cell: &Arc<Cell>) -> Result<Option<Ran>, ChangedError> {
+        let mut resumed = Resumed::default();
+        if self.plan.resumes {
+            resumed.look_at(self.plan, cell, run.trial, &self.redactor)?;
+        }
+        resumed.notes.iter().for_each(|note| self.say(LogLevel::Warning, note));
+        let earlier = resumed.done.pop();
+        if earlier.is_some() {
+            let name = self.plan.name(cell, run.trial);
+            self.say(LogLevel::Info, &format!("{name} is complete already"));
+        }
+        Ok(earlier)
     }
 
     fn rest(&mut self, length: Nanos) -> bool {

@@ -1,6 +1,8 @@
 //! What an earlier command left of a campaign: which of its runs are complete, and what they came to.
 
 use super::ran::{Ran, worth_keeping};
+use super::strategies::strategy;
+use super::strategy::Next;
 use crate::aggregate::{RunMetric, RunOutcome, RunRecords};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
@@ -37,7 +39,8 @@ pub struct Resumed {
     pub notes: Vec<String>,
 }
 
-/// Looks for the runs of a campaign that an earlier command completed.
+/// Looks for the runs of all cells that are listed, as far as an earlier command completed them. Where none is listed,
+/// the first run that is asked for gives the name of all, and [`Resumed::look_at`] finds each run when it is asked for.
 pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, ChangedError> {
     let mut resumed = Resumed::default();
     for cell in &plan.listed {
@@ -45,12 +48,19 @@ pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, Chang
             resumed.look_at(plan, cell, trial, redactor)?;
         }
     }
+    if plan.listed.is_empty()
+        && let Next::Run(first) = strategy(plan).next(&[])
+        && let Ok(cell) = plan.cell(&first)
+    {
+        let was = read_config(&plan.run_dir(&cell, first.run.trial));
+        resumed.id = was.as_ref().and_then(sweep_id).map(str::to_owned);
+    }
     Ok(resumed)
 }
 
 impl Resumed {
     /// Adds what is there of one run.
-    fn look_at(
+    pub fn look_at(
         &mut self,
         plan: &CampaignPlan,
         cell: &Arc<Cell>,
