@@ -2,6 +2,8 @@
 
 use crate::exit::{self, Exit};
 use crate::new_file::WholeFile;
+use aiperf_campaign::overwrites::check_output;
+use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::{JunitCase, JunitOutcome, junit_xml};
 use std::io::{self, Write};
@@ -30,9 +32,11 @@ impl JunitFile {
         Ok(Self { path: path.to_owned(), open: is_device.then_some(file) })
     }
 
-    /// The same where one is wanted.
-    pub(crate) fn begin_where_wanted(path: Option<&Path>) -> Result<Option<Self>, String> {
-        path.map(Self::begin).transpose()
+    /// The same where one is wanted. A file that the run itself reads or writes is refused.
+    pub(crate) fn begin_where_wanted(path: Option<&Path>, plan: &Plan) -> Result<Option<Self>, String> {
+        let Some(path) = path else { return Ok(None) };
+        check_output("--junit", path, plan).map_err(|error| error.to_string())?;
+        Self::begin(path).map(Some)
     }
 
     /// Writes it, and says how the command ends that was to end so.

@@ -10,6 +10,7 @@ use crate::kept::Kept;
 use crate::limits;
 use crate::memory;
 use crate::objectives;
+use crate::overwrites;
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
@@ -129,6 +130,7 @@ impl Campaign {
         limits::check(plan, &traits)?;
         memory::check(plan)?;
         certificates::check(plan)?;
+        overwrites::check(plan)?;
         Consumers::check(plan)?;
         Ok(aiperf_engine::check(plan)?)
     }

@@ -6,6 +6,7 @@ use crate::control::ControlError;
 use crate::limits::LimitsError;
 use crate::memory::MemoryError;
 use crate::objectives::ObjectivesError;
+use crate::overwrites::OverwriteError;
 use crate::tokenizers::TokenizerError;
 use aiperf_dataset::DatasetError;
 use aiperf_engine::EngineError;
@@ -26,6 +27,8 @@ pub enum CampaignError {
     Memory(#[from] MemoryError),
     #[error(transparent)]
     Certificates(#[from] CertificatesError),
+    #[error(transparent)]
+    Overwrite(#[from] OverwriteError),
     /// What follows runs cannot follow this one.
     #[error(transparent)]
     Consumer(ConsumerError),

@@ -13,7 +13,7 @@
 //! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_fetcher`: what rows name by URL
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: whether requests can meet what they are held to; [`limits`]: whether a run can, and did; [`memory`]: whether prompts fit into it;
-//!   [`certificates`]: whether those that the user trusts can be read
+//!   [`certificates`]: whether those that the user trusts can be read; [`overwrites`]: whether a run would replace its input
 //! - [`consumers`]: what follows a run and reports on it: OTLP, the servers' own metrics, GPUs, the round trip to the servers
 //! - `result`: what a run came to; `slices`: the same, cut into slices of time
 //! - [`runs`]: many runs, one after the other; [`gather`]: what they came to, said and written down
@@ -37,6 +37,7 @@ pub mod measurement;
 mod media_fetcher;
 pub mod memory;
 pub mod objectives;
+pub mod overwrites;
 mod preparation;
 mod public_files;
 pub mod rehearsal;

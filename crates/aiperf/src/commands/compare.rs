@@ -5,6 +5,7 @@ use crate::exit::{self, Exit};
 use crate::new_file::{WholeFile, discard_parts};
 use crate::{signals, terminal};
 use aiperf_campaign::compare::{CompareRequest, Conclusion, MOST_SIDES, Rule, Stat, compare};
+use aiperf_plan::{FileNames, collide};
 use aiperf_report::compare::CompareReport;
 use aiperf_report::{Page, compare_cases, compare_json, compare_text, junit_xml};
 use clap::Parser;
@@ -92,7 +93,8 @@ fn request(command: &CompareCommand) -> Result<CompareRequest, String> {
         return Err(format!("{what}\n  try: --fail-on 'time_to_first_token:p99:+5%' with it, or --json"));
     }
     for (flag, path) in [("--json", &command.json), ("--junit", &command.junit)] {
-        path.as_deref().map_or(Ok(()), |path| has_folder(flag, path))?;
+        path.as_deref()
+            .map_or(Ok(()), |path| has_folder(flag, path).and_then(|()| is_no_result(flag, path, &paths)))?;
     }
     let rules: Vec<Rule> = command.fail_on.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
     let stat = |text: &String| text.parse().map_err(|what: String| format!("--stats: {what}"));
@@ -115,6 +117,20 @@ fn has_folder(flag: &str, path: &Path) -> Result<(), String> {
             let (path, folder) = (path.display(), folder.display());
             Err(format!("{flag} {path}: there is no folder {folder}\n  try: mkdir -p {folder}, or another file"))
         }
+    }
+}
+
+/// Refuses a file that a compared run wrote.
+fn is_no_result(flag: &str, path: &Path, compared: &[PathBuf]) -> Result<(), String> {
+    let Ok(real) = path.canonicalize() else { return Ok(()) };
+    let names = FileNames::new(None);
+    let is_result = |folder: &PathBuf| {
+        let inside = folder.canonicalize().ok().and_then(|folder| Some(real.strip_prefix(folder).ok()?.to_owned()));
+        inside.is_some_and(|inside| names.all().any(|name| collide(&inside, Path::new(name))))
+    };
+    match compared.iter().any(is_result) {
+        true => Err(format!("{flag} {} is a file of a run that is compared\n  try: another file", path.display())),
+        false => Ok(()),
     }
 }
 

@@ -176,7 +176,7 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
     for cell in &plan.listed {
         Campaign::check(&cell.plan).map_err(|error| format!("{error}\n  in the run {}", cell.label))?;
     }
-    let junit = JunitFile::begin_where_wanted(plan.junit.as_deref())?;
+    let junit = JunitFile::begin_where_wanted(plan.junit.as_deref(), &plan.base)?;
     runs::check(plan).map_err(|error| error.to_string())?;
     let folder = RunsFolder::take(&plan.dir).map_err(|error| error.to_string())?;
     let resumed = match plan.resumes {

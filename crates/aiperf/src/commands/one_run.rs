@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signals) -> Exit {
     let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
     let limits = plan.metrics.limits.clone();
-    let junit = match JunitFile::begin_where_wanted(junit) {
+    let junit = match JunitFile::begin_where_wanted(junit, &plan) {
         Ok(junit) => junit,
         Err(text) => {
             exit::complain(&redactor, &text);

@@ -345,6 +345,19 @@ fn another_program_is_named_as_one_and_not_as_another_version() {
 }
 
 #[test]
+fn a_file_of_a_compared_run_is_never_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let summary = dir.path().join("profile_export_aiperf.json");
+    for entry in fs::read_dir(reference("stream")).unwrap().flatten() {
+        fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
+    }
+    let before = fs::read(&summary).unwrap();
+    let output = compare(&[&reference("stream"), dir.path()], &["--json", summary.to_str().unwrap()]);
+    refused(&output, &["--json", "is a file of a run that is compared"]);
+    assert_eq!(fs::read(&summary).unwrap(), before);
+}
+
+#[test]
 fn junit_has_a_case_for_each_limit() {
     let runs = pair(&Run::default(), &Run { slower: 1.1, seed: 2, ..Run::default() });
     let file = runs.second.join("reports/junit.xml");

@@ -126,3 +126,33 @@ fn a_run_that_this_machine_cannot_make_leaves_earlier_files_alone() {
         }
     }
 }
+
+#[test]
+fn files_that_a_run_would_replace_are_refused_and_stay() {
+    let sim = serve(quick());
+    let row = "{\"text\": \"hello\"}\n";
+    let own = "out/profile_export_aiperf.json";
+    for (input, junit) in [
+        ("out/profile_export.jsonl", None),
+        ("out/inputs.json", None),
+        ("out/other.jsonl", Some("out/other.jsonl")),
+        ("other.jsonl", Some(own)),
+    ] {
+        let bench =
+            Bench::bare().with(&["--model", "m", "--url", &sim.url(), "--tokenizer", "builtin", "--ui", "none"]);
+        let bench = bench.with(&["--input-file", input, "--custom-dataset-type", "single_turn"]);
+        let bench =
+            junit.map_or_else(Vec::new, |junit| vec!["--junit", junit]).iter().fold(bench, |b, arg| b.with(&[arg]));
+        std::fs::create_dir(bench.dir.path().join("out")).unwrap();
+        for file in [own, input] {
+            std::fs::write(bench.dir.path().join(file), row).unwrap();
+        }
+        let run = bench.run();
+        assert_eq!(run.code(), Some(2), "{}", run.stderr());
+        assert!(run.stderr().contains("one would replace the other"), "{}", run.stderr());
+        for file in [own, input] {
+            assert_eq!(std::fs::read_to_string(run.dir.path().join(file)).unwrap(), row);
+        }
+    }
+    assert_eq!(served_count(&sim.url()), 0.0, "nothing may be sent");
+}

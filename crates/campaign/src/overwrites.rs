@@ -1,0 +1,64 @@
+//! Refuses a run that would replace a file that it reads, and an output that would replace a file of the run.
+
+use aiperf_plan::{DatasetPlan, FileSource, Plan, collide};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A file that would be replaced.
+#[derive(Debug, Error)]
+#[error("{flag} {} is also {other}, and one would replace the other\n  try: {way_out}", path.display())]
+pub struct OverwriteError {
+    flag: &'static str,
+    path: PathBuf,
+    other: String,
+    way_out: &'static str,
+}
+
+/// Refuses a plan whose files would replace its input.
+pub(crate) fn check(plan: &Plan) -> Result<(), OverwriteError> {
+    match input(plan).and_then(|path| Some((path, own_file(plan, path)?))) {
+        Some((path, own)) => Err(OverwriteError {
+            flag: "--input-file",
+            path: path.to_owned(),
+            other: format!("the file {own} of this run"),
+            way_out: "another --artifact-dir, or a copy of the file in another folder",
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a file to be written after a run, by the flag that names it, if the run reads or writes that file itself.
+pub fn check_output(flag: &'static str, path: &Path, plan: &Plan) -> Result<(), OverwriteError> {
+    let is_input = || input(plan).is_some_and(|input| real(input).is_some_and(|input| Some(input) == real(path)));
+    let own = own_file(plan, path).map(|own| format!("the file {own} of this run"));
+    match own.or_else(|| is_input().then(|| "the input file".to_owned())) {
+        Some(other) => Err(OverwriteError { flag, path: path.to_owned(), other, way_out: "another file" }),
+        None => Ok(()),
+    }
+}
+
+fn input(plan: &Plan) -> Option<&Path> {
+    match &plan.dataset {
+        DatasetPlan::File(file) => match &file.source {
+            FileSource::Path(path) => Some(path),
+            FileSource::Records { .. } => None,
+        },
+        DatasetPlan::Trace(trace) => Some(&trace.path),
+        _ => None,
+    }
+}
+
+/// The run's own file that a path names. A folder that does not exist yet has none.
+fn own_file(plan: &Plan, path: &Path) -> Option<String> {
+    let dir = plan.artifacts.dir.canonicalize().ok()?;
+    let inside = real(path)?.strip_prefix(&dir).ok()?.to_owned();
+    let own = plan.artifacts.names.all().find(|own| collide(&inside, Path::new(own))).map(str::to_owned);
+    let mut user_files = plan.artifacts.user_files.iter().map(|file| &file.path);
+    own.or_else(|| user_files.find(|file| collide(&inside, file)).map(|file| file.display().to_string()))
+}
+
+/// A path without links, even of a file that does not exist yet.
+fn real(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))
+}
