@@ -10,7 +10,7 @@
 //!
 //! # Layout
 //! - `context`: what resolving is a function of; [`error`]: what is said about bad input
-//! - `range`, `scalars`, `choice`: what a number or a name may be
+//! - `range`, `scalars`, `choice`, `names`: what a number or a name may be
 //! - `os_text`, [`small_file`], `row_file`: arguments that are no text, and files that settings name
 //! - `tree`: values with their origin
 //! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
@@ -47,6 +47,7 @@ mod help;
 mod init;
 mod keys;
 mod manual;
+mod names;
 mod os_text;
 mod parse;
 mod payload_template;

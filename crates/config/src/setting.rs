@@ -5,6 +5,7 @@
 
 use crate::choice::Choice;
 use crate::error::{Problem, SHOWN};
+use crate::names;
 use crate::nearest::nearest;
 use crate::range::Range;
 use crate::tree::{Datum, Node, Places};
@@ -83,7 +84,7 @@ impl Reader {
 
 /// The keys that may be written at a path: those of its section, and the shorter ways to write them.
 fn with_shorthands(known: &[&'static str], path: &str) -> Vec<&'static str> {
-    let short = crate::file::shorthands(path).filter(|key| !known.contains(key));
+    let short = names::shorthands(path).filter(|key| !known.contains(key));
     known.iter().copied().chain(short).collect()
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn unknown_key(places: &Places, node: &Node, path: &str, key: &str, k
     let at = join(path, key);
     let parent = if path.is_empty() { "the file".to_owned() } else { path.to_owned() };
     let problem = Problem::new(format!("{}{parent} has no setting '{key}'", places.prefix(&node.origin))).at(at);
-    match nearest(&crate::file::snake(key), known.iter().copied()) {
+    match nearest(&names::snake(key), known.iter().copied()) {
         Some(near) => problem.hint(near),
         None => problem.because(format!("known: {}", known.join(", "))),
     }

@@ -10,13 +10,14 @@ pub(crate) mod yaml;
 
 use crate::context::Context;
 use crate::error::Problem;
+use crate::names::shorthands;
 use crate::sections::envelope::Envelope;
 use crate::setting::{Setting, unknown_key};
 use crate::tree::{Node, Places};
 use crate::{os_text, small_file};
 use serde_json::Value;
 
-pub(crate) use shorthand::{body as spell_out, keys as shorthands, snake, snake_keys};
+pub(crate) use shorthand::{body as spell_out, snake_keys};
 
 /// A configuration file as read: references to the environment resolved, templates not yet rendered.
 #[derive(Clone, Debug)]

@@ -2,49 +2,13 @@
 
 use crate::choice::Choice;
 use crate::error::Problem;
+use crate::names::{FLAT, snake};
 use crate::sections::dataset::{Dataset, DatasetType};
 use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-
-/// Keys of `benchmark` that may stand at the top of a file.
-const FLAT: &[&str] = &[
-    "model",
-    "models",
-    "endpoint",
-    "dataset",
-    "datasets",
-    "phases",
-    "artifacts",
-    "slos",
-    "tokenizer",
-    "gpu_telemetry",
-    "server_metrics",
-    "runtime",
-    "logging",
-    "metrics",
-    "accuracy",
-];
-
-/// Keys that no section has and a file may use: each is spelled out below. List items are written `*`.
-const KEYS: &[(&str, &[&str])] = &[
-    ("", FLAT),
-    ("benchmark", &["model", "dataset", "warmup", "profiling"]),
-    ("benchmark.endpoint", &["url"]),
-    ("benchmark.gpu_telemetry", &["url"]),
-    ("benchmark.server_metrics", &["url"]),
-    ("benchmark.datasets.*", &["isl", "osl"]),
-];
-
-/// The shorter keys that may be written at a path.
-pub(crate) fn keys(path: &str) -> impl Iterator<Item = &'static str> {
-    let general = |part: &str| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty();
-    let path: Vec<&str> = path.split('.').map(|part| if general(part) { "*" } else { part }).collect();
-    let path = path.join(".");
-    KEYS.iter().filter(move |(at, _)| *at == path).flat_map(|(_, keys)| keys.iter().copied())
-}
 
 /// Maps whose keys are the user's own.
 const OWN_KEYS: &[&str] = &[
@@ -107,21 +71,6 @@ fn settings() -> &'static BTreeSet<String> {
         collect(&crate::schema::json_schema(), &mut names);
         names
     })
-}
-
-pub(crate) fn snake(name: &str) -> String {
-    let mut out = String::with_capacity(name.len() + 2);
-    for c in name.chars() {
-        if c.is_ascii_uppercase() {
-            if !out.is_empty() && !out.ends_with('_') {
-                out.push('_');
-            }
-            out.push(c.to_ascii_lowercase());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// Moves settings that stand at the top of a file under `benchmark`.
