@@ -283,7 +283,7 @@ impl Job<'_> {
     fn source(&self, flags: &GivenFlags) -> Result<Source, ConfigError> {
         Ok(match flags.text(CONFIG) {
             Some(path) => Source::read(path, self.ctx)?,
-            None => Source::empty(),
+            None => Source::of(compose::empty()),
         })
     }
 
@@ -342,7 +342,7 @@ impl Job<'_> {
             let mut all: Vec<_> =
                 flags.0.iter().filter(|given| !changed.has(given.flag) && given.flag != VARIANT).cloned().collect();
             all.extend(changed.0);
-            match self.with_flags(&Source::empty(), &[], &GivenFlags(all), &mut Vec::new()) {
+            match self.with_flags(&Source::of(compose::empty()), &[], &GivenFlags(all), &mut Vec::new()) {
                 Ok(other) => {
                     let body = other.get("benchmark").unwrap_or(&other);
                     runs.push(json!({"name": variant.name, "benchmark": sweep::difference(&base, body)}));

@@ -37,9 +37,9 @@ impl Source {
         Self::parse(&text, &file, ctx)
     }
 
-    /// A document that says nothing, for flags that stand alone.
-    pub(crate) fn empty() -> Self {
-        Self { raw: crate::compose::empty(), places: Places::default(), notes: Vec::new() }
+    /// A document that no file holds, for flags without one.
+    pub(crate) fn of(document: Node) -> Self {
+        Self { raw: document, places: Places::default(), notes: Vec::new() }
     }
 
     /// Reads the text of a file.
