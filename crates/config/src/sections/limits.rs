@@ -1,9 +1,9 @@
-//! Limits that fail a run.
+//! Limits that fail a run: `limits` of a file, and `--fail-if METRIC.STAT>NUMBER`.
 
 use super::scale::Comparison;
-use crate::choice::choices;
+use crate::choice::{Choice, choices};
 use crate::error::Problem;
-use crate::parse::limit;
+use crate::nearest::nearest;
 use crate::setting::{Field, List, Reader, Setting, join, section};
 use crate::tree::{Datum, Node};
 use serde_json::{Value, json};
@@ -97,5 +97,127 @@ impl Setting for Limits {
     }
     fn schema() -> Value {
         json!({"type": "array", "items": {"anyOf": [{"type": "string"}, Limit::schema()]}})
+    }
+}
+
+const FORM: &str = "is not METRIC.STAT>NUMBER";
+
+/// `METRIC[.STAT] OP NUMBER[UNIT]`, where OP is `>`, `>=`, `<` or `<=`.
+fn limit(text: &str) -> Result<Value, String> {
+    let Some(at) = text.find(['<', '>']) else {
+        return Err(format!("{FORM}: there is no comparison, which is one of >, >=, <, <="));
+    };
+    let (subject, rest) = text.split_at(at);
+    let (op, number) = match rest.as_bytes() {
+        [b'>', b'=', ..] => (Comparison::Ge, &rest[2..]),
+        [b'<', b'=', ..] => (Comparison::Le, &rest[2..]),
+        [b'>', ..] => (Comparison::Gt, &rest[1..]),
+        _ => (Comparison::Lt, &rest[1..]),
+    };
+    let (metric, stat) = subject_of(subject.trim())?;
+    let (threshold, unit) = quantity(number.trim())?;
+    let mut limit = json!({"metric": metric, "op": op.name(), "threshold": threshold});
+    if let Some(stat) = stat {
+        limit["stat"] = stat.name().into();
+    }
+    if let Some(unit) = unit {
+        limit["unit"] = unit.into();
+    }
+    Ok(limit)
+}
+
+fn subject_of(subject: &str) -> Result<(&str, Option<LimitStat>), String> {
+    let (metric, stat) = match subject.split_once('.') {
+        Some((metric, stat)) => (metric.trim_end(), Some(stat.trim_start())),
+        None => (subject, None),
+    };
+    if metric.is_empty() {
+        return Err(format!("{FORM}: it names no metric"));
+    }
+    if let Some(odd) = metric.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
+        return Err(format!("{FORM}: no metric has '{}' in its name", odd.escape_debug()));
+    }
+    let known = |stat: &str| {
+        LimitStat::exactly(stat).ok_or_else(|| {
+            let meant = nearest(stat, LimitStat::NAMES.iter().copied());
+            let meant = meant.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let stat = stat.escape_debug();
+            format!("has the statistic '{stat}', not one of {}{meant}", LimitStat::NAMES.join(", "))
+        })
+    };
+    Ok((metric, stat.map(known).transpose()?))
+}
+
+/// A number, and the unit behind it.
+fn quantity(text: &str) -> Result<(f64, Option<&str>), String> {
+    let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
+    let end = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let number = digits.parse::<f64>().ok().filter(|number| number.is_finite());
+    let number = number.ok_or_else(|| match digits {
+        "" if text.is_empty() => format!("{FORM}: there is no number"),
+        _ => format!("has the threshold '{}', which is no finite number", text.escape_debug()),
+    })?;
+    Ok((number, Some(unit.trim_start()).filter(|unit| !unit.is_empty())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_limit_is_a_metric_a_statistic_a_comparison_and_a_number() {
+        let ttft = json!({"metric": "time_to_first_token", "stat": "p99", "op": "gt", "threshold": 200.0});
+        assert_eq!(limit("time_to_first_token.p99>200"), Ok(ttft.clone()));
+        assert_eq!(limit("  time_to_first_token.p99  > 200.0 "), Ok(ttft));
+        let rate = json!({"metric": "request_throughput", "op": "le", "threshold": 1500.0, "unit": "requests/sec"});
+        assert_eq!(limit("request_throughput<=1.5e3 requests/sec"), Ok(rate));
+        let of = |text: &str| limit(text).map(|limit| (limit["op"].clone(), limit["threshold"].clone()));
+        assert_eq!(of("a.avg>=-0.5"), Ok((json!("ge"), json!(-0.5))));
+        assert_eq!(of("a.avg<5ms"), Ok((json!("lt"), json!(5.0))));
+    }
+
+    #[test]
+    fn whatever_is_wrong_is_named() {
+        let why = |text: &str| limit(text).unwrap_err();
+        // What is left when a shell took the rest for a redirection.
+        assert!(why("time_to_first_token.p99").contains("no comparison"));
+        assert!(why("a.p99=5").contains("no comparison"));
+        assert!(why(">5").contains("names no metric"));
+        assert!(why("a b.p99>5").contains("no metric has ' ' in its name"));
+        assert!(why("a.p98>5").contains("'p98', not one of avg") && why("a.p98>5").contains("did you mean p9"));
+        assert!(why("a.P99>5").contains("not one of"));
+        assert!(why("a.p99>").contains("there is no number"));
+        for text in
+            ["a.p99>x", "a.p99>1e999", "a.p99>nan", "a.p99>inf", "a.p99>>5", "a.p99=>5", "a.p99>1 < 2", "a.p99>1.2.3"]
+        {
+            // What stands behind a number is its unit, and no metric has such a one.
+            assert!(limit(text).is_err() || limit(text).is_ok_and(|limit| limit.get("unit").is_some()), "{text}");
+        }
+        assert!(why("a.p99>1e999").contains("no finite number"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in any::<String>(), start in "[a-z_.<>=0-9 ]{0,20}") {
+            for text in [text.clone(), format!("{start}{text}"), start] {
+                if let Ok(read) = limit(&text) {
+                    prop_assert!(read["threshold"].as_f64().is_some_and(f64::is_finite));
+                    prop_assert!(read["metric"].as_str().is_some_and(|metric| !metric.is_empty()));
+                }
+            }
+        }
+
+        #[test]
+        fn what_is_said_of_a_limit_is_read_again(
+            metric in "[a-z][a-z_]{0,20}", stat in 0..LimitStat::NAMES.len(), op in 0..4usize, number in -1e12..1e12f64,
+        ) {
+            let (stat, sign) = (LimitStat::NAMES[stat], [">", ">=", "<", "<="][op]);
+            let read = limit(&format!("{metric}.{stat}{sign}{number}")).unwrap();
+            prop_assert_eq!(&read["metric"], &json!(metric));
+            prop_assert_eq!(&read["stat"], &json!(stat));
+            prop_assert_eq!(read["threshold"].as_f64(), Some(number));
+        }
     }
 }
