@@ -2,10 +2,10 @@
 
 use super::super::{subject, what_holds};
 use super::format::{self, Reader};
-use super::{counted_by, sends_all_images, trace};
+use super::rows::{entries, not_drawn, window};
+use super::{sends_all_images, trace};
 use crate::context::Context;
 use crate::error::Problem;
-use crate::flags::NUM_DATASET_ENTRIES;
 use crate::os_text;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
@@ -13,9 +13,8 @@ use crate::sections::dataset::Dataset;
 use crate::sections::dataset::FileFormat as Layout;
 use crate::sections::distribution::Distribution;
 use crate::sections::endpoint::Endpoint;
-use crate::sections::phases::PhaseType;
-use crate::tree::{Node, Origin};
-use aiperf_plan::{BatchSizes, DatasetPlan, FileFormat, FilePlan, FileSource, RecordList, TimestampWindow};
+use crate::tree::Node;
+use aiperf_plan::{BatchSizes, DatasetPlan, FileFormat, FilePlan, FileSource, RecordList};
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 use std::path::Path;
@@ -163,21 +162,6 @@ fn batches(dataset: &Dataset) -> BatchSizes {
     }
 }
 
-/// Refuses numbers of contents where requests are not drawn from a pool.
-pub(super) fn not_drawn(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
-    for key in ["prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"] {
-        let at = format!("benchmark.datasets.0.{key}");
-        if tree.node.find(&at).is_some() {
-            problems.push(
-                Problem::new(format!("{} needs rows that are drawn from", subject(tree, &at)))
-                    .because(format!("a request of {of} is what its row says"))
-                    .hint("--custom-dataset-type random_pool, or leave it out")
-                    .at(at),
-            );
-        }
-    }
-}
-
 /// Whether images that a server knows by their id are sent by it alone.
 fn strips_images(tree: &Tree, format: FileFormat, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> bool {
     let at = "benchmark.endpoint.uuid_and_strip";
@@ -196,14 +180,6 @@ fn strips_images(tree: &Tree, format: FileFormat, notes: &mut Vec<String>, probl
     format == FileFormat::SingleTurn
 }
 
-/// Conversations that are used at most: what other flags say is about requests.
-pub(super) fn entries(tree: &Tree, dataset: &Dataset) -> Option<u64> {
-    let node = tree.node.find("benchmark.datasets.0.entries");
-    let is_asked =
-        counted_by(tree, NUM_DATASET_ENTRIES) || node.is_some_and(|node| matches!(node.origin, Origin::File { .. }));
-    dataset.entries.filter(|_| is_asked).and_then(|entries| u64::try_from(entries).ok())
-}
-
 /// The longest delay that is kept to, in milliseconds: where conversations are written out with theirs.
 fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut Vec<Problem>) -> Option<f64> {
     let cap = dataset.inter_turn_delay_cap_seconds?;
@@ -217,27 +193,6 @@ fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut 
         );
     }
     Some(cap * 1e3)
-}
-
-/// Which timestamps are used: those between the offsets of the fixed schedule. They are cut out when the file is read, so
-/// all phases have the same.
-pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
-    let phases = tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate();
-    let mut windows = phases
-        .filter(|(_, phase)| phase.r#type == Some(PhaseType::FixedSchedule))
-        .map(|(index, phase)| (index, (phase.start_offset, phase.end_offset)));
-    let Some((_, (start, end))) = windows.next() else { return TimestampWindow::default() };
-    if let Some((index, _)) = windows.find(|(_, window)| *window != (start, end)) {
-        let at = format!("benchmark.phases.{index}");
-        let place = tree.node.find(&at).map_or_else(String::new, |node| tree.places.prefix(&node.origin));
-        problems.push(
-            Problem::new(format!("{place}{at} has other offsets than the fixed schedule before it"))
-                .because("start_offset and end_offset say which rows of the file are read, for all phases")
-                .hint("the same start_offset and end_offset in each, or a file for each run")
-                .at(at),
-        );
-    }
-    TimestampWindow { start_ms: start.map(|ms| ms as f64), end_ms: end.map(|ms| ms as f64) }
 }
 
 /// Whether extra inputs only say how answers are read.

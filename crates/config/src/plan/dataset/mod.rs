@@ -4,6 +4,7 @@ mod file;
 mod format;
 mod media;
 mod public;
+mod rows;
 mod synthetic;
 mod text;
 mod trace;

@@ -1,7 +1,7 @@
 //! Conversations of a public dataset.
 
 use super::super::{not_yet, subject};
-use super::{counted_by, file, first_set, sends_all_images};
+use super::{counted_by, first_set, rows, sends_all_images};
 use crate::choice::Choice;
 use crate::error::Problem;
 use crate::flags::NUM_DATASET_ENTRIES;
@@ -54,7 +54,7 @@ pub(super) fn public(
         let what = subject(tree, "benchmark.datasets.0.prompts.corpus");
         notes.push(format!("{what} has no effect: prompts of {name} are what the data says"));
     }
-    file::not_drawn(tree, name, problems);
+    rows::not_drawn(tree, name, problems);
     sends_all_images(tree, &format!("images of {name} have no ids"), notes);
     let source = set.source();
     if let (Some(_), PublicSource::Url { .. }) = (&dataset.hf_subset, source) {
@@ -103,7 +103,7 @@ pub(super) fn public(
         needed,
         osl: dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0),
         is_scheduled,
-        window: file::window(tree, problems),
+        window: rows::window(tree, problems),
         delay_cap_ms: delay_cap(tree, dataset, set, problems),
         timeout: tree.environment.public_dataset_timeout.unwrap_or(PublicPlan::TIMEOUT),
         ..PublicPlan::new(set)

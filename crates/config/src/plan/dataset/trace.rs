@@ -1,7 +1,7 @@
 //! A trace that is replayed.
 
 use super::super::{subject, what_holds};
-use super::{file, sends_all_images, text};
+use super::{rows, sends_all_images, text};
 use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
@@ -41,7 +41,7 @@ pub(super) fn trace(
                 .at(at("path")),
         );
     }
-    file::not_drawn(tree, format.name(), problems);
+    rows::not_drawn(tree, format.name(), problems);
     sends_all_images(tree, &format!("rows of {} have no image_uuids", format.name()), notes);
     if is_baseten {
         let other = "--max-idle-gap-cap-seconds, which is about all of a trace";
@@ -76,9 +76,9 @@ pub(super) fn trace(
     let idle_cap = if is_baseten { dataset.max_idle_gap_cap_seconds } else { dataset.trace_idle_gap_cap_seconds };
     let block_size = dataset.block_size.or_else(|| dataset.prompts.as_ref()?.block_size);
     DatasetPlan::Trace(TracePlan {
-        entries: file::entries(tree, dataset),
+        entries: rows::entries(tree, dataset),
         osl: dataset.osl.as_ref().map(Distribution::drawn).filter(|osl| osl.mean() >= 1.0),
-        window: file::window(tree, problems),
+        window: rows::window(tree, problems),
         delay_ratio: dataset.turn_delay_ratio(),
         delay_cap_ms: dataset.inter_turn_delay_cap_seconds.map(|cap| cap * 1e3),
         idle_gap_cap_ms: idle_cap.map(|cap| cap * 1e3),
