@@ -57,3 +57,29 @@ impl Range {
         }
     }
 }
+
+/// Requests and sessions of a phase: 30,000 years at one a second, a day at ten million.
+const REQUESTS: f64 = 1e12;
+/// Concurrent requests: more connections than an address has ports for.
+const CONCURRENCY: f64 = 1e6;
+
+/// Counts of a phase, and the largest value of each.
+const COUNTS: &[(&str, f64)] = &[
+    ("requests", REQUESTS),
+    ("sessions", REQUESTS),
+    ("concurrency", CONCURRENCY),
+    ("prefill_concurrency", CONCURRENCY),
+    ("users", CONCURRENCY),
+];
+
+/// The largest value of a count of a phase.
+pub(crate) fn largest_count(key: &str) -> f64 {
+    COUNTS.iter().find(|(known, _)| *known == key).map_or(f64::INFINITY, |(_, largest)| *largest)
+}
+
+/// The largest whole number at a path, for the message about a number too large to read.
+pub(crate) fn largest_at(path: &str) -> i64 {
+    let key = path.strip_prefix("benchmark.phases.").and_then(|rest| rest.split_once('.')).map(|(_, key)| key);
+    // Infinity becomes the largest integer.
+    key.map_or(i64::MAX, |key| largest_count(key) as i64)
+}

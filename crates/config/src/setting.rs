@@ -7,7 +7,7 @@ use crate::choice::Choice;
 use crate::error::{Problem, SHOWN};
 use crate::names;
 use crate::nearest::nearest;
-use crate::range::Range;
+use crate::range::{self, Range};
 use crate::tree::{Datum, Node, Places};
 use serde_json::{Map, Value, json};
 
@@ -326,7 +326,7 @@ impl Setting for i64 {
         };
         let rule = match number {
             Some(n) if n.fract() == 0.0 && n >= i64::MAX as f64 => {
-                format!("must be at most {}", crate::rules::most_at(path))
+                format!("must be at most {}", range::largest_at(path))
             }
             _ => "must be a whole number".to_owned(),
         };

@@ -3,6 +3,7 @@
 
 use super::facts::Facts;
 use crate::error::Problem;
+use crate::range::largest_count;
 use crate::sections::dataset::Dataset;
 use crate::sections::distribution::Distribution;
 use crate::sections::envelope::Benchmark;
@@ -18,33 +19,8 @@ pub(crate) const DATASET_TOKENS: f64 = 4e9;
 const POOL_TOKENS: f64 = 1e8;
 /// Tokens that one answer may be asked for: what servers count in.
 const ANSWER_TOKENS: f64 = i32::MAX as f64;
-/// Requests and sessions of a phase: a thousand years at one a second, a day at ten million.
-const REQUESTS: f64 = 1e12;
-/// Requests at once: more connections than an address has ports for.
-const CONCURRENCY: f64 = 1e6;
 const WORKERS: f64 = 1024.0;
 
-/// A count of a phase, and the most that it may be.
-struct Count {
-    key: &'static str,
-    of: fn(&Phase) -> Option<i64>,
-    most: f64,
-}
-
-const COUNTS: &[Count] = &[
-    Count { key: "requests", of: |phase| phase.requests, most: REQUESTS },
-    Count { key: "sessions", of: |phase| phase.sessions, most: REQUESTS },
-    Count { key: "concurrency", of: |phase| phase.concurrency, most: CONCURRENCY },
-    Count { key: "prefill_concurrency", of: |phase| phase.prefill_concurrency, most: CONCURRENCY },
-    Count { key: "users", of: |phase| phase.users, most: CONCURRENCY },
-];
-
-/// The largest whole number that may stand at a path: for one that is too large to be read at all.
-pub(crate) fn most_at(path: &str) -> i64 {
-    let key = path.strip_prefix("benchmark.phases.").and_then(|rest| rest.split_once('.')).map(|(_, key)| key);
-    let count = COUNTS.iter().find(|count| Some(count.key) == key).map(|count| count.most as i64);
-    count.unwrap_or(i64::MAX)
-}
 /// Requests a second: far more than a machine sends, and few enough to count.
 const MOST_RATE: f64 = 1e7;
 /// One request in thirty years.
@@ -68,8 +44,15 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     };
     for (index, phase) in benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate() {
         let at = |key: &str| format!("phases.{index}.{key}");
-        for Count { key, of, most: limit } in COUNTS {
-            most(at(key), of(phase), *limit, problems);
+        let counts = [
+            ("requests", phase.requests),
+            ("sessions", phase.sessions),
+            ("concurrency", phase.concurrency),
+            ("prefill_concurrency", phase.prefill_concurrency),
+            ("users", phase.users),
+        ];
+        for (key, count) in counts {
+            most(at(key), count, largest_count(key), problems);
         }
         time(at("duration"), phase.duration, facts, problems);
         time(at("grace_period"), phase.grace_period, facts, problems);

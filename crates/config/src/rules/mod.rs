@@ -13,7 +13,7 @@ mod search;
 
 pub(crate) use endpoint::kind as endpoint_kind;
 pub(crate) use facts::Facts;
-pub(crate) use limits::{DATASET_TOKENS, PROMPT_TOKENS, most_at};
+pub(crate) use limits::{DATASET_TOKENS, PROMPT_TOKENS};
 #[cfg(test)]
 pub(crate) use output::SCENARIOS;
 
