@@ -1,6 +1,10 @@
 //! Choices among names: an enum, and the name of each of its variants in the order help shows them.
 
-use aiperf_plan::{ExportLevel, LogLevel, ReadinessMode, ReuseStrategy, Timestamps, Transport, UiKind};
+use aiperf_plan::dataset::media::{AudioFormat, ImageFormat, PictureOrder, VideoContainer, VideoPattern};
+use aiperf_plan::{
+    ExportLevel, LogLevel, RampStrategy, RandomStyle, ReadinessMode, ReuseStrategy, Sampling, Timestamps, Transport,
+    UiKind,
+};
 use aiperf_types::{EndpointKind, PhaseKind};
 
 /// One of several names.
@@ -38,6 +42,13 @@ macro_rules! choices {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($variant),+ }
 
+        $crate::choice::names! { $name { $($variant = $text),+ } }
+    )* };
+}
+
+/// Names the variants of an enum, in the order of help.
+macro_rules! names {
+    ($( $name:ident { $($variant:ident = $text:literal),+ $(,)? } )*) => { $(
         impl $crate::choice::Choice for $name {
             const ALL: &'static [Self] = &[$(Self::$variant),+];
             const NAMES: &'static [&'static str] = &[$($text),+];
@@ -45,9 +56,21 @@ macro_rules! choices {
     )* };
 }
 
-pub(crate) use choices;
+pub(crate) use {choices, names};
 
-/// Makes an enum of another crate, which knows its names, a choice. The order is the one of help.
+// Enums of the plan that a user chooses from.
+names! {
+    AudioFormat { Wav = "wav", Mp3 = "mp3" }
+    ImageFormat { Png = "png", Jpeg = "jpeg", Random = "random" }
+    PictureOrder { Random = "random-with-replacement", Shuffle = "shuffle-cycle", Sequential = "sequential-cycle" }
+    RampStrategy { Linear = "linear", Exponential = "exponential", Poisson = "poisson" }
+    RandomStyle { Vllm = "vllm", Sglang = "sglang" }
+    Sampling { Random = "random", Sequential = "sequential", Shuffle = "shuffle" }
+    VideoContainer { Mp4 = "mp4", Webm = "webm" }
+    VideoPattern { MovingShapes = "moving_shapes", GridClock = "grid_clock", Noise = "noise" }
+}
+
+/// Makes an enum of another crate that has a name for each variant a choice. The order is the one of help.
 macro_rules! named_elsewhere {
     ($( $name:ident { $($variant:ident),+ $(,)? } )*) => { $(
         impl Choice for $name {

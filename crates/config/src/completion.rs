@@ -4,8 +4,8 @@
 use crate::choice::Choice;
 use crate::context::Context;
 use crate::flags::{self, CUSTOM_DATASET_TYPE, Flag, Kind, Status, Takes};
-use crate::plan::{can_be_read, resolve_profile};
-use crate::sections::dataset::FileFormat;
+use crate::plan::resolve_profile;
+use crate::sections::layout::Layout;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -97,7 +97,7 @@ fn values(flag: &Flag) -> Values {
 /// Whether a choice is not refused for what does not exist yet. What it needs beside it is not asked here.
 fn is_there(flag: &Flag, choice: &str) -> bool {
     if flag == CUSTOM_DATASET_TYPE {
-        return FileFormat::parse(choice).is_some_and(can_be_read);
+        return Layout::parse(choice).is_some_and(Layout::is_read);
     }
     let env = BTreeMap::new();
     let nowhere = Path::new("/nonexistent");

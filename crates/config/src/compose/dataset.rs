@@ -18,11 +18,11 @@ use crate::flags::{
 };
 use crate::given::{GivenFlag, GivenFlags};
 use crate::parse::{filters, sequence_distribution};
-use crate::sections::dataset::{
-    Dataset, DatasetType, FileFormat, INPUT_TOKENS, MEAN_TURN_DELAY, MEAN_TURNS, PublicDataset,
-};
+use crate::sections::dataset::{Dataset, DatasetType, INPUT_TOKENS, MEAN_TURN_DELAY, MEAN_TURNS, PublicDataset};
 use crate::sections::endpoint::Endpoint;
+use crate::sections::layout::{Layout, Unread};
 use crate::tree::{Datum, Node, Places};
+use aiperf_plan::{FileFormat, TraceFormat};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
@@ -318,7 +318,7 @@ fn check(
     ctx: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) {
-    let format: Option<FileFormat> = flags.choice(CUSTOM_DATASET_TYPE);
+    let format: Option<Layout> = flags.choice(CUSTOM_DATASET_TYPE);
     let loaded = if kind == DatasetType::File { "--input-file" } else { "--public-dataset" };
     if flags.has(CUSTOM_DATASET_TYPE) && kind != DatasetType::File {
         problems.push(needs(CUSTOM_DATASET_TYPE.name, INPUT_FILE.name, "it is the layout of a file"));
@@ -337,17 +337,17 @@ fn check(
     }
     if let Some(block) = flags.get(PROMPT_INPUT_TOKENS_BLOCK_SIZE)
         && kind != DatasetType::Synthetic
-        && (kind == DatasetType::Public || format.is_some_and(|format| !FileFormat::HASHED.contains(&format)))
+        && (kind == DatasetType::Public || format.is_some_and(|format| !Layout::HASHED.contains(&format)))
     {
         problems.push(
             Problem::new(format!("{} needs a trace with hash blocks", block.spelled))
-                .because(format!("formats with hash blocks: {}", joined(FileFormat::HASHED)))
+                .because(format!("formats with hash blocks: {}", joined(Layout::HASHED)))
                 .hint(format!("leave {} out", block.spelled)),
         );
     }
     let baseten = flags.among(BASETEN_ONLY);
     if !baseten.is_empty()
-        && (kind != DatasetType::File || format.is_some_and(|format| format != FileFormat::BasetenTrace))
+        && (kind != DatasetType::File || format.is_some_and(|format| format != Layout::Trace(TraceFormat::Baseten)))
     {
         problems.push(needs(
             &baseten.join(", "),
@@ -359,7 +359,7 @@ fn check(
         && (flags.has(HF_WEKA_DATASET) || flags.choice(PUBLIC_DATASET).is_some_and(PublicDataset::is_weka));
     if flags.has(MAX_CONTEXT_LENGTH)
         && !weka
-        && (kind != DatasetType::File || format.is_some_and(|format| format != FileFormat::WekaTrace))
+        && (kind != DatasetType::File || format.is_some_and(|format| format != Layout::Unread(Unread::WekaTrace)))
     {
         problems.push(needs(
             MAX_CONTEXT_LENGTH.name,
@@ -387,7 +387,7 @@ fn check(
 fn batches(
     flags: &GivenFlags,
     kind: DatasetType,
-    format: Option<FileFormat>,
+    format: Option<Layout>,
     ctx: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) {
@@ -396,7 +396,7 @@ fn batches(
         return;
     }
     let names = given.join(", ");
-    if kind != DatasetType::File || format != Some(FileFormat::RandomPool) {
+    if kind != DatasetType::File || format != Some(Layout::File(FileFormat::RandomPool)) {
         problems.push(needs(
             &names,
             "--custom-dataset-type random_pool",

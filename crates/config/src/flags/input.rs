@@ -4,6 +4,8 @@ use super::flag::Status::{Acts, NotYet};
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::dataset;
+use crate::sections::layout::Layout;
+use aiperf_plan::Sampling;
 
 flags! { INPUT_FLAGS:
     EXTRA_INPUTS {
@@ -63,7 +65,7 @@ flags! { INPUT_FLAGS:
     }
     CUSTOM_DATASET_TYPE {
         name: "--custom-dataset-type",
-        kind: Kind::Choice(dataset::FileFormat::NAMES),
+        kind: Kind::Choice(Layout::NAMES),
         default: Some(WhenAbsent::Words("detected")),
         to: To::Dataset("format"),
         status: Acts,
@@ -92,7 +94,7 @@ flags! { INPUT_FLAGS:
     }
     DATASET_SAMPLING_STRATEGY {
         name: "--dataset-sampling-strategy",
-        kind: Kind::Choice(dataset::Sampling::NAMES),
+        kind: Kind::Choice(Sampling::NAMES),
         to: To::Dataset("sampling"),
         status: Acts,
     }

@@ -4,6 +4,7 @@ use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
 use crate::sections::media;
+use aiperf_plan::dataset::media::{AudioFormat, ImageFormat, PictureOrder, VideoContainer, VideoPattern};
 
 flags! { AUDIO_INPUT_FLAGS:
     AUDIO_BATCH_SIZE {
@@ -28,7 +29,7 @@ flags! { AUDIO_INPUT_FLAGS:
     }
     AUDIO_FORMAT {
         name: "--audio-format",
-        kind: Kind::Choice(media::AudioFormat::NAMES),
+        kind: Kind::Choice(AudioFormat::NAMES),
         to: To::Dataset("audio.format"),
     }
     AUDIO_DEPTHS {
@@ -86,7 +87,7 @@ flags! { IMAGE_INPUT_FLAGS:
     }
     IMAGE_FORMAT {
         name: "--image-format",
-        kind: Kind::Choice(media::ImageFormat::NAMES),
+        kind: Kind::Choice(ImageFormat::NAMES),
         to: To::Dataset("images.format"),
     }
     IMAGE_SOURCE {
@@ -96,7 +97,7 @@ flags! { IMAGE_INPUT_FLAGS:
     }
     IMAGE_SOURCE_SAMPLING {
         name: "--image-source-sampling",
-        kind: Kind::Choice(media::ImageSampling::NAMES),
+        kind: Kind::Choice(PictureOrder::NAMES),
         to: To::Dataset("images.source_sampling"),
     }
 }
@@ -132,12 +133,12 @@ flags! { VIDEO_INPUT_FLAGS:
     }
     VIDEO_SYNTH_TYPE {
         name: "--video-synth-type",
-        kind: Kind::Choice(media::VideoSynth::NAMES),
+        kind: Kind::Choice(VideoPattern::NAMES),
         to: To::Dataset("video.synth_type"),
     }
     VIDEO_FORMAT {
         name: "--video-format",
-        kind: Kind::Choice(media::VideoFormat::NAMES),
+        kind: Kind::Choice(VideoContainer::NAMES),
         to: To::Dataset("video.format"),
     }
     VIDEO_CODEC {

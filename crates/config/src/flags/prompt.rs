@@ -4,6 +4,7 @@ use super::flag::Status::Acts;
 use super::flag::{Kind, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::dataset::{self, INPUT_TOKENS};
+use aiperf_plan::RandomStyle;
 
 flags! { PROMPT_FLAGS:
     PROMPT_BATCH_SIZE {
@@ -113,7 +114,7 @@ flags! { INPUT_SEQUENCE_LENGTH_FLAGS:
     }
     RANDOM_CORPUS_STYLE {
         name: "--random-corpus-style",
-        kind: Kind::Choice(dataset::RandomStyle::NAMES),
+        kind: Kind::Choice(RandomStyle::NAMES),
         to: To::Dataset("prompts.random_corpus_style"),
         status: Acts,
     }

@@ -2,7 +2,6 @@
 //! and layouts of files.
 
 use super::{Kind, all_have, in_directory, list, no_groups, parsers, resolve, resolve_document, strings};
-use crate::choice::Choice;
 use crate::error::ConfigError;
 use crate::plan::{looks_like, resolve_profile};
 use crate::resolve::Tree;

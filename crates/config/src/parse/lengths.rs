@@ -1,6 +1,6 @@
 //! `--seq-dist`, `--random-range-ratio` and `--dataset-filter`.
 
-use crate::sections::dataset::RandomStyle;
+use aiperf_plan::RandomStyle;
 use serde_json::{Map, Value, json};
 
 const PAIR_FORM: &str = "is not ISL[|STDDEV],OSL[|STDDEV]:PERCENT";

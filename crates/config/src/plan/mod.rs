@@ -36,7 +36,6 @@ use aiperf_types::{Nanos, Slo};
 use serde_json::Value;
 use std::path::{Component, PathBuf};
 
-pub(crate) use dataset::can_be_read;
 #[cfg(test)]
 pub(crate) use dataset::looks_like;
 

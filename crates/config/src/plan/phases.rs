@@ -9,8 +9,8 @@ use crate::sections::distribution::Distribution;
 use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::tree::{Node, Origin};
 use aiperf_plan::{
-    Arrival, ArrivalLaw, Cancellation, DatasetPlan, PhasePlan, Ramp, RampStrategy, RateLevel, RatePlan, RatePoint,
-    ScheduleZero, StopWhen, TracePlan,
+    Arrival, ArrivalLaw, Cancellation, DatasetPlan, PhasePlan, Ramp, RateLevel, RatePlan, RatePoint, ScheduleZero,
+    StopWhen, TracePlan,
 };
 use aiperf_types::{Nanos, PhaseKind};
 
@@ -99,11 +99,7 @@ fn zero(phase: &Phase) -> ScheduleZero {
 }
 
 fn ramp(ramp: &phases::Ramp) -> Option<Ramp> {
-    let strategy = match ramp.0.strategy() {
-        phases::RampStrategy::Linear => RampStrategy::Linear,
-        phases::RampStrategy::Exponential => RampStrategy::Exponential,
-        phases::RampStrategy::Poisson => RampStrategy::Poisson,
-    };
+    let strategy = ramp.0.strategy();
     ramp.0.duration.map(|duration| Ramp { duration: Nanos::from_secs_f64(duration.0), strategy })
 }
 

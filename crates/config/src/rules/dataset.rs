@@ -7,11 +7,14 @@ use crate::error::Problem;
 use crate::os_text;
 use crate::parse::range_ratio;
 use crate::sections::dataset::{
-    COMMON_KEYS, CacheBustTarget, Corpus, Dataset, DatasetType, FileFormat, KEYS_OF, Prompts, PublicDataset,
+    COMMON_KEYS, CacheBustTarget, Corpus, Dataset, DatasetType, KEYS_OF, Prompts, PublicDataset,
 };
 use crate::sections::envelope::Benchmark;
-use crate::sections::media::{ImageSampling, Images};
+use crate::sections::layout::Layout;
+use crate::sections::media::Images;
 use crate::small_file;
+use aiperf_plan::dataset::media::PictureOrder;
+use aiperf_plan::{FileFormat, TraceFormat};
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 use std::path::Path;
@@ -100,7 +103,7 @@ fn file(dataset: &Dataset, facts: &Facts<'_>, notes: &mut Vec<String>, problems:
                 .because("a file dataset is a file, or records written out"),
         );
     }
-    let pool = dataset.format == Some(FileFormat::RandomPool);
+    let pool = dataset.format == Some(Layout::File(FileFormat::RandomPool));
     let count = match records {
         None => return,
         Some(Value::Array(items)) => items.len(),
@@ -177,7 +180,7 @@ fn loaded(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             );
         }
     }
-    if format.is_some_and(|format| format != FileFormat::RandomPool) {
+    if format.is_some_and(|format| format != Layout::File(FileFormat::RandomPool)) {
         for key in ["prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"] {
             let at = format!("datasets.0.{key}");
             if facts.node.find(&at).is_some() && !facts.is_flag(&at) {
@@ -385,7 +388,7 @@ fn traces(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems:
                 .because("only an open loop can be late"),
         );
     }
-    if dataset.format != Some(FileFormat::BasetenTrace) {
+    if dataset.format != Some(Layout::Trace(TraceFormat::Baseten)) {
         return;
     }
     if let Some(synthesis) = &dataset.synthesis {
@@ -421,7 +424,7 @@ fn traces(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems:
 fn media(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     if let Some(images) = &dataset.images {
         let noise = images.source() == Images::default().source();
-        if images.source_sampling() != ImageSampling::RandomWithReplacement && noise {
+        if images.source_sampling() != PictureOrder::Random && noise {
             let at = "datasets.0.images.source_sampling";
             problems.push(
                 facts

@@ -3,11 +3,12 @@
 use super::facts::Facts;
 use crate::choice::{Choice, joined};
 use crate::error::Problem;
-use crate::sections::dataset::{Dataset, DatasetType, Sampling};
+use crate::sections::dataset::{Dataset, DatasetType};
 use crate::sections::envelope::Benchmark;
 use crate::sections::phases::{KEYS_OF, Phase, PhaseType, Ramp};
 use crate::sections::scale::ScaleVariable;
 use crate::setting::Switch;
+use aiperf_plan::Sampling;
 use aiperf_types::PhaseKind;
 use std::collections::BTreeMap;
 

@@ -1,10 +1,12 @@
 //! What requests say.
 
 use super::distribution::Distribution;
+use super::layout::Layout;
 use super::media::{Audio, Images, Video};
 use crate::choice::{Choice, choices};
 use crate::range::{at_least, between, more_than};
 use crate::setting::{List, section};
+use aiperf_plan::{RandomStyle, Sampling};
 use serde_json::Value;
 
 choices! {
@@ -14,22 +16,11 @@ choices! {
         File = "file",
         Public = "public",
     }
-    /// Order in which conversations are used.
-    Sampling {
-        Random = "random",
-        Sequential = "sequential",
-        Shuffle = "shuffle",
-    }
     /// Text that prompts are cut from.
     Corpus {
         Sonnet = "sonnet",
         Coding = "coding",
         Random = "random",
-    }
-    /// How random prompts vary in length.
-    RandomStyle {
-        Vllm = "vllm",
-        Sglang = "sglang",
     }
     /// Where a unique marker goes, so that no prompt is in the server's cache.
     CacheBustTarget {
@@ -40,54 +31,6 @@ choices! {
         FirstTurnSuffix = "first_turn_suffix",
         WarmupIsolationSystem = "warmup_isolation_system",
         WarmupIsolationFirstTurn = "warmup_isolation_first_turn",
-    }
-    /// Layout of a dataset file.
-    FileFormat {
-        BurstGptTrace = "burst_gpt_trace",
-        BailianTrace = "bailian_trace",
-        BasetenTrace = "baseten_trace",
-        MooncakeTrace = "mooncake_trace",
-        RawPayload = "raw_payload",
-        InputsJson = "inputs_json",
-        DagJsonl = "dag_jsonl",
-        SagemakerDataCapture = "sagemaker_data_capture",
-        MultiTurn = "multi_turn",
-        RandomPool = "random_pool",
-        SingleTurn = "single_turn",
-        SpeedBenchQualitative = "speed_bench_qualitative",
-        SpeedBenchCoding = "speed_bench_coding",
-        SpeedBenchHumanities = "speed_bench_humanities",
-        SpeedBenchMath = "speed_bench_math",
-        SpeedBenchMultilingual = "speed_bench_multilingual",
-        SpeedBenchQa = "speed_bench_qa",
-        SpeedBenchRag = "speed_bench_rag",
-        SpeedBenchReasoning = "speed_bench_reasoning",
-        SpeedBenchRoleplay = "speed_bench_roleplay",
-        SpeedBenchStem = "speed_bench_stem",
-        SpeedBenchSummarization = "speed_bench_summarization",
-        SpeedBenchWriting = "speed_bench_writing",
-        SpeedBenchThroughput1k = "speed_bench_throughput_1k",
-        SpeedBenchThroughput2k = "speed_bench_throughput_2k",
-        SpeedBenchThroughput8k = "speed_bench_throughput_8k",
-        SpeedBenchThroughput16k = "speed_bench_throughput_16k",
-        SpeedBenchThroughput32k = "speed_bench_throughput_32k",
-        SpeedBenchThroughput1kLowEntropy = "speed_bench_throughput_1k_low_entropy",
-        SpeedBenchThroughput1kMixed = "speed_bench_throughput_1k_mixed",
-        SpeedBenchThroughput1kHighEntropy = "speed_bench_throughput_1k_high_entropy",
-        SpeedBenchThroughput2kLowEntropy = "speed_bench_throughput_2k_low_entropy",
-        SpeedBenchThroughput2kMixed = "speed_bench_throughput_2k_mixed",
-        SpeedBenchThroughput2kHighEntropy = "speed_bench_throughput_2k_high_entropy",
-        SpeedBenchThroughput8kLowEntropy = "speed_bench_throughput_8k_low_entropy",
-        SpeedBenchThroughput8kMixed = "speed_bench_throughput_8k_mixed",
-        SpeedBenchThroughput8kHighEntropy = "speed_bench_throughput_8k_high_entropy",
-        SpeedBenchThroughput16kLowEntropy = "speed_bench_throughput_16k_low_entropy",
-        SpeedBenchThroughput16kMixed = "speed_bench_throughput_16k_mixed",
-        SpeedBenchThroughput16kHighEntropy = "speed_bench_throughput_16k_high_entropy",
-        SpeedBenchThroughput32kLowEntropy = "speed_bench_throughput_32k_low_entropy",
-        SpeedBenchThroughput32kMixed = "speed_bench_throughput_32k_mixed",
-        SpeedBenchThroughput32kHighEntropy = "speed_bench_throughput_32k_high_entropy",
-        Tracelab = "tracelab",
-        WekaTrace = "weka_trace",
     }
     /// A dataset that is downloaded.
     PublicDataset {
@@ -188,7 +131,7 @@ section! {
         /// Conversations written out here
         records: Value;
         /// Layout of the file; that of its first row when unset
-        format: FileFormat;
+        format: Layout;
         /// Output length where the data has none
         osl: Distribution;
         /// Changes to a trace
@@ -315,26 +258,6 @@ section! {
         max_osl: i64 [at_least(1.0)];
         /// Let replay reuse traces when concurrency exceeds the pool
         allow_dataset_wrap: bool = false;
-    }
-}
-
-impl FileFormat {
-    /// Those whose records name hash blocks of a size.
-    pub const HASHED: &'static [Self] = &[Self::MooncakeTrace, Self::BailianTrace, Self::BasetenTrace, Self::Tracelab];
-
-    /// Whether it is a trace: reshapeable, and with timestamps by which a run then goes unless told otherwise.
-    pub fn is_trace(self) -> bool {
-        use FileFormat::*;
-        matches!(
-            self,
-            BurstGptTrace | BailianTrace | BasetenTrace | MooncakeTrace | SagemakerDataCapture | Tracelab | WekaTrace
-        )
-    }
-
-    /// Whether prompts are defined by hash blocks, which stand for text that repeats.
-    pub fn repeats_blocks(self) -> bool {
-        use FileFormat::*;
-        matches!(self, MooncakeTrace | BailianTrace | BurstGptTrace | SagemakerDataCapture | WekaTrace)
     }
 }
 

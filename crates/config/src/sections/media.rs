@@ -5,37 +5,10 @@ use crate::choice::choices;
 use crate::range::{at_least, between, more_than};
 use crate::setting::{List, Reader, Setting, section};
 use crate::tree::Node;
+use aiperf_plan::dataset::media::{AudioFormat, ImageFormat, PictureOrder, VideoContainer, VideoPattern};
 use serde_json::Value;
 
 choices! {
-    /// Encoding of made images.
-    ImageFormat {
-        Png = "png",
-        Jpeg = "jpeg",
-        Random = "random",
-    }
-    /// Order in which source images are used.
-    ImageSampling {
-        RandomWithReplacement = "random-with-replacement",
-        ShuffleCycle = "shuffle-cycle",
-        SequentialCycle = "sequential-cycle",
-    }
-    /// Encoding of made audio.
-    AudioFormat {
-        Wav = "wav",
-        Mp3 = "mp3",
-    }
-    /// What made videos show.
-    VideoSynth {
-        MovingShapes = "moving_shapes",
-        GridClock = "grid_clock",
-        Noise = "noise",
-    }
-    /// Container of made videos.
-    VideoFormat {
-        Mp4 = "mp4",
-        Webm = "webm",
-    }
     /// Encoding of the sound of made videos.
     VideoAudioCodec {
         Aac = "aac",
@@ -58,7 +31,7 @@ section! {
         /// Noise, bundled assets, or a directory of images
         source: String = "noise";
         /// How finite image sources are drawn
-        source_sampling: ImageSampling = ImageSampling::RandomWithReplacement;
+        source_sampling: PictureOrder = PictureOrder::Random;
     }
     /// Audio in requests.
     Audio {
@@ -88,11 +61,11 @@ section! {
         /// Frame height in pixels
         height: i64 [at_least(1.0)];
         /// Container format
-        format: VideoFormat = VideoFormat::Webm;
+        format: VideoContainer = VideoContainer::Webm;
         /// Encoder name given to ffmpeg
         codec: String = "libvpx-vp9";
         /// Pattern drawn in generated video
-        synth_type: VideoSynth = VideoSynth::MovingShapes;
+        synth_type: VideoPattern = VideoPattern::MovingShapes;
         /// Its sound
         audio: VideoAudio;
     }

@@ -5,6 +5,7 @@ pub mod dataset;
 pub mod distribution;
 pub mod endpoint;
 pub mod envelope;
+pub mod layout;
 pub mod limits;
 pub mod media;
 pub mod models;

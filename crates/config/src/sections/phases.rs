@@ -5,6 +5,7 @@ use crate::choice::choices;
 use crate::range::{at_least, between, more_than};
 use crate::setting::{Field, List, Reader, Seconds, Setting, Switch, join, section};
 use crate::tree::{Datum, Node};
+use aiperf_plan::RampStrategy;
 use aiperf_types::PhaseKind;
 use serde_json::{Value, json};
 
@@ -23,12 +24,6 @@ choices! {
         ConcurrencyBurst = "concurrency_burst",
         Constant = "constant",
         Gamma = "gamma",
-        Poisson = "poisson",
-    }
-    /// How a value climbs.
-    RampStrategy {
-        Linear = "linear",
-        Exponential = "exponential",
         Poisson = "poisson",
     }
 }

@@ -15,7 +15,8 @@ use crate::flags::{
 };
 use crate::given::GivenFlags;
 use crate::os_text;
-use crate::sections::dataset::{FileFormat, MEAN_TURNS};
+use crate::sections::dataset::MEAN_TURNS;
+use crate::sections::layout::{Layout, Unread};
 use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS, KEYS_OF, LEAST_REQUESTS, PhaseType};
 use crate::tree::{Datum, Node, Origin};
 use aiperf_types::PhaseKind;
@@ -318,7 +319,7 @@ fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<P
 
 /// Whether the data's own timestamps decide when requests are sent.
 fn promoted(flags: &GivenFlags, ctx: &Context<'_>) -> bool {
-    let trace = flags.choice(CUSTOM_DATASET_TYPE).is_some_and(FileFormat::is_trace);
+    let trace = flags.choice(CUSTOM_DATASET_TYPE).is_some_and(Layout::is_trace);
     let free = !flags.on(NO_FIXED_SCHEDULE) && !flags.has(SCENARIO);
     trace
         && free
@@ -369,7 +370,7 @@ fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Con
     if ["requests", "duration", "sessions"].iter().any(|key| phase.get(key).is_some()) {
         return;
     }
-    if flags.choice(CUSTOM_DATASET_TYPE) == Some(FileFormat::DagJsonl)
+    if flags.choice(CUSTOM_DATASET_TYPE) == Some(Layout::Unread(Unread::DagJsonl))
         && let Some(roots) = input.and_then(|path| traces::roots(&path)).filter(|roots| *roots > 0)
     {
         phase.put("sessions", Node::rule(roots));

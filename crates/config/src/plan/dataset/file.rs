@@ -10,9 +10,9 @@ use crate::os_text;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::Dataset;
-use crate::sections::dataset::FileFormat as Layout;
 use crate::sections::distribution::Distribution;
 use crate::sections::endpoint::Endpoint;
+use crate::sections::layout::Layout;
 use crate::tree::Node;
 use aiperf_plan::{BatchSizes, DatasetPlan, FileFormat, FilePlan, FileSource, RecordList};
 use aiperf_types::EndpointKind;
@@ -21,7 +21,7 @@ use std::path::Path;
 
 const PATH: &str = "benchmark.datasets.0.path";
 /// The layout of records of which nobody says it.
-const USUAL_RECORDS: Layout = Layout::SingleTurn;
+const USUAL_RECORDS: Layout = Layout::File(FileFormat::SingleTurn);
 
 pub(super) fn file(
     tree: &Tree,

@@ -8,8 +8,8 @@ use crate::choice::Choice;
 use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::row_file;
-use crate::sections::dataset::FileFormat;
-use aiperf_plan::{FileFormat as FileRead, SPEED_BENCH, TraceFormat};
+use crate::sections::layout::{Layout, Unread};
+use aiperf_plan::{FileFormat, SPEED_BENCH, TraceFormat};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -27,37 +27,27 @@ pub(crate) enum NoLayout {
     /// None has such rows; what is said about it.
     None(String),
     /// Several have.
-    Several(Vec<FileFormat>),
+    Several(Vec<Layout>),
 }
 
 /// Who reads a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reader {
-    File(FileRead),
+    File(FileFormat),
     Trace(TraceFormat),
 }
 
-/// Traces that are replayed.
-const TRACES: &[(FileFormat, TraceFormat)] = &[
-    (FileFormat::MooncakeTrace, TraceFormat::Mooncake),
-    (FileFormat::BailianTrace, TraceFormat::Bailian),
-    (FileFormat::BurstGptTrace, TraceFormat::BurstGpt),
-    (FileFormat::BasetenTrace, TraceFormat::Baseten),
-];
-
-/// Who reads files of a layout, if anybody.
-fn reader(format: FileFormat) -> Option<Reader> {
-    let trace = TRACES.iter().find(|(known, _)| *known == format).map(|(_, trace)| Reader::Trace(*trace));
-    trace.or_else(|| FileRead::parse(format.name()).map(Reader::File))
-}
-
-/// Whether files of a layout are read.
-pub(crate) fn can_be_read(format: FileFormat) -> bool {
-    reader(format).is_some()
+/// What reads files of a layout, if anything does.
+fn reader(layout: Layout) -> Option<Reader> {
+    match layout {
+        Layout::File(format) => Some(Reader::File(format)),
+        Layout::Trace(format) => Some(Reader::Trace(format)),
+        Layout::Unread(_) => None,
+    }
 }
 
 /// Who reads a file, or what is said where it has no layout, or one that is not read yet.
-pub(super) fn of(tree: &Tree, path: &Path, named: Option<FileFormat>) -> Result<Reader, Problem> {
+pub(super) fn of(tree: &Tree, path: &Path, named: Option<Layout>) -> Result<Reader, Problem> {
     if let Some(format) = named {
         return self::named(tree, format);
     }
@@ -67,7 +57,7 @@ pub(super) fn of(tree: &Tree, path: &Path, named: Option<FileFormat>) -> Result<
     match looks_like(path) {
         Ok(format) => reader(format).ok_or_else(|| unread(&format!("{file} looks like {}, which", format.name()))),
         // What is no row is told by who reads the most common kind of rows, with its line and column.
-        Err(NoLayout::NoRow) => Ok(Reader::File(FileRead::SingleTurn)),
+        Err(NoLayout::NoRow) => Ok(Reader::File(FileFormat::SingleTurn)),
         Err(NoLayout::None(why)) => refused(format!("{file} {why}"), format!("{ask} NAME, the layout of its rows")),
         Err(NoLayout::Several(formats)) => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
@@ -78,32 +68,33 @@ pub(super) fn of(tree: &Tree, path: &Path, named: Option<FileFormat>) -> Result<
 }
 
 /// Who reads a layout that somebody named.
-pub(super) fn named(tree: &Tree, layout: FileFormat) -> Result<Reader, Problem> {
+pub(super) fn named(tree: &Tree, layout: Layout) -> Result<Reader, Problem> {
     reader(layout).ok_or_else(|| unread(&subject(tree, "benchmark.datasets.0.format")))
 }
 
 fn unread(what: &str) -> Problem {
     let is_split = |name: &&str| name.starts_with("speed_bench");
-    let traces = TRACES.iter().map(|(format, _)| format.name());
-    let there: Vec<&str> = FileRead::all().map(FileRead::name).filter(|name| !is_split(name)).chain(traces).collect();
+    let traces = TraceFormat::ALL.iter().map(|format| format.name());
+    let there: Vec<&str> =
+        FileFormat::all().map(FileFormat::name).filter(|name| !is_split(name)).chain(traces).collect();
     not_yet(what, &format!("files of {} and of SPEED-Bench are read", there.join(", ")))
         .hint("rows of single_turn, as in {\"text\": \"hello\"}")
         .at("benchmark.datasets.0.format")
 }
 
 /// The one layout whose rows look like the first of a file, or of the files of a folder.
-pub(crate) fn looks_like(path: &Path) -> Result<FileFormat, NoLayout> {
+pub(crate) fn looks_like(path: &Path) -> Result<Layout, NoLayout> {
     if path.is_dir() {
         return one_of(folder_looks_like(path), || "is a folder whose files are of no known layout".to_owned());
     }
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     if row_file::is_columnar(path) || ["parquet", "arrow", "ipc"].contains(&ending.as_str()) {
-        return Ok(FileFormat::BasetenTrace);
+        return Ok(Layout::Trace(TraceFormat::Baseten));
     }
     let text = row_file::beginning(path, row_file::LOOKED_AT).unwrap_or_default();
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if ["Timestamp", "Request tokens", "Response tokens"].iter().all(|column| first.contains(column)) {
-        return Ok(FileFormat::BurstGptTrace);
+        return Ok(Layout::Trace(TraceFormat::BurstGpt));
     }
     if ending == "csv" {
         return Err(NoLayout::None("is a table without the columns of a known trace".into()));
@@ -116,7 +107,7 @@ pub(crate) fn looks_like(path: &Path) -> Result<FileFormat, NoLayout> {
     }
 }
 
-fn one_of(found: Vec<FileFormat>, none: impl FnOnce() -> String) -> Result<FileFormat, NoLayout> {
+fn one_of(found: Vec<Layout>, none: impl FnOnce() -> String) -> Result<Layout, NoLayout> {
     match found[..] {
         [] => Err(NoLayout::None(none())),
         [one] => Ok(one),
@@ -124,7 +115,7 @@ fn one_of(found: Vec<FileFormat>, none: impl FnOnce() -> String) -> Result<FileF
     }
 }
 
-fn row_looks_like(row: &Value, path: &Path) -> Result<FileFormat, NoLayout> {
+fn row_looks_like(row: &Value, path: &Path) -> Result<Layout, NoLayout> {
     // A request of Bailian has a type too, which names no layout.
     let named = row.get("type").and_then(Value::as_str).filter(|_| row.get("chat_id").is_none());
     if is_speed_bench(row) {
@@ -136,14 +127,14 @@ fn row_looks_like(row: &Value, path: &Path) -> Result<FileFormat, NoLayout> {
     let Some(named) = named else {
         return one_of(found, || "has a first row of no known layout".to_owned());
     };
-    match FileFormat::parse(named) {
-        Some(FileFormat::RandomPool) if has_content(row) => Ok(FileFormat::RandomPool),
+    match Layout::parse(named) {
+        Some(Layout::File(FileFormat::RandomPool)) if has_content(row) => Ok(Layout::File(FileFormat::RandomPool)),
         Some(format) if found.contains(&format) => Ok(format),
         Some(format) => {
             Err(NoLayout::None(format!("has a first row of type {}, which has not the members of one", format.name())))
         }
         // What a body calls its type is its own business.
-        None if found == [FileFormat::RawPayload] => Ok(FileFormat::RawPayload),
+        None if found == [Layout::File(FileFormat::RawPayload)] => Ok(Layout::File(FileFormat::RawPayload)),
         None => Err(NoLayout::None(format!("has a first row of type '{}', which is no known layout", shown(named)))),
     }
 }
@@ -153,7 +144,7 @@ fn shown(name: &str) -> String {
 }
 
 /// Every layout that has such rows.
-fn layouts(row: &Value) -> Vec<FileFormat> {
+fn layouts(row: &Value) -> Vec<Layout> {
     let has = |key: &str| row.get(key).is_some_and(|value| !value.is_null());
     let list = |key: &str| row.get(key).and_then(Value::as_array).filter(|items| !items.is_empty());
     let all = |keys: &[&str]| keys.iter().all(|key| has(key));
@@ -170,16 +161,16 @@ fn layouts(row: &Value) -> Vec<FileFormat> {
     let is_mooncake =
         !is_bailian && (has("input_length") || has("text_input") || has("payload") || is_body && is_traced);
     let found = [
-        (FileFormat::SingleTurn, has_content(row)),
-        (FileFormat::MultiTurn, !turns.is_empty() && (turns.iter().all(has_content) || !is_graph)),
-        (FileFormat::DagJsonl, is_graph),
-        (FileFormat::BailianTrace, is_bailian),
-        (FileFormat::MooncakeTrace, is_mooncake),
-        (FileFormat::RawPayload, is_body && !is_traced && !is_inputs),
-        (FileFormat::InputsJson, is_inputs),
-        (FileFormat::SagemakerDataCapture, all(&["captureData", "eventMetadata"])),
-        (FileFormat::Tracelab, is_round),
-        (FileFormat::WekaTrace, all(&["requests", "block_size"])),
+        (Layout::File(FileFormat::SingleTurn), has_content(row)),
+        (Layout::File(FileFormat::MultiTurn), !turns.is_empty() && (turns.iter().all(has_content) || !is_graph)),
+        (Layout::Unread(Unread::DagJsonl), is_graph),
+        (Layout::Trace(TraceFormat::Bailian), is_bailian),
+        (Layout::Trace(TraceFormat::Mooncake), is_mooncake),
+        (Layout::File(FileFormat::RawPayload), is_body && !is_traced && !is_inputs),
+        (Layout::File(FileFormat::InputsJson), is_inputs),
+        (Layout::File(FileFormat::SagemakerDataCapture), all(&["captureData", "eventMetadata"])),
+        (Layout::Unread(Unread::Tracelab), is_round),
+        (Layout::Unread(Unread::WekaTrace), all(&["requests", "block_size"])),
     ];
     found.into_iter().filter(|(_, is)| *is).map(|(format, _)| format).collect()
 }
@@ -200,14 +191,14 @@ fn is_speed_bench(row: &Value) -> bool {
 }
 
 /// The split of SPEED-Bench that goes by the name of a file, all categories of it.
-fn split_of(path: &Path) -> Option<FileFormat> {
+fn split_of(path: &Path) -> Option<Layout> {
     let name = path.file_name()?.to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     let split = SPEED_BENCH.iter().find(|split| split.category.is_none() && split.file == name)?;
-    FileFormat::parse(split.name)
+    Layout::parse(split.name)
 }
 
-fn folder_looks_like(folder: &Path) -> Vec<FileFormat> {
+fn folder_looks_like(folder: &Path) -> Vec<Layout> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.is_file() && path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] != b'.'));
@@ -218,17 +209,22 @@ fn folder_looks_like(folder: &Path) -> Vec<FileFormat> {
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         serde_json::from_str::<Value>(line).or_else(|_| serde_json::from_str(&text)).ok()
     };
-    let is = |row: &Value, format: FileFormat| layouts(row).contains(&format);
+    let is = |row: &Value, format: Layout| layouts(row).contains(&format);
     let of_ending = |ending: &'static str| files.iter().filter(move |path| ends(path, ending)).find_map(first_row);
     let is_pool = |path: &PathBuf| first_row(path).is_some_and(|row| has_content(&row));
     let found = [
-        (FileFormat::RawPayload, of_ending("jsonl").is_some_and(|row| row["messages"].is_array())),
-        (FileFormat::SagemakerDataCapture, {
+        (Layout::File(FileFormat::RawPayload), of_ending("jsonl").is_some_and(|row| row["messages"].is_array())),
+        (Layout::File(FileFormat::SagemakerDataCapture), {
             let first = first_inside(folder, 0);
-            first.and_then(|path| first_row(&path)).is_some_and(|row| is(&row, FileFormat::SagemakerDataCapture))
+            first
+                .and_then(|path| first_row(&path))
+                .is_some_and(|row| is(&row, Layout::File(FileFormat::SagemakerDataCapture)))
         }),
-        (FileFormat::WekaTrace, of_ending("json").is_some_and(|row| is(&row, FileFormat::WekaTrace))),
-        (FileFormat::RandomPool, !files.is_empty() && files.iter().all(is_pool)),
+        (
+            Layout::Unread(Unread::WekaTrace),
+            of_ending("json").is_some_and(|row| is(&row, Layout::Unread(Unread::WekaTrace))),
+        ),
+        (Layout::File(FileFormat::RandomPool), !files.is_empty() && files.iter().all(is_pool)),
     ];
     found.into_iter().filter(|(_, is)| *is).map(|(format, _)| format).collect()
 }
@@ -252,24 +248,24 @@ mod tests {
     use serde_json::json;
     use std::io::Write;
 
-    fn of_row(row: Value) -> Result<FileFormat, NoLayout> {
+    fn of_row(row: Value) -> Result<Layout, NoLayout> {
         row_looks_like(&row, Path::new("rows.jsonl"))
     }
 
     #[test]
     fn rows_look_like_the_layout_they_are_of() {
         for (row, format) in [
-            (json!({"text": "a"}), FileFormat::SingleTurn),
-            (json!({"text": "a", "timestamp": 1, "output_length": 2}), FileFormat::SingleTurn),
-            (json!({"messages": [], "model": "m"}), FileFormat::RawPayload),
-            (json!({"messages": [], "output_length": 3}), FileFormat::MooncakeTrace),
-            (json!({"input_length": 1, "hash_ids": [1]}), FileFormat::MooncakeTrace),
-            (json!({"turns": [{"text": "a"}]}), FileFormat::MultiTurn),
-            (json!({"turns": [{"delay": 5}]}), FileFormat::MultiTurn),
-            (json!({"session_id": "s", "turns": [{"messages": []}]}), FileFormat::DagJsonl),
-            (json!({"type": "random_pool", "text": "a"}), FileFormat::RandomPool),
-            (json!({"data": [{"payloads": []}]}), FileFormat::InputsJson),
-            (json!({"messages": [], "type": "response.create"}), FileFormat::RawPayload),
+            (json!({"text": "a"}), Layout::File(FileFormat::SingleTurn)),
+            (json!({"text": "a", "timestamp": 1, "output_length": 2}), Layout::File(FileFormat::SingleTurn)),
+            (json!({"messages": [], "model": "m"}), Layout::File(FileFormat::RawPayload)),
+            (json!({"messages": [], "output_length": 3}), Layout::Trace(TraceFormat::Mooncake)),
+            (json!({"input_length": 1, "hash_ids": [1]}), Layout::Trace(TraceFormat::Mooncake)),
+            (json!({"turns": [{"text": "a"}]}), Layout::File(FileFormat::MultiTurn)),
+            (json!({"turns": [{"delay": 5}]}), Layout::File(FileFormat::MultiTurn)),
+            (json!({"session_id": "s", "turns": [{"messages": []}]}), Layout::Unread(Unread::DagJsonl)),
+            (json!({"type": "random_pool", "text": "a"}), Layout::File(FileFormat::RandomPool)),
+            (json!({"data": [{"payloads": []}]}), Layout::File(FileFormat::InputsJson)),
+            (json!({"messages": [], "type": "response.create"}), Layout::File(FileFormat::RawPayload)),
         ] {
             assert_eq!(of_row(row.clone()), Ok(format), "{row}");
         }
@@ -277,9 +273,11 @@ mod tests {
 
     #[test]
     fn rows_of_two_layouts_or_none_are_told() {
-        use FileFormat::{MooncakeTrace, SingleTurn};
         let both = of_row(json!({"text": "a", "input_length": 5}));
-        assert_eq!(both, Err(NoLayout::Several(vec![SingleTurn, MooncakeTrace])));
+        assert_eq!(
+            both,
+            Err(NoLayout::Several(vec![Layout::File(FileFormat::SingleTurn), Layout::Trace(TraceFormat::Mooncake)]))
+        );
         for row in [json!({"foo": 1}), json!({"type": "zzz", "text": "a"}), json!({"type": "multi_turn", "text": "a"})]
         {
             assert!(matches!(of_row(row.clone()), Err(NoLayout::None(_))), "{row}");
@@ -290,8 +288,8 @@ mod tests {
     fn rows_of_speed_bench_are_of_the_split_their_file_is_named_by() {
         let row = json!({"question_id": "q", "category": "math", "messages": [{"role": "user", "content": "1+1?"}]});
         let found = |name: &str| row_looks_like(&row, Path::new(name));
-        assert_eq!(found("a/qualitative.jsonl"), Ok(FileFormat::SpeedBenchQualitative));
-        assert_eq!(found("throughput_8k.jsonl.gz"), Ok(FileFormat::SpeedBenchThroughput8k));
+        assert_eq!(found("a/qualitative.jsonl").map(Layout::name), Ok("speed_bench_qualitative"));
+        assert_eq!(found("throughput_8k.jsonl.gz").map(Layout::name), Ok("speed_bench_throughput_8k"));
         assert!(matches!(found("rows.jsonl"), Err(NoLayout::None(_))));
     }
 
@@ -313,7 +311,7 @@ mod tests {
         for (text, expected) in [
             (mooncake, Reader::Trace(TraceFormat::Mooncake)),
             (burst, Reader::Trace(TraceFormat::BurstGpt)),
-            ("{\"text\": \"a\"}\n", Reader::File(FileRead::SingleTurn)),
+            ("{\"text\": \"a\"}\n", Reader::File(FileFormat::SingleTurn)),
         ] {
             assert_eq!(read_by("rows", text.as_bytes()), Some(expected), "{text}");
             assert_eq!(read_by("rows.gz", &packed(text)), Some(expected), "{text}");

@@ -10,8 +10,7 @@ use crate::sections::dataset::Dataset;
 use crate::sections::media as section;
 use crate::tree::Origin;
 use aiperf_plan::dataset::media::{
-    AudioFormat, AudioMaking, ImageFormat, ImageMaking, ImageSource, PictureOrder, SampleDepth, VideoContainer,
-    VideoMaking, VideoPattern, VideoSound,
+    AudioFormat, AudioMaking, ImageMaking, ImageSource, SampleDepth, VideoContainer, VideoMaking, VideoSound,
 };
 use aiperf_plan::{Distribution, MediaPlan};
 use aiperf_types::EndpointKind;
@@ -132,22 +131,13 @@ impl MediaReader<'_> {
         if width.largest() <= IMAGE_SIDE && height.largest() <= IMAGE_SIDE {
             self.pixels("images", width.largest() * height.largest(), "an image");
         }
-        let order = match images.source_sampling() {
-            section::ImageSampling::RandomWithReplacement => PictureOrder::Random,
-            section::ImageSampling::ShuffleCycle => PictureOrder::Shuffle,
-            section::ImageSampling::SequentialCycle => PictureOrder::Sequential,
-        };
+        let order = images.source_sampling();
         let source = match images.source().as_str() {
             "noise" => ImageSource::Noise,
             "assets" => ImageSource::Assets(order),
             folder => ImageSource::Folder(self.folder(folder), order),
         };
-        let format = match images.format() {
-            section::ImageFormat::Png => ImageFormat::Png,
-            section::ImageFormat::Jpeg => ImageFormat::Jpeg,
-            section::ImageFormat::Random => ImageFormat::Random,
-        };
-        Some(ImageMaking { batch, width, height, format, source })
+        Some(ImageMaking { batch, width, height, format: images.format(), source })
     }
 
     fn folder(&self, given: &str) -> PathBuf {
@@ -167,10 +157,7 @@ impl MediaReader<'_> {
             let what = format!("{} must be at least {SHORTEST_SECONDS}", self.first_set("audio.length"));
             self.refuse("audio.length", what, "shorter audio is not made", "--audio-length-mean 10");
         }
-        let format = match audio.format() {
-            section::AudioFormat::Wav => AudioFormat::Wav,
-            section::AudioFormat::Mp3 => AudioFormat::Mp3,
-        };
+        let format = audio.format();
         let sample_rates = audio.sample_rates().iter().map(|rate| self.rate(*rate, format)).collect::<Vec<_>>();
         let depths = audio.depths().iter().filter_map(|bits| self.depth("audio.depths", *bits)).collect::<Vec<_>>();
         for (key, is_empty) in [("audio.sample_rates", sample_rates.is_empty()), ("audio.depths", depths.is_empty())] {
@@ -238,15 +225,7 @@ impl MediaReader<'_> {
                 self.refuse("video", what, &why, "a shorter or smaller video");
             }
         }
-        let container = match video.format() {
-            section::VideoFormat::Mp4 => VideoContainer::Mp4,
-            section::VideoFormat::Webm => VideoContainer::Webm,
-        };
-        let shows = match video.synth_type() {
-            section::VideoSynth::MovingShapes => VideoPattern::MovingShapes,
-            section::VideoSynth::GridClock => VideoPattern::GridClock,
-            section::VideoSynth::Noise => VideoPattern::Noise,
-        };
+        let container = video.format();
         Some(VideoMaking {
             batch,
             seconds,
@@ -255,7 +234,7 @@ impl MediaReader<'_> {
             height: u32::try_from(height).unwrap_or(u32::MAX),
             container,
             codec: video.codec(),
-            shows,
+            shows: video.synth_type(),
             sound: video.audio.as_ref().and_then(|audio| self.sound(audio, container)),
         })
     }

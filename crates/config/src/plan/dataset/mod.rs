@@ -15,24 +15,19 @@ use crate::error::Problem;
 use crate::flags::Flag;
 use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
-use crate::sections::dataset::{self as section, Dataset, DatasetType};
+use crate::sections::dataset::{Dataset, DatasetType};
 use crate::sections::endpoint::Endpoint;
 use crate::tree::{Node, Origin};
 use aiperf_plan::{DatasetPlan, MediaPlan, Sampling};
 use aiperf_types::{EndpointKind, NeedsFile};
 
-pub(crate) use format::can_be_read;
 #[cfg(test)]
 pub(crate) use format::looks_like;
 
 /// In which order conversations are drawn.
 pub(super) fn sampling(tree: &Tree) -> Sampling {
     let dataset = tree.benchmark.datasets.as_ref().and_then(|datasets| datasets.first());
-    match dataset.map_or(section::Sampling::Sequential, Dataset::sampling) {
-        section::Sampling::Sequential => Sampling::Sequential,
-        section::Sampling::Shuffle => Sampling::Shuffle,
-        section::Sampling::Random => Sampling::Random,
-    }
+    dataset.map_or(Sampling::Sequential, Dataset::sampling)
 }
 
 /// The seed of the dataset alone.

@@ -9,23 +9,14 @@ use crate::sections::dataset::{self as section, Dataset, LengthPair as Pair, Pro
 use crate::sections::distribution::Distribution;
 use crate::tree::Origin;
 use aiperf_plan::dataset::Shape;
-use aiperf_plan::{
-    Corpus, Distribution as Drawn, LengthPair, PairedLengths, Prefixes, RandomStyle, TextPlan, Weighted, Window,
-};
+use aiperf_plan::{Corpus, Distribution as Drawn, LengthPair, PairedLengths, Prefixes, TextPlan, Weighted, Window};
 
 /// What prompts are made of.
 pub(super) fn corpus(prompts: &Prompts) -> Corpus {
     match prompts.corpus {
         None | Some(section::Corpus::Sonnet) => Corpus::Sonnet,
         Some(section::Corpus::Coding) => Corpus::Coding,
-        Some(section::Corpus::Random) => Corpus::Random(style(prompts)),
-    }
-}
-
-fn style(prompts: &Prompts) -> RandomStyle {
-    match prompts.random_corpus_style() {
-        section::RandomStyle::Vllm => RandomStyle::Vllm,
-        section::RandomStyle::Sglang => RandomStyle::Sglang,
+        Some(section::Corpus::Random) => Corpus::Random(prompts.random_corpus_style()),
     }
 }
 
@@ -98,7 +89,7 @@ pub(super) fn pairs(
     // What is wrong with a ratio was said when it was checked.
     let (input, output) = range_ratio(prompts.random_range_ratio.as_ref()?, prompts.random_corpus_style()).ok()?;
     let mean = |length: &Option<Distribution>| length.as_ref().map(|length| length.expected() as u64);
-    let (isl, osl, style) = (mean(&prompts.isl)?, mean(&prompts.osl)?, style(prompts));
+    let (isl, osl, style) = (mean(&prompts.isl)?, mean(&prompts.osl)?, prompts.random_corpus_style());
     let input = Window::of_input(style, isl, input);
     let before = match text.prefixes {
         Prefixes::Pool { tokens, .. } => u64::from(tokens),
