@@ -183,13 +183,22 @@ fn environment(wanted: fn(environment::Status) -> bool) -> String {
             variable.name,
             cell(variable.default),
             match variable.status {
-                environment::Status::Always(reason) | environment::Status::Needless(reason) =>
-                    format!("{}: {}", cell(variable.about), cell(reason)),
+                environment::Status::Always(reason) => format!("{}: {}", cell(variable.about), cell(reason)),
                 _ => cell(variable.about),
             }
         ));
     }
     out
+}
+
+/// Names without effect, by the reason.
+fn idle_variables() -> String {
+    let row = |ignored: &environment::Ignored| {
+        let names: Vec<String> = ignored.names.iter().map(|name| format!("`{name}`")).collect();
+        format!("| {} | {} |\n", cell(ignored.reason), names.join(", "))
+    };
+    let rows: String = environment::IGNORED.iter().map(row).collect();
+    format!("\n| why | variables |\n| --- | --- |\n{rows}")
 }
 
 fn templates() -> String {
@@ -227,12 +236,8 @@ fn table(name: &str) -> String {
         "settings" => settings(),
         "acting variables" => environment(|status| status == environment::Status::Acts),
         "later variables" => environment(|status| status == environment::Status::NotYet),
-        "idle variables" => environment(|status| {
-            matches!(
-                status,
-                environment::Status::NoEffect | environment::Status::Always(_) | environment::Status::Needless(_)
-            )
-        }),
+        "fixed variables" => environment(|status| matches!(status, environment::Status::Always(_))),
+        "idle variables" => idle_variables(),
         "templates" => templates(),
         other => panic!("no table {other}"),
     }

@@ -71,7 +71,6 @@ use aiperf_plan::nearest;
 
 pub use command_line::{secrets as secrets_in_arguments, shown as cli_command};
 pub use context::Context;
-pub use environment::effective_environment;
 pub use error::{ConfigError, Problem};
 pub use help::{long_help, short_help};
 pub use init::{TEMPLATES, Template, config_init, config_templates, offered_templates};

@@ -5,28 +5,12 @@ use super::variable::Status::*;
 use super::variable::Variable;
 use crate::range::{at_least, between};
 
-const NO_CACHE: &str =
-    "a dataset is read for each run, which takes less than finding out whether a copy of it still holds";
-const NO_MAPS: &str = "workers are threads and share one dataset in memory, so none is mapped from files";
-
 // One row a variable.
 #[rustfmt::skip]
 pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_DATASET_CONFIGURATION_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "300.0", status: NotYet, about: "Limit for preparing the dataset. Must be ≤ SERVICE_PROFILE_CONFIGURE_TIMEOUT" },
-    Variable { name: "AIPERF_DATASET_REBROADCAST_INTERVAL", kind: Float(between(0.0, false, 60.0, true)), default: "2.0", status: NoEffect, about: "Repeat period of the dataset-ready notice" },
-    Variable { name: "AIPERF_DATASET_REBROADCAST_WINDOW", kind: Float(between(0.0, true, 3600.0, true)), default: "120.0", status: NoEffect, about: "How long that notice is repeated; 0 = off" },
-    Variable { name: "AIPERF_DATASET_CATCH_UP_REQUEST_TIMEOUT", kind: Float(between(0.1, true, 100000.0, true)), default: "10.0", status: NoEffect, about: "Limit of the late-subscriber status request" },
     Variable { name: "AIPERF_DATASET_BASETEN_SESSION_COLUMN", kind: Choice(&["provided_session_id", "poor_man_session_id"]), default: "provided_session_id", status: Acts, about: "Which Baseten session column is preferred; the other is used if it is missing" },
-    Variable { name: "AIPERF_DATASET_STATE_POLL_INTERVAL", kind: Float(between(0.0, false, 60.0, true)), default: "1.0", status: NoEffect, about: "Poll period for dataset readiness in a worker" },
-    Variable { name: "AIPERF_DATASET_MMAP_BASE_PATH", kind: Text, default: "unset", status: Needless(NO_MAPS), about: "Where dataset map files go; unset = system temp" },
-    Variable { name: "AIPERF_DATASET_MMAP_CACHE_ENABLED", kind: Bool, default: "true", status: Needless(NO_CACHE), about: "Reuse prepared datasets across identical runs" },
-    Variable { name: "AIPERF_DATASET_MMAP_CACHE_DIR", kind: Text, default: "unset", status: Needless(NO_CACHE), about: "Location of that cache; unset = ~/.cache/aiperf/dataset_mmap" },
-    Variable { name: "AIPERF_DATASET_MMAP_PREFAULT", kind: Bool, default: "true", status: Needless(NO_MAPS), about: "Touch all dataset pages at start to avoid faults during the run" },
-    Variable { name: "AIPERF_DATASET_PREFORMAT_PAYLOADS", kind: Bool, default: "false", status: Needless("bodies are encoded before the clock starts, as many as AIPERF_DATASET_PREPARED_BYTES allows, and input lengths are counted all the same"), about: "Encode request bodies in advance; drops input-length metrics" },
     Variable { name: "AIPERF_DATASET_PREPARED_BYTES", kind: Int(at_least(0.0)), default: "1073741824", status: Acts, about: "Request bodies encoded before the clock starts, in bytes; at most a quarter of the free memory. The rest is made while the run is on, ahead of its use" },
-    Variable { name: "AIPERF_DATASET_DOWNLOAD_MAX_RETRIES", kind: Int(between(0.0, true, 1000.0, true)), default: "20", status: NoEffect, about: "Dataset download retries in worker pods" },
-    Variable { name: "AIPERF_DATASET_DOWNLOAD_RETRY_DELAY", kind: Float(between(0.1, true, 60.0, true)), default: "2.0", status: NoEffect, about: "First retry delay, doubling. Must be ≤ the next value" },
-    Variable { name: "AIPERF_DATASET_DOWNLOAD_MAX_BACKOFF_SECONDS", kind: Float(between(0.0, false, 300.0, true)), default: "8.0", status: NoEffect, about: "Largest retry delay" },
     Variable { name: "AIPERF_DATASET_PUBLIC_DATASET_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "300.0", status: Acts, about: "Seconds that fetching the files of a public dataset may take" },
     Variable { name: "AIPERF_DATASET_MEDIA_DOWNLOAD_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "60.0", status: Acts, about: "Limit per media URL fetched for inlining" },
     Variable { name: "AIPERF_DATASET_MEDIA_DOWNLOAD_MAX_CONCURRENCY", kind: Int(between(1.0, true, 100.0, true)), default: "10", status: Acts, about: "Parallel media fetches" },
@@ -34,8 +18,6 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_DATASET_TRACELAB_SUBAGENT_JOIN", kind: Bool, default: "true", status: NotYet, about: "Recover subagent links in TraceLab data by time containment" },
     Variable { name: "AIPERF_DATASET_TRACELAB_CODEX_SUBAGENT_JOIN", kind: Bool, default: "true", status: NotYet, about: "Apply that recovery to codex sessions too" },
     Variable { name: "AIPERF_DATASET_TRACELAB_MIN_SPAWN_MS", kind: Int(at_least(0.0)), default: "10000", status: NotYet, about: "Shortest tool call treated as a subagent, ms" },
-    Variable { name: "AIPERF_DATASET_WEKA_PARALLEL_WORKERS", kind: Int(between(0.0, true, 256.0, true)), default: "0", status: NoEffect, about: "Processes for Weka loading; 0 = min(cpus−1, 16, traces); 1 = serial" },
-    Variable { name: "AIPERF_DATASET_WEKA_PARALLEL_THRESHOLD", kind: Int(between(1.0, true, 100000.0, true)), default: "8", status: NoEffect, about: "Traces needed before loading in parallel" },
     Variable { name: "AIPERF_DATASET_WEKA_SPLIT_FLATTENED_AGENTS", kind: Bool, default: "true", status: NotYet, about: "Split flat request lists into agent conversations by shared prefix" },
     Variable { name: "AIPERF_DATASET_WEKA_TOOL_SHAPED_MESSAGES", kind: Bool, default: "false", status: NotYet, about: "Send tool-result turns as tool messages" },
     Variable { name: "AIPERF_DATASET_WEKA_SEAM_MAX_GAP_SECONDS", kind: Float(at_least(0.0)), default: "3600.0", status: NotYet, about: "Gap beyond which a low-overlap continuation starts a new conversation" },
@@ -57,7 +39,6 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_HTTP_TCP_USER_TIMEOUT", kind: Int(between(1.0, true, 1000000.0, true)), default: "30000", status: Acts, about: "TCP user timeout, ms (Linux)" },
     Variable { name: "AIPERF_HTTP_TTL_DNS_CACHE", kind: Int(between(0.0, true, 1000000.0, true)), default: "300", status: Acts, about: "Seconds for which a resolved name is used again; 0 = for ever" },
     Variable { name: "AIPERF_HTTP_FORCE_CLOSE", kind: Bool, default: "false", status: Acts, about: "Close each connection after its request" },
-    Variable { name: "AIPERF_HTTP_ENABLE_CLEANUP_CLOSED", kind: Bool, default: "false", status: NoEffect, about: "Clean up half-closed TLS connections" },
     Variable { name: "AIPERF_HTTP_USE_DNS_CACHE", kind: Bool, default: "true", status: Acts, about: "Use resolved names again; false looks them up for every connection" },
     Variable { name: "AIPERF_HTTP_SSL_VERIFY", kind: Bool, default: "true", status: Acts, about: "Verify TLS certificates, by the system's authorities or those of SSL_CERT_FILE" },
     Variable { name: "AIPERF_HTTP_REQUEST_CANCELLATION_SEND_TIMEOUT", kind: Float(between(10.0, true, 3600.0, true)), default: "300.0", status: Acts, about: "Longest wait for a request to be fully sent before cancelling it, where --request-timeout-seconds is 0" },

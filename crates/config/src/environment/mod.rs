@@ -3,8 +3,8 @@
 //! A section may be given whole as JSON (`AIPERF_HTTP={"CONNECTION_LIMIT": 66}`), and a `.env` file in the working
 //! directory is read; the process's own variables win over it.
 
+mod ignored;
 mod load;
-mod machinery;
 mod netrc;
 mod network;
 mod observe;
@@ -12,11 +12,10 @@ mod process;
 mod variable;
 
 use crate::context::Context;
-use crate::error::{ConfigError, Problem};
+use crate::error::Problem;
 use crate::nearest::nearest;
 use crate::range::Range;
 use crate::small_file;
-use aiperf_plan::redact::REDACTED;
 use aiperf_plan::{
     ArtifactPlan, DashboardPlan, HttpSettings, IpVersion, MediaFetching, RuntimePlan, SessionColumn, SessionHeader,
     TimingPlan,
@@ -25,11 +24,18 @@ use aiperf_types::{Nanos, Thresholds};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+pub use ignored::{IGNORED, Ignored};
 pub(crate) use netrc::Netrc;
 pub use variable::{Kind, Status, Variable};
 
 pub fn variables() -> impl Iterator<Item = &'static Variable> {
-    [load::VARIABLES, observe::VARIABLES, process::VARIABLES, machinery::VARIABLES].into_iter().flatten()
+    [load::VARIABLES, observe::VARIABLES, process::VARIABLES].into_iter().flatten()
+}
+
+/// The name of every variable that is known.
+fn names() -> impl Iterator<Item = &'static str> {
+    let ignored = IGNORED.iter().flat_map(|ignored| ignored.names.iter().copied());
+    variables().map(|variable| variable.name).chain(ignored)
 }
 
 /// Names that something outside the table reads in a cluster or a child process, and nothing here.
@@ -251,6 +257,11 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
         let Some(variable) = variables().find(|variable| variable.name == name) else {
             if ELSEWHERE.iter().any(|known| name.starts_with(known)) {
                 idle.push(name);
+            } else if let Some(ignored) = IGNORED.iter().find(|ignored| ignored.names.contains(&name.as_str())) {
+                match ignored.reason {
+                    ignored::ONE_PROCESS => idle.push(name),
+                    reason => out.notes.push(format!("{name} has no effect: {reason}")),
+                }
             } else if name == POD_NAMESPACE {
                 out.namespace = value;
             } else {
@@ -269,9 +280,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
         }
         match variable.status {
             Status::Acts => apply(&mut out, variable.name, &value),
-            Status::NoEffect => idle.push(name),
             Status::NotYet => later.push(name),
-            Status::Needless(reason) => out.notes.push(format!("{name} has no effect: {reason}")),
             Status::Always(reason) => {
                 if boolean(&value) != boolean(variable.default) {
                     out.notes.push(format!("{name}={value} has no effect: {reason}"));
@@ -281,8 +290,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
         out.set.insert(variable.name, value);
     }
     if !idle.is_empty() {
-        out.notes
-            .push(format!("no effect here: {} (one process, threads and memory instead of services)", idle.join(", ")));
+        out.notes.push(format!("no effect here: {} ({})", idle.join(", "), ignored::ONE_PROCESS));
     }
     if !later.is_empty() {
         out.notes.push(format!("no effect yet: {}", later.join(", ")));
@@ -361,12 +369,12 @@ fn is_section(name: &str) -> bool {
     let begins = |long: &&str| long.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
     let one_word = name.strip_prefix("AIPERF_").is_some_and(|word| !word.contains('_'));
     let shaped = LONG_SECTIONS.contains(&name) || one_word && !LONG_SECTIONS.iter().any(begins);
-    let known = variables().any(|variable| variable.name == name);
-    shaped && !known && name != "AIPERF_CONFIG" && variables().any(|variable| begins(&variable.name))
+    let known = names().any(|known| known == name);
+    shaped && !known && name != "AIPERF_CONFIG" && names().any(|known| begins(&known))
 }
 
 fn unknown(name: &str) -> String {
-    match nearest(name, variables().map(|variable| variable.name)) {
+    match nearest(name, names()) {
         Some(near) => format!("unknown environment variable {name} is not used; did you mean {near}?"),
         None => format!("unknown environment variable {name} is not used"),
     }
@@ -507,27 +515,6 @@ fn list(value: &str) -> Vec<String> {
     }
 }
 
-/// Every variable with the value that holds, one a line.
-pub fn effective_environment(ctx: &Context<'_>) -> Result<String, ConfigError> {
-    let environment = read(ctx).map_err(ConfigError::Invalid)?;
-    let line = |variable: &Variable| {
-        let set = environment.set.get(variable.name);
-        let mark = match variable.status {
-            Status::Acts => "",
-            Status::NoEffect | Status::Needless(_) => "  (no effect here)",
-            Status::NotYet => "  (no effect yet)",
-            Status::Always(_) => "  (always)",
-        };
-        format!(
-            "{}={}{}{mark}\n",
-            variable.name,
-            set.map_or(variable.default, |set| if let Kind::Secret = variable.kind { REDACTED } else { set }),
-            if set.is_some() { "  (set)" } else { "" }
-        )
-    };
-    Ok(variables().map(line).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -567,6 +554,15 @@ mod tests {
             assert_ne!(what_acts(&before), what_acts(&after), "{}", variable.name);
             assert!(after.notes.is_empty(), "{:?}", after.notes);
         }
+    }
+
+    #[test]
+    fn a_name_without_effect_is_in_no_other_table() {
+        let all: Vec<&str> = names().collect();
+        let once: std::collections::BTreeSet<&str> = all.iter().copied().collect();
+        assert_eq!(all.len(), once.len());
+        let notes = read_all(&[("AIPERF_ZMQ_RCVTIMEO", "5"), ("AIPERF_DATASET_MMAP_PREFAULT", "x")]).notes;
+        assert!(notes.len() == 2 && notes[0].starts_with("AIPERF_DATASET_MMAP_PREFAULT has no effect: "), "{notes:?}");
     }
 
     #[test]

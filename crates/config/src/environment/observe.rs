@@ -5,38 +5,24 @@ use super::variable::Status::*;
 use super::variable::Variable;
 use crate::range::{at_least, between};
 
-const NO_QUEUE: &str =
-    "no value waits to be sent: histograms are kept where records are computed, and every export has all of them";
-
 // One row a variable.
 #[rustfmt::skip]
 pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_GPU_COLLECTION_INTERVAL", kind: Float(between(0.01, true, 300.0, true)), default: "0.333", status: Acts, about: "Seconds between GPU samples" },
     Variable { name: "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", kind: List, default: "[\"http://localhost:9400/metrics\", \"http://localhost:9401/metrics\"]", status: Acts, about: "DCGM URLs tried by default (comma list or JSON array)" },
-    Variable { name: "AIPERF_GPU_EXPORT_BATCH_SIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "100", status: NoEffect, about: "GPU records per write" },
     Variable { name: "AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", kind: Int(between(0.0, true, 60000000000.0, true)), default: "666000000", status: Acts, about: "Time after a phase in which a GPU sample still counts for it, ns; about two intervals" },
     Variable { name: "AIPERF_GPU_REACHABILITY_TIMEOUT", kind: Int(between(1.0, true, 300.0, true)), default: "10", status: Acts, about: "Limit of the start-up reachability check, s" },
-    Variable { name: "AIPERF_GPU_SHUTDOWN_DELAY", kind: Float(between(1.0, true, 300.0, true)), default: "5.0", status: NoEffect, about: "Pause before the GPU collector stops" },
     Variable { name: "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", kind: Float(between(0.0, true, 30.0, true)), default: "2.0", status: Acts, about: "Seconds of scraping after profiling ends" },
-    Variable { name: "AIPERF_SERVER_METRICS_PROFILE_COMPLETE_RELAY_TIMEOUT", kind: Float(between(1.0, true, 600.0, true)), default: "60.0", status: NoEffect, about: "Wait for the final scrape acknowledgement" },
     Variable { name: "AIPERF_SERVER_METRICS_CANCEL_RESULT_WAIT_SEC", kind: Float(at_least(0.0)), default: "5.0", status: Acts, about: "Wait for server metrics on a cancelled run; 0 = none. Finite" },
     Variable { name: "AIPERF_SERVER_METRICS_COLLECTION_INTERVAL", kind: Float(between(0.001, true, 300.0, true)), default: "0.333", status: Acts, about: "Seconds between scrapes" },
     Variable { name: "AIPERF_SERVER_METRICS_SCRAPE_TIMEOUT", kind: Float(between(0.1, true, 600.0, true)), default: "30.0", status: Acts, about: "Limit of one boundary scrape" },
-    Variable { name: "AIPERF_SERVER_METRICS_EXPORT_BATCH_SIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "100", status: NoEffect, about: "Records per write" },
     Variable { name: "AIPERF_SERVER_METRICS_REACHABILITY_TIMEOUT", kind: Int(between(1.0, true, 300.0, true)), default: "10", status: Acts, about: "Limit of the start-up check, s" },
     Variable { name: "AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS", kind: Float(between(1e-9, true, 300.0, true)), default: "1.0", status: Acts, about: "Least seconds between live snapshots" },
-    Variable { name: "AIPERF_SERVER_METRICS_SHUTDOWN_DELAY", kind: Float(between(1.0, true, 300.0, true)), default: "5.0", status: NoEffect, about: "Pause before the scraper stops" },
-    Variable { name: "AIPERF_SERVER_METRICS_CR_PROJECTION_MAX_SERIES", kind: Int(between(1.0, true, 10000.0, true)), default: "256", status: NoEffect, about: "Series per metric in cluster status" },
-    Variable { name: "AIPERF_SERVER_METRICS_CR_PROJECTION_MAX_BYTES", kind: Int(between(1024.0, true, 1048576.0, true)), default: "262144", status: NoEffect, about: "Size of that status part" },
-    Variable { name: "AIPERF_SERVER_METRICS_CR_PROJECTION_MAX_LABELS", kind: Int(between(1.0, true, 1000.0, true)), default: "16", status: NoEffect, about: "Labels per series there" },
     Variable { name: "AIPERF_NETWORK_LATENCY_DEFAULT_PROBE_INTERVAL", kind: Float(between(0.001, true, 300.0, true)), default: "1.0", status: Acts, about: "Seconds between round-trip probes, where neither flag nor file says" },
     Variable { name: "AIPERF_NETWORK_LATENCY_MIN_SAMPLES", kind: Int(between(1.0, true, 100000.0, true)), default: "5", status: Acts, about: "Successful probes that each server should have, topping up at the end" },
     Variable { name: "AIPERF_NETWORK_LATENCY_CONNECT_TIMEOUT", kind: Float(between(0.001, true, 300.0, true)), default: "5.0", status: Acts, about: "Limit of one probe, s" },
     Variable { name: "AIPERF_NETWORK_LATENCY_COMPLETE_TOPUP_TIMEOUT", kind: Float(between(0.0, true, 30.0, true)), default: "3.0", status: Acts, about: "Seconds that the top-up may take, for all servers together" },
-    Variable { name: "AIPERF_NETWORK_LATENCY_EXPORT_BATCH_SIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "100", status: NoEffect, about: "Samples per write" },
     Variable { name: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", kind: Float(between(0.1, true, 60.0, true)), default: "2.0", status: Acts, about: "Seconds between exports of metrics by OTLP" },
-    Variable { name: "AIPERF_OTEL_MAX_BATCH_RECORDS", kind: Int(between(1.0, true, 1000000.0, true)), default: "500", status: Needless(NO_QUEUE), about: "Records per flush" },
-    Variable { name: "AIPERF_OTEL_MAX_BUFFERED_RECORDS", kind: Int(between(1.0, true, 10000000.0, true)), default: "10000", status: Needless(NO_QUEUE), about: "Buffered records before the oldest are dropped" },
     Variable { name: "AIPERF_OTEL_REQUEST_TIMEOUT_SECONDS", kind: Float(between(0.1, true, 300.0, true)), default: "10.0", status: Acts, about: "Seconds that one export by OTLP may take; OTEL_EXPORTER_OTLP_TIMEOUT (milliseconds) counts where this is not set" },
     Variable { name: "AIPERF_MLFLOW_EXPORT_TIMEOUT_SECONDS", kind: Float(between(1.0, true, 600.0, true)), default: "30.0", status: NotYet, about: "Limit of the MLflow upload" },
     Variable { name: "AIPERF_WANDB_EXPORT_TIMEOUT_SECONDS", kind: Float(between(1.0, true, 600.0, true)), default: "30.0", status: NotYet, about: "Limit of the W&B upload" },
@@ -46,14 +32,6 @@ pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD", kind: Int(at_least(1.0)), default: "50", status: Acts, about: "Token cap of that gap" },
     Variable { name: "AIPERF_METRICS_TDIGEST_COMPRESSION", kind: Int(between(20.0, true, 10000.0, true)), default: "500", status: NotYet, about: "Sketch size when the tdigest backend is used" },
     Variable { name: "AIPERF_METRICS_LIST_BACKEND", kind: Choice(&["ragged", "tdigest"]), default: "ragged", status: NotYet, about: "Keep list metrics exactly (ragged) or as a sketch (tdigest)" },
-    Variable { name: "AIPERF_RECORD_CHECKPOINT_INTERVAL", kind: Float(between(0.0, true, 3600.0, true)), default: "30.0", status: NoEffect, about: "Seconds between partial checkpoints; 0 = off" },
-    Variable { name: "AIPERF_RECORD_EXPORT_BATCH_SIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "100", status: NoEffect, about: "Records per write" },
-    Variable { name: "AIPERF_RECORD_COMPLETION_STALL_TIMEOUT", kind: Float(between(0.0, true, 86400.0, true)), default: "300.0", status: NoEffect, about: "Seconds without record progress after sending ends before the run is finalised as degraded; 0 = off" },
-    Variable { name: "AIPERF_RECORD_COMPLETION_STALL_CHECK_INTERVAL", kind: Float(between(0.0, false, 3600.0, true)), default: "10.0", status: NoEffect, about: "Period of that check" },
-    Variable { name: "AIPERF_RECORD_RAW_EXPORT_BATCH_SIZE", kind: Int(between(1.0, true, 1000000.0, true)), default: "10", status: NoEffect, about: "Raw records per write" },
-    Variable { name: "AIPERF_RECORD_PROCESSOR_SCALE_FACTOR", kind: Int(between(1.0, true, 100.0, true)), default: "4", status: NoEffect, about: "One record processor per this many workers" },
-    Variable { name: "AIPERF_RECORD_PROGRESS_REPORT_INTERVAL", kind: Float(between(0.1, true, 600.0, true)), default: "2.0", status: NoEffect, about: "Seconds between record progress messages" },
-    Variable { name: "AIPERF_RECORD_PROCESS_RECORDS_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "300.0", status: NoEffect, about: "Limit of result processing" },
     Variable { name: "AIPERF_RECORD_STRIP_PAYLOAD_BYTES", kind: Bool, default: "unset", status: Always("requests share the bodies of their prompts, and what was sent is kept until its record is written, no longer"), about: "Drop request bodies after sending" },
     Variable { name: "AIPERF_SEARCH_PLANNER_SLA_PRECISION_DEFAULT", kind: Float(between(0.0, false, 1.0, false)), default: "0.05", status: NotYet, about: "Relative bracket width at which an SLA search stops" },
     Variable { name: "AIPERF_SEARCH_PLANNER_DEFAULT_WARMUP_SECONDS", kind: Float(between(0.0, false, 100000.0, true)), default: "30.0", status: NotYet, about: "Warmup per probe when none is configured" },

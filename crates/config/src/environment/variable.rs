@@ -35,12 +35,8 @@ pub enum Kind {
 pub enum Status {
     /// It does what it says.
     Acts,
-    /// It tunes processes, sockets or clusters that do not exist in this design.
-    NoEffect,
     /// What it belongs to does not exist yet.
     NotYet,
     /// A switch that is always as its default says, for this reason.
     Always(&'static str),
-    /// What it tunes is done otherwise here, for this reason.
-    Needless(&'static str),
 }
