@@ -51,7 +51,7 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ),
     ("2", "bad input, nothing sent"),
     ("3", "a limit of yours was crossed (--fail-if, compare --fail-on)"),
-    ("4", "whether a limit was crossed cannot be told (compare)"),
+    ("4", "the comparison is inconclusive (compare)"),
     ("129, 130, 143", "ended by SIGHUP, Ctrl-C, SIGTERM, with everything measured so far written"),
 ];
 

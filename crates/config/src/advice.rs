@@ -26,7 +26,7 @@ const INSTEAD: &[Instead] = &[
         key: "a sweep over values, as in concurrency: [1, 2, 4, 8]",
     },
     Instead {
-        reason: "what requests hold is up to the dataset",
+        reason: "the dataset defines the content of requests",
         flag: "images, audio or video of the dataset: --image-batch-size 1",
         key: "images, audio or video of the dataset: images: {batch_size: 1}",
     },
@@ -40,8 +40,8 @@ const INSTEAD: &[Instead] = &[
         flag: "recorded sessions of another kind: --public-dataset exgentic_v2",
         key: "recorded sessions of another kind: dataset: {type: public, dataset: exgentic_v2}",
     },
-    same("load does not follow what is measured", "phases of their own, each with its load"),
-    same("answers are not graded", "the summary of speed alone"),
+    same("load does not adapt to measurements", "several phases, each with its own load"),
+    same("answers are not graded", "the summary without accuracy"),
     Instead {
         reason: "results are not sent to MLflow",
         flag: "the files of the run: --artifact-dir DIR",
@@ -58,11 +58,11 @@ const INSTEAD: &[Instead] = &[
         key: "the files of the run, as CSV and JSON: artifacts: {dir: DIR}",
     },
     Instead {
-        reason: "adapters are not asked for",
+        reason: "LoRA adapters are not selected",
         flag: "the adapter's name as --model",
         key: "the adapter's name as model",
     },
-    Instead { reason: "the number of workers is decided by the load", flag: "--workers-max N", key: "workers: N" },
+    Instead { reason: "the load decides the number of workers", flag: "--workers-max N", key: "workers: N" },
 ];
 
 fn instead(reason: &str) -> Option<&'static Instead> {
@@ -147,7 +147,7 @@ mod tests {
     fn every_reason_has_something_to_use_instead() {
         let of_flags = flags::all().filter_map(refused_for);
         for reason in of_flags.chain(keys::reasons()) {
-            assert!(instead(reason).is_some(), "nothing is said to be used instead: {reason}");
+            assert!(instead(reason).is_some(), "no alternative is given: {reason}");
         }
     }
 

@@ -29,7 +29,7 @@ pub fn shown(args: &[String]) -> String {
     out
 }
 
-/// The secrets that arguments hold: what must not be said even while it is not known yet whether they make a plan.
+/// The secrets in arguments, which must stay hidden even before a plan exists.
 pub fn secrets(args: &[String]) -> Vec<String> {
     pieces(args)
         .filter_map(|piece| Some((piece.flag, piece.value?.1)))

@@ -1,4 +1,4 @@
-//! Shell completions of a command line: from the table of flags for `profile`, from what it is told for the rest. Only
+//! Shell completions of a command line: from the table of flags for `profile`, from its arguments for the rest. Only
 //! what is accepted is offered.
 
 use crate::choice::Choice;
@@ -53,7 +53,7 @@ pub struct Command {
     /// What it does, by its second word.
     pub actions: Vec<Command>,
     pub words: Vec<Word>,
-    /// What stands after it without a dash.
+    /// The operands after it.
     pub operand: Values,
 }
 

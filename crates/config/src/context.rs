@@ -16,12 +16,12 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether stdout is a terminal on which a screen can be drawn, as far as `TERM` says so.
+    /// Whether stdout is a terminal that can show a dashboard, judging by `TERM`.
     pub(crate) fn stdout_can_be_drawn_on(&self) -> bool {
         self.stdout_is_terminal && !matches!(self.terminal_kind(), "" | "dumb")
     }
 
-    /// What `TERM` says; nothing where it is not set.
+    /// The value of `TERM`, if it is set.
     pub(crate) fn terminal_kind(&self) -> &str {
         self.env.get("TERM").map_or("", String::as_str)
     }

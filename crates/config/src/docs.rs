@@ -1,4 +1,4 @@
-//! The documents in `docs/` say what the tables say: blocks between `<!-- table: NAME -->` and `<!-- end -->` are made
+//! The documents in `docs/` match the tables: blocks between `<!-- table: NAME -->` and `<!-- end -->` are made
 //! here. `UPDATE_DOCS=1 cargo test -p aiperf-config docs` writes them.
 
 use crate::environment::{self, variables};

@@ -1,4 +1,4 @@
-//! What is said about bad input: what, where, why, and the way out.
+//! Messages about bad input: what, where, why, and the way out.
 
 use std::fmt;
 
@@ -98,7 +98,7 @@ pub(crate) const SHOWN: usize = 50;
 fn join(problems: &[Problem]) -> String {
     let mut texts: Vec<String> = problems.iter().take(SHOWN).map(Problem::to_string).collect();
     if problems.len() > SHOWN {
-        texts.push(format!("and {} problems more", problems.len() - SHOWN));
+        texts.push(format!("and {} more problems", problems.len() - SHOWN));
     }
     texts.join("\nerror: ")
 }

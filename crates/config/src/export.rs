@@ -26,7 +26,7 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
             of.is_none_or(|(_, types)| kind.is_none_or(|kind| types.contains(&kind)))
         });
     }
-    // Where the round trip is known, nobody pings.
+    // A known round trip needs no probes.
     keep(&mut config["network_latency"], |key, network| key != "ping_interval" || network.get("mean_ms").is_none());
     redacted(config)
 }

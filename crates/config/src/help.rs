@@ -1,4 +1,4 @@
-//! Help, from the table of flags. Each paragraph is one line: whoever prints it knows how wide a line may be.
+//! Help, from the table of flags. Each paragraph is one line: the caller wraps it.
 
 use crate::flags::{Flag, GROUPS, Kind, Status};
 
@@ -49,7 +49,7 @@ impl Flag {
         all.filter(|spelling| *spelling != self.usual()).chain(self.negation).collect()
     }
 
-    /// What it takes, in words, where its placeholder does not say it.
+    /// What it takes, in words, if its placeholder does not show it.
     pub fn rule(&self) -> Option<String> {
         if let Some(values) = self.values {
             return Some(values());
@@ -115,7 +115,7 @@ pub fn long_help() -> String {
     out
 }
 
-/// What long help says about a flag besides its summary.
+/// What long help lists for a flag besides its summary.
 pub(crate) fn details(flag: &Flag) -> Vec<String> {
     let mut lines = Vec::new();
     let label = match flag.kind {

@@ -33,27 +33,27 @@ macro_rules! templates {
 
 templates! {
     "Start here" {
-        "minimal": "The least that runs";
+        "minimal": "The smallest configuration that runs";
         "streaming-chat": "Streamed chat at a fixed concurrency, with a warmup";
         "every-setting": "The settings most benchmarks use, explained";
     }
     "Load" {
-        "duration": "Load for a time instead of a number of requests";
+        "duration": "Load for a duration instead of a number of requests";
         "request-rate": "Requests at a rate, arriving at random";
-        "user-centric": "Users that come back to their conversations";
+        "user-centric": "Users that continue their conversations";
         "rate-steps": "Rates that rise from phase to phase, without a pause between them";
         "rate-series": "A rate that changes over time";
     }
     "Data" {
         "multi-turn": "Conversations of several turns";
-        "file": "Prompts of your own";
+        "file": "Your own prompts";
         "trace-replay": "A trace replayed at its own times";
     }
     "Several runs" {
         "repeat": "The same run several times, with confidence intervals";
         "concurrency-sweep": "One run for each concurrency";
-        "scenarios": "Runs that differ in more than one setting";
-        "search": "The largest concurrency that keeps an objective", not yet: "settings are not searched";
+        "scenarios": "Runs that differ in several settings";
+        "search": "The largest concurrency that meets an objective", not yet: "settings are not searched";
     }
     "Files" {
         "variables": "Variables, templates and the environment in a file";

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 const NO_SEARCH: Status = NotYet("settings are not searched");
-const NO_FEEDBACK: Status = NotYet("load does not follow what is measured");
-const CLUSTER: Status = NoEffect("it is about cluster deployments");
-const THREADS: Status = NoEffect("workers are threads of one process and talk through memory");
+const NO_FEEDBACK: Status = NotYet("load does not adapt to measurements");
+const CLUSTER: Status = NoEffect("it applies to cluster deployments");
+const THREADS: Status = NoEffect("workers are threads of one process and share memory");
 
 /// Sections that only hold settings, each with a status of its own.
 const HOLDERS: &[&str] = &[
@@ -34,8 +34,8 @@ const KEYS: &[(&str, Status)] = &[
     ("random_seed", Acts),
     ("benchmark.models.items.*.name", Acts),
     ("benchmark.models.items.*.weight", Acts),
-    ("benchmark.models.items.*.lora", NotYet("adapters are not asked for")),
-    ("benchmark.models.items.*.modalities", NotYet("what requests hold is up to the dataset")),
+    ("benchmark.models.items.*.lora", NotYet("LoRA adapters are not selected")),
+    ("benchmark.models.items.*.modalities", NotYet("the dataset defines the content of requests")),
     ("benchmark.models.items.*.tokenizer", Acts),
     ("benchmark.endpoint.template", Acts),
     ("benchmark.endpoint.reset_kv_cache", Acts),
@@ -89,7 +89,7 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.mlflow", NotYet("results are not sent to MLflow")),
     ("benchmark.wandb", NotYet("results are not sent to Weights & Biases")),
     ("benchmark.runtime.ui", Acts),
-    ("benchmark.runtime.workers_min", NotYet("the number of workers is decided by the load")),
+    ("benchmark.runtime.workers_min", NotYet("the load decides the number of workers")),
     ("benchmark.runtime.service_run_type", THREADS),
     ("benchmark.runtime.communication", THREADS),
     ("benchmark.runtime.workers_per_pod", CLUSTER),
@@ -125,9 +125,9 @@ const KEYS: &[(&str, Status)] = &[
     ("plot", NotYet("plots are not drawn")),
 ];
 
-/// Whether the setting at a path acts; list items are written `*`. `None` for a path nobody knows.
+/// Whether the setting at a path acts; list items are written `*`. `None` for an unknown path.
 pub(crate) fn status(path: &str) -> Option<Status> {
-    // A file may have very many settings, and each asks for its own and for what it stands in.
+    // A file may have very many settings, and each looks up its own path and those of its parents.
     static TABLE: OnceLock<BTreeMap<String, Status>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let by_flag = flags::all().flat_map(|flag| keys(flag.to).into_iter().map(|key| (key, flag.status)));

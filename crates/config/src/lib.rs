@@ -9,19 +9,19 @@
 //! Nothing here sends anything or reads a clock. Files are read only where a setting names them.
 //!
 //! # Layout
-//! - `context`: what resolving is a function of; [`error`]: what is said about bad input
+//! - `context`: the inputs of resolving; [`error`]: messages about bad input
 //! - `range`, `scalars`, `choice`, `names`: what a number or a name may be
 //! - `os_text`, [`small_file`], `row_file`: arguments that are no text, and files that settings name
 //! - `tree`: values with their origin
 //! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
-//! - [`flags`]: every flag, one table; what a flag sets says its range, default and text
+//! - [`flags`]: every flag, one table; range, default and text come from the setting
 //! - `tokens`, `values`, `given`: a command line to the flags that were given
 //! - `compose`: flags over a document, that of a file or an empty one
 //! - `file`: a YAML file to a document
 //! - `sweep`: lists, variants, recipes and searches to runs
 //! - `rules`: what settings may not be together
 //! - `resolve`: all of these in order, to a [`Tree`]
-//! - `plan`: a tree to a plan; `keys` says which settings act
+//! - `plan`: a tree to a plan; `keys` lists which settings act
 //! - [`environment`]: every `AIPERF_*` variable, one table
 //! - `advice`: the way out of a refusal
 //! - `export`, `command_line`, `show`: what leaves the process, without secrets

@@ -1,6 +1,6 @@
 //! Names of settings in a file that no section defines: shorter ways to write a key, and `camelCase`.
 
-/// Keys of `benchmark` that may stand at the top of a file.
+/// Keys of `benchmark` that are also allowed at the top of a file.
 pub(crate) const FLAT: &[&str] = &[
     "model",
     "models",

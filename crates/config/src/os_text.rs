@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// The character that stands for byte 0.
+/// The character that represents byte 0.
 const FIRST: u32 = 0x10_FF00;
 
 /// An argument as text; no byte of it is lost.

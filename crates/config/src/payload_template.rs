@@ -33,7 +33,7 @@ fn is_written_out(source: &str) -> bool {
 fn file(source: &str, ctx: &Context<'_>) -> Result<String, String> {
     let path = expanded(source, ctx);
     if source.is_empty() || path.symlink_metadata().is_err() && !is_linked(&path, ctx.cwd) {
-        return Err("is no file, and not a template either".to_owned());
+        return Err("is neither a file nor a template".to_owned());
     }
     if is_linked(&path, ctx.cwd) {
         return Err("is reached through a symbolic link; name the file itself".to_owned());
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(of("in"), Err("is not a file".into()));
         assert_eq!(of("bad.j2"), Err("is not UTF-8 text".into()));
         for nothing in ["", "t.j2", "in/none.json"] {
-            assert_eq!(of(nothing), Err("is no file, and not a template either".into()), "{nothing}");
+            assert_eq!(of(nothing), Err("is neither a file nor a template".into()), "{nothing}");
         }
     }
 }

@@ -151,7 +151,7 @@ pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, Config
         Asked::LongHelp => return Err(ConfigError::Help(crate::help::long_help())),
     };
     if given.is_empty() {
-        let problem = Problem::new("a model is required").because("nothing else says what is asked");
+        let problem = Problem::new("a model is required").because("no other setting gives the model to request");
         return Err(problem.hint("aiperf profile --model NAME --url HOST:PORT").at("benchmark.models.items").into());
     }
     let environment = environment::read(ctx).map_err(ConfigError::Invalid)?;
@@ -192,13 +192,13 @@ const OWN_FOLDERS: &[(&str, &str)] = &[
     ("aggregate", OF_ALL_RUNS),
     ("logs", OF_ALL_RUNS),
     ("profile_runs", OF_ALL_RUNS),
-    (FileNames::RECORDS, "a run on its own has its records there, and they are removed before a sweep"),
+    (FileNames::RECORDS, "it holds the records of an earlier single run, which a sweep would remove"),
     ("sweep_aggregate", OF_ALL_RUNS),
 ];
 const OF_ALL_RUNS: &str = "the results of all runs are written there";
 /// The seed of several runs that are given none.
 const CONSISTENT_SEED: i64 = 42;
-/// Records that are easier to handle in a file, where nobody says how many.
+/// Default number of inline records above which a file is easier to handle.
 const MANY_RECORDS: usize = 500;
 
 struct Job<'a> {
@@ -335,7 +335,9 @@ impl Job<'_> {
             if let Some(given) = changed.0.iter().find(about_all) {
                 let what = format!("--variant '{}' cannot set {}", variant.name, given.spelled);
                 problems.push(
-                    Problem::new(what).because("it is about all runs").hint(format!("{} on its own", given.flag.name)),
+                    Problem::new(what)
+                        .because("it applies to all runs")
+                        .hint(format!("{} on its own", given.flag.name)),
                 );
                 continue;
             }
@@ -424,7 +426,7 @@ impl Job<'_> {
         })
     }
 
-    /// Several runs without a seed share one, unless told otherwise.
+    /// Several runs without a seed share one by default.
     fn seed(&self, typed: &Envelope, envelope: &mut Node) -> Option<i64> {
         let multi = typed.multi_run.clone().unwrap_or_default();
         let several = typed.sweep.is_some() || multi.num_runs() > 1;

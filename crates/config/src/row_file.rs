@@ -23,7 +23,7 @@ pub(crate) fn open(path: &Path) -> Option<Box<dyn BufRead>> {
     let is_compressed = file.fill_buf().ok()?.starts_with(GZIP);
     let mut text: Box<dyn BufRead> =
         if is_compressed { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(file) };
-    // What cannot be uncompressed is told by who reads it whole.
+    // The reader of the whole file reports what cannot be uncompressed.
     let is_marked = text.fill_buf().is_ok_and(|start| start.starts_with(BYTE_ORDER_MARK));
     text.consume(if is_marked { BYTE_ORDER_MARK.len() } else { 0 });
     Some(text)

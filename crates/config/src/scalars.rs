@@ -1,4 +1,4 @@
-//! Numbers and names as texts say them.
+//! Numbers and names, to and from text.
 
 use serde_json::{Number, Value};
 

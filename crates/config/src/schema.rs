@@ -59,10 +59,10 @@ pub fn json_schema() -> Value {
     schema
 }
 
-/// A text that stands for a value: a template, or the environment.
+/// A text that becomes a value: a template, or a reference to the environment.
 const REFERENCE: &str = r"\{\{|\{%|\$\{";
 
-/// Where a number, boolean or name is wanted, a text that stands for one may be written.
+/// Allows such a text in place of a number, boolean or name.
 fn allow_references(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -84,7 +84,7 @@ fn allow_references(schema: &mut Value) {
     }
 }
 
-/// Replaces every copy of a shape by a reference to it; what is said about the setting stays.
+/// Replaces every copy of a shape by a reference to it; its description and default stay.
 fn refer(schema: &mut Value, shape: &Value, target: &str) {
     if same_shape(schema, shape) {
         let kept =
@@ -101,7 +101,7 @@ fn refer(schema: &mut Value, shape: &Value, target: &str) {
     }
 }
 
-/// Whether two schemas allow the same values, whatever they say about them.
+/// Whether two schemas allow the same values; descriptions and defaults may differ.
 fn same_shape(one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
     let told = |key: &str| key == "description" || key == "default";

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 pub(crate) trait Setting: Sized {
     /// The fields of a section; none for a single value.
     const FIELDS: &'static [Field] = &[];
-    /// Reads a value, or says what is wrong with it.
+    /// Reads a value, or reports what is wrong with it.
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self>;
     /// What is set of the value.
     fn write(&self) -> Value;
@@ -24,7 +24,7 @@ pub(crate) trait Setting: Sized {
         self.write()
     }
     fn schema() -> Value;
-    /// The value in as few words as a file may say it.
+    /// The value in its shortest form in a file.
     fn brief(&self) -> Value {
         self.write()
     }
@@ -88,7 +88,7 @@ fn with_shorthands(known: &[&'static str], path: &str) -> Vec<&'static str> {
     known.iter().copied().chain(short).collect()
 }
 
-/// A key nobody knows, and the nearest one somebody does.
+/// The problem of an unknown key, with the nearest known one.
 pub(crate) fn unknown_key(places: &Places, node: &Node, path: &str, key: &str, known: &[&str]) -> Problem {
     let at = join(path, key);
     let parent = if path.is_empty() { "the file".to_owned() } else { path.to_owned() };

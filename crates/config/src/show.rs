@@ -93,7 +93,7 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
     if !json {
         let line = |index: usize, dir: &str, label: &str| format!("[{index}] dir={dir} label={label}\n");
         return match tree.variations.as_slice() {
-            [] if kind.is_some_and(SweepType::is_drawn) => "the runs are found as they are run\n".to_owned(),
+            [] if kind.is_some_and(SweepType::is_drawn) => "the runs are chosen during the search\n".to_owned(),
             [] => line(0, "base", "base"),
             runs => runs.iter().map(|run| line(run.index, &run.dir_name, &run.label)).collect(),
         };

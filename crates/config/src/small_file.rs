@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A configuration file, a `.env`, a template: more than anybody writes by hand.
+/// A configuration file, a `.env`, a template: more than is written by hand.
 pub const SETTINGS: u64 = 16 << 20;
 /// A key or a token.
 pub(crate) const SECRET: u64 = 64 << 10;

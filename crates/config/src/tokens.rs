@@ -2,7 +2,7 @@
 //!
 //! A tokeniser of our own rather than clap: a list flag takes tokens up to the next flag while a scalar refuses a
 //! second occurrence; a boolean takes no token but accepts `=false`; `-vv` is one token and not `-v` twice;
-//! underscores stand for dashes in every name; nothing may be abbreviated; and the same table row must also drive
+//! underscores equal dashes in every name; nothing may be abbreviated; and the same table row must also drive
 //! the configuration file, completions and the manual. clap expresses some of these, none of them together.
 
 use crate::error::Problem;
@@ -104,7 +104,7 @@ fn add(given: &mut Vec<RawFlag>, new: RawFlag) -> Result<(), Problem> {
                 format!("{name} is given twice, the first time as {}", old.spelled)
             };
             return Err(Problem::new(twice)
-                .because("it takes one value, and which of the two is meant cannot be told")
+                .because("it takes one value, and there are two")
                 .hint(format!("give {name} once")));
         }
     }

@@ -30,7 +30,7 @@ pub(crate) enum Origin {
     Rule,
     /// A flag, as it was spelled.
     Flag(String),
-    /// The configuration file; for an entry of a map, where its key stands.
+    /// The configuration file; for an entry of a map, the place of its key.
     File { line: usize, column: usize },
 }
 
@@ -68,7 +68,7 @@ impl Node {
         Self { datum, origin: origin.clone() }
     }
 
-    /// As JSON; numbers JSON cannot say become texts.
+    /// As JSON; numbers that JSON does not have become texts.
     pub(crate) fn to_json(&self) -> Value {
         match &self.datum {
             Datum::Null => Value::Null,
@@ -265,7 +265,7 @@ impl From<Vec<Node>> for Datum {
     }
 }
 
-/// Where a message says a value stands.
+/// The place of a value in messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     /// The configuration file, as the user named it.
@@ -318,7 +318,7 @@ fn may_hold_secrets(path: &str) -> bool {
     path.split('.').any(|key| ["headers", "extra"].contains(&key) || is_secret_name(key))
 }
 
-/// A value as it stands after its flag or key; maps are too long, a switch is its flag, and a secret is not shown.
+/// A value as messages show it after its flag or key; maps are too long, a switch is its flag, and a secret is not shown.
 fn value_after(node: &Node, path: &str) -> String {
     match (&node.datum, &node.origin) {
         _ if may_hold_secrets(path) => String::new(),

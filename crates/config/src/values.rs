@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The value of a flag, checked against its kind and range. Non-finite numbers are kept as the texts `inf`,
-/// `-inf` and `nan`, which JSON numbers cannot say.
+/// `-inf` and `nan`, which are not JSON numbers.
 pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     let tokens = match &given.raw {
         Raw::Bool(on) => return Ok(Value::Bool(*on)),
@@ -22,15 +22,15 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     let is_path = matches!(given.flag.kind, Kind::Path | Kind::ExistingPath) || given.flag == API_KEY;
     if let Some(odd) = tokens.iter().find(|token| !is_path && !os_text::is_text(token)) {
         return Err(Problem::new(format!("{} '{}' is not UTF-8 text", given.spelled, os_text::shown(odd)))
-            .because("only paths of files may have other bytes")
+            .because("only file paths may contain other bytes")
             .at(given.flag.to.location()));
     }
     if matches!(given.flag.takes, Takes::Many { comma: true, .. })
         && let Some((at, count)) = tokens.iter().find_map(|token| empty_item(token))
     {
         return Err(Problem::new(format!("{}: item {at} of {count} is empty", given.spelled))
-            .because("there is an item on each side of a comma")
-            .hint("leave the comma out, or write the item that is missing")
+            .because("a comma separates two items")
+            .hint("leave the comma out, or add the missing item")
             .at(given.flag.to.location()));
     }
     let one = || tokens.first().map(String::as_str).unwrap_or_default();
@@ -126,7 +126,7 @@ pub(crate) fn left_out_item(given: &RawFlag) -> Option<String> {
     let Raw::Tokens(tokens) = &given.raw else { return None };
     let is_list = matches!(given.flag.kind, Kind::IntOrList | Kind::FloatOrList) || given.flag == VARIANT;
     let (at, count) = tokens.iter().filter(|_| is_list).find_map(|token| empty_item(token))?;
-    Some(format!("{}: item {at} of {count} is empty and left out", given.spelled))
+    Some(format!("{}: item {at} of {count} is empty and is skipped", given.spelled))
 }
 
 fn list_or_one(text: &str, each: impl Fn(&str) -> Result<Value, Problem>) -> Result<Value, Problem> {
@@ -266,7 +266,7 @@ fn object(text: &str) -> Result<Map<String, Value>, Refused> {
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(("{".to_owned(), "is not a JSON object".to_owned())),
-        // What was meant as an object may hold secrets: the error's line and column say where it breaks.
+        // The text may hold secrets, so only the error's line and column are shown.
         Err(error) => Err(("{...}".to_owned(), format!("is not a JSON object: {error}"))),
     }
 }

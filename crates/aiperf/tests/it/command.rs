@@ -426,7 +426,7 @@ fn prompts_that_do_not_fit_into_memory_are_refused_before_they_are_made() {
     let line = format!("ulimit -v 1000000; exec '{}' {usual} --isl 10000000", env!("CARGO_BIN_EXE_aiperf"));
     let output = Command::new("bash").args(["-c", &line]).current_dir(dir.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    let dataset = "prompts of 10000000 tokens are more than can be made";
+    let dataset = "prompts of 10000000 tokens are too many";
     assert!(stderr(&output).contains(dataset), "{}", stderr(&output));
     let line = line.replace("3000000", "3");
     let output = Command::new("bash").args(["-c", &line]).current_dir(dir.path()).output().unwrap();

@@ -105,8 +105,8 @@ const MEDIA: &[(&str, &[&Flag])] = &[
     ("video", &[VIDEO_WIDTH, VIDEO_HEIGHT, VIDEO_DURATION, VIDEO_FPS, VIDEO_SYNTH_TYPE]),
 ];
 
-/// Lays flags over the one dataset of a document. Flags that stand alone say of which type it is, over a file they may
-/// not change that.
+/// Lays flags over the one dataset of a document. Without a file, flags select its type; with a file, they cannot
+/// change it.
 pub(super) fn dataset(
     benchmark: &mut Node,
     flags: &GivenFlags,
@@ -138,7 +138,7 @@ pub(super) fn dataset(
         let what = format!("--input-file cannot be used with the {} dataset of {file}", kind.name());
         problems.push(
             Problem::new(what)
-                .because("flags may not change what kind of dataset it is")
+                .because("flags cannot change the type of a dataset")
                 .hint("type: file in the file, or leave --input-file out"),
         );
         return;
@@ -158,7 +158,7 @@ pub(super) fn dataset(
     }
 }
 
-/// What flags that stand alone leave open.
+/// What flags without a file leave open.
 fn fill_in(dataset: &mut Node, kind: DatasetType, endpoint: EndpointKind, flags: &GivenFlags, notes: &mut Vec<String>) {
     if kind != DatasetType::Synthetic {
         notes.extend(unshaped(dataset, flags));
@@ -171,7 +171,7 @@ fn fill_in(dataset: &mut Node, kind: DatasetType, endpoint: EndpointKind, flags:
     }
 }
 
-/// Drops what shapes made-up requests from a dataset that is loaded, and says so.
+/// Drops settings of generated requests from a dataset that is loaded, with a note.
 fn unshaped(dataset: &mut Node, flags: &GivenFlags) -> Option<String> {
     const SHAPES: &[&str] = &["prefix_prompts", "images", "audio", "video", "rankings"];
     for key in SHAPES {
@@ -192,10 +192,10 @@ fn unshaped(dataset: &mut Node, flags: &GivenFlags) -> Option<String> {
         .filter(|given| matches!(given.flag.to, To::Dataset(key) if shapes(key)))
         .map(|given| given.spelled.as_str())
         .collect();
-    (!dropped.is_empty()).then(|| format!("{} has no effect: requests are what the data says", dropped.join(", ")))
+    (!dropped.is_empty()).then(|| format!("{} has no effect: requests are taken from the data", dropped.join(", ")))
 }
 
-/// The type of dataset that flags which stand alone ask for.
+/// The type of dataset that flags without a file select.
 fn asked_type(flags: &GivenFlags, problems: &mut Vec<Problem>) -> DatasetType {
     let public = flags.among(&[PUBLIC_DATASET, HF_WEKA_DATASET]);
     let file = flags.has(INPUT_FILE);
@@ -213,8 +213,8 @@ fn asked_type(flags: &GivenFlags, problems: &mut Vec<Problem>) -> DatasetType {
     }
 }
 
-/// How many conversations: the first flag that says so; a list gives its largest. A number of requests says so only
-/// where no document does.
+/// The number of conversations: from the first flag that sets it; of a list, the largest. A number of requests counts only
+/// without a file.
 fn entries(flags: &GivenFlags, alone: bool) -> Option<Node> {
     let said_by = [NUM_DATASET_ENTRIES, CONVERSATION_NUM].into_iter().chain(alone.then_some(REQUEST_COUNT));
     let given = said_by.into_iter().find_map(|flag| flags.get(flag))?;
@@ -310,7 +310,7 @@ fn media_batches(dataset: &mut Node, flags: &GivenFlags) {
     }
 }
 
-/// What flags about the dataset may not stand together.
+/// Refuses flags about the dataset that exclude each other.
 fn check(
     flags: &GivenFlags,
     kind: DatasetType,
@@ -352,7 +352,7 @@ fn check(
         problems.push(needs(
             &baseten.join(", "),
             "--input-file FILE with --custom-dataset-type baseten_trace",
-            "it is about the replay of such a trace",
+            "it applies to the replay of such a trace",
         ));
     }
     let weka = kind == DatasetType::Public
@@ -364,7 +364,7 @@ fn check(
         problems.push(needs(
             MAX_CONTEXT_LENGTH.name,
             "a Weka trace (--custom-dataset-type weka_trace, or a Weka --public-dataset)",
-            "only these know the length of a context",
+            "only these record the length of a context",
         ));
     }
     if flags.has(DATASET_FILTER) && kind != DatasetType::Public {
@@ -377,7 +377,7 @@ fn check(
         if !given.is_empty() {
             problems.push(
                 Problem::new(format!("{} cannot be used with --endpoint-type {}", given.join(", "), endpoint.name()))
-                    .because("it neither reads nor writes text")
+                    .because("it has neither text input nor text output")
                     .hint(format!("leave {} out", given.join(", "))),
             );
         }
@@ -400,7 +400,7 @@ fn batches(
         problems.push(needs(
             &names,
             "--custom-dataset-type random_pool",
-            "with other data of --input-file or --public-dataset a request is what its record says",
+            "with other data of --input-file or --public-dataset a request is the content of its record",
         ));
     } else if flags.text(INPUT_FILE).is_some_and(|path| ctx.cwd.join(path).is_dir())
         && BATCH_SIZES.iter().any(|flag| flags.number(flag).is_some_and(|n| n != 1.0))

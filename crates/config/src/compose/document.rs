@@ -1,4 +1,4 @@
-//! The document that flags alone are laid over: what holds when nothing is said.
+//! The document that flags without a file are laid over: the defaults.
 
 use crate::choice::Choice;
 use crate::sections::dataset::Dataset;
@@ -10,7 +10,7 @@ use crate::tree::{Node, Origin};
 use aiperf_types::PhaseKind;
 use serde_json::json;
 
-/// One dataset and one profiling phase, with the defaults that are exported although nobody set them.
+/// One dataset and one profiling phase, with the defaults that are always exported.
 pub(crate) fn empty() -> Node {
     let profiling = PhaseKind::Profiling.name();
     let formats = ServerMetrics::default().formats().write();

@@ -20,7 +20,7 @@ pub(super) fn models(benchmark: &mut Node, flags: &GivenFlags) {
     benchmark.child("models").put("items", Node::new(Datum::List(items), origin));
 }
 
-/// What the keys of the endpoint do not say by themselves.
+/// Settings of the endpoint that are more than one key.
 pub(super) fn endpoint(endpoint: &mut Node, flags: &GivenFlags, ctx: &Context<'_>, problems: &mut Vec<Problem>) {
     if flags.get(URL).is_some_and(|given| given.value.as_array().is_some_and(Vec::is_empty)) {
         let url = flags.spelled(URL);
@@ -35,7 +35,7 @@ pub(super) fn endpoint(endpoint: &mut Node, flags: &GivenFlags, ctx: &Context<'_
 /// The variable that holds the key, as messages name it.
 const KEY_VARIABLE: &str = "AIPERF_API_KEY";
 
-/// The key: a flag's, a file's, or the environment's. `@FILE` is what stands in that file, so that a key need not be an
+/// The key: a flag's, a file's, or the environment's. `@FILE` is the content of that file, so that a key need not be an
 /// argument, which every user of the machine can read.
 pub(crate) fn api_key(
     endpoint: &mut Node,
@@ -52,7 +52,7 @@ pub(crate) fn api_key(
         let at = "benchmark.endpoint.api_key";
         let from = places.subject_key(node, at);
         Problem::new(format!("{from} @{}: {rule}", os_text::shown(file)))
-            .because("after @ it names a file that holds the key")
+            .because("the text after @ is a file that holds the key")
             .at(at)
     })?;
     node.datum = Datum::Text(key.trim_end_matches(['\r', '\n']).to_owned());
@@ -81,7 +81,7 @@ fn hooks(endpoint: &mut Node, flags: &GivenFlags) {
 }
 
 /// A payload template among the extra inputs is a template of the endpoint: its text, or the file that holds it.
-/// Extra inputs and headers that say nothing are as good as none.
+/// Drops empty extra inputs and headers.
 fn payload_template(endpoint: &mut Node, ctx: &Context<'_>) {
     if let Some(mut extra) = endpoint.take("extra") {
         take_template(endpoint, &mut extra, ctx);

@@ -1,5 +1,5 @@
 //! Flags over a document, one file a section. The document is the one of a configuration file, or an empty one: then
-//! flags stand alone, and what they leave open is filled in.
+//! what flags leave open is filled in.
 
 mod dataset;
 mod document;
@@ -26,7 +26,7 @@ pub(crate) use series::resolve as resolve_series;
 /// Maps that a flag adds to; every other value it replaces.
 const MERGED: &[&str] = &["endpoint.headers", "endpoint.extra", "slos"];
 
-/// Lays flags over a document; where both say something, the flag wins.
+/// Lays flags over a document; if both set a value, the flag wins.
 pub(crate) fn overlay(
     envelope: &mut Node,
     flags: &GivenFlags,
@@ -40,8 +40,8 @@ pub(crate) fn overlay(
         let name = &given.spelled;
         problems.push(
             Problem::new(format!("{name} cannot be used with --config"))
-                .because("the file says what the benchmark is")
-                .hint(format!("say it in the file, or leave {name} out")),
+                .because("the file defines the benchmark")
+                .hint(format!("set it in the file, or leave {name} out")),
         );
     }
     let Some(benchmark) = envelope.get_mut("benchmark") else { return problems };

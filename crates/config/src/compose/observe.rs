@@ -84,7 +84,7 @@ pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<P
     } else if let (Some(collector), true) = (local.first(), urls) {
         problems.push(
             Problem::new(format!("{} has both {collector} and URLs", given.spelled))
-                .because(format!("{collector} reads the GPUs of this machine, URLs those of others"))
+                .because(format!("{collector} reads the GPUs of this machine; URLs are for other machines"))
                 .hint(format!("{} {collector}, or the URLs alone", given.spelled)),
         );
     }
@@ -116,7 +116,7 @@ pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems:
                     .at("benchmark.server_metrics.urls"),
             ),
             None => problems.push(
-                Problem::new(format!("{spelled} '{item}' is no URL"))
+                Problem::new(format!("{spelled} '{item}' is not a URL"))
                     .because("it has neither a scheme nor a port")
                     .hint(format!("{spelled} http://{}:8000/metrics", item.trim_matches('/')))
                     .at("benchmark.server_metrics.urls"),
@@ -153,8 +153,8 @@ fn with_path(text: &str, ending: &str) -> Result<String, UrlError> {
     Ok(format!("{}{kept}{ending}{}", &full[..path], &full[query..]))
 }
 
-/// Network latency, when a flag is about it. Measuring and knowing exclude each other: what a flag asks for replaces what
-/// a file says of the other.
+/// Network latency, when a flag is about it. Measuring and knowing exclude each other: what a flag sets replaces the
+/// other setting of a file.
 pub(super) fn network(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (automatic, mean) = (flags.on(NETWORK_LATENCY_AUTOMATIC), flags.get(NETWORK_LATENCY_MEAN));
     let interval = flags.get(NETWORK_LATENCY_PING_INTERVAL);
@@ -169,11 +169,11 @@ pub(super) fn network(benchmark: &mut Node, flags: &GivenFlags, problems: &mut V
     if interval.is_some() && (mean.is_some() || !automatic && !file_measures) {
         let (why, way_out) = match mean {
             Some(_) => (
-                "with --network-latency-mean nothing is pinged",
+                "with --network-latency-mean no probes are sent",
                 "leave it out, or --network-latency-automatic in place of --network-latency-mean",
             ),
             None => (
-                "without it nothing is pinged",
+                "without it no probes are sent",
                 "add --network-latency-automatic, or leave --network-latency-ping-interval out",
             ),
         };
@@ -244,7 +244,7 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
                 let problem = Problem::new(what).hint("--otel-url http://HOST:4318").at("benchmark.otel.metrics_url");
                 let is_grpc = url.trim().to_ascii_lowercase().starts_with("grpc");
                 problems.push(if is_grpc {
-                    problem.because("OTLP is sent over HTTP; gRPC is not spoken")
+                    problem.because("OTLP is sent over HTTP; gRPC is not supported")
                 } else {
                     problem
                 });
@@ -276,7 +276,7 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Schemes that nobody names a host after: `javascript:1` is no host with a port.
+/// Schemes that are not host names: `javascript:1` is not a host with a port.
 const OTHER_SCHEMES: &[&str] =
     &["javascript", "data", "file", "mailto", "http", "https", "grpc", "grpcs", "tcp", "ws", "wss", "ftp"];
 

@@ -17,9 +17,9 @@ use serde_json::json;
 const NO_TERMINAL: &str =
     "--ui dashboard requires an interactive terminal; stdout is not a TTY, falling back to --ui simple";
 
-const NOT_DRAWN_ON: &str = "--ui dashboard requires a terminal that can be drawn on";
+const NOT_DRAWN_ON: &str = "--ui dashboard requires a terminal that can position the cursor";
 
-/// What is written, as flags say it.
+/// What is written, from flags.
 pub(super) fn artifacts(benchmark: &mut Node, flags: &GivenFlags, places: &Places, problems: &mut Vec<Problem>) {
     for (flag, key) in [(AUTO_PLOT, "artifacts.auto_plot"), (PLOT_REQUIRED, "artifacts.plot_required")] {
         if let Some(node) = flags.node(flag) {
@@ -41,8 +41,7 @@ pub(super) fn artifacts(benchmark: &mut Node, flags: &GivenFlags, places: &Place
     }
 }
 
-/// Records without those in Parquet; where there are no others, the flag says that nothing is to be written and the file
-/// that something is.
+/// Records without those in Parquet. If the file asks for Parquet only, flag and file contradict each other.
 fn without_parquet(benchmark: &mut Node, spelled: &str, places: &Places) -> Result<(), Problem> {
     const AT: &str = "artifacts.records";
     let is_parquet = |node: &Node| node.text().and_then(RecordFormat::parse) == Some(RecordFormat::Parquet);
@@ -64,13 +63,12 @@ fn without_parquet(benchmark: &mut Node, spelled: &str, places: &Places) -> Resu
 fn contradicts(records: &Node, spelled: &str, places: &Places) -> Problem {
     let at = "benchmark.artifacts.records";
     Problem::new(format!("{} contradicts {spelled}", places.subject(records, at)))
-        .because("together they ask for records in no format at all")
+        .because("together they leave no format for records")
         .hint(format!("records: [jsonl], or no {spelled}; for no records --export-level summary"))
         .at(at)
 }
 
-/// Screen and log. A file's choice stands unless a flag says otherwise; a run whose output goes to a file or pipe
-/// shows nothing unless something was asked for.
+/// Screen and log. A flag wins over a file; without either, a run whose output goes to a file or pipe shows nothing.
 pub(super) fn screen(benchmark: &mut Node, flags: &GivenFlags, ctx: &Context<'_>, notes: &mut Vec<String>) {
     let verbose =
         [(EXTRA_VERBOSE, LogLevel::Trace), (VERBOSE, LogLevel::Debug)].into_iter().find(|(flag, _)| flags.on(flag));
@@ -94,7 +92,7 @@ pub(super) fn screen(benchmark: &mut Node, flags: &GivenFlags, ctx: &Context<'_>
     communication(benchmark, flags);
 }
 
-/// A dashboard that nobody could see is shown as lines, and whoever wanted it is told.
+/// Replaces a dashboard that cannot be shown by lines, with a note if the user requested it.
 fn without_terminal(benchmark: &mut Node, ctx: &Context<'_>, notes: &mut Vec<String>) {
     let Some(runtime) = benchmark.get_mut("runtime").filter(|_| !ctx.stdout_can_be_drawn_on()) else { return };
     if runtime.choice("ui") == Some(UiKind::Dashboard)

@@ -6,7 +6,7 @@ use crate::{os_text, small_file};
 use serde_json::Value;
 use std::path::Path;
 
-/// The points of a series file, each checked: what stands in a file is told by its place there.
+/// The points of a series file, each checked; a problem names the place in the file.
 pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Problem> {
     let fail = |rule: String| {
         Problem::new(format!("{subject} {file}: {rule}"))
@@ -38,7 +38,7 @@ pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Probl
     if points.len() < 2 {
         let count = if points.is_empty() { "no point" } else { "one point" };
         return Err(fail(format!("has {count}"))
-            .because("a series says how the rate changes, from one point to the next at least"));
+            .because("a series describes how the rate changes and needs at least two points"));
     }
     Ok(value)
 }
@@ -74,7 +74,7 @@ pub(crate) fn resolve(phase: &mut Node, index: usize, cwd: &Path, places: &Place
     let subject = places.subject_key(series, &at);
     if series.set("points").is_some() {
         let what = format!("{subject} has both path and points, which exclude each other");
-        return Err(Problem::new(what).because("each says the rates").hint("leave path or points out").at(at));
+        return Err(Problem::new(what).because("each defines the rates").hint("leave path or points out").at(at));
     }
     let points = load(&path, cwd, &subject)?;
     *series = Node::from_json(&points, &series.origin.clone());

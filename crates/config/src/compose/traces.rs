@@ -1,4 +1,4 @@
-//! What a dataset file says about when and how much to send. Columnar files are looked at when they are loaded.
+//! What a dataset file contains about when and how much to send. Columnar files are looked at when they are loaded.
 
 use crate::row_file::{count, first_line, is_columnar, open};
 use serde_json::Value;

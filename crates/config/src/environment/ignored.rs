@@ -144,19 +144,19 @@ pub static IGNORED: &[Ignored] = &[
         ],
     },
     Ignored {
-        reason: "workers are threads and share one dataset in memory, so none is mapped from files",
+        reason: "workers are threads and share one dataset in memory, so no files are mapped",
         names: &["AIPERF_DATASET_MMAP_BASE_PATH", "AIPERF_DATASET_MMAP_PREFAULT"],
     },
     Ignored {
-        reason: "a dataset is read for each run, which takes less than finding out whether a copy of it still holds",
+        reason: "a dataset is read for each run, which is faster than validating a cached copy",
         names: &["AIPERF_DATASET_MMAP_CACHE_ENABLED", "AIPERF_DATASET_MMAP_CACHE_DIR"],
     },
     Ignored {
-        reason: "bodies are encoded before the clock starts, as many as AIPERF_DATASET_PREPARED_BYTES allows, and input lengths are counted all the same",
+        reason: "bodies are encoded before the run starts, up to AIPERF_DATASET_PREPARED_BYTES, and input lengths are still counted",
         names: &["AIPERF_DATASET_PREFORMAT_PAYLOADS"],
     },
     Ignored {
-        reason: "no value waits to be sent: histograms are kept where records are computed, and every export has all of them",
+        reason: "values are not queued: every export contains all histograms",
         names: &["AIPERF_OTEL_MAX_BATCH_RECORDS", "AIPERF_OTEL_MAX_BUFFERED_RECORDS"],
     },
 ];

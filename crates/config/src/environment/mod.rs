@@ -54,7 +54,7 @@ const ELSEWHERE: &[&str] = &[
 /// Where pods are looked for, which is read where they are, and what users' files may name.
 const POD_NAMESPACE: &str = "AIPERF_NAMESPACE";
 
-/// What the environment says.
+/// Settings from the environment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     pub http: HttpSettings,
@@ -96,7 +96,7 @@ pub(crate) struct Environment {
     pub session_column: SessionColumn,
     /// How media that rows name by URL are fetched.
     pub media_fetching: MediaFetching,
-    /// Records written out in a configuration past which a word is said.
+    /// Inline records above which a note advises a file.
     pub many_records: Option<usize>,
     /// One line each, for stderr.
     pub notes: Vec<String>,
@@ -112,11 +112,11 @@ pub(crate) struct Developer {
     pub experimental_metrics: bool,
 }
 
-/// Statistics that are told while a run is on.
+/// Statistics that are logged during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LiveStatistics {
     pub enabled: bool,
-    /// Seconds; 0 tells none.
+    /// Seconds; 0 logs none.
     pub interval: Option<f64>,
 }
 
@@ -210,7 +210,7 @@ impl Default for ApiServer {
 pub(crate) struct GpuSampling {
     /// Seconds.
     pub interval: f64,
-    /// DCGM exporters that are tried where nobody names one.
+    /// DCGM exporters that are tried by default.
     pub usual: Vec<String>,
     pub grace: Nanos,
     /// Seconds.
@@ -300,7 +300,7 @@ pub(crate) fn read(ctx: &Context<'_>) -> Result<Environment, Vec<Problem>> {
     if problems.is_empty() { Ok(out) } else { Err(problems) }
 }
 
-/// What only developers are shown is shown to nobody else, and whoever asks for it is told.
+/// Switches developer-only metrics off, with a note, unless developer mode is on.
 fn for_developers_only(out: &mut Environment) {
     let Developer { mode, internal_metrics, experimental_metrics } = out.developer;
     if mode {
@@ -364,7 +364,7 @@ fn given(ctx: &Context<'_>, problems: &mut Vec<Problem>) -> BTreeMap<String, Str
 /// Sections of two words; all others are the word after `AIPERF_`.
 const LONG_SECTIONS: &[&str] = &["AIPERF_NETWORK_LATENCY", "AIPERF_SEARCH_PLANNER", "AIPERF_SERVER_METRICS"];
 
-/// Whether a name stands for all the variables that begin with it.
+/// Whether a name is a section: a prefix of variables.
 fn is_section(name: &str) -> bool {
     let begins = |long: &&str| long.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
     let one_word = name.strip_prefix("AIPERF_").is_some_and(|word| !word.contains('_'));
@@ -503,7 +503,7 @@ fn apply(out: &mut Environment, name: &str, value: &str) {
             };
             http.session_headers = SessionHeader::ALL.iter().copied().filter(is_wanted).collect();
         }
-        _ => debug_assert!(false, "{name} is said to act and does nothing"),
+        _ => debug_assert!(false, "{name} is in the table of variables that act and has no case here"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use aiperf_plan::Credentials;
 
-/// What a netrc file says.
+/// The content of a netrc file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Netrc {
     /// By name of the host; `None` is for all that are not named.
@@ -19,7 +19,7 @@ impl Netrc {
         of(Some(host)).or_else(|| of(None))
     }
 
-    /// Reads the text of a file, or says what in it cannot be read; never what it says, which is secret.
+    /// Reads the text of a file. An error names a line, never its content, which is secret.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut tokens = Tokens { rest: text, line: 1 };
         let mut entries: Vec<Entry> = Vec::new();
@@ -33,7 +33,7 @@ impl Netrc {
                 ("account", Some(entry)) => entry.account = Some(value("account")?),
                 ("password", Some(entry)) => entry.password = Some(value("password")?),
                 ("macdef", _) => tokens.skip_macro(),
-                _ => return Err(format!("line {line} has a word that is none of netrc's")),
+                _ => return Err(format!("line {line} has a word that netrc does not define")),
             }
         }
         let known = entries.into_iter().filter_map(Entry::credentials).collect();
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named_by_its_line_and_not_by_its_text() {
         let error = Netrc::parse("machine a login me password p4ss\n hunter2 x").unwrap_err();
-        assert_eq!(error, "line 2 has a word that is none of netrc's");
+        assert_eq!(error, "line 2 has a word that netrc does not define");
         assert_eq!(Netrc::parse("machine").unwrap_err(), "line 1: machine without a value");
         assert!(Netrc::parse("login me").is_err());
     }

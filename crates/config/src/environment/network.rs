@@ -28,7 +28,7 @@ pub(super) fn read(ctx: &Context<'_>, out: &mut Environment, problems: &mut Vec<
 }
 
 /// A variable in either letter case, and its value. The lower case counts first, and switches off when it is empty. What a
-/// CGI script is given as HTTP_PROXY may be a header of whoever calls it.
+/// CGI script is given as HTTP_PROXY may be a header of its caller.
 fn named<'c>(ctx: &Context<'c>, name: &'static str) -> Option<(String, &'c str)> {
     let lower = name.to_ascii_lowercase();
     let is_cgi = name == "HTTP_PROXY" && ctx.env.contains_key("REQUEST_METHOD");
@@ -44,7 +44,7 @@ fn proxy(ctx: &Context<'_>, name: &'static str) -> Result<Option<Proxy>, Problem
     let Some((name, value)) = named(ctx, name) else { return Ok(None) };
     Proxy::parse(value).map(Some).map_err(|error| {
         Problem::new(format!("{name}: {error}"))
-            .because("AIPERF_HTTP_TRUST_ENV is on, so it names the proxy that requests go through")
+            .because("AIPERF_HTTP_TRUST_ENV is on, so requests use this proxy")
             .hint(format!("{name}=http://HOST:PORT, or unset it"))
     })
 }
@@ -61,7 +61,7 @@ fn netrc(ctx: &Context<'_>) -> Result<Netrc, String> {
         return Ok(Netrc::default());
     }
     let read = small_file::text(&file, small_file::SECRET).and_then(|text| Netrc::parse(&text));
-    read.map_err(|rule| format!("no credentials are taken from {shown}: {rule}"))
+    read.map_err(|rule| format!("no credentials are read from {shown}: {rule}"))
 }
 
 #[cfg(test)]

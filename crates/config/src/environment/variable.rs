@@ -33,10 +33,10 @@ pub enum Kind {
 /// Whether a variable acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It does what it says.
+    /// It has an effect.
     Acts,
     /// What it belongs to does not exist yet.
     NotYet,
-    /// A switch that is always as its default says, for this reason.
+    /// A switch that always has its default, for this reason.
     Always(&'static str),
 }

@@ -33,7 +33,7 @@ pub(crate) fn snake_keys(node: &mut Node, key: &str) {
         Datum::Map(entries) => {
             for (name, value) in entries {
                 if !OWN_KEYS.contains(&key) && name.contains(|c: char| c.is_ascii_uppercase()) {
-                    // What is no setting in either spelling is told as the user wrote it.
+                    // A name that is no setting in either spelling is reported as the user wrote it.
                     let snaked = snake(name);
                     if settings().contains(&snaked) {
                         *name = snaked;
@@ -73,7 +73,7 @@ fn settings() -> &'static BTreeSet<String> {
     })
 }
 
-/// Moves settings that stand at the top of a file under `benchmark`.
+/// Moves settings at the top of a file under `benchmark`.
 pub(super) fn nest(envelope: &mut Node, places: &Places, notes: &mut Vec<String>) {
     let flat: Vec<&str> = FLAT.iter().copied().filter(|key| envelope.get(key).is_some()).collect();
     if flat.is_empty() {

@@ -69,7 +69,7 @@ pub(crate) fn render_content(
         return Ok(());
     }
     let mut engine = engine();
-    // What stands for the namespace of a pod is no function here.
+    // The namespace of a pod is a value, not a function.
     engine.remove_global("namespace");
     let names: Vec<&str> = context.entries().iter().map(|(name, _)| name.as_str()).collect();
     let read = match made {
@@ -124,8 +124,8 @@ impl Job<'_> {
                 .iter()
                 .position(|name| needed.get(name).is_none_or(|needed| !needed.iter().any(|n| open.contains(n))));
             let Some(ready) = ready else {
-                return Err(Problem::new(format!("the variables {} need each other", waiting.join(", ")))
-                    .because("none can be known before the others")
+                return Err(Problem::new(format!("the variables {} depend on each other", waiting.join(", ")))
+                    .because("none can be resolved first")
                     .at("variables"));
             };
             let name = waiting.remove(ready);
@@ -200,7 +200,7 @@ impl Job<'_> {
         let template = self.engine.template_from_str(&guarded)?;
         aiperf_template::render(&template, context, &self.room).map_err(|error| match error.kind() {
             ErrorKind::WriteFailure => {
-                let why = format!("templates of a file make at most {RENDERED} bytes");
+                let why = format!("templates of a file render to at most {RENDERED} bytes");
                 minijinja::Error::new(ErrorKind::WriteFailure, why)
             }
             _ => error,

@@ -37,7 +37,7 @@ impl<'a> Loader<'a> {
                 Event::StreamStart | Event::DocumentEnd | Event::Nothing => {}
                 Event::StreamEnd => break,
                 Event::DocumentStart(_) if root.is_some() => {
-                    return Err(self.fail(at, "a second document begins; a file has one"));
+                    return Err(self.fail(at, "a file has one document, and a second begins here"));
                 }
                 Event::DocumentStart(_) => {
                     let (event, at) = self.next()?;
@@ -60,7 +60,7 @@ impl<'a> Loader<'a> {
             Some(Ok((event, span))) => Ok((event, span.start)),
             Some(Err(error)) => {
                 let at = *error.marker();
-                Err(self.fail(at, error.info()).because("the file is not YAML"))
+                Err(self.fail(at, error.info()).because("the file is not valid YAML"))
             }
             None => Ok((Event::StreamEnd, Marker::new(0, 1, 0))),
         }
@@ -111,7 +111,9 @@ impl<'a> Loader<'a> {
                     self.size += size(&node);
                     Ok(node)
                 }
-                _ => Err(self.fail(at, "an alias refers to what it stands in").because("settings would never end")),
+                _ => Err(self
+                    .fail(at, "an alias refers to the value that contains it")
+                    .because("the settings would never end")),
             },
             other => Err(self.fail(at, &format!("unexpected {other:?}"))),
         }

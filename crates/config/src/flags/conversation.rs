@@ -48,7 +48,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         default: Some(WhenAbsent::Made(|| MEAN_TURN_DELAY.to_string())),
         to: To::Dataset("turn_delay.mean"),
         status: Acts,
-        summary: "Mean pause between an answer and the next turn, milliseconds",
+        summary: "Mean pause between a response and the next turn, milliseconds",
     }
     CONVERSATION_TURN_DELAY_STDDEV {
         name: "--conversation-turn-delay-stddev",
@@ -72,7 +72,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
         value_name: Some("SECONDS"),
         to: To::Dataset("inter_turn_delay_cap_seconds"),
         status: Acts,
-        limited_to: Some("multi_turn and traces so far"),
+        limited_to: Some("only multi_turn and traces so far"),
     }
     MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",

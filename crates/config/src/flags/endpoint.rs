@@ -16,7 +16,7 @@ flags! { ENDPOINT_FLAGS:
         takes: Takes::Many { comma: true, space: false },
         to: To::Rule("models.items"),
         status: Acts,
-        summary: "Models to send requests to; first one also names the artifact directory, and its tokenizer makes prompts",
+        summary: "Models to send requests to; the first one also names the artifact directory, and its tokenizer generates prompts",
     }
     MODEL_SELECTION_STRATEGY {
         name: "--model-selection-strategy",
@@ -231,7 +231,7 @@ flags! { TOKENIZER_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("tokenizer.trust_remote_code"),
-        status: NoEffect("a tokenizer is data here: no code of its repository is ever run"),
+        status: NoEffect("a tokenizer is data: no code of its repository is run"),
     }
     APPLY_CHAT_TEMPLATE {
         name: "--apply-chat-template",

@@ -17,7 +17,7 @@ pub struct Flag {
     pub negation: Option<&'static str>,
     /// What its value is.
     pub kind: Kind,
-    /// What stands for its value in help, where its kind does not say it.
+    /// Its placeholder in help, if its kind has no fitting one.
     pub value_name: Option<&'static str>,
     /// What it takes, in words, where its kind does not list it.
     pub values: Option<fn() -> String>,
@@ -25,15 +25,14 @@ pub struct Flag {
     pub takes: Takes,
     /// Which numbers it takes, where that is not what its key takes.
     pub range: Option<Range>,
-    /// What runs when it is not given. Unless the row says, the default of the key for a flag that sets one, and
-    /// nothing for a rule.
+    /// Its default. If the row has none: the default of its key, and nothing for a rule.
     pub default: Option<WhenAbsent>,
     /// Where its value goes in the configuration.
     pub to: To,
-    /// Whether it may stand beside `--config`.
+    /// Whether it may be used with `--config`.
     pub with_file: bool,
     pub status: Status,
-    /// One line of help, where what is said about its key is not enough.
+    /// One line of help, if the text of its key is not enough.
     pub summary: &'static str,
     /// What it is limited to, where the rest of it does not act yet.
     pub limited_to: Option<&'static str>,
@@ -76,7 +75,7 @@ pub enum Kind {
     Goodput,
 }
 
-/// What runs when a flag is not given, as help says it.
+/// The default of a flag, as help shows it.
 #[derive(Clone, Copy, Debug)]
 pub enum WhenAbsent {
     /// The default of the key it is about.
@@ -106,7 +105,7 @@ pub enum To {
     Rule(&'static str),
     /// More than one key beside `benchmark`: a rule of its section. The key it is mostly about.
     EnvelopeRule(&'static str),
-    /// None: it says where the configuration comes from.
+    /// None: it selects the source of the configuration.
     NoKey,
 }
 
@@ -160,7 +159,7 @@ pub enum Takes {
 /// Whether a flag acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It does what help says.
+    /// It has an effect.
     Acts,
     /// It is accepted and can have no effect in this design, for this reason.
     NoEffect(&'static str),
@@ -212,7 +211,7 @@ impl Flag {
         }
     }
 
-    /// What stands for its value in help and messages.
+    /// Its placeholder in help and messages.
     pub fn placeholder(&self) -> &'static str {
         if let Some(own) = self.value_name {
             return own;

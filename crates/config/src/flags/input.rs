@@ -38,7 +38,7 @@ flags! { INPUT_FLAGS:
         to: To::Dataset("dataset"),
         with_file: false,
         status: Acts,
-        summary: "Public dataset by name, fetched once and kept in a cache; selects a public dataset",
+        summary: "Public dataset by name, downloaded once and cached; selects a public dataset",
         limited_to: Some("Weka traces are not replayed so far"),
     }
     HF_SUBSET {

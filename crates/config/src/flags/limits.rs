@@ -9,7 +9,7 @@ flags! { LIMITS_FLAGS:
         value_name: Some("'METRIC.STAT>NUMBER'"),
         takes: Takes::Many { comma: false, space: false },
         to: To::EnvelopeRule("limits"),
-        summary: "Exit with 3 if a statistic of a metric lies there: >, >=, <, <=; several add up",
+        summary: "Exit with 3 if a statistic of a metric is in this range: >, >=, <, <=; may be repeated",
     }
     JUNIT {
         name: "--junit",

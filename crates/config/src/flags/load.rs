@@ -30,7 +30,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         default: Some(WhenAbsent::Made(|| format!("{DEFAULT_CONCURRENCY} without a rate, no limit with one"))),
         to: To::Profiling("concurrency"),
         status: Acts,
-        summary: "Sessions at once: a conversation keeps its place until its last turn is back; list sweeps",
+        summary: "Concurrent sessions; a conversation keeps its slot until its last turn has finished; list sweeps",
     }
     PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
@@ -44,7 +44,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         kind: Kind::FloatOrList,
         to: To::Profiling("rate"),
         status: Acts,
-        summary: "Requests a second that are sent, whether or not earlier ones have come back; list sweeps",
+        summary: "Requests sent per second, whether or not earlier ones have finished; list sweeps",
     }
     ARRIVAL_PATTERN {
         name: "--arrival-pattern",
@@ -53,7 +53,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         default: Some(WhenAbsent::Made(|| ArrivalPattern::DEFAULT.name().to_owned())),
         to: To::Rule("phases.profiling.type"),
         status: Acts,
-        summary: "How requests are spread in time at a rate",
+        summary: "Arrival pattern of requests at a rate",
     }
     ARRIVAL_SMOOTHNESS {
         name: "--arrival-smoothness",
@@ -61,13 +61,13 @@ flags! { LOAD_GENERATOR_FLAGS:
         aliases: &["--vllm-burstiness"],
         to: To::Profiling("smoothness"),
         status: Acts,
-        summary: "Shape of gamma arrivals, which it selects: 1 is poisson, more is more even",
+        summary: "Shape of gamma arrivals, which it selects: 1 is poisson, larger is more even",
     }
     REQUEST_COUNT {
         name: "--request-count",
         kind: Kind::IntOrList,
         aliases: &["--num-requests"],
-        default: Some(WhenAbsent::Made(|| format!("twice the sessions or users at once, at least {LEAST_REQUESTS}"))),
+        default: Some(WhenAbsent::Made(|| format!("twice the concurrent sessions or users, at least {LEAST_REQUESTS}"))),
         to: To::Profiling("requests"),
         status: Acts,
         summary: "Stop after this many requests; list sweeps",
@@ -78,7 +78,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         value_name: Some("SECONDS"),
         to: To::Profiling("concurrency_ramp.duration"),
         status: Acts,
-        summary: "Seconds in which concurrency climbs from 1",
+        summary: "Seconds in which concurrency ramps up from 1",
     }
     PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--prefill-concurrency-ramp-duration",
@@ -86,7 +86,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         value_name: Some("SECONDS"),
         to: To::Profiling("prefill_ramp.duration"),
         status: Acts,
-        summary: "Seconds in which prefill concurrency climbs from 1",
+        summary: "Seconds in which prefill concurrency ramps up from 1",
     }
     REQUEST_RATE_RAMP_DURATION {
         name: "--request-rate-ramp-duration",
@@ -94,7 +94,7 @@ flags! { LOAD_GENERATOR_FLAGS:
         value_name: Some("SECONDS"),
         to: To::Profiling("rate_ramp.duration"),
         status: Acts,
-        summary: "Seconds in which the rate climbs",
+        summary: "Seconds in which the rate ramps up",
     }
     REQUEST_RATE_SERIES {
         name: "--request-rate-series",
@@ -217,14 +217,14 @@ flags! { WARMUP_FLAGS:
         kind: Kind::Float,
         to: To::Warmup("rate"),
         status: Acts,
-        summary: "Warmup requests a second; inherits --request-rate",
+        summary: "Warmup requests per second; inherits --request-rate",
     }
     WARMUP_ARRIVAL_PATTERN {
         name: "--warmup-arrival-pattern",
         kind: Kind::Choice(ArrivalPattern::NAMES),
         to: To::Rule("phases.warmup.type"),
         status: Acts,
-        summary: "How warmup requests are spread in time; inherits --arrival-pattern",
+        summary: "Arrival pattern of warmup requests; inherits --arrival-pattern",
     }
     WARMUP_GRACE_PERIOD {
         name: "--warmup-grace-period",
@@ -266,14 +266,14 @@ flags! { USER_CENTRIC_RATE_FLAGS:
         kind: Kind::Float,
         to: To::Profiling("rate"),
         status: Acts,
-        summary: "Turns a second of all users together; users come back for their next turn at a fixed interval",
+        summary: "Turns per second of all users together; each user sends its next turn after a fixed interval",
     }
     NUM_USERS {
         name: "--num-users",
         kind: Kind::IntOrList,
         to: To::Profiling("users"),
         status: Acts,
-        summary: "Users at once, with --user-centric-rate; list sweeps",
+        summary: "Concurrent users, with --user-centric-rate; list sweeps",
     }
 }
 

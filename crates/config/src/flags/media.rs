@@ -17,7 +17,7 @@ flags! { AUDIO_INPUT_FLAGS:
     AUDIO_LENGTH_MEAN {
         name: "--audio-length-mean",
         kind: Kind::Float,
-        default: Some(WhenAbsent::Words("10 where audio is made")),
+        default: Some(WhenAbsent::Words("10 if audio is generated")),
         to: To::Dataset("audio.length.mean"),
         summary: "Mean clip seconds",
     }
@@ -55,7 +55,7 @@ flags! { IMAGE_INPUT_FLAGS:
     IMAGE_WIDTH_MEAN {
         name: "--image-width-mean",
         kind: Kind::Float,
-        default: Some(WhenAbsent::Words("512 where images are made")),
+        default: Some(WhenAbsent::Words("512 if images are generated")),
         to: To::Dataset("images.width.mean"),
         summary: "Mean image width in pixels",
     }
@@ -68,7 +68,7 @@ flags! { IMAGE_INPUT_FLAGS:
     IMAGE_HEIGHT_MEAN {
         name: "--image-height-mean",
         kind: Kind::Float,
-        default: Some(WhenAbsent::Words("512 where images are made")),
+        default: Some(WhenAbsent::Words("512 if images are generated")),
         to: To::Dataset("images.height.mean"),
         summary: "Mean image height in pixels",
     }

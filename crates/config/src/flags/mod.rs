@@ -75,7 +75,7 @@ pub fn all() -> impl Iterator<Item = &'static Flag> {
     GROUPS.iter().flat_map(|group| group.flags).copied()
 }
 
-/// The flag with this spelling, and the boolean it stands for: false for a negation.
+/// The flag with this spelling, and its boolean: false for a negation.
 pub fn find(spelling: &str) -> Option<(&'static Flag, bool)> {
     all().find_map(|flag| {
         if flag.name == spelling || flag.aliases.contains(&spelling) {

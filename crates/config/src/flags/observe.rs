@@ -40,14 +40,14 @@ flags! { NETWORK_LATENCY_FLAGS:
         takes: Takes::Nothing,
         to: To::Rule("network_latency.enabled"),
         status: Acts,
-        summary: "Measure the TCP round trip to the servers and give latencies without it, too",
+        summary: "Measure the TCP round trip to the servers, and also report latencies without it",
     }
     NETWORK_LATENCY_MEAN {
         name: "--network-latency-mean",
         kind: Kind::Float,
         to: To::Rule("network_latency.mean_ms"),
         status: Acts,
-        summary: "Round trip in milliseconds that is taken off latencies, instead of measuring it; 0 takes nothing off",
+        summary: "Round trip in milliseconds to subtract from latencies, instead of measuring it; 0 subtracts nothing",
     }
     NETWORK_LATENCY_PING_INTERVAL {
         name: "--network-latency-ping-interval",
@@ -65,7 +65,7 @@ flags! { GPU_TELEMETRY_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("gpu_telemetry.urls"),
         status: Acts,
-        summary: "DCGM exporters besides those on ports 9400 and 9401 of this machine, and a CSV of own metrics; or pynvml or amdsmi to read the GPUs of this machine without one; dashboard opens the dashboard with them",
+        summary: "DCGM exporters besides those on ports 9400 and 9401 of this machine, and a CSV of custom metrics; or pynvml or amdsmi to read the GPUs of this machine directly; dashboard shows them in the dashboard from the start",
     }
     NO_GPU_TELEMETRY {
         name: "--no-gpu-telemetry",

@@ -30,7 +30,7 @@ flags! { OUTPUT_FLAGS:
         default: Some(WhenAbsent::Made(|| ExportLevel::default().name().to_owned())),
         to: To::Rule("artifacts.records"),
         status: Acts,
-        summary: "Detail of exports: summary, and one record a request, and requests and responses as they were",
+        summary: "Detail of exports: the summary; also one record per request; also raw requests and responses",
     }
     NO_RECORDS_PARQUET {
         name: "--no-records-parquet",
@@ -38,7 +38,7 @@ flags! { OUTPUT_FLAGS:
         takes: Takes::Nothing,
         to: To::Rule("artifacts.records"),
         status: Acts,
-        summary: "Write records as JSON lines only, not as Parquet too",
+        summary: "Write records as JSON lines only, without Parquet",
     }
     SLICE_DURATION {
         name: "--slice-duration",
@@ -77,7 +77,7 @@ flags! { OUTPUT_FLAGS:
         kind: Kind::Text,
         to: To::Rule("otel.metrics_url"),
         status: Acts,
-        summary: "Send metrics by OTLP over HTTP to this URL while the run is on; /v1/metrics is added",
+        summary: "Send metrics by OTLP over HTTP to this URL during the run; /v1/metrics is added",
     }
     STREAM {
         name: "--stream",
@@ -93,7 +93,7 @@ flags! { OUTPUT_FLAGS:
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("otel.custom_resource_attributes"),
         status: Acts,
-        summary: "Attributes of what is sent to --otel-url, key=value",
+        summary: "Resource attributes for --otel-url, key=value",
     }
     GEN_AI_PROVIDER {
         name: "--gen-ai-provider",

@@ -291,7 +291,7 @@ flags! { MULTI_RUN_FLAGS:
         kind: Kind::Literal(sweep::SearchStyle::NAMES),
         to: To::EnvelopeRule("sweep"),
         summary: "Algorithm of the max-concurrency recipe",
-        limited_to: Some("grid alone so far"),
+        limited_to: Some("only grid so far"),
     }
     DEGRADATION_THRESHOLD {
         name: "--degradation-threshold",

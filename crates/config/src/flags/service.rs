@@ -10,7 +10,7 @@ flags! { UI_FLAGS:
         name: "--ui-type",
         kind: Kind::Choice(UiKind::NAMES),
         aliases: &["--ui"],
-        default: Some(WhenAbsent::Words("dashboard on a terminal, none elsewhere")),
+        default: Some(WhenAbsent::Words("dashboard on a terminal, otherwise none")),
         to: To::Rule("runtime.ui"),
         status: Acts,
         summary: "Terminal interface",
@@ -55,7 +55,7 @@ flags! { SERVICE_FLAGS:
         kind: Kind::Int,
         aliases: &["--record-processors"],
         to: To::Key("runtime.record_processors"),
-        status: NoEffect("records are processed by threads of the same process, sized by the load itself"),
+        status: NoEffect("records are processed by threads of the same process, as many as the load needs"),
     }
     API_PORT {
         name: "--api-port",
@@ -93,14 +93,14 @@ flags! { ZMQ_COMMUNICATION_FLAGS:
         name: "--zmq-host",
         kind: Kind::Text,
         to: To::Rule("runtime.communication"),
-        status: NoEffect("workers are threads of one process and talk through memory"),
+        status: NoEffect("workers are threads of one process and share memory"),
         summary: "Use TCP between components on this host",
     }
     ZMQ_IPC_PATH {
         name: "--zmq-ipc-path",
         kind: Kind::Path,
         to: To::Rule("runtime.communication"),
-        status: NoEffect("workers are threads of one process and talk through memory"),
+        status: NoEffect("workers are threads of one process and share memory"),
         summary: "Directory of the IPC sockets",
     }
     ZMQ_DUAL_BIND {
@@ -108,7 +108,7 @@ flags! { ZMQ_COMMUNICATION_FLAGS:
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Rule("runtime.communication"),
-        status: NoEffect("workers are threads of one process and talk through memory"),
+        status: NoEffect("workers are threads of one process and share memory"),
         summary: "Bind both IPC and TCP",
     }
 }

@@ -88,7 +88,7 @@ fn from_json(text: &str) -> Result<Vec<Pair>, String> {
         .collect()
 }
 
-/// Every `(ISL,OSL):PERCENT` between brackets; what stands between them does not matter.
+/// Every `(ISL,OSL):PERCENT` between brackets; the text between them does not matter.
 fn from_brackets(text: &str) -> Result<Vec<Pair>, String> {
     let mut pairs = Vec::new();
     for piece in text.split('(').skip(1) {
@@ -141,7 +141,7 @@ pub(crate) fn range_ratio(value: &Value, style: RandomStyle) -> Result<(f64, f64
         _ => return Err("is neither a number nor {\"input\": R, \"output\": R}".into()),
     };
     if sglang {
-        return Err("must be one number with style sglang, which uses it for input and output".into());
+        return Err("must be one number with style sglang, which applies it to input and output".into());
     }
     if let Some(other) = object.keys().find(|key| *key != "input" && *key != "output") {
         return Err(format!("has an unknown key '{other}'; it takes input and output"));

@@ -53,10 +53,10 @@ pub(crate) fn search_dimension(text: &str) -> Result<Value, String> {
     let path = sweep_path(path).map_err(|why| format!("cannot vary '{path}': {why}"))?;
     let (lo, hi) = bounds.split_once(',').ok_or(FORM)?;
     let bound =
-        |text: &str| text.trim().parse::<f64>().map_err(|_| format!("has the bound '{text}', which is no number"));
+        |text: &str| text.trim().parse::<f64>().map_err(|_| format!("has the bound '{text}', which is not a number"));
     let (lo, hi) = (bound(lo)?, bound(hi)?);
     if !lo.is_finite() || !hi.is_finite() {
-        return Err("has a bound without end".into());
+        return Err("has an infinite bound".into());
     }
     if hi <= lo {
         return Err(format!("ends at {hi}, which is not above its start {lo}"));
@@ -81,7 +81,7 @@ pub(crate) fn sla_filter(text: &str) -> Result<Value, String> {
     }
     match threshold.parse::<f64>() {
         Ok(n) if n.is_finite() => Ok(json!({"metric_tag": metric, "stat": stat, "op": op, "threshold": n})),
-        _ => Err(format!("has the threshold '{threshold}', which is no finite number")),
+        _ => Err(format!("has the threshold '{threshold}', which is not a finite number")),
     }
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn isl_osl_pairs(text: &str) -> Result<Vec<(i64, i64)>, String> {
         let pair = match (side(isl), side(osl)) {
             (Some(isl), Some(osl)) => (isl, osl),
             _ if osl.contains('/') => return Err(form()),
-            _ => return Err(format!("has '{item}', of which both sides must be whole numbers of at least 1")),
+            _ => return Err(format!("has '{item}'; both sides must be whole numbers of at least 1")),
         };
         if pairs.contains(&pair) {
             return Err(format!("has '{item}' twice"));

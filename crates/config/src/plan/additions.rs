@@ -40,7 +40,7 @@ pub(super) fn additions(
     let is_about_warmup = cache_bust.is_some_and(|bust| bust.marker == MarkerKind::Warmup);
     if is_about_warmup && !phases.iter().any(|phase| phase.kind == PhaseKind::Warmup) {
         let what = subject(tree, &format!("benchmark.datasets.0.{marked_by}"));
-        notes.push(format!("{what} has no effect: there is no warm-up to be told apart"));
+        notes.push(format!("{what} has no effect: there is no warmup phase to isolate"));
     }
     Additions { system_prompt, cache_bust }
 }
@@ -54,7 +54,7 @@ fn system_prompt(dataset: &Dataset, ctx: &Context<'_>) -> (Option<String>, Optio
     (path.and_then(|path| small_file::text(&path, small_file::SETTINGS).ok()), Some("system_prompt_file"))
 }
 
-/// Where a marker goes, and the key that says so.
+/// Where a marker goes, and the key that sets it.
 fn cache_bust(dataset: &Dataset) -> (Option<CacheBust>, &'static str) {
     let of_prompts = dataset.prompts.as_ref().and_then(|prompts| prompts.cache_bust.as_ref());
     let (bust, at) = match of_prompts {

@@ -28,17 +28,17 @@ pub(super) fn plan(tree: &Tree, notes: &mut Vec<String>, problems: &mut Vec<Prob
     };
     let host = host(text).unwrap_or_else(|| {
         problems.push(
-            Problem::new(format!("{what} is no name or address of this machine"))
-                .because("the live API listens on one interface; its port is given apart")
-                .hint("127.0.0.1 for this machine alone, 0.0.0.0 for all who reach it, or one of its names")
+            Problem::new(format!("{what} is not a name or address of this machine"))
+                .because("the live API listens on one interface; its port is a separate setting")
+                .hint("127.0.0.1 for this machine only, 0.0.0.0 for all interfaces, or one of its names")
                 .at(place),
         );
         ApiPlan::HOST.to_owned()
     });
     for origin in server.cors_origins.iter().filter(|origin| !is_origin(origin)) {
         problems.push(
-            Problem::new(format!("{ORIGINS_VARIABLE}: {} is no origin", origin.escape_debug()))
-                .because("an origin is a scheme, a host and perhaps a port, without a path")
+            Problem::new(format!("{ORIGINS_VARIABLE}: {} is not an origin", origin.escape_debug()))
+                .because("an origin is a scheme, a host and an optional port, without a path")
                 .hint(r#"["https://grafana.example", "http://localhost:3000"], or * for all"#),
         );
     }

@@ -112,7 +112,7 @@ fn named(tree: &Tree, at: &str) -> String {
 /// What finds out by itself where an answer has its text, for templates: for a raw body it is a member's name.
 const FOUND_OUT: &str = "text";
 
-/// Where an answer has what it says, for types whose answers may be of any form. Among the extra inputs it is one of a
+/// The path of the text in a response, for types whose responses may have any form. Among the extra inputs it is one of a
 /// request's own members, unless the type sends none of them.
 fn response_field(
     tree: &Tree,
@@ -137,7 +137,7 @@ fn response_field(
         let what = if what.ends_with("response_field") { what } else { format!("{what} response_field") };
         problems.push(
             Problem::new(format!("{what} is empty"))
-                .because("it says where an answer has its text, in JMESPath")
+                .because("it is the JMESPath of the text in a response")
                 .hint("response_field:choices[0].text, or leave it out: text is looked for in the usual places")
                 .at(at),
         );
@@ -154,7 +154,7 @@ fn video(tree: &Tree, endpoint: &Endpoint) -> VideoPlan {
     }
 }
 
-/// Credentials that a netrc file has for a URL's host, where nothing else says who asks.
+/// Credentials that a netrc file has for a URL's host, if there are no others.
 fn with_netrc(url: BaseUrl, netrc: &Netrc, endpoint: &Endpoint) -> BaseUrl {
     let named = endpoint.headers.iter().flatten().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if named || endpoint.api_key.is_some() || url.is_unix() {
@@ -173,9 +173,9 @@ fn unproxied(tree: &Tree, transport: Transport, urls: &[BaseUrl]) -> Option<Prob
     }
     let at = "benchmark.endpoint.transport";
     Some(
-        Problem::new(format!("{} cannot be spoken with {} through a proxy", subject(tree, at), url.as_str()))
-            .because("a proxy for http:// URLs, as HTTP_PROXY names one, passes on requests of HTTP/1.1 only")
-            .hint(format!("NO_PROXY={}, or an https:// URL, whose connection a proxy passes through", url.host()))
+        Problem::new(format!("{} cannot be used with {} through a proxy", subject(tree, at), url.as_str()))
+            .because("the proxy of HTTP_PROXY forwards HTTP/1.1 only")
+            .hint(format!("NO_PROXY={}, or an https:// URL, which a proxy tunnels", url.host()))
             .at(at),
     )
 }
@@ -213,7 +213,7 @@ fn server_profiler(endpoint: &Endpoint) -> Option<ServerProfiler> {
     })
 }
 
-/// Header fields that were asked for and are not sent, because something else says what stands in them.
+/// Header fields of the user that are not sent, because something else sets their values.
 pub(super) fn replaced(plan: &Plan, tree: &Tree) -> Vec<String> {
     let EndpointPlan { headers, api_key, urls, http, .. } = &plan.endpoint;
     let place = |name: &str| {
@@ -230,7 +230,7 @@ pub(super) fn replaced(plan: &Plan, tree: &Tree) -> Vec<String> {
     let of_sessions = |name: &str| http.session_headers.iter().find(|header| header.name().eq_ignore_ascii_case(name));
     let instead = |name: &str| match name.to_ascii_lowercase().as_str() {
         "authorization" if api_key.is_some() => Some("the API key is sent instead".to_owned()),
-        "accept" | "content-type" => Some("it follows from the endpoint's type and from streaming".to_owned()),
+        "accept" | "content-type" => Some("the endpoint type and streaming set it".to_owned()),
         lower => {
             let variable = of_sessions(lower)?.variable();
             Some(format!("the session's id is sent instead ({variable}=false sends yours)"))

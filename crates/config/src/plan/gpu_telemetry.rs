@@ -14,7 +14,7 @@ use aiperf_types::Nanos;
 const SECTION: &str = "benchmark.gpu_telemetry";
 const VARIABLES: &str = "AIPERF_GPU_";
 const USUAL: &str = "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS";
-/// A silence this many times as long as the time between samples is more than anybody meant.
+/// A silence this many times as long as the time between samples is too long to be meant.
 const LONG_READ: f64 = 100.0;
 
 pub(super) fn plan(
@@ -37,7 +37,7 @@ pub(super) fn plan(
         let (file, collector) = (asked(tree, "metrics_file", name), section.collector().name());
         problems.push(
             Problem::new(format!("{file} cannot be used with {collector}"))
-                .because("it lists fields of DCGM, which only its exporters give")
+                .because("it lists fields of DCGM, which only DCGM exporters provide")
                 .hint(format!("{collector} alone, or the file with a DCGM exporter"))
                 .at(format!("{SECTION}.metrics_file")),
         );
@@ -85,7 +85,8 @@ pub(super) fn opens_pane(tree: &Tree, ui: UiKind, notes: &mut Vec<String>) -> bo
     let is_wanted = section.enabled() && section.mode() == GpuMode::RealtimeDashboard;
     if is_wanted && ui != UiKind::Dashboard {
         let asked = asked(tree, "mode", "dashboard");
-        notes.push(format!("{asked}: there is no dashboard (--ui {}), GPUs are shown when the run is over", ui.name()));
+        notes
+            .push(format!("{asked}: there is no dashboard (--ui {}); GPUs are shown at the end of the run", ui.name()));
     }
     is_wanted
 }
@@ -117,7 +118,7 @@ fn exporters(tree: &Tree, section: &GpuTelemetry, problems: &mut Vec<Problem>) -
     exporters
 }
 
-/// How somebody asked for it: the flag with its item, or the key of a file.
+/// What requested it: the flag with its item, or the key of a file.
 fn asked(tree: &Tree, key: &str, item: &str) -> String {
     let path = format!("{SECTION}.{key}");
     match tree.node.find(&path) {

@@ -59,7 +59,7 @@ impl Resolved {
     }
 }
 
-/// Between live statistics in the log, where nothing says how often.
+/// Default interval between live statistics in the log.
 const LIVE_SECONDS: f64 = 30.0;
 /// Between lines about progress in a pipe.
 const PROGRESS_SECONDS: f64 = 10.0;
@@ -230,8 +230,8 @@ fn plan(
     })
 }
 
-/// Says that the variables whose names begin so have no effect, and why; nothing where none of them is set. What never has
-/// one is said elsewhere.
+/// The note that the variables with this prefix have no effect, if any is set. Variables that never have an effect have a
+/// note of their own.
 fn idle_variables(tree: &Tree, start: &str, why: &str) -> Option<String> {
     let is_idle = |variable: &&Variable| {
         variable.status == environment::Status::Acts
@@ -259,7 +259,7 @@ fn what_holds(tree: &Tree) -> String {
     }
 }
 
-/// Statistics are logged when a flag, a file or a variable says so. The dashboard always has its table: no interval at
+/// Statistics are logged if a flag, a file or a variable enables them. The dashboard always has its table: no interval at
 /// all is about the log.
 fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {
     let live = &tree.environment.live;
@@ -272,7 +272,7 @@ fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {
     Some(Nanos::from_secs_f64(seconds))
 }
 
-/// In a pipe no bar is seen: lines say how far the run is, unless the user wants none.
+/// A pipe gets progress lines instead of a bar, unless the user wants none.
 fn progress_every(tree: &Tree, ctx: &Context<'_>, ui: UiKind) -> Option<Nanos> {
     let is_asked_for = tree.node.find("benchmark.runtime.ui").is_some_and(|ui| ui.origin != Origin::Rule);
     let is_silent = ui == UiKind::None && is_asked_for;
@@ -298,7 +298,7 @@ fn metrics(tree: &Tree) -> MetricsPlan {
 fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>) -> ArtifactPlan {
     let artifacts = tree.benchmark.artifacts.clone().unwrap_or_default();
     let given = os_text::path(&artifacts.dir());
-    // As people write paths and nobody wants to read them: `./out//` is `out`. What `..` means, links decide.
+    // `./out//` becomes `out`. `..` stays, because its meaning depends on links.
     let base = ctx.cwd.join(given.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>());
     let dir = tree.artifact_subdir.as_ref().map_or(base.clone(), |subdir| base.join(subdir));
     let (records, summary) = (artifacts.records(), artifacts.summary());
@@ -308,7 +308,7 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>) -> Artifac
     if artifacts.trace() && !records.jsonl {
         let what = subject(tree, "benchmark.artifacts.trace");
         notes.push(format!(
-            "{what} has no effect: the trace of a request stands in its JSON line, and none are written"
+            "{what} has no effect: HTTP traces are part of the JSON Lines records, and none are written"
         ));
     }
     ArtifactPlan {

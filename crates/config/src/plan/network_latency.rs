@@ -33,15 +33,15 @@ pub(super) fn plan(
         if section.ping_interval.is_some() {
             problems.push(
                 Problem::new(format!("{} cannot be used with mean_ms", given("ping_interval")))
-                    .because("with a known mean nothing is pinged")
+                    .because("with a known mean no probes are sent")
                     .hint("leave mean_ms or ping_interval out")
                     .at(format!("{AT}.ping_interval")),
             );
         }
         if mean == 0.0 {
-            notes.push(format!("{} takes nothing off: there are no network-adjusted metrics", given("mean_ms")));
+            notes.push(format!("{} subtracts nothing: there are no network-adjusted metrics", given("mean_ms")));
         }
-        let why = format!("{} is given, and nothing is pinged", given("mean_ms"));
+        let why = format!("{} is given, so no probes are sent", given("mean_ms"));
         notes.extend(idle_variables(tree, VARIABLES, &why));
         return Some(NetworkLatencyPlan::Known(mean));
     }

@@ -75,7 +75,7 @@ pub(super) fn plan(
     }
     if url.server().port() == GRPC_PORT {
         notes.push(format!(
-            "{} names port {GRPC_PORT}, where receivers usually take gRPC; OTLP over HTTP is usually at 4318",
+            "{} has port {GRPC_PORT}, the usual port of OTLP over gRPC; OTLP over HTTP usually has 4318",
             url.shown()
         ));
     }
@@ -104,7 +104,7 @@ pub(super) fn plan(
     })
 }
 
-/// Seconds that an export may take, where nobody says.
+/// Default seconds that an export may take.
 const TIMEOUT: f64 = 10.0;
 
 /// A variable that exporters of OpenTelemetry read, and this one does not.
@@ -115,7 +115,7 @@ struct Unheard {
     why: &'static str,
 }
 
-/// Those that name a receiver; whoever names the same as the URL gets what they want.
+/// Those that name a receiver; no note if it is the same as the URL.
 const ENDPOINTS: &[&str] = &["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
 const PROTOCOLS: &[&str] = &["http/protobuf"];
@@ -126,16 +126,16 @@ const OVER_HTTP: &str = "metrics are sent over HTTP, in protobuf";
 const UNHEARD: &[Unheard] = &[
     Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
     Unheard { name: "OTEL_EXPORTER_OTLP_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
-    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", fits: &["cumulative"], why: "every value is sent cumulative, so that an export that fails loses nothing" },
+    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", fits: &["cumulative"], why: "all values are cumulative, so a failed export loses nothing" },
     Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", fits: &["explicit_bucket_histogram"], why: "histograms have fixed bounds" },
-    Unheard { name: "OTEL_METRIC_EXPORT_INTERVAL", fits: &[], why: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS says how often metrics are sent" },
-    Unheard { name: "OTEL_METRIC_EXPORT_TIMEOUT", fits: &[], why: "OTEL_EXPORTER_OTLP_TIMEOUT says how long an export may take" },
+    Unheard { name: "OTEL_METRIC_EXPORT_INTERVAL", fits: &[], why: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS sets how often metrics are sent" },
+    Unheard { name: "OTEL_METRIC_EXPORT_TIMEOUT", fits: &[], why: "OTEL_EXPORTER_OTLP_TIMEOUT sets how long an export may take" },
     Unheard { name: "OTEL_METRICS_EXPORTER", fits: &["otlp"], why: "--otel-url asks for metrics by OTLP" },
     Unheard { name: "OTEL_SERVICE_NAME", fits: &["aiperf"], why: "the service is aiperf unless --otel-resource-attributes has a service.name" },
     Unheard { name: "OTEL_SDK_DISABLED", fits: &["false"], why: "--otel-url asks for metrics" },
 ];
 
-/// What the environment says to every exporter of OpenTelemetry.
+/// Variables that every exporter of OpenTelemetry reads.
 struct Variables<'a, 'c> {
     ctx: &'a Context<'c>,
     problems: &'a mut Vec<Problem>,
@@ -176,7 +176,7 @@ impl Variables<'_, '_> {
             let fault = match &split {
                 None => Some("is not name=value".to_owned()),
                 Some(_) if !os_text::is_text(item) => Some("is not UTF-8".to_owned()),
-                Some((_, None)) => Some("has a percent sign that is no escape of a text, as %2C is".to_owned()),
+                Some((_, None)) => Some("has a percent sign that does not begin an escape such as %2C".to_owned()),
                 Some((name, Some(value))) => head::field_fault(name, value),
             };
             match (split, fault) {
@@ -241,16 +241,12 @@ impl Variables<'_, '_> {
             (Some(certificate), Some(key)) => Some(ClientIdentity { certificate: file(certificate), key: file(key) }),
             (None, None) => None,
             (Some((given, _)), None) => {
-                self.problems.push(needs(
-                    given,
-                    "OTEL_EXPORTER_OTLP_CLIENT_KEY",
-                    "a certificate is shown with its key",
-                ));
+                self.problems.push(needs(given, "OTEL_EXPORTER_OTLP_CLIENT_KEY", "a client certificate needs its key"));
                 None
             }
             (None, Some((given, _))) => {
                 let missing = "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE";
-                self.problems.push(needs(given, missing, "a certificate is shown with its key"));
+                self.problems.push(needs(given, missing, "a client certificate needs its key"));
                 None
             }
         };

@@ -28,7 +28,7 @@ pub(super) fn phases(
         notes.extend(idle(tree, phase, &at));
         out.push(one_phase(tree, phase, &at));
     }
-    // A profiling phase that says nothing of it goes by the first that does.
+    // A profiling phase without one uses that of the first phase that has one.
     let first = out.iter().find_map(|phase| phase.cancellation);
     let is_silent = |phase: &Phase| phase.kind != Some(PhaseKind::Warmup) && phase.cancellation.is_none();
     for (plan, _) in out.iter_mut().zip(phases).filter(|(_, phase)| is_silent(phase)) {
@@ -90,7 +90,7 @@ fn arrival(phase: &Phase) -> Arrival {
     Arrival::Rate { law, rate: RatePlan { level, ramp: phase.rate_ramp.as_ref().and_then(ramp) } }
 }
 
-/// Where one says from where, the first timestamp no longer does unless it is asked for.
+/// A start offset replaces the first timestamp as zero, unless auto_offset is set.
 fn zero(phase: &Phase) -> ScheduleZero {
     match (phase.auto_offset, phase.start_offset) {
         (Some(true), _) | (None, None) => ScheduleZero::First,
@@ -103,8 +103,8 @@ fn ramp(ramp: &phases::Ramp) -> Option<Ramp> {
     ramp.0.duration.map(|duration| Ramp { duration: Nanos::from_secs_f64(duration.0), strategy })
 }
 
-/// What ends a phase. How many records a file has is known for the configuration's sake; a fixed schedule ends by
-/// itself, and earlier only where the user says so.
+/// What ends a phase. A fixed schedule ends with its records, and earlier only if the user sets a limit; the number of
+/// records is part of the exported configuration only.
 fn stop(tree: &Tree, phase: &Phase, at: &str) -> Vec<StopWhen> {
     let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
     let is_counted = tree.node.find(&format!("{at}.requests")).is_some_and(|node| node.origin == Origin::Rule);
@@ -133,8 +133,8 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
     let slots = phase.concurrency.or(by_slots.then_some(DEFAULT_CONCURRENCY));
     let endless = phase.duration.is_some_and(|duration| duration.0.is_infinite());
     let no_climb = |limit: Option<i64>, name: &str| match limit {
-        None => Some(format!("there is no {name} to climb to")),
-        Some(1) => Some(format!("the {name} is 1, and climbs from there")),
+        None => Some(format!("there is no {name} to ramp to")),
+        Some(1) => Some(format!("the {name} is 1, and a ramp starts there")),
         Some(_) => None,
     };
     let by_default = slots.filter(|_| phase.concurrency.is_none());
@@ -143,7 +143,7 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
         (
             "prefill_concurrency",
             spare,
-            Some(format!("the concurrency is {DEFAULT_CONCURRENCY}, and no more requests are sent at once")),
+            Some(format!("the concurrency is {DEFAULT_CONCURRENCY}, which is already the limit")),
         ),
         (
             "cancellation",
@@ -165,7 +165,7 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
         (
             "grace_period",
             phase.grace_period.is_some_and(|grace| grace.0.is_finite()) && endless,
-            Some("the time that it follows never ends".to_owned()),
+            Some("the duration before it never ends".to_owned()),
         ),
     ];
     let told = rows.into_iter().filter(|(.., is_set, _)| *is_set).filter_map(|(key, _, why)| Some((key, why?)));
@@ -211,7 +211,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
     match (phase.r#type, format) {
         (Some(PhaseType::FixedSchedule), None) => problems.push(
             Problem::new(what("a file with timestamps"))
-                .because("each request is sent when its row says")
+                .because("each request is sent at the timestamp of its row")
                 .hint(ask(
                     "--fixed-schedule with --input-file FILE",
                     "dataset: {type: file, path: FILE}, with rows as in {\"text\": \"hello\", \"timestamp\": 0}",
@@ -227,7 +227,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
         (Some(PhaseType::UserCentric), Some(format)) if !format.has_turns() => problems.push(
             Problem::new(what("conversations of several turns"))
                 .because(format!(
-                    "{} holds rows of {}, and users come back to their conversation",
+                    "{} holds rows of {}, and each user continues one conversation",
                     what_holds(tree),
                     format.name()
                 ))
@@ -236,7 +236,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
         ),
         (Some(PhaseType::UserCentric), None) if turns(tree.benchmark.datasets.as_deref()) < 2.0 => problems.push(
             Problem::new(what("conversations of several turns"))
-                .because("a conversation of one turn has nothing to come back to")
+                .because("a conversation of one turn cannot be continued")
                 .hint(ask("--session-turns-mean 2, or --request-rate N", "dataset: {turns: 2}, or type: poisson"))
                 .at("benchmark.datasets.0.turns"),
         ),
@@ -244,7 +244,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
     }
 }
 
-/// The same of a trace, all rows of which have a time unless they are told to forget it.
+/// The same for a trace, all rows of which have a time unless times are ignored.
 fn suits_trace(
     tree: &Tree,
     phase: &Phase,
@@ -257,7 +257,7 @@ fn suits_trace(
         let at = "benchmark.datasets.0.ignore_trace_delays";
         problems.push(
             Problem::new(what("timestamps"))
-                .because(format!("{} forgets those of {path}", subject(tree, at)))
+                .because(format!("{} discards those of {path}", subject(tree, at)))
                 .hint("leave it out, or --no-fixed-schedule")
                 .at(at),
         );
@@ -265,7 +265,7 @@ fn suits_trace(
     if phase.r#type == Some(PhaseType::UserCentric) && !trace.format.has_sessions() {
         problems.push(
             Problem::new(what("conversations of several turns"))
-                .because(format!("{path} holds rows of {}, each a request of its own", trace.format.name()))
+                .because(format!("{path} holds rows of {}, each an independent request", trace.format.name()))
                 .hint("--request-rate N, or a trace with sessions")
                 .at("benchmark.datasets.0.format"),
         );

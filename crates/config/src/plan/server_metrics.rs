@@ -9,7 +9,7 @@ use aiperf_plan::{
 };
 use aiperf_types::Nanos;
 
-/// A silence this many times as long as the time between scrapes is more than anybody meant.
+/// A silence this many times as long as the time between scrapes is too long to be meant.
 const LONG_READ: f64 = 100.0;
 
 pub(super) fn plan(

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The user's files as they are written, without what names say is secret. Secrets of the plan are hidden by their value
-/// where files are written.
+/// The user's files as they are written, without values whose names mark them as secret. The writer of files hides
+/// secrets of the plan by their value.
 pub(super) fn user_files(
     tree: &Tree,
     dir: &Path,
@@ -31,7 +31,7 @@ pub(super) fn user_files(
     let variables = tree.node.get("variables").filter(|node| node.is_map());
     let shadowed = variables.iter().flat_map(|node| node.entries()).filter(|(name, _)| known.get(name).is_some());
     for (name, _) in shadowed {
-        notes.push(format!("in user_files, {name} is that of the run, not the variable of this name"));
+        notes.push(format!("in user_files, {name} is the value of the run, not the variable of this name"));
     }
     let mut context = variables.cloned().unwrap_or_else(|| Node::map(Origin::Rule));
     crate::tree::merge(&mut context, known);
@@ -64,7 +64,7 @@ pub(super) fn secrets_of_variables(tree: &Tree) -> Vec<String> {
     }
 }
 
-/// What is known of the run, whatever variables say.
+/// Values of the run; they win over variables.
 fn known(tree: &Tree, dir: &Path, models: &[String], endpoint: &EndpointPlan) -> Node {
     let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let url = endpoint.urls.first().map(|url| url.as_str()).unwrap_or_default();
@@ -94,7 +94,7 @@ fn text(mut content: Value, format: UserFileFormat, redactor: &Redactor) -> Stri
     }
 }
 
-/// A document as YAML, a line an entry. Below a list, its first entry stands behind the dash.
+/// A document as YAML, one entry per line. In a list, the first entry follows the dash.
 fn yaml(value: &Value, depth: usize, out: &mut String) {
     let pad = "  ".repeat(depth);
     match value {

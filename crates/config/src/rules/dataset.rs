@@ -160,7 +160,7 @@ fn loaded(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
         problems.push(
             facts
                 .problem(at, format!("{} cannot be used with {}", facts.subject(at), format.name()))
-                .because("its hash blocks stand for text that repeats"),
+                .because("its hash blocks represent text that repeats"),
         );
     }
     if let (Some(synthesis), Some(format)) = (&dataset.synthesis, format)
@@ -227,7 +227,7 @@ fn prompts(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
         problems.push(
             facts
                 .problem("datasets.0.prefix_prompts", what)
-                .because("a prompt has a prefix from a pool, or a shared system prompt and a context"),
+                .because("a prompt has either a prefix from a pool, or a shared system prompt and a context"),
         );
     }
 }
@@ -246,14 +246,14 @@ fn ratio(prompts: &Prompts, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             facts.mention(at),
             facts.ask("--seq-dist", "sequence_distribution")
         );
-        problems.push(facts.problem(at, what).because("each says how lengths vary"));
+        problems.push(facts.problem(at, what).because("each sets how lengths vary"));
     }
     for (distribution, key, flag) in [(&prompts.isl, "isl", "--isl-stddev"), (&prompts.osl, "osl", "--osl-stddev")] {
         if distribution.as_ref().is_some_and(|length| !length.drawn().is_fixed()) {
             let key = format!("a deviation of {key}");
             let other = facts.ask(flag, &key);
             let what = format!("{} and {other} exclude each other", facts.mention(at));
-            problems.push(facts.problem(at, what).because("each says how lengths vary"));
+            problems.push(facts.problem(at, what).because("each sets how lengths vary"));
         }
     }
     let length = |distribution: &Option<crate::sections::distribution::Distribution>, key: &str| {
@@ -269,7 +269,7 @@ fn ratio(prompts: &Prompts, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             problems.push(
                 facts
                     .problem("datasets.0.prompts", format!("{} needs {}", facts.mention(at), facts.ask(flag, key)))
-                    .because("the ratio is how far lengths go from a mean you give, at least 1")
+                    .because("the ratio applies to a given mean of at least 1")
                     .hint(format!("add {} N", facts.ask(flag, key))),
             );
         }
@@ -300,7 +300,9 @@ fn system_prompt(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, pr
     if let Some(file) = file {
         let path = os_text::path(file);
         let rule = match small_file::text(&facts.cwd.join(&path), small_file::SETTINGS) {
-            _ if has_link(facts.cwd, &path) => Some(" goes by a symbolic link; name the file itself".to_owned()),
+            _ if has_link(facts.cwd, &path) => {
+                Some("is reached through a symbolic link; name the file itself".to_owned())
+            }
             Ok(text) if text.trim().is_empty() => Some(" is blank".to_owned()),
             Ok(_) => None,
             Err(rule) => Some(format!(": {rule}")),
@@ -375,7 +377,7 @@ fn traces(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems:
             facts.mention("datasets.0.ignore_trace_delays"),
             facts.mention("datasets.0.use_think_time_only")
         );
-        problems.push(facts.problem("datasets.0", what).because("one drops every delay, the other keeps some"));
+        problems.push(facts.problem("datasets.0", what).because("one drops all delays, the other keeps some"));
     }
     if dataset.open_loop_strict == Some(true) && dataset.open_loop_replay == Some(false) {
         let at = "datasets.0.open_loop_strict";
@@ -385,7 +387,7 @@ fn traces(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, problems:
                     at,
                     format!("{} needs {}", facts.subject(at), facts.ask("--open-loop-replay", "open_loop_replay")),
                 )
-                .because("only an open loop can be late"),
+                .because("only open-loop replay can be strict"),
         );
     }
     if dataset.format != Some(Layout::Trace(TraceFormat::Baseten)) {
@@ -429,7 +431,7 @@ fn media(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             problems.push(
                 facts
                     .problem(at, format!("{} needs images to pick from", facts.subject(at)))
-                    .because("noise is made, not picked")
+                    .because("noise is generated, not picked")
                     .hint(facts.ask("add --image-source assets or a directory", "source: assets, or a directory")),
             );
         }

@@ -41,7 +41,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         problems.push(
             facts
                 .problem("endpoint.template", format!("{} needs a template", facts.subject("endpoint.type")))
-                .because("the body of each request is made from it")
+                .because("each request body is rendered from it")
                 .hint(facts.ask("--extra-inputs payload_template:FILE", "endpoint: {template: {body: ...}}")),
         );
     }
@@ -83,7 +83,7 @@ fn models(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>)
             problems.push(
                 facts
                     .problem("models", format!("{subject} needs a weight for every model"))
-                    .because("weights stand in a configuration file; a share is a weight of all weights together, and one at least is above 0")
+                    .because("weights are set in a configuration file; at least one is above 0, and a share is a weight divided by their sum")
                     .hint("models: {strategy: weighted, items: [{name: a, weight: 0.7}, {name: b, weight: 0.3}]}"),
             );
         }
@@ -103,7 +103,7 @@ fn paths(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     for (at, path) in named {
         if !path.starts_with('/') || path.contains("://") {
             let problem = facts.problem(at, format!("{} must start with '/'", facts.subject(at)));
-            let problem = problem.because("it is a path on the server, which its URL names");
+            let problem = problem.because("it is a path on the server of the URL");
             problems.push(if path.contains("://") { problem } else { problem.hint(format!("/{path}")) });
         } else if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
             let what = facts.node.find(at).map_or_else(
@@ -112,8 +112,11 @@ fn paths(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
             );
             problems.push(
                 facts
-                    .problem(at, format!("{what} '{}' contains what a path cannot hold", path.escape_debug()))
-                    .because("it stands in the first line of each request, which a space or a line break would end")
+                    .problem(
+                        at,
+                        format!("{what} '{}' contains a character that a path cannot hold", path.escape_debug()),
+                    )
+                    .because("it is part of the request line, which a space or a line break would end")
                     .hint("percent escapes, as in %20"),
             );
         }
@@ -131,7 +134,7 @@ fn usage(endpoint: &Endpoint, kind: EndpointKind, facts: &Facts<'_>, problems: &
                     "endpoint.per_chunk_usage",
                     format!("{} needs streamed chat counted by the server", facts.subject("endpoint.per_chunk_usage")),
                 )
-                .because("usage on every chunk is read only where chunks of chat are counted by their usage")
+                .because("usage on every chunk is read only for streamed chat with server token counts")
                 .hint(facts.ask(
                     "add --use-server-token-count --streaming",
                     "add use_server_token_count: true and streaming: true",
@@ -149,7 +152,7 @@ fn usage(endpoint: &Endpoint, kind: EndpointKind, facts: &Facts<'_>, problems: &
                         facts.ask("--use-server-token-count", "use_server_token_count")
                     ),
                 )
-                .because("what the server keeps is not sent again, so it cannot be counted here")
+                .because("stored responses are not sent again, so the client cannot count them")
                 .hint(facts.ask("add --use-server-token-count", "add use_server_token_count: true")),
         );
     }

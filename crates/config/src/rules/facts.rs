@@ -12,7 +12,7 @@ pub(crate) struct Facts<'a> {
     pub cwd: &'a Path,
     /// A port for the live API given by the environment.
     pub api_port: bool,
-    /// Records written out in a configuration past which a word is said.
+    /// Inline records above which a note advises a file.
     pub many_records: usize,
 }
 
@@ -25,7 +25,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Where a setting stands in a file: `file:line:column: `, or nothing.
+    /// The place of a setting in a file: `file:line:column: `, or nothing.
     pub(super) fn place(&self, path: &str) -> String {
         self.node.find(path).map_or_else(String::new, |node| self.places.prefix(&node.origin))
     }

@@ -1,4 +1,4 @@
-//! Names of files: each of a run's own and of the user's is inside the directory, and none stands in another's way.
+//! Names of files: each of a run's own and of the user's is inside the directory, and none collides with another.
 
 use super::facts::Facts;
 use crate::choice::Choice;
@@ -21,7 +21,7 @@ pub(super) fn check(benchmark: &Benchmark, artifacts: &Artifacts, facts: &Facts<
             problems.push(
                 facts
                     .problem(&at, format!("{} must be a path inside the directory", facts.subject(&at)))
-                    .because("relative, without .. and control characters")
+                    .because("it must be relative, without .. or control characters")
                     .hint("NAME.txt, or FOLDER/NAME.txt"),
             );
             continue;
@@ -59,7 +59,7 @@ fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, pro
         problems.push(
             facts
                 .problem(at, format!("{} must begin names with something", facts.subject(at)))
-                .because(format!("it makes {}, a hidden file without a name", names.summary_json))
+                .because(format!("it makes {}, a hidden file", names.summary_json))
                 .hint(facts.ask("--profile-export-prefix NAME", "prefix: NAME")),
         );
         return;
@@ -77,7 +77,7 @@ fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, pro
     let fixed = FileNames::FIXED.iter().filter(|name| outputs || **name != FileNames::OUTPUTS);
     let taken = fixed.flat_map(|fixed| names.prefixed().map(|made| (made, *fixed)));
     let taken = taken.into_iter().find(|(made, fixed)| collide(Path::new(made), Path::new(fixed)));
-    // The summary of a phase lies beside what the servers' metrics say of it.
+    // The summary of a phase is in the same folder as its server metrics.
     let in_a_phase = (has_phase_folders && names.summary_json == FileNames::PHASE_SERVER_METRICS)
         .then_some((names.summary_json.as_str(), FileNames::PHASE_SERVER_METRICS));
     match taken.or(in_a_phase) {
@@ -104,7 +104,7 @@ fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, pro
 /// A text is written as text, anything else as JSON or YAML.
 fn content(index: usize, file: &UserFile, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let at = format!("artifacts.user_files.{index}.content");
-    // What it says may be secret: the message names it by its place.
+    // Its content may be secret: the message names its place.
     let named = match facts.node.find(&at) {
         Some(node) => facts.places.subject_key(node, &format!("benchmark.{at}")),
         None => {

@@ -1,4 +1,4 @@
-//! What may stand in the head of a request: nothing a user gives may end one of its lines, or change where its body
+//! What a request head may contain: nothing a user gives may end one of its lines, or change where its body
 //! ends.
 
 use super::facts::Facts;
@@ -6,11 +6,11 @@ use crate::error::Problem;
 use crate::sections::endpoint::Endpoint;
 use crate::tree::{Node, Origin};
 
-/// Header fields that say how a message travels, not what it says: each is the client's own, and a second one would
-/// contradict it. With what to use instead, and what to write instead where a file said it, if that has other words.
+/// Header fields of the transfer, not of the content: the client sets each, and a second one would contradict it. With
+/// what to use instead, and what to use in a file if that differs.
 const OWN: &[(&str, &str, &str, Option<&str>)] = &[
     ("content-length", "the length of each body is counted", "leave it out: it is sent with every request", None),
-    ("transfer-encoding", "bodies are sent whole, with their length", "leave it out: Content-Length is sent", None),
+    ("transfer-encoding", "bodies are sent with their length", "leave it out: Content-Length is sent", None),
     (
         "connection",
         "the client decides how long a connection lives",
@@ -26,26 +26,26 @@ const OWN: &[(&str, &str, &str, Option<&str>)] = &[
     ),
     (
         "upgrade",
-        "a connection speaks one protocol throughout",
-        "leave it out: --transport http2 speaks HTTP/2",
-        Some("leave it out: transport: http2 speaks HTTP/2"),
+        "a connection uses one protocol",
+        "leave it out: --transport http2 uses HTTP/2",
+        Some("leave it out: transport: http2 uses HTTP/2"),
     ),
-    ("expect", "a body is sent with its head, without asking first", "leave it out: the body follows at once", None),
+    ("expect", "the body is sent without waiting for 100 Continue", "leave it out: the body follows immediately", None),
     ("te", "trailers are not read", "leave it out: answers are read without trailers", None),
-    ("trailer", "bodies are sent without trailers", "leave it out: a header field says the same", None),
+    ("trailer", "bodies are sent without trailers", "leave it out: a header field has the same meaning", None),
 ];
 
 /// Header fields with a meaning of their own, which a session's name would take from them. They may be set, but not to
 /// that.
 const MEANT: &[(&str, &str)] = &[
-    ("host", "it says which server is meant"),
-    ("content-type", "it says what a body is"),
-    ("accept", "it says which answers are understood"),
+    ("host", "it names the server"),
+    ("content-type", "it is the type of the body"),
+    ("accept", "it lists the accepted response types"),
     ("authorization", "it holds the key"),
     ("x-api-key", "it holds the key"),
-    ("cookie", "it holds what a server keeps of a client"),
-    ("user-agent", "it says who asks"),
-    ("x-request-id", "it tells requests apart, and a session has many"),
+    ("cookie", "it holds cookies of the server"),
+    ("user-agent", "it identifies the client"),
+    ("x-request-id", "it is unique for a request, and a session has many"),
 ];
 
 pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
@@ -55,10 +55,8 @@ pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<P
         Some(key) if key.trim().is_empty() => problems.push(
             facts
                 .problem(at, format!("{} is empty", place(facts, at)))
-                .because("it would be sent as a key that no server knows")
-                .hint(
-                    "leave it out where the server asks for none; set the variable that should hold it where it does",
-                ),
+                .because("it would be sent as an empty key")
+                .hint("leave it out if the server needs no key; otherwise set the variable"),
         ),
         Some(key) => problems.extend(fault(key).map(|fault| broken(facts, at, &place(facts, at), fault))),
         None => {}
@@ -71,7 +69,7 @@ pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<P
             let problem = bad_name(facts, at, &place(facts, at), name);
             problems.push(problem.hint("a name alone, as in X-Session-ID"));
         } else if let Some((_, why)) = own {
-            let what = format!("{} {name} cannot be the name of sessions", place(facts, at));
+            let what = format!("{} {name} cannot be the session header", place(facts, at));
             problems.push(facts.problem(at, what).because(*why).hint("a name of its own, as in X-Session-ID"));
         }
     }
@@ -114,7 +112,7 @@ fn subject(facts: &Facts<'_>, node: &Node, at: &str) -> String {
 
 fn bad_name(facts: &Facts<'_>, at: &str, from: &str, name: &str) -> Problem {
     facts
-        .problem(at, format!("{from}: '{}' is no name of a header", name.escape_debug()))
+        .problem(at, format!("{from}: '{}' is not a header name", name.escape_debug()))
         .because("a name is one word of letters, digits and !#$%&'*+-.^_`|~")
         .hint("'Name: value'")
 }
@@ -123,7 +121,7 @@ fn broken(facts: &Facts<'_>, at: &str, from: &str, fault: &str) -> Problem {
     let in_file = facts.places.file.is_some();
     facts
         .problem(at, format!("{from} contains {fault}"))
-        .because("it would end the line it is sent in, and what follows would be read as another")
+        .because("it would end the header line, and the rest would be read as another header")
         .hint(if in_file {
             "one line; a block that begins with '|' ends in a line break, one with '|-' does not"
         } else {
@@ -145,7 +143,7 @@ fn fault(text: &str) -> Option<&'static str> {
 /// Why a field cannot be sent, without its value.
 pub(crate) fn field_fault(name: &str, value: &str) -> Option<String> {
     match fault(value) {
-        _ if !is_token(name) => Some("has no name of a header".to_owned()),
+        _ if !is_token(name) => Some("has no header name".to_owned()),
         _ if OWN.iter().any(|(own, ..)| own.eq_ignore_ascii_case(name)) => {
             Some(format!("is {name}, which cannot be set"))
         }

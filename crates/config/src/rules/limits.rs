@@ -115,7 +115,7 @@ fn arrivals(phase: &Phase, at: &dyn Fn(&str) -> String, facts: &Facts<'_>, probl
         problems.push(
             facts
                 .problem(&at("rate"), what)
-                .because(format!("each user would come back after more than {LONGEST} seconds")),
+                .because(format!("each user would wait more than {LONGEST} seconds between turns")),
         );
     }
 }
@@ -160,7 +160,7 @@ fn turns(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) 
             refuse(
                 "turns",
                 mean(&dataset.turns) > TURNS,
-                format!("is too long for a conversation: {TURNS} turns at most, {} deviations included", Drawn::FAR),
+                format!("is too long for a conversation: at most {TURNS} turns, including {} deviations", Drawn::FAR),
             );
         }
         let delay = longest(&dataset.turn_delay);

@@ -18,7 +18,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         let at = format!("slos.{metric}");
         problems.push(
             facts
-                .problem(&at, format!("{} is no threshold for {metric}", facts.subject(&at)))
+                .problem(&at, format!("{} is not a threshold for {metric}", facts.subject(&at)))
                 .because("with it every request is good, or none")
                 .hint(facts.ask(&format!("--goodput {metric}:500"), &format!("{metric}: 500"))),
         );
@@ -30,7 +30,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
             problems.push(
                 facts
                     .problem(at, format!("{} names no directory", facts.subject(at)))
-                    .because("a run's files have a directory of their own")
+                    .because("a run writes its files to one directory")
                     .hint(facts.ask("--artifact-dir DIR, or . for this one", "dir: DIR, or . for this one")),
             );
         }
@@ -39,8 +39,8 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
             let at = "artifacts.slice_duration";
             problems.push(
                 facts
-                    .problem(at, format!("{} is no length for a time slice", facts.subject(at)))
-                    .because("the run is cut into slices of a fixed length, from a millisecond to 30 years")
+                    .problem(at, format!("{} is not a length for a time slice", facts.subject(at)))
+                    .because("a slice lasts from one millisecond to 30 years")
                     .hint(facts.ask("--slice-duration 5", "slice_duration: 5s")),
             );
         }
@@ -54,7 +54,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
             problems.push(
                 facts
                     .problem(at, format!("{} cannot be used with urls", facts.subject(at)))
-                    .because("it reads the GPUs of this machine, URLs those of others"),
+                    .because("it reads the GPUs of this machine; URLs are for other machines"),
             );
         }
     }
@@ -109,7 +109,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     }
 }
 
-/// Whoever looks for no pods has nothing to say about them.
+/// Refuses settings of pods if no pods are searched.
 fn discovery(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let discovery = benchmark.server_metrics.as_ref().and_then(|server| server.discovery.as_ref());
     let Some(discovery) = discovery.filter(|discovery| discovery.mode() == DiscoveryMode::Disabled) else { return };
@@ -123,7 +123,7 @@ fn discovery(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Proble
                     "server_metrics.discovery.mode",
                     format!("{} contradicts its {names}", facts.subject("server_metrics.discovery.mode")),
                 )
-                .because("where no pods are looked for, nothing says which")
+                .because("no pods are searched")
                 .hint(format!("mode: auto or kubernetes, or no {names}")),
         );
     }

@@ -35,7 +35,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         problems.push(
             facts
                 .problem("phases", format!("{}there is no phase", facts.place("phases")))
-                .because("a phase says how much is sent and when it ends")
+                .because("a phase defines what is sent and when it ends")
                 .hint("phases: {type: concurrency, concurrency: 1, requests: 10}"),
         );
         return;
@@ -47,11 +47,9 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         if let Some(name) = &phase.name
             && let Some(first) = seen.insert(name.to_ascii_lowercase(), index)
         {
-            let what = format!("{} is the name of phase {first} too", facts.subject(&format!("{at}.name")));
+            let what = format!("{} is also the name of phase {first}", facts.subject(&format!("{at}.name")));
             problems.push(
-                facts
-                    .problem(&format!("{at}.name"), what)
-                    .because("names tell phases apart, whatever their letter case"),
+                facts.problem(&format!("{at}.name"), what).because("names of phases are unique, in any letter case"),
             );
         }
         one(phase, &at, index, facts, problems);
@@ -84,7 +82,7 @@ fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>)
         problems.push(
             facts
                 .problem(&at_name, what)
-                .because(format!("each phase has a folder with its name, and one may have {LONGEST_NAME}"))
+                .because(format!("each phase has a folder with its name, which has at most {LONGEST_NAME} characters"))
                 .hint("a shorter name"),
         );
     }
@@ -107,12 +105,12 @@ fn name(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>)
     }
     let node = facts.node.find(at);
     match phase.kind {
-        // A kind that could not be read has been told as such.
+        // A kind that could not be read was already reported.
         None if node.is_some_and(|node| node.set("kind").is_some()) => {}
         None => problems.push(
             facts
                 .problem(&format!("{at}.kind"), format!("{} needs a kind", facts.subject(at)))
-                .because("only the names warmup and profiling tell it")
+                .because("only the names warmup and profiling imply it")
                 .hint("kind: profiling"),
         ),
         Some(kind) if PhaseKind::exactly(name).is_some_and(|named| named != kind) => {
@@ -135,7 +133,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     let path = |key: &str| format!("{at}.{key}");
     let node = facts.node.find(at);
     let Some(kind) = phase.r#type else {
-        // A type that could not be read has been told as such.
+        // A type that could not be read was already reported.
         if node.is_none_or(|node| node.set("type").is_none()) {
             problems.push(
                 facts.problem(&path("type"), format!("{} needs a type", facts.subject(at))).hint("type: concurrency"),
@@ -185,8 +183,8 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     if phase.kind == Some(PhaseKind::Warmup) && [PhaseType::UserCentric, PhaseType::FixedSchedule].contains(&kind) {
         problems.push(
             facts
-                .problem(&path("type"), format!("{} cannot be that of a warmup", facts.subject(&path("type"))))
-                .because("a warmup ends before its users or its recording would")
+                .problem(&path("type"), format!("{} cannot be used for a warmup", facts.subject(&path("type"))))
+                .because("a warmup ends before its users or its schedule would")
                 .hint("type: concurrency, or a rate of its own as in type: poisson, rate: 1"),
         );
     }
@@ -196,7 +194,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
         && start > end
     {
         let what = format!("{} is after {}", facts.subject(&path("start_offset")), facts.mention(&path("end_offset")));
-        problems.push(facts.problem(at, what).because("start_offset and end_offset cut out a piece from start to end"));
+        problems.push(facts.problem(at, what).because("start_offset and end_offset select the rows between them"));
     }
     if phase.auto_offset == Some(true) && phase.start_offset.is_some() {
         let what = format!(
@@ -205,7 +203,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
             facts.mention(&path("start_offset"))
         );
         problems.push(
-            facts.problem(at, what).because("auto_offset starts at the first timestamp, start_offset at one of yours"),
+            facts.problem(at, what).because("auto_offset starts at the first timestamp, start_offset at a given one"),
         );
     }
     if let (Some(min), Some(max)) = (phase.trajectory_start_min_ratio, phase.trajectory_start_max_ratio)
@@ -238,10 +236,10 @@ fn ramps(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>
     for (key, Ramp(ramp)) in all.into_iter().filter_map(|(key, ramp)| Some((key, ramp.as_ref()?))) {
         let at = format!("{at}.{key}");
         let rule = match ramp.duration {
-            // One that could not be read has been told as such.
+            // One that could not be read was already reported.
             None if facts.node.find(&at).is_some_and(|node| node.set("duration").is_some()) => continue,
             None => "needs a duration",
-            Some(duration) if !duration.0.is_finite() => "never gets there",
+            Some(duration) if !duration.0.is_finite() => "never reaches its value",
             Some(_) => continue,
         };
         let inner = format!("{at}.duration");
@@ -249,7 +247,7 @@ fn ramps(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>
         problems.push(
             facts
                 .problem(&at, format!("{} {rule}", facts.subject(named)))
-                .because("a ramp is the time in which a value is reached")
+                .because("a ramp has a duration, in which it reaches its value")
                 .hint(facts.ask("a number of seconds, as in 30", "a time, as in 30s")),
         );
     }
@@ -262,7 +260,7 @@ fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: 
     if arrivals && phase.rate.is_some() && series {
         let what =
             format!("{} and {} exclude each other", facts.subject(&path("rate")), facts.mention(&path("rate_series")));
-        problems.push(facts.problem(at, what).because("each says the rate"));
+        problems.push(facts.problem(at, what).because("each sets the rate"));
     }
     if facts.node.find(at).is_some_and(|node| node.set("rate").is_none() && node.set("rate_series").is_none())
         && kind.has_rate()
@@ -285,8 +283,8 @@ fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: 
         problems.push(
             facts
                 .problem(&ramp, format!("{} cannot be used with user-centric load", facts.subject(&named)))
-                .because("users come back at an interval that is fixed for the whole phase")
-                .hint("phases one after the other, each with its rate"),
+                .because("the interval between turns of a user is fixed for the whole phase")
+                .hint("several phases, each with its own rate"),
         );
     }
     if facts.node.find(at).is_some_and(|node| node.set("users").is_none()) {
@@ -315,7 +313,7 @@ fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: 
             problems.push(
                 facts
                     .problem(at, what)
-                    .because("every user needs something to send")
+                    .because("every user needs a conversation")
                     .hint(format!("{} {users} or more", facts.ask(flag, key))),
             );
         }
@@ -331,7 +329,7 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
             problems.push(
                 facts
                     .problem(&prefill, format!("{} needs streaming", facts.subject(&prefill)))
-                    .because("only the first token of a stream shows that a prefill is over")
+                    .because("only the first token of a stream marks the end of the prefill")
                     .hint(facts.ask("add --streaming", "endpoint: {streaming: true}")),
             );
         }

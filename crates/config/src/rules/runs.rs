@@ -32,11 +32,7 @@ pub(crate) fn check(
     let kind = sweep.and_then(|sweep| sweep.r#type);
     let given = flags.among(TRIALS_ONLY);
     if runs <= 1 && !given.is_empty() {
-        problems.push(needs(
-            &given.join(", "),
-            "--num-profile-runs 2 or more",
-            "it is about what happens between runs",
-        ));
+        problems.push(needs(&given.join(", "), "--num-profile-runs 2 or more", "it applies between runs"));
     }
     if let Some(convergence) = &multi.convergence {
         let name = node
@@ -47,7 +43,7 @@ pub(crate) fn check(
                 node.entries().iter().map(|(key, value)| places.mention(value, key)).collect::<Vec<_>>().join(", ")
             });
             problems.push(
-                needs(&keys, "--convergence-metric", "nothing else says what must settle")
+                needs(&keys, "--convergence-metric", "no other setting names the metric")
                     .at("multi_run.convergence.metric"),
             );
         }
@@ -64,7 +60,7 @@ pub(crate) fn check(
         if kind.is_some_and(|kind| kind != SweepType::AdaptiveSearch) && !independent {
             problems.push(
                 Problem::new(format!("{name} with a sweep needs --parameter-sweep-mode independent"))
-                    .because("each value must be run until it has settled before the next one begins")
+                    .because("each value is repeated until it has settled before the next one starts")
                     .hint("add --parameter-sweep-mode independent"),
             );
         }
@@ -91,7 +87,7 @@ pub(crate) fn check(
         true => refuse_dashboard(node, flags, places, problems),
         false if envelope.resume() => {
             let what = node.get("resume").map_or("resume".to_owned(), |resume| places.mention(resume, "resume"));
-            let why = "a run on its own is complete, or is run again";
+            let why = "a single run is complete, or is repeated";
             problems.push(needs(&what, "--num-profile-runs 2 or more, or a sweep", why).at("resume"));
         }
         false => {}
@@ -141,7 +137,7 @@ fn refuse_dashboard(node: &Node, flags: &GivenFlags, places: &Places, problems: 
         problems.push(
             places
                 .refuse(&ui, "benchmark.runtime.ui", "cannot be used with several runs")
-                .because("the dashboard shows one run; several are shown as lines and a table")
+                .because("the dashboard shows one run; several runs are logged as lines and a table")
                 .hint(lines),
         );
     }

@@ -7,7 +7,7 @@ use crate::sections::sweep::{DimensionKind, OptunaSampler, Planner, Pooling, Sea
 use crate::tree::{Node, Origin, Places};
 use std::collections::BTreeSet;
 
-/// A sweep of type adaptive_search and where it stands.
+/// A sweep of type adaptive_search and its place.
 pub(super) struct Search<'a> {
     pub sweep: &'a Sweep,
     pub node: &'a Node,
@@ -101,7 +101,7 @@ impl Search<'_> {
             return refuse("needs lo and hi".to_owned());
         };
         if !lo.is_finite() || !hi.is_finite() {
-            return refuse(format!("{path} has a bound without end"));
+            return refuse(format!("{path} has an infinite bound"));
         }
         if hi <= lo {
             return refuse(format!("{path} ends at {hi}, which is not above its start {lo}"));
@@ -179,7 +179,7 @@ impl Search<'_> {
         if !tiers.is_empty() && !(2..=10).contains(&tiers.len()) {
             problems.push(
                 self.problem("sla_tiers", format!("{from} has {} tiers", tiers.len()))
-                    .because("tiers are compared: there are 2 to 10 of them"),
+                    .because("a search compares 2 to 10 tiers"),
             );
         }
         let mut labels = BTreeSet::new();

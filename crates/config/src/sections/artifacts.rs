@@ -36,7 +36,7 @@ section! {
         summary: Formats<SummaryFormat> = [SummaryFormat::Json, SummaryFormat::Csv];
         /// Formats of the records, or false
         records: Formats<RecordFormat> = [RecordFormat::Jsonl, RecordFormat::Parquet];
-        /// Write requests and responses as they were
+        /// Write raw requests and responses
         raw: bool = false;
         /// Add HTTP trace data to record exports
         trace: bool = false;
@@ -59,7 +59,7 @@ section! {
         path: String;
         /// Format; text for a text, json for anything else
         format: UserFileFormat;
-        /// What it says
+        /// Its content
         content: Value;
     }
 }
@@ -95,7 +95,7 @@ impl<T: Setting + Choice + PartialEq> Setting for Formats<T> {
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
         match &node.datum {
             Datum::Bool(false) => Some(Self(None)),
-            // Whoever says yes gets what there is without a word.
+            // `true` selects every format.
             Datum::Bool(true) => {
                 let problem = reader.places.refuse(node, path, "must be a list of formats, or false");
                 reader.problems.push(problem.hint(format!("[{}]", T::NAMES.join(", "))));

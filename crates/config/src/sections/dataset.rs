@@ -1,4 +1,4 @@
-//! What requests say.
+//! The conversations of a run.
 
 use super::distribution::Distribution;
 use super::layout::Layout;
@@ -79,22 +79,22 @@ choices! {
     }
 }
 
-/// Conversations that are made where nothing says how many.
+/// Default number of generated conversations.
 pub(crate) const SYNTHETIC_ENTRIES: i64 = 100;
 
-/// Tokens of a prompt of which nothing says the length.
+/// Default number of tokens in a prompt.
 pub(crate) const INPUT_TOKENS: f64 = 550.0;
 
-/// Turns of a conversation of which nothing, or only a deviation, says how many it has.
+/// Default mean number of turns, also if only a deviation is set.
 pub(crate) const MEAN_TURNS: f64 = 1.0;
 
-/// Milliseconds between turns where nothing, or only a deviation, says how many.
+/// Default mean milliseconds between turns, also if only a deviation is set.
 pub(crate) const MEAN_TURN_DELAY: f64 = 0.0;
 
 section! {
-    /// What requests say.
+    /// The conversations of a run.
     Dataset {
-        /// Name, by which sweeps address it
+        /// Name that sweeps refer to
         name: String;
         /// Where conversations come from
         r#type: DatasetType = DatasetType::Synthetic;
@@ -106,7 +106,7 @@ section! {
         random_seed: i64 [at_least(0.0)];
         /// Order in which dataset entries are drawn
         sampling: Sampling = Sampling::Sequential;
-        /// Unique dataset entries to build or read; of files and public sets all there are, unless it is set
+        /// Unique dataset entries to generate or read; files and public datasets are read whole by default
         entries: i64 [at_least(1.0)];
         /// Text of prompts
         prompts: Prompts;
@@ -128,15 +128,15 @@ section! {
         rankings: Rankings;
         /// File or directory with conversations
         path: String;
-        /// Conversations written out here
+        /// Inline conversations
         records: Value;
-        /// Layout of the file; that of its first row when unset
+        /// Layout of the file; detected from its first row if unset
         format: Layout;
         /// Output length where the data has none
         osl: Distribution;
         /// Changes to a trace
         synthesis: Synthesis;
-        /// Tokens a hash block of a trace stands for
+        /// Tokens per hash block of a trace
         block_size: i64 [at_least(1.0)];
         /// Prompts a request, with random_pool
         prompt_batch_size: i64 [at_least(0.0)];
@@ -185,7 +185,7 @@ section! {
     Prompts {
         /// Input length in tokens
         isl: Distribution;
-        /// Output length in tokens that is asked for
+        /// Requested output length in tokens
         osl: Distribution;
         /// Tokens per hash-id block
         block_size: i64 [at_least(1.0)];
@@ -197,7 +197,7 @@ section! {
         corpus: Corpus;
         /// Pairs of lengths with their shares
         sequence_distribution: List<LengthPair>;
-        /// How far random lengths go from the mean
+        /// How far random lengths deviate from the mean
         random_range_ratio: Value;
         /// Which window formula the ratio uses, and whether random prompts hold special tokens
         random_corpus_style: RandomStyle = RandomStyle::Vllm;

@@ -23,7 +23,7 @@ choices! {
 section! {
     /// A length that is drawn.
     Shape {
-        /// Shape; by default the keys tell
+        /// Shape; by default from the keys
         r#type: DistributionKind;
         /// Fixed value
         value: f64;
@@ -36,14 +36,14 @@ section! {
         peaks: List<Peak>;
         /// Values of which one is picked by weight
         points: List<Point>;
-        /// Nothing below this
+        /// Lower limit
         min: f64;
-        /// Nothing above this
+        /// Upper limit
         max: f64;
     }
     /// One peak of a multimodal shape.
     Peak {
-        /// Shape; by default the keys tell
+        /// Shape; by default from the keys
         r#type: DistributionKind;
         /// Fixed value
         value: f64;
@@ -52,9 +52,9 @@ section! {
         stddev: f64 [at_least(0.0)] = 0.0;
         /// Median of a lognormal shape
         median: f64 [more_than(0.0)];
-        /// Nothing below this
+        /// Lower limit
         min: f64;
-        /// Nothing above this
+        /// Upper limit
         max: f64;
         /// Share
         weight: f64 [more_than(0.0)];
@@ -187,7 +187,7 @@ impl Setting for Distribution {
 fn check(node: &Node, path: &str, shape: &Shape, reader: &mut Reader) {
     let told = TOLD_BY.iter().find(|(key, _)| node.set(key).is_some()).map(|(_, kind)| *kind);
     let Some(kind) = shape.r#type.or(told) else {
-        let problem = reader.places.refuse(node, path, "says no length");
+        let problem = reader.places.refuse(node, path, "gives no length");
         reader.problems.push(problem.hint("a number, or {mean, stddev}"));
         return;
     };

@@ -22,9 +22,9 @@ choices! {
 }
 
 section! {
-    /// Where requests go and how they are put.
+    /// The server and the format of requests.
     Endpoint {
-        /// Base server URLs; http:// is added when no scheme is present, unix:///PATH is a socket of this machine
+        /// Base server URLs; http:// is added when no scheme is present, unix:///PATH is a Unix socket
         urls: List<Url> = [Url::local()];
         /// How requests are spread over several URLs
         url_strategy: UrlStrategy = UrlStrategy::RoundRobin;
@@ -38,7 +38,7 @@ section! {
         timeout: f64 [finite_at_least(0.0)] = 21600.0;
         /// Seconds of refused connections before the run ends, if no server ever accepted one; 0 never ends it
         unreachable_timeout: f64 [finite_at_least(0.0)] = 10.0;
-        /// Ask for a streamed reply; forced off with a warning where unsupported
+        /// Request a streamed response; turned off with a warning if unsupported
         streaming: bool = false;
         /// HTTP/1.1, or HTTP/2: by agreement over TLS, with prior knowledge without
         transport: Transport;
@@ -70,7 +70,7 @@ section! {
         wait_for_model_interval: f64 [more_than(0.0)] = 5.0;
         /// Which readiness probe is used
         wait_for_model_mode: ReadinessMode = ReadinessMode::Inference;
-        /// Empty the server's prefix cache before the run
+        /// Reset the server's prefix cache before the run
         reset_kv_cache: Switch<ResetKvCache>;
         /// Start and stop the server's profiler around the run
         server_profiler: Switch<ServerProfiler>;
@@ -79,10 +79,10 @@ section! {
     Template {
         /// Jinja text of the body, or a file that holds it
         body: String;
-        /// Where in the answer the text is
+        /// Path of the text in the response
         response_field: String = "text";
     }
-    /// Emptying the server's prefix cache.
+    /// Reset of the server's prefix cache.
     ResetKvCache {
         /// Seconds one call may take
         timeout_seconds: f64 [more_than(0.0)] = 30.0;

@@ -15,7 +15,7 @@ use crate::setting::{List, section};
 use serde_json::Value;
 
 section! {
-    /// Everything a file may say.
+    /// All settings of a file.
     Envelope {
         /// Version of this layout
         schema_version: String = "2.0";
@@ -23,7 +23,7 @@ section! {
         benchmark: Benchmark;
         /// Runs over a range of settings
         sweep: Sweep;
-        /// Several runs of the same
+        /// Repeated runs
         multi_run: MultiRun;
         /// Plots: a file, or the settings themselves
         plot: Value;
@@ -37,16 +37,16 @@ section! {
         no_sweep_table: bool = false;
         /// Limits that fail a run: exit code 3
         limits: Limits;
-        /// File for CI that says which limits were kept, as JUnit XML
+        /// File for CI with the result of each limit, as JUnit XML
         junit: String;
     }
     /// What is run.
     Benchmark {
-        /// Which models are asked
+        /// Models to request
         models: Models;
         /// Where requests go
         endpoint: Endpoint;
-        /// What they say; exactly one
+        /// Conversations; exactly one dataset
         datasets: List<Dataset>;
         /// When they are sent
         phases: List<Phase>;
@@ -74,7 +74,7 @@ section! {
         logging: Logging;
         /// Nothing to set
         metrics: Metrics;
-        /// Grading of answers
+        /// Grading of responses
         accuracy: Accuracy;
         /// Named lock of benchmark invariants
         scenario: String;

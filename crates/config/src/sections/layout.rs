@@ -99,7 +99,7 @@ impl Layout {
         }
     }
 
-    /// Whether prompts are defined by hash blocks, which stand for text that repeats.
+    /// Whether prompts are defined by hash blocks, which represent text that repeats.
     pub fn repeats_blocks(self) -> bool {
         match self {
             Self::File(format) => format == FileFormat::SagemakerDataCapture,

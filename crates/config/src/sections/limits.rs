@@ -156,7 +156,7 @@ fn quantity(text: &str) -> Result<(f64, Option<&str>), String> {
     let number = digits.parse::<f64>().ok().filter(|number| number.is_finite());
     let number = number.ok_or_else(|| match digits {
         "" if text.is_empty() => format!("{FORM}: there is no number"),
-        _ => format!("has the threshold '{}', which is no finite number", text.escape_debug()),
+        _ => format!("has the threshold '{}', which is not a finite number", text.escape_debug()),
     })?;
     Ok((number, Some(unit.trim_start()).filter(|unit| !unit.is_empty())))
 }
@@ -192,10 +192,10 @@ mod tests {
         for text in
             ["a.p99>x", "a.p99>1e999", "a.p99>nan", "a.p99>inf", "a.p99>>5", "a.p99=>5", "a.p99>1 < 2", "a.p99>1.2.3"]
         {
-            // What stands behind a number is its unit, and no metric has such a one.
+            // The rest after a number is its unit, and no metric has such a unit.
             assert!(limit(text).is_err() || limit(text).is_ok_and(|limit| limit.get("unit").is_some()), "{text}");
         }
-        assert!(why("a.p99>1e999").contains("no finite number"));
+        assert!(why("a.p99>1e999").contains("not a finite number"));
     }
 
     proptest! {

@@ -15,7 +15,7 @@ choices! {
 }
 
 section! {
-    /// Which models are asked.
+    /// Models to request.
     Models {
         /// Rule that picks a model for each prompt; weighted needs YAML weights
         strategy: ModelStrategy = ModelStrategy::RoundRobin;
@@ -26,11 +26,11 @@ section! {
     Model {
         /// Name, as the server knows it
         name: String;
-        /// Share of the prompts, with strategy weighted
+        /// Share of the prompts with strategy weighted
         weight: f64 [between(0.0, true, 1.0, true)];
         /// Adapter of the model
         lora: Value;
-        /// What it takes besides text
+        /// Inputs besides text
         modalities: Value;
         /// Its own tokenizer
         tokenizer: ModelTokenizer;

@@ -43,13 +43,13 @@ section! {
     GpuTelemetry {
         /// On or off
         enabled: bool = true;
-        /// DCGM exporters besides those that are looked for
+        /// DCGM exporters besides the default ones
         urls: List<String>;
         /// CSV of own metrics: a row `FIELD, gauge|counter, help text` each
         metrics_file: String;
-        /// What reads the GPUs: DCGM exporters, or on this machine NVML or the driver of AMD
+        /// What reads the GPUs: DCGM exporters, or on this machine NVML or the AMD driver
         collector: GpuCollector = GpuCollector::Dcgm;
-        /// How it is shown: when the run is over, or also from the start of the dashboard
+        /// How it is shown: after the run, or also in the dashboard
         mode: GpuMode = GpuMode::Summary;
     }
     /// Metrics of the server.
@@ -75,7 +75,7 @@ section! {
     }
     /// Round-trip time of the network.
     NetworkLatency {
-        /// Give latencies without the round trip, too
+        /// Also report latencies without the round trip
         enabled: bool = false;
         /// Seconds between probes of each server
         ping_interval: f64 [more_than(0.0)] = 1.0;
@@ -86,13 +86,13 @@ section! {
     Otel {
         /// Where to; /v1/metrics is added
         metrics_url: String;
-        /// Send what requests measured
+        /// Send request metrics
         stream_metrics_enabled: bool = true;
-        /// Send how far phases are
+        /// Send phase progress
         stream_timing_enabled: bool = true;
         /// Attributes of the resource
         custom_resource_attributes: Vec<(String, String)>;
-        /// Provider name in GenAI attributes; without it the host of the URL says it
+        /// Provider name in GenAI attributes; by default from the host of the URL
         gen_ai_provider: String;
     }
     /// Results sent to MLflow.

@@ -35,11 +35,11 @@ pub(crate) const DEFAULT_CONCURRENCY: i64 = 1;
 pub(crate) const LEAST_REQUESTS: i64 = 10;
 
 impl ArrivalPattern {
-    /// Where nothing says how requests arrive at a rate.
+    /// The default pattern at a rate.
     pub(crate) const DEFAULT: Self = Self::Poisson;
 }
 
-/// Seconds after the time limit that a flag sets, unless something says otherwise.
+/// Default grace period after the time limit of a flag, in seconds.
 pub(crate) const GRACE_SECONDS: f64 = 30.0;
 
 section! {
@@ -47,7 +47,7 @@ section! {
     Phase {
         /// Name: letters, digits, - and _, unique
         name: String;
-        /// Whether it counts; told by the names warmup and profiling
+        /// warmup or profiling; by default from the name of the phase
         kind: PhaseKind;
         /// How requests arrive
         r#type: PhaseType;
@@ -59,23 +59,23 @@ section! {
         duration: Seconds [more_than(0.0)];
         /// Sessions that end it
         sessions: i64 [at_least(1.0)];
-        /// Sessions at once; types with a rate have no limit unless it is set
+        /// Concurrent sessions; types with a rate have no limit by default
         concurrency: i64 [at_least(1.0)];
-        /// Climb to it over a time
+        /// Ramp up to it over this time
         concurrency_ramp: Ramp;
-        /// Requests at once that wait for their first token
+        /// Concurrent requests that wait for their first token
         prefill_concurrency: i64 [at_least(1.0)];
-        /// Climb to it over a time
+        /// Ramp up to it over this time
         prefill_ramp: Ramp;
-        /// How long to wait for what is in flight after the time limit
+        /// How long to wait for requests in flight after the time limit
         grace_period: Seconds [at_least(0.0)];
-        /// Requests given up on purpose
+        /// Requests that are cancelled
         cancellation: Cancellation;
-        /// Begin while the phase before is still finishing
+        /// Start while the previous phase is still finishing
         seamless: bool = false;
-        /// Requests (or turns) a second
+        /// Requests (or turns) per second
         rate: f64 [more_than(0.0)];
-        /// Climb to it over a time
+        /// Ramp up to it over this time
         rate_ramp: Ramp;
         /// Rates over time
         rate_series: RateSeries;
@@ -83,7 +83,7 @@ section! {
         smoothness: f64 [more_than(0.0)] = 1.0;
         /// Users of type user_centric
         users: i64 [at_least(1.0)];
-        /// Shift timestamps so the first is zero; not where a start offset is set
+        /// Shift timestamps so the first is zero; by default only without a start offset
         auto_offset: bool = true;
         /// Skip records before this millisecond offset
         start_offset: i64 [at_least(0.0)];
@@ -103,25 +103,25 @@ section! {
         agentic_cache_warmup_duration: f64 [more_than(0.0)];
         /// Agentic replay: wait for priming requests, seconds
         agentic_warmup_grace_period: f64 [at_least(0.0)];
-        /// Timing in place of the one of the type
+        /// Timing instead of that of the type
         timing_mode: String;
-        /// What a phase must hold
+        /// Objectives of the phase
         sla: Sla;
-        /// Climb until an objective breaks
+        /// Raise the load until an objective fails
         adaptive_scale: Switch<AdaptiveScale>;
     }
-    /// Requests given up on purpose.
+    /// Requests that are cancelled.
     Cancellation {
         /// Percent of requests to cancel
         rate: f64 [between(0.0, true, 100.0, true)];
         /// Seconds after full send before cancelling
         delay: f64 [at_least(0.0)] = 0.0;
     }
-    /// Climb to a value.
+    /// Ramp to a value.
     RampShape {
         /// Time it takes
         duration: Seconds [more_than(0.0)];
-        /// How it climbs
+        /// How it is raised
         strategy: RampStrategy = RampStrategy::Linear;
     }
     /// One rate at one time.
@@ -133,7 +133,7 @@ section! {
     }
 }
 
-/// Climb to a value; a bare time is its duration.
+/// Ramp to a value; a bare time is its duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ramp(pub RampShape);
 
@@ -180,7 +180,7 @@ impl Setting for RateSeries {
         let list = List::<RatePoint>::read(points, path, reader)?;
         let is_read = reader.problems.len() == before;
         for (index, item) in points.items().iter().enumerate().filter(|(_, item)| item.is_map()) {
-            // Points stand beside their items only where all were read.
+            // Points and items correspond only if all items were read.
             let point = list.get(index).filter(|_| is_read);
             let is_endless = |point: &RatePoint| [point.time_s, point.qps].into_iter().flatten().any(f64::is_infinite);
             let is_short = ["time_s", "qps"].iter().any(|key| item.set(key).is_none());
@@ -195,7 +195,7 @@ impl Setting for RateSeries {
         let times: Vec<f64> = list.iter().filter_map(|point| point.time_s).collect();
         if times.len() < 2 {
             let problem = crate::error::Problem::new(format!("{name} needs at least two points")).at(path);
-            reader.problems.push(problem.because("a series says how the rate changes; one point says only a rate"));
+            reader.problems.push(problem.because("a series describes how the rate changes; one point is a fixed rate"));
             return None;
         }
         if let Some(at) = (1..times.len()).find(|at| times[*at] <= times[at - 1]) {
@@ -219,10 +219,10 @@ impl Setting for RateSeries {
 }
 
 impl PhaseType {
-    /// Where nothing says how requests arrive.
+    /// The default type.
     pub(crate) const DEFAULT: Self = Self::Concurrency;
 
-    /// Those that send by rate, whoever sends.
+    /// Those with a rate, of requests or of users.
     const BY_RATE: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant, Self::UserCentric];
     /// Those whose requests arrive by a law, one independent of the other.
     const ARRIVALS: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant];

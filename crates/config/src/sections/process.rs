@@ -6,13 +6,13 @@ use crate::setting::{List, section};
 use aiperf_plan::{LogLevel, Timestamps, UiKind};
 
 choices! {
-    /// How processes talk.
+    /// Communication between processes.
     CommunicationKind {
         Ipc = "ipc",
         Tcp = "tcp",
         Dual = "dual",
     }
-    /// What is asked in an accuracy run.
+    /// Tasks of an accuracy run.
     AccuracyBenchmark {
         Mmlu = "mmlu",
         MmluPro = "mmlu_pro",
@@ -26,7 +26,7 @@ choices! {
         GpqaDiamond = "gpqa_diamond",
         LcbCodegeneration = "lcb_codegeneration",
     }
-    /// What grades answers.
+    /// Grader of responses.
     Grader {
         ExactMatch = "exact_match",
         Math = "math",
@@ -58,21 +58,21 @@ section! {
         ui: UiKind;
         /// Upper limit of worker processes
         workers: i64 [at_least(1.0)];
-        /// Workers at least
+        /// Minimum number of workers
         workers_min: i64 [at_least(1.0)];
-        /// Which instant a read gets: the kernel's arrival stamp (auto: where it gives one) or when the read returned
+        /// Timestamp of received data: the kernel's arrival time (auto: if available) or the time when the read returned
         timestamps: Timestamps = Timestamps::Auto;
         /// Number of record processors
         record_processors: i64 [at_least(1.0)];
         /// How services run; no effect here
         service_run_type: String;
-        /// How processes talk; no effect here
+        /// Communication between processes; no effect here
         communication: Communication;
-        /// Port of the live HTTP/WebSocket API; a port in use ends the run before it begins
+        /// Port of the live HTTP/WebSocket API; if the port is in use, the run does not start
         api_port: i64 [between(1.0, true, 65535.0, true)];
-        /// Name or address that the live API listens on, 127.0.0.1 unless given; needs a port
+        /// Name or address that the live API listens on, 127.0.0.1 by default; needs a port
         api_host: String;
-        /// Seconds between live statistics: in the dashboard's table (5 unless given), elsewhere in the log; 0 logs none
+        /// Seconds between live statistics: in the dashboard's table (5 by default), otherwise in the log; 0 logs none
         stats_interval: f64 [between(0.0, true, 1000.0, true)];
         /// Workers a pod; cluster deployments only
         workers_per_pod: i64 [at_least(1.0)];
@@ -81,9 +81,9 @@ section! {
         /// Where pods get the dataset; cluster deployments only
         dataset_api_base_url: String;
     }
-    /// How processes talk; no effect here.
+    /// Communication between processes; no effect here.
     Communication {
-        /// By which means
+        /// Kind of communication
         r#type: CommunicationKind;
         /// Address
         host: String;
@@ -92,14 +92,14 @@ section! {
     }
     /// What is logged.
     Logging {
-        /// From which level on
+        /// Minimum level
         level: LogLevel = LogLevel::Info;
     }
     /// Nothing to set.
     Metrics {}
-    /// Grading of answers.
+    /// Grading of responses.
     Accuracy {
-        /// What is asked
+        /// Benchmark tasks
         benchmark: AccuracyBenchmark;
         /// Subset of benchmark tasks
         tasks: List<String>;

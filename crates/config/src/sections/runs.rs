@@ -24,7 +24,7 @@ choices! {
 }
 
 section! {
-    /// Several runs of the same.
+    /// Repeated runs.
     MultiRun {
         /// Trials per configuration
         num_runs: i64 [between(1.0, true, 10.0, true)] = 1;
@@ -51,7 +51,7 @@ section! {
         mode: ConvergenceMode = ConvergenceMode::CiWidth;
         /// Convergence bound; ci_width: 0.10, others: 0.05
         threshold: f64 [between(0.0, false, 1.0, false)];
-        /// Runs before it may stop
+        /// Minimum number of runs
         min_runs: i64 [at_least(1.0)] = 3;
     }
 }

@@ -30,14 +30,14 @@ choices! {
         Gt = "gt",
         Ge = "ge",
     }
-    /// What climbs.
+    /// What is raised.
     ScaleVariable {
         Concurrency = "concurrency",
         PrefillConcurrency = "prefill_concurrency",
         RequestRate = "request_rate",
         Users = "users",
     }
-    /// How it climbs.
+    /// How it is raised.
     ScaleStrategyKind {
         RampUntilFail = "ramp_until_fail",
     }
@@ -57,27 +57,27 @@ section! {
         stat: Stat = Stat::P95;
         /// How it is compared
         op: Comparison;
-        /// With what
+        /// Threshold
         threshold: f64;
     }
-    /// Climb until an objective breaks.
+    /// Raise the load until an objective fails.
     AdaptiveScale {
         /// On or off
         enabled: bool = true;
-        /// What climbs, and from where to where
+        /// What is raised, and its range
         control: ScaleControl;
-        /// How it climbs
+        /// How it is raised
         strategy: ScaleStrategy;
-        /// Time one step is watched
+        /// Length of a step
         window: Seconds [at_least(1.0)];
         /// Requests a step must complete
         min_completed_requests: i64 [at_least(1.0)] = 1;
-        /// Time the last good step is held
+        /// How long the last good step is kept
         sustain_duration: Seconds [more_than(0.0)];
         /// Objectives
         sla: Sla;
     }
-    /// What climbs.
+    /// What is raised.
     ScaleControl {
         /// Which setting
         variable: ScaleVariable;
@@ -86,7 +86,7 @@ section! {
         /// Where it ends
         max: f64;
     }
-    /// How it climbs.
+    /// How it is raised.
     ScaleStrategy {
         /// The strategy
         r#type: ScaleStrategyKind = ScaleStrategyKind::RampUntilFail;

@@ -122,9 +122,9 @@ section! {
         r#type: SweepType;
         /// Seconds between two runs
         cooldown_seconds: f64 [at_least(0.0)] = 0.0;
-        /// Objectives a run must hold
+        /// Objectives of a run
         sla_filters: List<SlaFilter>;
-        /// What is made of the results
+        /// What is computed from the results
         post_process: PostProcess;
         /// Recipe this came from
         recipe_name: String;
@@ -152,15 +152,15 @@ section! {
         planner: Planner = Planner::Bayesian;
         /// adaptive_search: what is searched
         search_space: List<SearchDimension>;
-        /// adaptive_search: what is wanted
+        /// adaptive_search: objectives
         objectives: List<Objective>;
         /// adaptive_search: what must hold
         outcome_constraints: List<OutcomeConstraint>;
-        /// adaptive_search: points at most
+        /// adaptive_search: maximum number of points
         max_iterations: i64 [between(2.0, true, 200.0, true)];
         /// adaptive_search: points before the planner takes over
         n_initial_points: i64 [at_least(1.0)] = 5;
-        /// adaptive_search: points over which nothing may have improved
+        /// adaptive_search: points of the plateau window
         plateau_window: i64 [at_least(1.0)] = 8;
         /// adaptive_search: what counts as improved
         plateau_threshold: f64 [at_least(0.0)] = 0.01;
@@ -189,9 +189,9 @@ section! {
         /// adaptive_search: groups of objectives
         sla_tiers: List<SlaTier>;
     }
-    /// What is made of the results.
+    /// What is computed from the results.
     PostProcess {
-        /// What makes it
+        /// The post-processor
         handler: String;
         /// Its settings
         params: Value;
@@ -231,7 +231,7 @@ section! {
         /// Where the search looks first
         prior: Prior = Prior::Uniform;
     }
-    /// What is wanted.
+    /// An objective.
     Objective {
         metric: String;
         /// Its statistic
@@ -246,7 +246,7 @@ section! {
         metric: String;
         /// How it is compared
         op: BoundOp;
-        /// With what
+        /// Threshold
         bound: f64;
     }
     /// A group of objectives.
@@ -261,7 +261,7 @@ section! {
 }
 
 impl SweepType {
-    /// Where nothing says how settings are varied.
+    /// The default type.
     pub(crate) const DEFAULT: Self = Self::Grid;
 
     /// Whether it combines lists of values.

@@ -88,12 +88,12 @@ fn every_variable_reaches_the_plan() {
 #[test]
 fn bad_input_is_refused_with_a_way_out() {
     let host = refused(&["--api-port", "8080", "--api-host", "http://localhost"], &[]);
-    assert!(host.contains("--api-host http://localhost is no name or address"), "{host}");
+    assert!(host.contains("--api-host http://localhost is not a name or address"), "{host}");
     assert!(host.contains("try: 127.0.0.1"), "{host}");
     let by_variable = refused(&[], &[PORT, ("AIPERF_API_SERVER_HOST", "a:1")]);
     assert!(by_variable.contains("AIPERF_API_SERVER_HOST=a:1"), "{by_variable}");
     let origin = refused(&["--api-port", "8080"], &[("AIPERF_API_SERVER_CORS_ORIGINS", "grafana.example")]);
-    assert!(origin.contains("grafana.example is no origin") && origin.contains("try: "), "{origin}");
+    assert!(origin.contains("grafana.example is not an origin") && origin.contains("try: "), "{origin}");
     for port in ["0", "65536", "x"] {
         assert!(refused(&["--api-port", port], &[]).contains("--api-port"), "{port}");
     }

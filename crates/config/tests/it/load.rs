@@ -271,7 +271,7 @@ fn what_changes_nothing_is_noted() {
         ("--concurrency-ramp-duration 5", "--concurrency-ramp-duration 5 has no effect: the concurrency is 1"),
         (
             "--request-rate 5 --concurrency-ramp-duration 5",
-            "--concurrency-ramp-duration 5 has no effect: there is no concurrency to climb to",
+            "--concurrency-ramp-duration 5 has no effect: there is no concurrency to ramp to",
         ),
         ("--prefill-concurrency 4", "--prefill-concurrency 4 has no effect: the concurrency is 1"),
         ("--prefill-concurrency-ramp-duration 5", "--prefill-concurrency-ramp-duration 5 has no effect"),
@@ -322,7 +322,7 @@ fn flags_that_cannot_stand_together_are_refused_before_anything_is_sent() {
         ("--fixed-schedule", &["fixed_schedule", "--input-file"]),
         (
             "--fixed-schedule --input-file one.jsonl --user-centric-rate 5 --num-users 2",
-            &["--fixed-schedule and --user-centric-rate exclude each other\n  each says when requests are sent"],
+            &["--fixed-schedule and --user-centric-rate exclude each other\n  each sets when requests are sent"],
         ),
         (
             "--fixed-schedule --input-file one.jsonl --request-rate 5",
@@ -401,7 +401,7 @@ fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
         (other("name: CON, kind: profiling, type: concurrency, requests: 1"), "reserved file name"),
         (other("name: lpt9, kind: profiling, type: concurrency, requests: 1"), "reserved file name"),
         (phase("kind: warmup, type: concurrency, requests: 1"), "cannot be of kind warmup"),
-        (other("name: Profiling, kind: profiling, type: concurrency, requests: 1"), "is the name of phase 0 too"),
+        (other("name: Profiling, kind: profiling, type: concurrency, requests: 1"), "is also the name of phase 0"),
         ("    - {name: warmup, type: concurrency, requests: 1}\n".to_owned(), "there is no profiling phase"),
         (phase("type: concurrency, requests: 1, seamless: true"), "cannot be on the first phase"),
         (phase("type: poisson, requests: 1"), "needs a rate"),
@@ -417,10 +417,10 @@ fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
             phase("type: concurrency, requests: 1, trajectory_start_min_ratio: 0.8, trajectory_start_max_ratio: 0.1"),
             "trajectory_start_max_ratio is not there yet",
         ),
-        (warmup("type: user_centric, users: 1, rate: 1, requests: 4"), "type user_centric cannot be that of a warmup"),
-        (warmup("type: fixed_schedule"), "type fixed_schedule cannot be that of a warmup"),
+        (warmup("type: user_centric, users: 1, rate: 1, requests: 4"), "type user_centric cannot be used for a warmup"),
+        (warmup("type: fixed_schedule"), "type fixed_schedule cannot be used for a warmup"),
         (phase("type: concurrency, requests: 1, concurrency_ramp: {strategy: linear}"), "needs a duration"),
-        (phase("type: concurrency, requests: 1, concurrency_ramp: inf"), "never gets there"),
+        (phase("type: concurrency, requests: 1, concurrency_ramp: inf"), "never reaches its value"),
         (
             phase("type: concurrency, requests: 1, concurrency_ramp: {duration: 5, strategy: quadratic}"),
             "is not one of its choices",
@@ -440,7 +440,7 @@ fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
     }
     let two = "    - {name: a, kind: profiling, type: fixed_schedule, end_offset: 5}\n    - {name: b, kind: profiling, type: fixed_schedule}\n";
     let error = file("{type: file, path: one.jsonl}", two).expect_err("two pieces of one file").to_string();
-    assert!(error.contains("c.yaml:7:") && error.contains("other offsets"), "{error}");
+    assert!(error.contains("c.yaml:7:") && error.contains("different offsets"), "{error}");
 }
 
 #[test]

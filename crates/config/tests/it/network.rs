@@ -117,7 +117,7 @@ fn a_file_that_contradicts_itself_is_refused_by_line() {
 fn what_has_no_effect_is_noted() {
     for (section, flags, words) in [
         (Some("{mean_ms: 3}"), &[][..], "has no effect: network latency is off"),
-        (None, &[MEAN, "0"], "takes nothing off"),
+        (None, &[MEAN, "0"], "subtracts nothing"),
     ] {
         let notes = resolve(section, flags, &[]).unwrap().notes.join("\n");
         assert!(notes.contains(words), "{notes}");

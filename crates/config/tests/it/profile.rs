@@ -569,7 +569,7 @@ fn a_terminal_that_cannot_be_drawn_on_gets_lines() {
         let asked = resolve_in(&["-m", "m", "--ui", "dashboard"], env, true).unwrap();
         assert_eq!(asked.plan().runtime.ui, UiKind::Simple, "{env:?}");
         let told = format!(
-            "--ui dashboard requires a terminal that can be drawn on; TERM {said}, falling back to --ui simple"
+            "--ui dashboard requires a terminal that can position the cursor; TERM {said}, falling back to --ui simple"
         );
         assert!(asked.notes.contains(&told), "{:?}", asked.notes);
     }
@@ -856,9 +856,9 @@ fn an_empty_item_of_a_list_is_refused_by_its_place() {
 #[test]
 fn an_empty_item_of_a_list_to_sweep_over_is_left_out_and_noted() {
     for (args, expected) in [
-        (&["--concurrency", "1,,2"][..], "--concurrency: item 2 of 3 is empty and left out"),
-        (&["--request-rate", "1,2,"], "--request-rate: item 3 of 3 is empty and left out"),
-        (&["--variant", "a:isl=5,,osl=6", "--variant", "b:isl=6"], "--variant: item 2 of 3 is empty and left out"),
+        (&["--concurrency", "1,,2"][..], "--concurrency: item 2 of 3 is empty and is skipped"),
+        (&["--request-rate", "1,2,"], "--request-rate: item 3 of 3 is empty and is skipped"),
+        (&["--variant", "a:isl=5,,osl=6", "--variant", "b:isl=6"], "--variant: item 2 of 3 is empty and is skipped"),
     ] {
         let notes = resolve(&[&["-m", "m"], args].concat()).unwrap().notes;
         assert!(notes.iter().any(|note| note == expected), "{args:?}: {notes:?}");

@@ -273,7 +273,7 @@ fn a_run_stays_below_the_directory_of_all() {
     let server = serve(quick());
     for (variant, word) in [
         ("a: artifact-dir=/tmp/elsewhere", "artifact directory"),
-        ("a: num-profile-runs=3", "about all runs"),
+        ("a: num-profile-runs=3", "applies to all runs"),
         ("logs: concurrency=3", "folder logs"),
     ] {
         let run = short(&server.url()).with(&["--variant", variant, "--variant", "b: concurrency=2"]).run();

@@ -115,7 +115,7 @@ fn what_cannot_be_sent_is_refused_by_place_before_anything_is() {
         ("", &[], &["d.jsonl is empty"]),
         ("[1]", &[], &["d.jsonl:1: is a list", "try:"]),
         ("{\"foo\": 1}", &[], &["d.jsonl has a first row of no known layout", "--custom-dataset-type"]),
-        ("{\"type\": \"zzz\", \"text\": \"a\"}", &[], &["type 'zzz', which is no known layout"]),
+        ("{\"type\": \"zzz\", \"text\": \"a\"}", &[], &["type 'zzz', which is not a known layout"]),
         ("{\"text\": \"a\", \"input_length\": 5}", &[], &["may be one of single_turn and mooncake_trace"]),
         ("{\"text\": \"a\"}", &["--isl", "5"], &["--isl shapes synthetic conversations only"]),
         ("{\"text\": \"a\"}", &["--session-turns-mean", "2"], &["--session-turns-mean"]),

@@ -77,14 +77,14 @@ fn an_objective_on_a_metric_that_the_run_does_not_have_is_named_with_what_is_mis
 
 #[test]
 fn an_objective_without_a_finite_threshold_is_named() {
-    refused(&["--goodput", "request_latency:inf"], &["--goodput inf is no threshold for request_latency", "try:"]);
+    refused(&["--goodput", "request_latency:inf"], &["--goodput inf is not a threshold for request_latency", "try:"]);
     refused(&["--goodput", "request_latency:nan"], &["--goodput", "'nan' for request_latency", "try:"]);
 }
 
 #[test]
 fn a_slice_without_a_length_is_refused() {
     refused(&["--slice-duration", "0"], &["--slice-duration 0 must be more than 0"]);
-    refused(&["--slice-duration", "inf"], &["--slice-duration inf is no length for a time slice"]);
+    refused(&["--slice-duration", "inf"], &["--slice-duration inf is not a length for a time slice"]);
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn what_cannot_be_judged_is_refused_before_anything_is_written() {
     let refused: &[(&str, &[&str])] = &[
         ("time_to_first_token.p99", &["no comparison", "in quotes"]),
         ("time_to_first_token.p98>5", &["'p98', not one of avg"]),
-        ("request_latency.p99>soon", &["no finite number"]),
+        ("request_latency.p99>soon", &["not a finite number"]),
         ("ttft.p99>5", &["ttft.p99>5: no such metric", "time_to_first_token for ttft"]),
         ("request_latency>5", &["none is named", "request_latency.p99"]),
         ("request_throughput.p99>5", &["has one value"]),

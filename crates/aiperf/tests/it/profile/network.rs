@@ -117,7 +117,7 @@ fn a_mean_that_is_known_is_taken_off_and_nobody_is_probed() {
     assert!(!run.path(FILE).exists());
     let none = good(few(&sim.url()).with(&["--network-latency-mean", "0"]).run());
     assert!(none.summary()["network_rtt"].is_null());
-    assert!(none.stderr().contains("takes nothing off"), "{}", none.stderr());
+    assert!(none.stderr().contains("subtracts nothing"), "{}", none.stderr());
 }
 
 #[test]

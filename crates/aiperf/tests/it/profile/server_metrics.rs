@@ -435,7 +435,7 @@ fn a_foreign_page_needs_no_help_and_no_type() {
 fn bad_input_is_refused_before_anything_is_sent() {
     for (args, says) in [
         (&["--server-metrics", "h:1", "--no-server-metrics"][..], "--no-server-metrics"),
-        (&["--server-metrics", "node1"], "--server-metrics 'node1' is no URL"),
+        (&["--server-metrics", "node1"], "--server-metrics 'node1' is not a URL"),
         (&["--server-metrics", "http://h:0/metrics"], "port outside"),
         (&["--server-metrics", "ftp://h/metrics"], "must start with http"),
         (&["--server-metrics-formats", "xml"], "xml"),

@@ -24,13 +24,13 @@ use serde_json::Value;
 
 const OFFSETS: &[&Flag] = &[FIXED_SCHEDULE_AUTO_OFFSET, FIXED_SCHEDULE_START_OFFSET, FIXED_SCHEDULE_END_OFFSET];
 
-/// Flags that say the rate.
+/// Flags that set the rate.
 const RATES: &[&Flag] = &[REQUEST_RATE, USER_CENTRIC_RATE, REQUEST_RATE_SERIES];
 
 /// Flags about the profiling phase that are no key of it.
 const BY_RULE: &[&Flag] = &[ARRIVAL_PATTERN, REQUEST_RATE_SERIES, FIXED_SCHEDULE];
 
-/// Lays flags over the phases of a document. Flags that stand alone also say what ends the phase.
+/// Lays flags over the phases of a document. Flags without a file also set what ends the phase.
 pub(super) fn phases(
     benchmark: &mut Node,
     flags: &GivenFlags,
@@ -56,9 +56,9 @@ pub(super) fn phases(
     if profiling.len() > 1 {
         let names = profiling.iter().map(|phase| phase.get("name").and_then(Node::text).unwrap_or("?"));
         problems.push(
-            Problem::new(format!("{} could be meant for {}", load.join(", "), names.collect::<Vec<_>>().join(" or ")))
+            Problem::new(format!("{} could apply to {}", load.join(", "), names.collect::<Vec<_>>().join(" or ")))
                 .because("the file has several profiling phases")
-                .hint("say it in the file"),
+                .hint("set it in the file"),
         );
         return;
     }
@@ -126,7 +126,7 @@ fn lay(
     }
     let offsets = flags.among(OFFSETS);
     if kind != PhaseType::FixedSchedule && !offsets.is_empty() {
-        problems.push(needs(&offsets.join(", "), "--fixed-schedule", "it cuts a piece out of a fixed schedule"));
+        problems.push(needs(&offsets.join(", "), "--fixed-schedule", "it selects a part of a fixed schedule"));
     }
     if kind != before {
         retype(phase, kind);
@@ -136,15 +136,15 @@ fn lay(
     }
 }
 
-/// Whether the rate is said once. Of two rates alone on a command line the users' one counts; over a file it cannot be
-/// told which of the two the file's is replaced by.
+/// Whether there is at most one rate. Of two rates without a file, that of the users wins; with a file it is unclear which
+/// of them replaces the file's.
 fn one_rate(flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> bool {
     let rates = flags.among(RATES);
     if rates.len() < 2 {
         return true;
     }
     if alone && !flags.has(REQUEST_RATE_SERIES) {
-        notes.push("--request-rate has no effect: --user-centric-rate says the rate".to_owned());
+        notes.push("--request-rate has no effect: --user-centric-rate sets the rate".to_owned());
         return true;
     }
     for rate in [REQUEST_RATE, USER_CENTRIC_RATE] {
@@ -160,7 +160,7 @@ fn one_rate(flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: 
 
 fn exclude(one: &str, other: &str) -> Problem {
     Problem::new(format!("{one} and {other} exclude each other"))
-        .because("each says the rate")
+        .because("each sets the rate")
         .hint(format!("leave {one} or {other} out"))
 }
 
@@ -207,7 +207,7 @@ fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Ve
 /// Timestamps and a rate.
 fn two_clocks(schedule: &str, rate: &str) -> Problem {
     Problem::new(format!("{schedule} and {rate} exclude each other"))
-        .because("each says when requests are sent: the first by their timestamps, the other at a rate")
+        .because("each sets when requests are sent: the first by timestamps, the other by a rate")
         .hint(format!("leave {schedule} or {rate} out"))
         .at("benchmark.phases.0.type")
 }
@@ -216,7 +216,7 @@ fn two_clocks(schedule: &str, rate: &str) -> Problem {
 fn no_burst(pattern: &str, rate: &str) -> Problem {
     let burst = ArrivalPattern::ConcurrencyBurst.name();
     Problem::new(format!("{pattern} {burst} and {rate} exclude each other"))
-        .because("a burst sends as soon as a session may begin, a rate when its time has come")
+        .because("a burst sends when a session is free, a rate at set times")
         .hint(format!("{pattern} {}, or --concurrency N without a rate", ArrivalPattern::DEFAULT.name()))
         .at("benchmark.phases.0.type")
 }
@@ -229,10 +229,10 @@ fn idle(flags: &GivenFlags, kind: PhaseType, alone: bool) -> Vec<String> {
     let warms_up = warmup::TRIGGERS.iter().any(|flag| flags.has(flag)) && flags.has(WARMUP_REQUEST_RATE);
     if let (true, Some(pattern), false, false) = (alone, pattern, kind.is_arrivals(), warms_up) {
         let name = flags.spelled(ARRIVAL_PATTERN);
-        notes.push(format!("{name} {} has no effect: it says how requests arrive at --request-rate", pattern.name()));
+        notes.push(format!("{name} {} has no effect: it shapes the arrivals of --request-rate", pattern.name()));
     }
     if flags.on(NO_FIXED_SCHEDULE) && flags.on(FIXED_SCHEDULE) {
-        notes.push(format!("{} has no effect: {} was asked for", NO_FIXED_SCHEDULE.name, FIXED_SCHEDULE.name));
+        notes.push(format!("{} has no effect: {} is set", NO_FIXED_SCHEDULE.name, FIXED_SCHEDULE.name));
     }
     notes
 }
@@ -270,9 +270,7 @@ fn several_turns(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     if turns < 2.0 && !flags.has(INPUT_FILE) && !flags.has(PUBLIC_DATASET) {
         problems.push(
             Problem::new("--user-centric-rate needs --session-turns-mean 2 or more")
-                .because(
-                    "users come back to their conversation, and a conversation of one turn has nothing to come back to",
-                )
+                .because("each user continues one conversation, and a conversation of one turn cannot be continued")
                 .hint("add --session-turns-mean 2, or use --request-rate")
                 .at("benchmark.datasets.0.turns.mean"),
         );
@@ -305,7 +303,7 @@ fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<P
         problems.push(needs(
             REQUEST_RATE_RAMP_DURATION.name,
             "--request-rate",
-            "there is no rate to climb to, and that of --user-centric-rate is fixed",
+            "there is no rate to ramp to, and that of --user-centric-rate is fixed",
         ));
     }
     if flags.has(REQUEST_CANCELLATION_DELAY) && phase.find("cancellation.rate").is_none() {
@@ -326,7 +324,7 @@ fn promoted(flags: &GivenFlags, ctx: &Context<'_>) -> bool {
         && flags.text(INPUT_FILE).is_some_and(|path| traces::has_timestamps(&ctx.cwd.join(os_text::path(path))))
 }
 
-/// Nothing may say when requests are sent where a trace's timestamps do.
+/// Refuses other timing if a trace's timestamps set when requests are sent.
 fn untimed(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let mut clashing = flags.among(&[REQUEST_RATE, USER_CENTRIC_RATE, NUM_USERS, ARRIVAL_SMOOTHNESS]);
     if ["rate", "users", "smoothness"].iter().any(|setting| searches(flags, setting)) {
@@ -342,7 +340,7 @@ fn untimed(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What flags that stand alone leave open, and what they may not ask for.
+/// Fills in what flags without a file leave open, and refuses what they cannot set.
 fn fill_in(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<'_>, problems: &mut Vec<Problem>) {
     if flags.has(FIXED_SCHEDULE_START_OFFSET) {
         phase.put_default("auto_offset", false);

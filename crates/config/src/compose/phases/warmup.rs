@@ -73,16 +73,17 @@ pub(super) fn lay(
         problems.push(needs(
             WARMUP_REQUEST_RATE_RAMP_DURATION.name,
             "--warmup-request-rate (or --request-rate)",
-            "there is no rate to climb to",
+            "there is no rate to ramp to",
         ));
     }
 }
 
-/// Flags of a warmup that nobody asked for: alone they would change nothing, over a file they may have meant its own.
+/// Flags of a warmup that does not exist: a note without a file, where they change nothing; a problem with a file, which
+/// may lack a warmup by mistake.
 fn unasked(names: &str, flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     if !alone {
         problems.push(
-            Problem::new(format!("{names} needs a warmup"))
+            Problem::new(format!("{names} needs a warmup phase"))
                 .because("the file has none")
                 .hint("add --warmup-request-count N, --num-warmup-sessions N or --warmup-duration SECONDS"),
         );
@@ -107,7 +108,7 @@ fn new() -> Node {
     phase
 }
 
-/// A rate for the warmup of a file that sends by concurrency needs to be told how requests then arrive.
+/// A rate for a file's warmup by concurrency needs an arrival pattern.
 fn retype(phase: &mut Node, flags: &GivenFlags, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     let kind = phase.choice("type").unwrap_or(PhaseType::DEFAULT);
     let pattern = flags.choice(WARMUP_ARRIVAL_PATTERN);
@@ -129,7 +130,7 @@ fn retype(phase: &mut Node, flags: &GivenFlags, notes: &mut Vec<String>, problem
     }
 }
 
-/// Where flags stand alone, a warmup is like the profiling they describe, but for flags of its own.
+/// Without a file, a warmup inherits the settings of profiling, except those with flags of its own.
 fn inherit(phase: &mut Node, flags: &GivenFlags) {
     for (key, flag) in INHERITED {
         if let (None, Some(node)) = (phase.find(key), flags.node(flag)) {
@@ -163,7 +164,7 @@ fn shape(phase: &mut Node, flags: &GivenFlags, alone: bool, notes: &mut Vec<Stri
     let smooth = inherited(ARRIVAL_SMOOTHNESS).map(GivenFlag::node);
     let pattern = own.or_else(|| inherited(ARRIVAL_PATTERN).and_then(|_| flags.choice(ARRIVAL_PATTERN)));
     let Some(kind) = by_pattern(pattern, smooth.is_some()) else {
-        // Where both are taken over from profiling, profiling has been told.
+        // If both are inherited from profiling, the problem was reported there.
         let named = |flag: &'static Flag, other: &'static Flag| if flags.has(flag) { flag.name } else { other.name };
         let (said, rate) = (named(WARMUP_ARRIVAL_PATTERN, ARRIVAL_PATTERN), named(WARMUP_REQUEST_RATE, REQUEST_RATE));
         if (said, rate) != (ARRIVAL_PATTERN.name, REQUEST_RATE.name) {

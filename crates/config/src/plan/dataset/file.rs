@@ -1,4 +1,4 @@
-//! Conversations of a file, or of records that stand in a configuration.
+//! Conversations of a file, or of inline records.
 
 use super::super::{subject, what_holds};
 use super::format::{self, Reader};
@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::path::Path;
 
 const PATH: &str = "benchmark.datasets.0.path";
-/// The layout of records of which nobody says it.
+/// The default layout of inline records.
 const USUAL_RECORDS: Layout = Layout::File(FileFormat::SingleTurn);
 
 pub(super) fn file(
@@ -52,7 +52,7 @@ pub(super) fn file(
     }
 }
 
-/// Records that stand in a configuration, by the place that messages name: a list, or lists by the names of pools.
+/// Inline records, with the place that messages name: a list, or lists by the names of pools.
 fn written_out(tree: &Tree, records: &Value) -> FileSource {
     let rows = |items: &Value| items.as_array().cloned().unwrap_or_default();
     let lists = match records {
@@ -111,7 +111,7 @@ fn planned(
     if kind == EndpointKind::Raw && !format.is_verbatim() {
         problems.push(
             Problem::new(format!("{} needs whole bodies", subject(tree, "benchmark.endpoint.type")))
-                .because(format!("{what} holds rows of {}, from which it makes none", format.name()))
+                .because(format!("{what} holds rows of {}, which contain no bodies", format.name()))
                 .hint("--custom-dataset-type raw_payload, a body a line")
                 .at("benchmark.endpoint.type"),
         );
@@ -123,14 +123,14 @@ fn planned(
     }
     let corpus = "benchmark.datasets.0.prompts.corpus";
     if tree.node.find(corpus).is_some() {
-        notes.push(format!("{} has no effect: requests are what the data says", subject(tree, corpus)));
+        notes.push(format!("{} has no effect: requests are taken from the data", subject(tree, corpus)));
     }
     trace::not_a_trace(tree, format, problems);
     let is_drawn = format == FileFormat::RandomPool;
     if !is_drawn {
         not_drawn(tree, format.name(), problems);
     }
-    // Of a pool any number may be drawn, so that what says how many requests there are says it too.
+    // Any number may be drawn from a pool, so the number of requests applies too.
     let all = dataset.entries.and_then(|entries| u64::try_from(entries).ok());
     DatasetPlan::File(FilePlan {
         entries: if is_drawn { all } else { entries(tree, dataset) },
@@ -171,7 +171,7 @@ fn strips_images(tree: &Tree, format: FileFormat, notes: &mut Vec<String>, probl
         FileFormat::SingleTurn => {}
         FileFormat::MultiTurn => problems.push(
             Problem::new(format!("{what} cannot be used with rows of multi_turn"))
-                .because("its turns carry those before them, so an image that was sent is in every request")
+                .because("each turn repeats those before it, so every request contains the images sent before")
                 .hint("rows of single_turn with one session_id, or leave it out")
                 .at(at),
         ),
@@ -195,7 +195,7 @@ fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut 
     Some(cap * 1e3)
 }
 
-/// Whether extra inputs only say how answers are read.
+/// Whether extra inputs only configure how responses are read.
 fn is_for_answers(extra: &Node, kind: EndpointKind) -> bool {
     kind == EndpointKind::Raw && extra.entries().iter().all(|(key, _)| key == "response_field")
 }
@@ -204,7 +204,7 @@ fn is_for_answers(extra: &Node, kind: EndpointKind) -> bool {
 fn is_there(path: &Path) -> Result<(), String> {
     let meta = match path.metadata() {
         Ok(meta) => meta,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err("is no file".into()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err("does not exist".into()),
         Err(error) => return Err(format!("cannot be read: {error}")),
     };
     if meta.is_dir() {

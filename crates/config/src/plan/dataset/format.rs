@@ -1,7 +1,6 @@
 //! Which layout a file has: the one that was named, or the one that its first row looks like.
 //!
-//! A row is asked for what makes it a row of each layout; exactly one has to be. What a row of that layout lacks is told
-//! by who reads it.
+//! A row must have the fields of exactly one layout. The reader of that layout reports what a row lacks.
 
 use super::super::{not_yet, subject};
 use crate::choice::Choice;
@@ -13,7 +12,7 @@ use aiperf_plan::{FileFormat, SPEED_BENCH, TraceFormat};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Members by which rows say something.
+/// Fields that hold content.
 const SAYING: &[&str] = &["text", "texts", "image", "images", "audio", "audios", "video", "videos", "image_uuids"];
 /// Members that a row of a trace has, and a body has not.
 const TRACED: &[&str] =
@@ -24,13 +23,13 @@ const TRACED: &[&str] =
 pub(crate) enum NoLayout {
     /// It begins with something else than a JSON object.
     NoRow,
-    /// None has such rows; what is said about it.
+    /// None has such rows; the rest of the message.
     None(String),
     /// Several have.
     Several(Vec<Layout>),
 }
 
-/// Who reads a file.
+/// What reads a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reader {
     File(FileFormat),
@@ -46,7 +45,7 @@ fn reader(layout: Layout) -> Option<Reader> {
     }
 }
 
-/// Who reads a file, or what is said where it has no layout, or one that is not read yet.
+/// What reads a file, or the problem if it has no layout, or one that is not read yet.
 pub(super) fn of(tree: &Tree, path: &Path, named: Option<Layout>) -> Result<Reader, Problem> {
     if let Some(format) = named {
         return self::named(tree, format);
@@ -56,7 +55,7 @@ pub(super) fn of(tree: &Tree, path: &Path, named: Option<Layout>) -> Result<Read
     let refused = |what: String, hint: String| Err(Problem::new(what).hint(hint).at("benchmark.datasets.0.format"));
     match looks_like(path) {
         Ok(format) => reader(format).ok_or_else(|| unread(&format!("{file} looks like {}, which", format.name()))),
-        // What is no row is told by who reads the most common kind of rows, with its line and column.
+        // The reader of the most common layout reports a broken row, with its line and column.
         Err(NoLayout::NoRow) => Ok(Reader::File(FileFormat::SingleTurn)),
         Err(NoLayout::None(why)) => refused(format!("{file} {why}"), format!("{ask} NAME, the layout of its rows")),
         Err(NoLayout::Several(formats)) => {
@@ -67,7 +66,7 @@ pub(super) fn of(tree: &Tree, path: &Path, named: Option<Layout>) -> Result<Read
     }
 }
 
-/// Who reads a layout that somebody named.
+/// What reads a layout that the user named.
 pub(super) fn named(tree: &Tree, layout: Layout) -> Result<Reader, Problem> {
     reader(layout).ok_or_else(|| unread(&subject(tree, "benchmark.datasets.0.format")))
 }
@@ -120,7 +119,7 @@ fn row_looks_like(row: &Value, path: &Path) -> Result<Layout, NoLayout> {
     let named = row.get("type").and_then(Value::as_str).filter(|_| row.get("chat_id").is_none());
     if is_speed_bench(row) {
         return split_of(path).ok_or_else(|| {
-            NoLayout::None("holds rows of SPEED-Bench, and goes by the name of none of its splits".into())
+            NoLayout::None("holds rows of SPEED-Bench, and is not named after one of its splits".into())
         });
     }
     let found = layouts(row);
@@ -131,11 +130,11 @@ fn row_looks_like(row: &Value, path: &Path) -> Result<Layout, NoLayout> {
         Some(Layout::File(FileFormat::RandomPool)) if has_content(row) => Ok(Layout::File(FileFormat::RandomPool)),
         Some(format) if found.contains(&format) => Ok(format),
         Some(format) => {
-            Err(NoLayout::None(format!("has a first row of type {}, which has not the members of one", format.name())))
+            Err(NoLayout::None(format!("has a first row of type {}, without the fields of that type", format.name())))
         }
         // What a body calls its type is its own business.
         None if found == [Layout::File(FileFormat::RawPayload)] => Ok(Layout::File(FileFormat::RawPayload)),
-        None => Err(NoLayout::None(format!("has a first row of type '{}', which is no known layout", shown(named)))),
+        None => Err(NoLayout::None(format!("has a first row of type '{}', which is not a known layout", shown(named)))),
     }
 }
 
@@ -175,7 +174,7 @@ fn layouts(row: &Value) -> Vec<Layout> {
     found.into_iter().filter(|(_, is)| *is).map(|(format, _)| format).collect()
 }
 
-/// Whether a row says something itself.
+/// Whether a row has content itself.
 fn has_content(row: &Value) -> bool {
     let says = |key: &&str| match row.get(key) {
         None | Some(Value::Null) => false,

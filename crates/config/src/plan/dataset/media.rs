@@ -29,7 +29,7 @@ const FRAMES_A_SECOND: f64 = 1000.0;
 const SAMPLE_RATE: f64 = 192_000.0;
 /// Media of one turn: more than servers take.
 const TURN_BYTES: f64 = 1e9;
-/// Media of all conversations together where nobody said how many conversations there should be, and where somebody did.
+/// Media of all conversations together, if the number of conversations is the default, and if the user set it.
 const USUAL_BYTES: f64 = 1e9;
 const DATASET_BYTES: f64 = 64e9;
 const SHORTEST_SECONDS: f64 = 0.01;
@@ -53,7 +53,7 @@ const AUDIO: Kind =
 const VIDEO: Kind =
     Kind { key: "video", name: "videos", is_taken: |kind| kind.traits().accepts_video, flag: "--video-batch-size" };
 
-/// Reads what media are asked for, and says what is wrong with it.
+/// Reads the requested media, and reports problems.
 pub(super) struct MediaReader<'a> {
     pub(super) tree: &'a Tree,
     pub(super) ctx: &'a Context<'a>,
@@ -96,14 +96,14 @@ impl MediaReader<'_> {
         plan
     }
 
-    /// How many a turn has, if any; what is asked for and not made is said.
+    /// How many a turn has, if any. A note reports requested media that are not generated.
     fn batch(&mut self, kind: &Kind, asked: i64) -> Option<u32> {
         let what = self.first_set(kind.key);
         if asked <= 0 {
             let node = self.tree.node.find(&format!("benchmark.datasets.0.{}.batch_size", kind.key));
             if node.is_none_or(|node| node.origin == Origin::Rule) {
                 let way_out = if self.tree.places.file.is_some() { "batch_size:" } else { kind.flag };
-                self.notes.push(format!("{what} has no effect: no {} are asked for (try: {way_out} 1)", kind.name));
+                self.notes.push(format!("{what} has no effect: no {} are requested (try: {way_out} 1)", kind.name));
             }
             return None;
         }
@@ -111,7 +111,12 @@ impl MediaReader<'_> {
             let name = self.kind.name();
             let message = format!("{what} cannot be used with endpoint type {name}");
             let why = format!("its requests take no {}", kind.name);
-            self.refuse(kind.key, message, &why, "leave it out, or another endpoint type, as in --endpoint-type chat");
+            self.refuse(
+                kind.key,
+                message,
+                &why,
+                "leave it out, or another endpoint type, such as --endpoint-type chat",
+            );
             return None;
         }
         // More than this is far more than a request may hold, whatever the media.
@@ -123,7 +128,7 @@ impl MediaReader<'_> {
         for (key, side) in [("images.width", &width), ("images.height", &height)] {
             if side.mean() <= 0.0 {
                 let what = self.first_set(key);
-                self.notes.push(format!("{what} has no effect: images without a size are not made"));
+                self.notes.push(format!("{what} has no effect: images without a size are not generated"));
                 return None;
             }
             self.side(key, side, IMAGE_SIDE);
@@ -150,12 +155,12 @@ impl MediaReader<'_> {
         let seconds = audio.length().drawn();
         if seconds.mean() <= 0.0 {
             let what = self.first_set("audio.length");
-            self.notes.push(format!("{what} has no effect: audio without a length is not made"));
+            self.notes.push(format!("{what} has no effect: audio without a length is not generated"));
             return None;
         }
         if seconds.mean() < SHORTEST_SECONDS {
             let what = format!("{} must be at least {SHORTEST_SECONDS}", self.first_set("audio.length"));
-            self.refuse("audio.length", what, "shorter audio is not made", "--audio-length-mean 10");
+            self.refuse("audio.length", what, "shorter audio cannot be generated", "--audio-length-mean 10");
         }
         let format = audio.format();
         let sample_rates = audio.sample_rates().iter().map(|rate| self.rate(*rate, format)).collect::<Vec<_>>();
@@ -163,7 +168,7 @@ impl MediaReader<'_> {
         for (key, is_empty) in [("audio.sample_rates", sample_rates.is_empty()), ("audio.depths", depths.is_empty())] {
             if is_empty && self.problems.is_empty() {
                 let what = format!("{} is empty", self.subject(key));
-                self.refuse(key, what, "one of them is taken for each audio", "leave it out");
+                self.refuse(key, what, "one value is drawn for each clip", "leave it out");
             }
         }
         let channels = if audio.channels() == 2 { 2 } else { 1 };
@@ -174,10 +179,10 @@ impl MediaReader<'_> {
         let hertz = rate.hertz();
         let key = "audio.sample_rates";
         if !(1.0..=SAMPLE_RATE).contains(&hertz) {
-            let what = format!("{} has a rate of {hertz} Hz, and 1 to {SAMPLE_RATE} can be made", self.subject(key));
+            let what = format!("{} has a rate of {hertz} Hz, outside 1 to {SAMPLE_RATE}", self.subject(key));
             self.refuse(key, what, "rates up to 96 are in kHz, higher ones in Hz", "--audio-sample-rates 16");
         } else if format == AudioFormat::Mp3 && !MP3_RATES.contains(&(hertz as u32)) {
-            let what = format!("{} has a rate of {hertz} Hz, which mp3 does not have", self.subject(key));
+            let what = format!("{} has a rate of {hertz} Hz, which mp3 does not support", self.subject(key));
             let rates: Vec<String> = MP3_RATES.iter().map(u32::to_string).collect();
             self.refuse(
                 key,
@@ -213,14 +218,14 @@ impl MediaReader<'_> {
         let frames = (seconds * rate as f64).floor();
         if rate as f64 > FRAMES_A_SECOND {
             let what = format!("{} must be at most {FRAMES_A_SECOND}", self.subject("video.fps"));
-            self.refuse("video.fps", what, "no video has more frames a second", "--video-fps 30");
+            self.refuse("video.fps", what, "no video has more frames per second", "--video-fps 30");
         } else if frames < 1.0 {
-            let what = format!("a video of {seconds} s at {rate} frames a second has no frame");
+            let what = format!("a video of {seconds} s at {rate} frames per second has no frame");
             self.refuse("video.duration", what, "a video has at least one", "a longer --video-duration");
         } else if width as f64 <= VIDEO_SIDE && height as f64 <= VIDEO_SIDE {
             self.pixels("video", frame, "a frame");
             if frame * frames > VIDEO_PIXELS {
-                let what = format!("{frames} frames of {width} x {height} pixels are more than can be made");
+                let what = format!("{frames} frames of {width} x {height} pixels are too many");
                 let why = format!("all frames of a video have at most {VIDEO_PIXELS} pixels");
                 self.refuse("video", what, &why, "a shorter or smaller video");
             }
@@ -277,7 +282,7 @@ impl MediaReader<'_> {
             let why = if side.is_fixed() {
                 format!("a side has at most {most} pixels")
             } else {
-                format!("draws of up to {largest} pixels are to be reckoned with, and a side has at most {most}")
+                format!("draws can reach {largest} pixels, and a side has at most {most}")
             };
             self.refuse(key, what, &why, "a smaller one");
         }
@@ -328,13 +333,13 @@ pub(super) fn conversations_made(
         return made as u32;
     }
     if all > DATASET_BYTES {
-        let what = format!("{} conversations with media are more than can be made", subject(tree, at));
+        let what = format!("{} conversations with media are too many", subject(tree, at));
         let why = format!(
-            "they would take some {:.0} GB, and all media together take at most {:.0}",
+            "they would take about {:.0} GB, and all media together take at most {:.0}",
             all / 1e9,
             DATASET_BYTES / 1e9
         );
-        let hint = "fewer conversations, which are used again, or smaller media";
+        let hint = "fewer conversations, which are reused, or smaller media";
         problems.push(Problem::new(what).because(why).hint(hint).at(at));
     }
     entries

@@ -52,7 +52,7 @@ pub(super) fn public(
     }
     if dataset.prompts.as_ref().is_some_and(|prompts| prompts.corpus.is_some()) {
         let what = subject(tree, "benchmark.datasets.0.prompts.corpus");
-        notes.push(format!("{what} has no effect: prompts of {name} are what the data says"));
+        notes.push(format!("{what} has no effect: prompts of {name} are taken from the data"));
     }
     rows::not_drawn(tree, name, problems);
     sends_all_images(tree, &format!("images of {name} have no ids"), notes);
@@ -70,7 +70,7 @@ pub(super) fn public(
         let at = "benchmark.endpoint.type";
         problems.push(
             Problem::new(format!("{} needs whole bodies", subject(tree, at)))
-                .because(format!("{name} holds prompts, from which it makes none"))
+                .because(format!("{name} holds prompts, not bodies"))
                 .hint("--endpoint-type chat, or --input-file FILE with --custom-dataset-type raw_payload")
                 .at(at),
         );
@@ -91,7 +91,7 @@ pub(super) fn public(
     if set.has_times() && asked.or(needed).is_none() {
         problems.push(
             Problem::new(format!("{} needs a number of sessions", subject(tree, at)))
-                .because("its sessions are fetched one after another, and there are very many")
+                .because("its sessions are fetched one by one, and there are very many")
                 .hint("--num-dataset-entries 100, or --request-count 100")
                 .at(at),
         );

@@ -10,7 +10,7 @@ use crate::sections::phases::PhaseType;
 use crate::tree::Origin;
 use aiperf_plan::TimestampWindow;
 
-/// Conversations that are used at most: what other flags say is about requests.
+/// Maximum number of conversations; other flags count requests.
 pub(super) fn entries(tree: &Tree, dataset: &Dataset) -> Option<u64> {
     let node = tree.node.find("benchmark.datasets.0.entries");
     let is_asked =
@@ -30,8 +30,8 @@ pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindo
         let at = format!("benchmark.phases.{index}");
         let place = tree.node.find(&at).map_or_else(String::new, |node| tree.places.prefix(&node.origin));
         problems.push(
-            Problem::new(format!("{place}{at} has other offsets than the fixed schedule before it"))
-                .because("start_offset and end_offset say which rows of the file are read, for all phases")
+            Problem::new(format!("{place}{at} has different offsets than the fixed schedule before it"))
+                .because("start_offset and end_offset select the rows that are read, for all phases")
                 .hint("the same start_offset and end_offset in each, or a file for each run")
                 .at(at),
         );
@@ -45,8 +45,8 @@ pub(super) fn not_drawn(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
         let at = format!("benchmark.datasets.0.{key}");
         if tree.node.find(&at).is_some() {
             problems.push(
-                Problem::new(format!("{} needs rows that are drawn from", subject(tree, &at)))
-                    .because(format!("a request of {of} is what its row says"))
+                Problem::new(format!("{} needs a pool of rows", subject(tree, &at)))
+                    .because(format!("a request of {of} is the content of its row"))
                     .hint("--custom-dataset-type random_pool, or leave it out")
                     .at(at),
             );

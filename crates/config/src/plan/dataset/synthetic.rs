@@ -27,7 +27,7 @@ pub(super) fn synthetic(
     let text = text::text(tree, dataset, &prompts, notes);
     let pairs = text::pairs(tree, &prompts, &text, notes, problems);
     if let Some(isl) = isl.as_ref().filter(|_| pairs.is_none()) {
-        at_least_one(tree, isl, "prompts.isl", "a prompt says something", problems);
+        at_least_one(tree, isl, "prompts.isl", "a prompt needs at least one token", problems);
     }
     let turns = turns(tree, dataset, notes);
     let tokens = pairs.as_ref().map_or_else(|| isl.as_ref().map_or(1.0, likely), PairedLengths::input_mean).max(1.0);
@@ -66,7 +66,7 @@ pub(super) fn rankings(
     let mut of = |distribution: Distribution, key: &str| {
         let key = format!("rankings.{key}");
         let length = distribution.drawn();
-        at_least_one(tree, &length, &key, "a request has a query and passages that say something", problems);
+        at_least_one(tree, &length, &key, "a query and a passage need at least one token", problems);
         length
     };
     let passages = of(rankings.passages(), "passages");
@@ -139,17 +139,17 @@ fn prompts_made(
         // One turn of each would do.
         let what = first_set(tree, TURNS);
         problems.push(
-            Problem::new(format!("{what} makes conversations of {tokens} tokens: {asked} are more than can be made"))
+            Problem::new(format!("{what} makes conversations of {tokens} tokens: {asked} are too many"))
                 .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
-                .hint("fewer turns, or fewer conversations, which are used again")
+                .hint("fewer turns, or fewer conversations, which are reused")
                 .at(TURNS),
         );
     } else if asked * tokens > DATASET_TOKENS {
         let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
         problems.push(
-            Problem::new(format!("{what} prompts of {tokens} tokens are more than can be made"))
+            Problem::new(format!("{what} prompts of {tokens} tokens are too many"))
                 .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
-                .hint("fewer prompts, which are used again, or shorter ones")
+                .hint("fewer prompts, which are reused, or shorter ones")
                 .at(at),
         );
     }

@@ -1,4 +1,4 @@
-//! The text of conversations that are made: how long, of what, and what stands before it.
+//! The text of generated conversations: lengths, corpus and prefixes.
 
 use super::first_set;
 use crate::error::Problem;
@@ -38,8 +38,8 @@ fn prefixes(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>) -> Prefixes
     let number = |value: Option<i64>| value.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
     let (size, length) = (number(prefix.pool_size), number(prefix.length));
     for (is_alone, key, lacks) in [
-        (size.is_some() && length.is_none(), "pool_size", "says how long its prefixes are"),
-        (length.is_some() && size.is_none(), "length", "says how many prefixes there are"),
+        (size.is_some() && length.is_none(), "pool_size", "sets the length of its prefixes"),
+        (length.is_some() && size.is_none(), "length", "sets the number of prefixes"),
     ] {
         if is_alone {
             let what = first_set(tree, &format!("benchmark.datasets.0.prefix_prompts.{key}"));
@@ -71,7 +71,7 @@ pub(super) fn pairs(
                 let what = first_set(tree, &at);
                 let by = first_set(tree, "benchmark.datasets.0.prompts.sequence_distribution");
                 let by = by.split_whitespace().next().unwrap_or("sequence_distribution");
-                notes.push(format!("{what} has no effect: {by} says how long prompts and answers are"));
+                notes.push(format!("{what} has no effect: {by} sets the lengths of prompts and responses"));
             }
         }
         let pairs = PairedLengths::Mix(pairs.iter().filter_map(pair).collect());
@@ -86,7 +86,7 @@ pub(super) fn pairs(
         }
         return Some(pairs);
     }
-    // What is wrong with a ratio was said when it was checked.
+    // A bad ratio was reported when it was checked.
     let (input, output) = range_ratio(prompts.random_range_ratio.as_ref()?, prompts.random_corpus_style()).ok()?;
     let mean = |length: &Option<Distribution>| length.as_ref().map(|length| length.expected() as u64);
     let (isl, osl, style) = (mean(&prompts.isl)?, mean(&prompts.osl)?, prompts.random_corpus_style());
@@ -100,7 +100,7 @@ pub(super) fn pairs(
         let what = first_set(tree, at);
         problems.push(
             Problem::new(format!("{what} makes prompts of {isl} tokens as short as {} tokens", input.least))
-                .because("a prompt says something")
+                .because("a prompt needs at least one token")
                 .hint("a smaller ratio, or longer prompts")
                 .at(at),
         );
@@ -120,7 +120,7 @@ fn pair(pair: &Pair) -> Option<Weighted<LengthPair>> {
     Some(Weighted { item, weight: pair.probability? })
 }
 
-/// Whether somebody gave a value, or one below it.
+/// Whether the user set a value, or one below it.
 pub(super) fn is_set(tree: &Tree, path: &str) -> bool {
     fn any(node: &crate::tree::Node) -> bool {
         let is_leaf = node.entries().is_empty() && node.items().is_empty();

@@ -11,7 +11,7 @@ use aiperf_plan::{BasetenReplay, DatasetPlan, FileFormat, Pace, Synthesis, Trace
 use aiperf_types::EndpointKind;
 use std::path::PathBuf;
 
-/// Where a setting of the dataset stands.
+/// The path of a setting of the dataset.
 fn at(key: &str) -> String {
     format!("benchmark.datasets.0.{key}")
 }
@@ -28,7 +28,7 @@ pub(super) fn trace(
     if endpoint_kind(&tree.benchmark) == EndpointKind::Raw {
         problems.push(
             Problem::new(format!("{} needs whole bodies", subject(tree, "benchmark.endpoint.type")))
-                .because(format!("rows of {} say what is asked, not how", format.name()))
+                .because(format!("rows of {} describe requests and contain no bodies", format.name()))
                 .hint("--custom-dataset-type raw_payload, a body a line")
                 .at("benchmark.endpoint.type"),
         );
@@ -69,7 +69,7 @@ pub(super) fn trace(
     };
     for key in ["inter_turn_delay_cap_seconds", "turn_delay_ratio"] {
         if !has_delays && tree.node.find(&at(key)).is_some() {
-            let why = format!("no row of {} waits for so long after the one before", format.name());
+            let why = format!("rows of {} have no delays", format.name());
             notes.push(format!("{} has no effect: {why}", subject(tree, &at(key))));
         }
     }
@@ -175,7 +175,7 @@ pub(super) fn not_a_trace(tree: &Tree, of: FileFormat, problems: &mut Vec<Proble
 fn refuse(tree: &Tree, keys: &[&str], of: &str, about: &str, problems: &mut Vec<Problem>) {
     for key in keys.iter().map(|key| at(key)).filter(|key| tree.node.find(key).is_some()) {
         problems.push(
-            Problem::new(format!("{} is about {about}", subject(tree, &key)))
+            Problem::new(format!("{} applies only to {about}", subject(tree, &key)))
                 .because(format!("{} holds rows of {of}", what_holds(tree)))
                 .hint("leave it out, or --custom-dataset-type with the layout of the rows")
                 .at(key),
