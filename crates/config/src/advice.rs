@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_should_say_instead_names_no_flag() {
+    fn advice_for_a_file_names_no_flag() {
         for Instead { reason, key, .. } in INSTEAD {
             assert!(!key.contains("--"), "{reason}: {key}");
         }

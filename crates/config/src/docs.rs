@@ -86,10 +86,10 @@ fn section(schema: &Value, path: &str, out: &mut String) {
             .or_else(|| FILLED_IN.iter().find(|(key, _)| *key == at).map(|(_, made)| made()))
             .unwrap_or_default();
         let inner = object(child, &at);
-        let told = keys::status(&at).map(status).unwrap_or_default();
-        let told = if inner.is_some() && told == "acts" { String::new() } else { told };
+        let acts = keys::status(&at).map(status).unwrap_or_default();
+        let acts = if inner.is_some() && acts == "acts" { String::new() } else { acts };
         out.push_str(&format!(
-            "| `{key}` | {} | {} | {} | {told} |\n",
+            "| `{key}` | {} | {} | {} | {acts} |\n",
             kind(child),
             cell(&default),
             cell(child["description"].as_str().unwrap_or_default())

@@ -22,7 +22,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 
 const FOOTER: &str = "\
 Values: --flag VALUE or --flag=VALUE; -m VALUE, -m=VALUE or -mVALUE. A switch is --flag or --flag=false. A list is \
---flag a b, --flag a --flag b, and where it says so --flag a,b. Underscores may stand for dashes.
+--flag a b, --flag a --flag b, and for some flags --flag a,b. Underscores equal dashes.
 Exit codes: 0 done, 1 the run failed, 2 bad input (nothing was sent), 130 and 143 stopped by a signal.
 ";
 

@@ -254,7 +254,7 @@ impl Job<'_> {
         let runs: Result<Vec<RunVariation>, _> =
             variations.iter().map(|variation| self.run(&swept, variation)).collect();
         let runs = runs.map_err(ConfigError::Invalid)?;
-        told_apart(&runs).map_err(|problem| ConfigError::Invalid(vec![problem]))?;
+        separate_folders(&runs).map_err(|problem| ConfigError::Invalid(vec![problem]))?;
         let body = envelope.get("benchmark").cloned().unwrap_or_else(|| Node::map(Origin::Rule));
         let (node, benchmark) = match runs.first() {
             Some(first) => (first.node.clone(), first.benchmark.clone()),
@@ -439,7 +439,7 @@ impl Job<'_> {
 }
 
 /// Each run has a folder of its own.
-fn told_apart(runs: &[RunVariation]) -> Result<(), Problem> {
+fn separate_folders(runs: &[RunVariation]) -> Result<(), Problem> {
     let own = |run: &RunVariation| OWN_FOLDERS.iter().find(|(folder, _)| *folder == run.dir_name);
     if let Some((folder, why)) = runs.iter().find_map(own) {
         return Err(Problem::new(format!("a run of the sweep cannot have the folder {folder}"))

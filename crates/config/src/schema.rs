@@ -104,12 +104,12 @@ fn refer(schema: &mut Value, shape: &Value, target: &str) {
 /// Whether two schemas allow the same values; descriptions and defaults may differ.
 fn same_shape(one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return false };
-    let told = |key: &str| key == "description" || key == "default";
+    let is_text = |key: &str| key == "description" || key == "default";
     let within = |one: &Map<String, Value>, other: &Map<String, Value>| {
-        one.iter().all(|(key, value)| told(key) || other.get(key) == Some(value))
+        one.iter().all(|(key, value)| is_text(key) || other.get(key) == Some(value))
     };
     // Most schemas differ in their first key, so that the long comparison is rarely made.
-    one.keys().filter(|key| !told(key)).eq(other.keys().filter(|key| !told(key))) && within(one, other)
+    one.keys().filter(|key| !is_text(key)).eq(other.keys().filter(|key| !is_text(key))) && within(one, other)
 }
 
 #[cfg(test)]

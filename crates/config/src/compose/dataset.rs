@@ -216,8 +216,8 @@ fn asked_type(flags: &GivenFlags, problems: &mut Vec<Problem>) -> DatasetType {
 /// The number of conversations: from the first flag that sets it; of a list, the largest. A number of requests counts only
 /// without a file.
 fn entries(flags: &GivenFlags, alone: bool) -> Option<Node> {
-    let said_by = [NUM_DATASET_ENTRIES, CONVERSATION_NUM].into_iter().chain(alone.then_some(REQUEST_COUNT));
-    let given = said_by.into_iter().find_map(|flag| flags.get(flag))?;
+    let counts = [NUM_DATASET_ENTRIES, CONVERSATION_NUM].into_iter().chain(alone.then_some(REQUEST_COUNT));
+    let given = counts.into_iter().find_map(|flag| flags.get(flag))?;
     let value = match given.sweep() {
         Some(items) => items.iter().max_by_key(|item| item.as_i64()).cloned()?,
         None => given.value.clone(),

@@ -528,16 +528,16 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_that_is_said_to_act_changes_something() {
+    fn every_variable_in_the_table_of_those_that_act_changes_something() {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
             let switches = (switches, read.session_column);
             let timeouts = (read.tokenizer_timeout, read.public_dataset_timeout);
             let written = (read.showing, read.flush_every, read.prepared_bytes, timeouts);
-            let told = (read.thresholds, read.developer, read.live, read.media_fetching, read.many_records);
+            let reported = (read.thresholds, read.developer, read.live, read.media_fetching, read.many_records);
             let watched = (read.scrapes, read.probes, read.gpus.clone(), read.otlp, read.api.clone());
-            (read.http.clone(), switches, key, told, written, watched, read.timing)
+            (read.http.clone(), switches, key, reported, written, watched, read.timing)
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
@@ -618,8 +618,8 @@ mod tests {
     #[test]
     fn defaults_of_the_table_are_those_that_hold() {
         let usual = Environment::default();
-        let told = |variable: &&Variable| variable.status == Status::Acts && variable.default != "unset";
-        for variable in variables().filter(told) {
+        let has_default = |variable: &&Variable| variable.status == Status::Acts && variable.default != "unset";
+        for variable in variables().filter(has_default) {
             let set = read_all(&[(variable.name, variable.default)]);
             let same = set.http == usual.http
                 && set.force_close == usual.force_close

@@ -99,7 +99,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_flag_that_sets_a_key_names_a_setting_and_says_what_it_does() {
+    fn every_flag_that_sets_a_key_names_a_setting_and_has_a_summary() {
         for flag in all() {
             assert!(
                 !flag.to.is_one_key() || flag.setting().is_some(),

@@ -23,10 +23,10 @@ pub(super) fn additions(
     let Some(section) = tree.benchmark.datasets.as_ref().and_then(|datasets| datasets.first()) else {
         return Additions::default();
     };
-    let (system_prompt, said_by) = system_prompt(section, ctx);
+    let (system_prompt, set_by) = system_prompt(section, ctx);
     let (cache_bust, marked_by) = cache_bust(section);
     let is_verbatim = matches!(dataset, DatasetPlan::File(file) if file.format == FileFormat::RawPayload);
-    for at in [system_prompt.as_ref().and(said_by), cache_bust.and(Some(marked_by))].into_iter().flatten() {
+    for at in [system_prompt.as_ref().and(set_by), cache_bust.and(Some(marked_by))].into_iter().flatten() {
         if is_verbatim {
             let at = format!("benchmark.datasets.0.{at}");
             problems.push(

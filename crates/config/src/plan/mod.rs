@@ -134,7 +134,7 @@ fn walk(node: &Node, path: &str, key: &str, places: &Places, notes: &mut Vec<Str
     let from_file = matches!(node.origin, Origin::File { .. });
     let status = if from_file && !path.is_empty() { keys::status(key) } else { Some(Status::Acts) };
     match status {
-        Some(Status::NotYet(_)) if says_nothing(node) => {}
+        Some(Status::NotYet(_)) if is_empty(node) => {}
         Some(Status::NotYet(reason)) => {
             let what = places.subject_key(node, path);
             problems.push(not_yet(&what, reason).hint(advice::without_key(path, reason)).at(path));
@@ -156,7 +156,7 @@ fn walk(node: &Node, path: &str, key: &str, places: &Places, notes: &mut Vec<Str
 }
 
 /// Whether a setting asks for nothing: off, null, or empty.
-fn says_nothing(node: &Node) -> bool {
+fn is_empty(node: &Node) -> bool {
     match &node.datum {
         Datum::Null | Datum::Bool(false) => true,
         Datum::List(items) => items.is_empty(),
@@ -264,10 +264,10 @@ fn what_holds(tree: &Tree) -> String {
 fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {
     let live = &tree.environment.live;
     let asked = tree.benchmark.runtime.as_ref().and_then(|runtime| runtime.stats_interval).or(live.interval);
-    let told = |seconds: &f64| *seconds > 0.0;
+    let positive = |seconds: &f64| *seconds > 0.0;
     let seconds = match ui {
-        UiKind::Dashboard => asked.filter(told).unwrap_or(DASHBOARD_SECONDS),
-        UiKind::Simple | UiKind::None => asked.or(live.enabled.then_some(LIVE_SECONDS)).filter(told)?,
+        UiKind::Dashboard => asked.filter(positive).unwrap_or(DASHBOARD_SECONDS),
+        UiKind::Simple | UiKind::None => asked.or(live.enabled.then_some(LIVE_SECONDS)).filter(positive)?,
     };
     Some(Nanos::from_secs_f64(seconds))
 }

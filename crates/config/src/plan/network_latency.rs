@@ -20,9 +20,9 @@ pub(super) fn plan(
     let given = |key: &str| subject(tree, &format!("{AT}.{key}"));
     if !section.enabled() {
         // Whoever switches it off knows that it is off.
-        let is_said = tree.node.find(&format!("{AT}.enabled")).is_some_and(|node| node.origin != Origin::Rule);
+        let is_set = tree.node.find(&format!("{AT}.enabled")).is_some_and(|node| node.origin != Origin::Rule);
         let idle = [("mean_ms", section.mean_ms), ("ping_interval", section.ping_interval)];
-        for (key, _) in idle.iter().filter(|(_, value)| value.is_some() && !is_said) {
+        for (key, _) in idle.iter().filter(|(_, value)| value.is_some() && !is_set) {
             notes.push(format!("{} has no effect: network latency is off\n  try: enabled: true beside it", given(key)));
         }
         let why = "network latency is off\n  try: --network-latency-automatic";

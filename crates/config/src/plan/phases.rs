@@ -168,8 +168,8 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
             Some("the duration before it never ends".to_owned()),
         ),
     ];
-    let told = rows.into_iter().filter(|(.., is_set, _)| *is_set).filter_map(|(key, _, why)| Some((key, why?)));
-    told.map(|(key, why)| format!("{} has no effect: {why}", named(tree, &format!("{at}.{key}")))).collect()
+    let idle = rows.into_iter().filter(|(.., is_set, _)| *is_set).filter_map(|(key, _, why)| Some((key, why?)));
+    idle.map(|(key, why)| format!("{} has no effect: {why}", named(tree, &format!("{at}.{key}")))).collect()
 }
 
 /// A setting by the name it was given: of a ramp its duration, where a flag set that.

@@ -143,7 +143,7 @@ mod tests {
     use crate::tree::Places;
 
     #[test]
-    fn yaml_says_what_it_was_made_of() {
+    fn yaml_is_read_back_as_what_it_was_made_of() {
         let all = json!({
             "n": 3, "f": 1.5, "none": null, "on": true, "text": "x: y", "word": "true", "lines": "a\nb", "empty": "",
             "number": "007", "z": [1, {"a": "me", "b": [[1, 2], []]}, {}, []], "deep": {"er": {"est": [{"q": "#"}]}},

@@ -55,8 +55,8 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         one(phase, &at, index, facts, problems);
         load(phase, &at, benchmark, facts, problems);
     }
-    let told = phases.iter().all(|phase| phase.kind.is_some());
-    if told && !phases.iter().any(|phase| phase.kind == Some(PhaseKind::Profiling)) {
+    let all_have_kinds = phases.iter().all(|phase| phase.kind.is_some());
+    if all_have_kinds && !phases.iter().any(|phase| phase.kind == Some(PhaseKind::Profiling)) {
         problems.push(
             facts
                 .problem("phases", format!("{}there is no profiling phase", facts.place("phases")))

@@ -128,12 +128,12 @@ impl Search<'_> {
             && matches!(sweep.planner(), Planner::Bayesian | Planner::Optuna)
             && points >= most
         {
-            let said = |key: &str, value: i64| match self.node.get(key) {
+            let shown = |key: &str, value: i64| match self.node.get(key) {
                 Some(node) => self.places.mention(node, key),
                 None => format!("{key} {value}"),
             };
             let place = self.node.get("max_iterations").map_or(String::new(), |node| self.places.prefix(&node.origin));
-            let (few, many) = (said("n_initial_points", points), said("max_iterations", most));
+            let (few, many) = (shown("n_initial_points", points), shown("max_iterations", most));
             problems.push(
                 self.problem("n_initial_points", format!("{place}{few} must be less than {many}"))
                     .because("the planner takes over after the initial points")

@@ -72,7 +72,7 @@ section! {
 pub struct Distribution(pub Shape);
 
 /// Keys by which a shape is known, first match wins.
-const TOLD_BY: &[(&str, DistributionKind)] = &[
+const IMPLIED_BY: &[(&str, DistributionKind)] = &[
     ("peaks", DistributionKind::Multimodal),
     ("points", DistributionKind::Empirical),
     ("median", DistributionKind::Lognormal),
@@ -185,8 +185,8 @@ impl Setting for Distribution {
 }
 
 fn check(node: &Node, path: &str, shape: &Shape, reader: &mut Reader) {
-    let told = TOLD_BY.iter().find(|(key, _)| node.set(key).is_some()).map(|(_, kind)| *kind);
-    let Some(kind) = shape.r#type.or(told) else {
+    let implied = IMPLIED_BY.iter().find(|(key, _)| node.set(key).is_some()).map(|(_, kind)| *kind);
+    let Some(kind) = shape.r#type.or(implied) else {
         let problem = reader.places.refuse(node, path, "gives no length");
         reader.problems.push(problem.hint("a number, or {mean, stddev}"));
         return;

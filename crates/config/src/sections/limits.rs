@@ -210,7 +210,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_said_of_a_limit_is_read_again(
+        fn a_limit_in_text_is_read_again(
             metric in "[a-z][a-z_]{0,20}", stat in 0..LimitStat::NAMES.len(), op in 0..4usize, number in -1e12..1e12f64,
         ) {
             let (stat, sign) = (LimitStat::NAMES[stat], [">", ">=", "<", "<="][op]);

@@ -197,9 +197,9 @@ fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Ve
     }
     let kind = by_pattern(pattern, smooth);
     if kind.is_none() {
-        let said_by =
+        let rate =
             flags.among(RATES).first().map_or_else(|| "the rate of the file".to_owned(), |flag| (*flag).to_owned());
-        problems.push(no_burst(flags.spelled(ARRIVAL_PATTERN), &said_by));
+        problems.push(no_burst(flags.spelled(ARRIVAL_PATTERN), &rate));
     }
     kind
 }

@@ -166,9 +166,10 @@ fn shape(phase: &mut Node, flags: &GivenFlags, alone: bool, notes: &mut Vec<Stri
     let Some(kind) = by_pattern(pattern, smooth.is_some()) else {
         // If both are inherited from profiling, the problem was reported there.
         let named = |flag: &'static Flag, other: &'static Flag| if flags.has(flag) { flag.name } else { other.name };
-        let (said, rate) = (named(WARMUP_ARRIVAL_PATTERN, ARRIVAL_PATTERN), named(WARMUP_REQUEST_RATE, REQUEST_RATE));
-        if (said, rate) != (ARRIVAL_PATTERN.name, REQUEST_RATE.name) {
-            problems.push(no_burst(said, rate));
+        let (pattern_flag, rate) =
+            (named(WARMUP_ARRIVAL_PATTERN, ARRIVAL_PATTERN), named(WARMUP_REQUEST_RATE, REQUEST_RATE));
+        if (pattern_flag, rate) != (ARRIVAL_PATTERN.name, REQUEST_RATE.name) {
+            problems.push(no_burst(pattern_flag, rate));
         }
         return;
     };

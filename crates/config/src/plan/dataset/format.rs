@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Fields that hold content.
-const SAYING: &[&str] = &["text", "texts", "image", "images", "audio", "audios", "video", "videos", "image_uuids"];
+const CONTENT: &[&str] = &["text", "texts", "image", "images", "audio", "audios", "video", "videos", "image_uuids"];
 /// Members that a row of a trace has, and a body has not.
 const TRACED: &[&str] =
     &["output_length", "timestamp", "hash_ids", "conversation_id", "session_id", "delay", "input_length"];
@@ -176,13 +176,13 @@ fn layouts(row: &Value) -> Vec<Layout> {
 
 /// Whether a row has content itself.
 fn has_content(row: &Value) -> bool {
-    let says = |key: &&str| match row.get(key) {
+    let is_filled = |key: &&str| match row.get(key) {
         None | Some(Value::Null) => false,
         Some(Value::String(text)) => !text.is_empty(),
         Some(Value::Array(items)) => !items.is_empty(),
         Some(_) => true,
     };
-    SAYING.iter().any(says)
+    CONTENT.iter().any(is_filled)
 }
 
 fn is_speed_bench(row: &Value) -> bool {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_two_layouts_or_none_are_told() {
+    fn rows_of_two_layouts_or_none_are_refused() {
         let both = of_row(json!({"text": "a", "input_length": 5}));
         assert_eq!(
             both,
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_traces_are_told_apart_by_their_first_row_however_they_are_stored() {
+    fn the_first_row_decides_between_files_and_traces_however_they_are_stored() {
         let folder = tempfile::tempdir().unwrap();
         let read_by = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
