@@ -453,7 +453,7 @@ fn separate_folders(runs: &[RunVariation]) -> Result<(), Problem> {
         nested.is_some() || paths.iter().any(|path| run.values.contains_key(*path))
     };
     if let Some(run) = runs.iter().find(elsewhere) {
-        return Err(Problem::new(format!("the run {} cannot have an artifact directory of its own", run.label))
+        return Err(Problem::new(format!("the run {} cannot have its own artifact directory", run.label))
             .because("all runs of a sweep have their folders below one directory")
             .hint("--artifact-dir for all of them")
             .at("sweep"));

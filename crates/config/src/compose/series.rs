@@ -10,7 +10,7 @@ use std::path::Path;
 pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Problem> {
     let fail = |rule: String| {
         Problem::new(format!("{subject} {file}: {rule}"))
-            .hint("a JSON list of {\"time_s\": SECONDS, \"qps\": RATE}, at least two, later and later")
+            .hint("a JSON list of at least two {\"time_s\": SECONDS, \"qps\": RATE}, in order of time")
             .at("benchmark.phases.0.rate_series")
     };
     let text = small_file::text(&cwd.join(os_text::path(file)), small_file::SETTINGS).map_err(fail)?;
@@ -47,7 +47,7 @@ pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Probl
 fn point(value: &Value) -> Result<f64, String> {
     let Value::Object(map) = value else { return Err("is not an object".into()) };
     if let Some(key) = map.keys().find(|key| !["time_s", "qps"].contains(&key.as_str())) {
-        return Err(format!("has no use for '{}'", key.escape_debug()));
+        return Err(format!("has an unknown key '{}'", key.escape_debug()));
     }
     let number = |key: &str| {
         let value = map.get(key).ok_or_else(|| format!("has no {key}"))?;

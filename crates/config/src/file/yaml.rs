@@ -73,7 +73,7 @@ impl<'a> Loader<'a> {
     fn value(&mut self, event: Event<'a>, at: Marker, path: &str, depth: usize) -> Result<Node, Problem> {
         self.size += 1;
         if depth > DEPTH {
-            return Err(self.fail(at, &format!("settings are nested more than {DEPTH} deep")));
+            return Err(self.fail(at, &format!("settings are nested more than {DEPTH} levels deep")));
         }
         if self.size > SIZE {
             return Err(self.fail(at, &format!("there are more than {SIZE} values")));

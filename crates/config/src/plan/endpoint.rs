@@ -95,7 +95,7 @@ fn template(
             let start: String = source.chars().take(100).collect();
             problems.push(
                 Problem::new(format!("{what} '{}' {rule}", start.escape_debug()))
-                    .because("bodies are made from it")
+                    .because("bodies are rendered from it")
                     .hint("a file of UTF-8 text, or a template, as in '{\"text\": {{ text|tojson }}}'")
                     .at(at),
             );

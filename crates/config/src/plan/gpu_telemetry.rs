@@ -54,7 +54,7 @@ pub(super) fn plan(
                 problems.push(
                     Problem::new(what)
                         .because("it lists fields of DCGM, a row `FIELD, gauge|counter, help text` each")
-                        .hint(format!("a file that is there, or no {}", asked(tree, "metrics_file", name)))
+                        .hint(format!("an existing file, or no {}", asked(tree, "metrics_file", name)))
                         .at(format!("{SECTION}.metrics_file")),
                 );
                 None

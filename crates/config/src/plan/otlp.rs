@@ -81,7 +81,7 @@ pub(super) fn plan(
     }
     let usual = &tree.environment.otlp;
     let mut variables = Variables { ctx, problems };
-    notes.extend(variables.unheard(&url));
+    notes.extend(variables.ignored(&url));
     let headers = variables.headers();
     let gzip = variables.gzip();
     let timeout = usual.timeout.or_else(|| variables.timeout());
@@ -108,7 +108,7 @@ pub(super) fn plan(
 const TIMEOUT: f64 = 10.0;
 
 /// A variable that exporters of OpenTelemetry read, and this one does not.
-struct Unheard {
+struct Ignored {
     name: &'static str,
     /// Values that ask for what is done anyway, in any letter case.
     fits: &'static [&'static str],
@@ -123,16 +123,16 @@ const OVER_HTTP: &str = "metrics are sent over HTTP, in protobuf";
 
 // One row a variable.
 #[rustfmt::skip]
-const UNHEARD: &[Unheard] = &[
-    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
-    Unheard { name: "OTEL_EXPORTER_OTLP_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
-    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", fits: &["cumulative"], why: "all values are cumulative, so a failed export loses nothing" },
-    Unheard { name: "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", fits: &["explicit_bucket_histogram"], why: "histograms have fixed bounds" },
-    Unheard { name: "OTEL_METRIC_EXPORT_INTERVAL", fits: &[], why: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS sets how often metrics are sent" },
-    Unheard { name: "OTEL_METRIC_EXPORT_TIMEOUT", fits: &[], why: "OTEL_EXPORTER_OTLP_TIMEOUT sets how long an export may take" },
-    Unheard { name: "OTEL_METRICS_EXPORTER", fits: &["otlp"], why: "--otel-url asks for metrics by OTLP" },
-    Unheard { name: "OTEL_SERVICE_NAME", fits: &["aiperf"], why: "the service is aiperf unless --otel-resource-attributes has a service.name" },
-    Unheard { name: "OTEL_SDK_DISABLED", fits: &["false"], why: "--otel-url asks for metrics" },
+const IGNORED: &[Ignored] = &[
+    Ignored { name: "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
+    Ignored { name: "OTEL_EXPORTER_OTLP_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
+    Ignored { name: "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", fits: &["cumulative"], why: "all values are cumulative, so a failed export loses nothing" },
+    Ignored { name: "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", fits: &["explicit_bucket_histogram"], why: "histograms have fixed bounds" },
+    Ignored { name: "OTEL_METRIC_EXPORT_INTERVAL", fits: &[], why: "AIPERF_OTEL_FLUSH_INTERVAL_SECONDS sets how often metrics are sent" },
+    Ignored { name: "OTEL_METRIC_EXPORT_TIMEOUT", fits: &[], why: "OTEL_EXPORTER_OTLP_TIMEOUT sets how long an export may take" },
+    Ignored { name: "OTEL_METRICS_EXPORTER", fits: &["otlp"], why: "--otel-url enables metrics by OTLP" },
+    Ignored { name: "OTEL_SERVICE_NAME", fits: &["aiperf"], why: "the service is aiperf unless --otel-resource-attributes has a service.name" },
+    Ignored { name: "OTEL_SDK_DISABLED", fits: &["false"], why: "--otel-url enables metrics" },
 ];
 
 /// Variables that every exporter of OpenTelemetry reads.
@@ -153,17 +153,17 @@ impl Variables<'_, '_> {
     }
 
     /// A line for each variable that is set and asks in vain. No message shows a value: a URL may have a password.
-    fn unheard(&self, url: &MetricsUrl) -> Vec<String> {
+    fn ignored(&self, url: &MetricsUrl) -> Vec<String> {
         let same =
             |text: &str| otel_url(text).and_then(|text| MetricsUrl::verbatim(&text)).is_ok_and(|named| named == *url);
         let elsewhere = |name: &&&str| self.text(name).is_some_and(|text| !same(&text));
-        let other = |unheard: &&Unheard| {
-            let fits = |value: String| unheard.fits.iter().any(|fit| value.eq_ignore_ascii_case(fit));
-            self.text(unheard.name).is_some_and(|value| !fits(value))
+        let other = |ignored: &&Ignored| {
+            let fits = |value: String| ignored.fits.iter().any(|fit| value.eq_ignore_ascii_case(fit));
+            self.text(ignored.name).is_some_and(|value| !fits(value))
         };
         let endpoints =
             ENDPOINTS.iter().filter(elsewhere).map(|name| (*name, "metrics are sent to the URL of --otel-url"));
-        let others = UNHEARD.iter().filter(other).map(|unheard| (unheard.name, unheard.why));
+        let others = IGNORED.iter().filter(other).map(|ignored| (ignored.name, ignored.why));
         endpoints.chain(others).map(|(name, why)| format!("{name} has no effect: {why}")).collect()
     }
 
@@ -277,9 +277,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guide_names_every_variable_that_is_not_heard() {
+    fn the_guide_names_every_variable_without_effect() {
         let guide = include_str!("../../../../docs/telemetry.md");
-        for name in UNHEARD.iter().map(|unheard| &unheard.name).chain(ENDPOINTS) {
+        for name in IGNORED.iter().map(|ignored| &ignored.name).chain(ENDPOINTS) {
             assert!(guide.contains(&format!("`{name}`")), "{name}");
         }
     }

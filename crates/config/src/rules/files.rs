@@ -58,7 +58,7 @@ fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, pro
     if base.bytes().all(|byte| byte == b'.') {
         problems.push(
             facts
-                .problem(at, format!("{} must begin names with something", facts.subject(at)))
+                .problem(at, format!("{} must give files a name", facts.subject(at)))
                 .because(format!("it makes {}, a hidden file", names.summary_json))
                 .hint(facts.ask("--profile-export-prefix NAME", "prefix: NAME")),
         );

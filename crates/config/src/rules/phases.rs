@@ -185,7 +185,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
             facts
                 .problem(&path("type"), format!("{} cannot be used for a warmup", facts.subject(&path("type"))))
                 .because("a warmup ends before its users or its schedule would")
-                .hint("type: concurrency, or a rate of its own as in type: poisson, rate: 1"),
+                .hint("type: concurrency, or its own rate, as in type: poisson, rate: 1"),
         );
     }
     ramps(phase, at, facts, problems);

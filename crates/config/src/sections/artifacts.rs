@@ -17,7 +17,7 @@ choices! {
         Jsonl = "jsonl",
         Parquet = "parquet",
     }
-    /// Format of a file made for the user.
+    /// Format of an additional file.
     UserFileFormat {
         Json = "json",
         Yaml = "yaml",
@@ -44,7 +44,7 @@ section! {
         slice_duration: Seconds [more_than(0.0)];
         /// Show the HTTP timing table on the console
         show_trace_timing: bool = false;
-        /// Files made for the user
+        /// Additional files with content of your own
         user_files: List<UserFile> = [];
         /// Draw plots after the run
         auto_plot: bool = false;
@@ -53,7 +53,7 @@ section! {
         /// Write response texts to outputs.json
         export_outputs_json: bool = false;
     }
-    /// A file made for the user.
+    /// An additional file.
     UserFile {
         /// Where, inside the directory
         path: String;

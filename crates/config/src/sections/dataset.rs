@@ -112,7 +112,7 @@ section! {
         prompts: Prompts;
         /// Text before prompts
         prefix_prompts: PrefixPrompts;
-        /// Turns a conversation
+        /// Turns per conversation
         turns: Distribution;
         /// Milliseconds between a reply and the next turn
         turn_delay: Distribution;
@@ -138,13 +138,13 @@ section! {
         synthesis: Synthesis;
         /// Tokens per hash block of a trace
         block_size: i64 [at_least(1.0)];
-        /// Prompts a request, with random_pool
+        /// Prompts per request, with random_pool
         prompt_batch_size: i64 [at_least(0.0)];
-        /// Images a request, with random_pool
+        /// Images per request, with random_pool
         image_batch_size: i64 [at_least(0.0)];
-        /// Clips a request, with random_pool
+        /// Clips per request, with random_pool
         audio_batch_size: i64 [at_least(0.0)];
-        /// Videos a request, with random_pool
+        /// Videos per request, with random_pool
         video_batch_size: i64 [at_least(0.0)];
         /// Baseten trace: share of whole sessions kept
         trace_session_sample_ratio: f64 [between(0.0, false, 1.0, true)];
@@ -176,7 +176,7 @@ section! {
         dataset: PublicDataset;
         /// Subset override for hub-backed public datasets
         hf_subset: String;
-        /// Which of its rows
+        /// Filters of its rows
         filters: Vec<(String, String)>;
         /// Repository of dataset weka_hf
         hf_weka_dataset: String;
@@ -233,11 +233,11 @@ section! {
     }
     /// Passages and queries of ranking requests.
     Rankings {
-        /// Passages a request
+        /// Passages per request
         passages: Distribution = 10.0;
-        /// Tokens a passage
+        /// Tokens per passage
         passage_tokens: Distribution = 128.0;
-        /// Tokens a query
+        /// Tokens per query
         query_tokens: Distribution = 32.0;
     }
     /// Changes to a trace.

@@ -32,9 +32,9 @@ section! {
         stddev: f64 [at_least(0.0)] = 0.0;
         /// Median of a lognormal shape
         median: f64 [more_than(0.0)];
-        /// Shapes of which one is picked by weight, at least two
+        /// Shapes, one of which is drawn by weight; at least two
         peaks: List<Peak>;
-        /// Values of which one is picked by weight
+        /// Values, one of which is drawn by weight
         points: List<Point>;
         /// Lower limit
         min: f64;

@@ -72,7 +72,7 @@ section! {
         runtime: Runtime;
         /// What is logged
         logging: Logging;
-        /// Nothing to set
+        /// No settings
         metrics: Metrics;
         /// Grading of responses
         accuracy: Accuracy;

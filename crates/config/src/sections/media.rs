@@ -9,7 +9,7 @@ use aiperf_plan::dataset::media::{AudioFormat, ImageFormat, PictureOrder, VideoC
 use serde_json::Value;
 
 choices! {
-    /// Encoding of the sound of made videos.
+    /// Encoding of the sound of generated videos.
     VideoAudioCodec {
         Aac = "aac",
         Libvorbis = "libvorbis",
@@ -69,7 +69,7 @@ section! {
         /// Its sound
         audio: VideoAudio;
     }
-    /// Sound of made videos.
+    /// Sound of generated videos.
     VideoAudio {
         /// Sample rate in kHz
         sample_rate: KiloHertz [between(8.0, true, 96.0, true)] = 44.1;

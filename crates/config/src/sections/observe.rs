@@ -45,7 +45,7 @@ section! {
         enabled: bool = true;
         /// DCGM exporters besides the default ones
         urls: List<String>;
-        /// CSV of own metrics: a row `FIELD, gauge|counter, help text` each
+        /// CSV of custom metrics, one row `FIELD, gauge|counter, help text` each
         metrics_file: String;
         /// What reads the GPUs: DCGM exporters, or on this machine NVML or the AMD driver
         collector: GpuCollector = GpuCollector::Dcgm;
@@ -64,13 +64,13 @@ section! {
     }
     /// How metric endpoints are found.
     Discovery {
-        /// How
+        /// Discovery mode
         mode: DiscoveryMode = DiscoveryMode::Auto;
-        /// Which pods
+        /// Label selector of pods
         label_selector: String;
-        /// Where
+        /// Namespace of the pods
         namespace: String;
-        /// Seconds it may take
+        /// Timeout in seconds
         timeout_seconds: f64 [more_than(0.0)] = 30.0;
     }
     /// Round-trip time of the network.
@@ -84,7 +84,7 @@ section! {
     }
     /// Metrics sent by OTLP.
     Otel {
-        /// Where to; /v1/metrics is added
+        /// URL of the receiver; /v1/metrics is added
         metrics_url: String;
         /// Send request metrics
         stream_metrics_enabled: bool = true;
@@ -97,7 +97,7 @@ section! {
     }
     /// Results sent to MLflow.
     Mlflow {
-        /// Where to
+        /// URL of the tracking server
         tracking_uri: String;
         /// MLflow experiment name
         experiment: String = "aiperf";

@@ -51,13 +51,13 @@ section! {
         kind: PhaseKind;
         /// How requests arrive
         r#type: PhaseType;
-        /// Leave it out of the results; warmup always is
+        /// Exclude it from the results; a warmup always is
         exclude_from_results: bool;
-        /// Requests that end it
+        /// Stop after this many requests
         requests: i64 [at_least(1.0)];
-        /// Time that ends it
+        /// Stop after this time
         duration: Seconds [more_than(0.0)];
-        /// Sessions that end it
+        /// Stop after this many sessions
         sessions: i64 [at_least(1.0)];
         /// Concurrent sessions; types with a rate have no limit by default
         concurrency: i64 [at_least(1.0)];
@@ -124,11 +124,11 @@ section! {
         /// How it is raised
         strategy: RampStrategy = RampStrategy::Linear;
     }
-    /// One rate at one time.
+    /// A rate at a point in time.
     RatePoint {
         /// Seconds since the start
         time_s: f64 [at_least(0.0)];
-        /// Requests a second
+        /// Requests per second
         qps: f64 [more_than(0.0)];
     }
 }
@@ -161,7 +161,7 @@ impl Setting for Ramp {
     }
 }
 
-/// Rates over time: at least two points, later and later.
+/// Rates over time: at least two points, in order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateSeries(pub List<RatePoint>);
 

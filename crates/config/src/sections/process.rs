@@ -74,9 +74,9 @@ section! {
         api_host: String;
         /// Seconds between live statistics: in the dashboard's table (5 by default), otherwise in the log; 0 logs none
         stats_interval: f64 [between(0.0, true, 1000.0, true)];
-        /// Workers a pod; cluster deployments only
+        /// Workers per pod; cluster deployments only
         workers_per_pod: i64 [at_least(1.0)];
-        /// Record processors a pod; cluster deployments only
+        /// Record processors per pod; cluster deployments only
         record_processors_per_pod: i64 [at_least(1.0)];
         /// Where pods get the dataset; cluster deployments only
         dataset_api_base_url: String;
@@ -95,7 +95,7 @@ section! {
         /// Minimum level
         level: LogLevel = LogLevel::Info;
     }
-    /// Nothing to set.
+    /// No settings.
     Metrics {}
     /// Grading of responses.
     Accuracy {

@@ -528,7 +528,7 @@ fn what_is_wrong_with_a_series_is_told_by_file_and_point() {
         ("[{\"time_s\": 0, \"qps\": 1}]", "has one point"),
         ("[{\"time_s\": 0, \"qps\": 1}, 5]", "point 1 is not an object"),
         ("[{\"time_s\": 0, \"qps\": 1}, {\"time_s\": 1}]", "point 1 has no qps"),
-        ("[{\"time_s\": 0, \"qps\": 1, \"x\": 1}]", "point 0 has no use for 'x'"),
+        ("[{\"time_s\": 0, \"qps\": 1, \"x\": 1}]", "point 0 has an unknown key 'x'"),
         ("[{\"time_s\": 0, \"qps\": 0}]", "point 0 has qps 0, which must be more than 0"),
         ("[{\"time_s\": -1, \"qps\": 1}]", "point 0 has time_s -1, which must be at least 0"),
         ("[{\"time_s\": \"nan\", \"qps\": 1}]", "point 0 has time_s \"nan\", which is not a finite number"),

@@ -94,8 +94,8 @@ fn unasked(names: &str, flags: &GivenFlags, alone: bool, notes: &mut Vec<String>
         ));
     } else if !flags.has(SCENARIO) {
         problems.push(
-            needs(WARMUP_GRACE_PERIOD.name, "--warmup-duration SECONDS", "there is no warmup it could follow")
-                .because("a warmup is asked for by --warmup-duration, --warmup-request-count or --num-warmup-sessions"),
+            needs(WARMUP_GRACE_PERIOD.name, "--warmup-duration SECONDS", "there is no warmup")
+                .because("--warmup-duration, --warmup-request-count or --num-warmup-sessions enables a warmup"),
         );
     }
 }

@@ -78,14 +78,13 @@ pub(super) fn rankings(
         ("prompts.sequence_distribution", "lengths"),
         ("prompts.random_range_ratio", "lengths"),
         ("prompts.batch_size", "numbers"),
-        ("prefix_prompts", "beginnings"),
+        ("prefix_prompts", "prefixes"),
     ] {
         let at = format!("benchmark.datasets.0.{key}");
         if is_set(tree, &at) {
             let what = first_set(tree, &at);
-            notes.push(format!(
-                "{what} has no effect: a ranking request has a query and passages, of {have} of their own"
-            ));
+            notes
+                .push(format!("{what} has no effect: queries and passages of a ranking request have their own {have}"));
         }
     }
     let corpus = text::corpus(&dataset.prompts.clone().unwrap_or_default());
