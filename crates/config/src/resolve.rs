@@ -126,7 +126,7 @@ impl Tree {
             is_only: false,
         };
         let run = job.run(&swept, &variation)?;
-        told_apart(std::slice::from_ref(&run)).map_err(|problem| vec![problem])?;
+        separate_folders(std::slice::from_ref(&run)).map_err(|problem| vec![problem])?;
         Ok(run)
     }
 
