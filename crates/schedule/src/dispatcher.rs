@@ -1,12 +1,11 @@
 //! What arrivals send through: it checks what ends a phase, opens sessions, and counts.
 
 use crate::limit::Slot;
-use crate::message::{Action, Dispatch, Identity};
+use crate::message::{Action, Dispatch, Draw, Identity};
 use crate::phase::Phase;
-use crate::schedule::Setup;
 use crate::sessions::{LiveSession, Sessions};
+use crate::setup::Setup;
 use crate::slots::Slots;
-use crate::upcoming::Draw;
 use aiperf_types::MonoNs;
 
 /// A session about to be opened.

@@ -6,6 +6,7 @@
 //!
 //! # Layout
 //! - [`message`]: what goes in and what comes out
+//! - [`setup`]: what a schedule is made from
 //! - [`schedule`]: the phases in order, and the one verb
 //! - [`phase`]: one phase from start to end: targets, counters, states
 //! - [`arrivals`]: when its requests go out, one file a kind
@@ -13,7 +14,8 @@
 //! - `turns`: turns that wait for their time or for a slot
 //! - `sessions`: the live sessions
 //! - [`slots`], [`limit`]: how many may be at a time
-//! - [`sampler`]: which conversation a session says; [`upcoming`]: which ones the sessions to come will say
+//! - [`sampler`]: which conversation a session says; [`upcoming`]: which ones the sessions to come will say;
+//!   `replay`: the order of a recording
 //! - [`rate_curve`]: how many arrivals a rate gives by an instant, and when each is due
 //! - [`intervals`]: how far apart arrivals are, before a rate says how fast they pass
 //! - [`ramp`]: limits that climb step by step
@@ -31,9 +33,11 @@ pub mod phase;
 pub mod ramp;
 pub mod rate_curve;
 pub mod rehearsal;
+mod replay;
 pub mod sampler;
 pub mod schedule;
 mod sessions;
+pub mod setup;
 pub mod slots;
 mod turns;
 pub mod upcoming;
@@ -43,12 +47,13 @@ pub use assumed::{AssumedServer, AssumedTime, NoTime};
 pub use failures::FailureCount;
 pub use intervals::Intervals;
 pub use limit::Limit;
-pub use message::{Action, Dispatch, Event, Identity, RequestEnd};
-pub use phase::{PhaseEnd, PhaseState};
+pub use message::{Action, Dispatch, Draw, Event, Identity, OrderId, PhaseEnd, RequestEnd};
+pub use phase::PhaseState;
 pub use ramp::LimitSteps;
 pub use rate_curve::RateCurve;
 pub use rehearsal::{Answered, Rehearsal, RehearsalEvent, RehearsalKind};
 pub use sampler::Sampler;
-pub use schedule::{Schedule, Setup};
+pub use schedule::Schedule;
+pub use setup::Setup;
 pub use slots::Slots;
-pub use upcoming::{Draw, Order, OrderId, most_draws, orders, reachable};
+pub use upcoming::{Order, most_draws, orders, reachable};

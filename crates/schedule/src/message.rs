@@ -1,7 +1,5 @@
 //! What goes into the schedule and what comes out.
 
-use crate::phase::PhaseEnd;
-use crate::upcoming::Draw;
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 
 /// Something that happened.
@@ -57,6 +55,19 @@ pub enum Action {
     Finished,
 }
 
+/// How a phase ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhaseEnd {
+    /// Its time was up before its counts were reached.
+    pub timed_out: bool,
+    /// The grace period ran out and requests in flight were cancelled.
+    pub grace_expired: bool,
+    /// The user stopped it.
+    pub stopped: bool,
+    /// Requests that never came back, even after being cancelled.
+    pub lost: u64,
+}
+
 /// A request to send: one turn of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Dispatch {
@@ -105,4 +116,31 @@ pub enum Identity {
     Conversation,
     /// Its user, by number.
     User(u64),
+}
+
+/// The draw that gave a session its conversation: the order it was drawn from, and how many were drawn before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Draw {
+    pub order: OrderId,
+    pub position: u64,
+}
+
+/// Which order conversations are drawn from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OrderId {
+    /// That of the sampler, which goes on from phase to phase.
+    #[default]
+    Sampled,
+    /// That of a recording, which a phase replays from its begin.
+    Replayed(PhaseIndex),
+}
+
+impl Draw {
+    pub(crate) const fn sampled(position: u64) -> Self {
+        Self { order: OrderId::Sampled, position }
+    }
+
+    pub(crate) const fn replayed(phase: PhaseIndex, position: u64) -> Self {
+        Self { order: OrderId::Replayed(phase), position }
+    }
 }

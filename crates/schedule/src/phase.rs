@@ -1,21 +1,8 @@
 //! One phase from start to end: its targets, its counters, and its states: sending, draining, cancelling, complete.
 
-use crate::message::RequestEnd;
+use crate::message::{PhaseEnd, RequestEnd};
 use aiperf_plan::{CancellationDraws, Draws, PhasePlan};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress};
-
-/// How a phase ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PhaseEnd {
-    /// Its time was up before its counts were reached.
-    pub timed_out: bool,
-    /// The grace period ran out and requests in flight were cancelled.
-    pub grace_expired: bool,
-    /// The user stopped it.
-    pub stopped: bool,
-    /// Requests that never came back, even after being cancelled.
-    pub lost: u64,
-}
 
 /// What a phase does now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

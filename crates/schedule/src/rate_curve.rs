@@ -5,7 +5,7 @@
 //! keeps f64 well below a nanosecond at any rate and length a run has.
 
 use crate::ramp::EventTimes;
-use crate::schedule::Setup;
+use crate::setup::Setup;
 use aiperf_plan::draw::Purpose;
 use aiperf_plan::{Arrival, Draws, Plan, Ramp, RampStrategy, RateLevel, RatePlan, TimingPlan};
 use aiperf_types::{Nanos, PhaseIndex};

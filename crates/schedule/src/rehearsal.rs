@@ -4,9 +4,10 @@
 //! What is kept is what is in flight, so a rehearsal takes no more memory for a longer run.
 
 use crate::assumed::{Answers, AssumedServer};
-use crate::message::{Action, Dispatch, Event, RequestEnd};
-use crate::phase::{PhaseEnd, PhaseState};
-use crate::schedule::{Schedule, Setup};
+use crate::message::{Action, Dispatch, Event, PhaseEnd, RequestEnd};
+use crate::phase::PhaseState;
+use crate::schedule::Schedule;
+use crate::setup::Setup;
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

@@ -5,47 +5,11 @@ use crate::dispatcher::Dispatcher;
 use crate::failures::FailureCount;
 use crate::message::{Action, Event, RequestEnd};
 use crate::phase::{Phase, PhaseState};
-use crate::sampler::Sampler;
 use crate::sessions::Sessions;
+use crate::setup::Setup;
 use crate::slots::Slots;
-use aiperf_plan::{Draws, PhasePlan, Plan, Sampling, TimingPlan, WaitsFor};
-use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress, Shapes};
-use std::sync::Arc;
-
-/// What a schedule is made from.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    pub phases: Vec<PhasePlan>,
-    /// The conversations, at least one.
-    pub shapes: Arc<Shapes>,
-    /// How many URLs sessions take turns at, at least one.
-    pub urls: u32,
-    pub sampler: Sampler,
-    pub draws: Draws,
-    pub timing: TimingPlan,
-    /// Whether phases start only after the schedule asked and was told that they may.
-    pub asks_hooks: bool,
-}
-
-impl Setup {
-    /// Phases over these conversations, one after the other, at one URL.
-    pub fn new(phases: Vec<PhasePlan>, shapes: impl Into<Arc<Shapes>>, draws: Draws) -> Self {
-        let (shapes, timing) = (shapes.into(), TimingPlan::default());
-        let sampler = Sampler::new(Sampling::Sequential, shapes.len(), &draws);
-        Self { phases, shapes, urls: 1, sampler, draws, timing, asks_hooks: false }
-    }
-
-    /// For a plan over these conversations.
-    pub fn of(plan: &Plan, shapes: Arc<Shapes>) -> Self {
-        let draws = plan.draws();
-        Self {
-            urls: plan.endpoint.urls.len().max(1) as u32,
-            sampler: Sampler::new(plan.sampling, shapes.len(), &draws),
-            timing: plan.timing,
-            ..Self::new(plan.phases.clone(), shapes, draws)
-        }
-    }
-}
+use aiperf_plan::{PhasePlan, WaitsFor};
+use aiperf_types::{MonoNs, PhaseIndex, PhaseProgress};
 
 /// The load of a run.
 #[derive(Debug)]

@@ -1,8 +1,7 @@
 //! The sessions that are live: what they say, how far they are, and which slots are theirs.
 
 use crate::limit::Slot;
-use crate::message::Identity;
-use crate::upcoming::Draw;
+use crate::message::{Draw, Identity};
 use aiperf_types::{MonoNs, NumberMap, PhaseIndex};
 
 #[derive(Debug)]

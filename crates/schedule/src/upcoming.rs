@@ -1,36 +1,10 @@
 //! Which conversations the sessions of a run will say: known beforehand, for whoever makes them ready.
 
-use crate::arrivals::replay_order;
+use crate::message::OrderId;
+use crate::replay::replay_order;
 use crate::sampler::Sampler;
 use aiperf_plan::{Arrival, PhasePlan, Plan, Sampling, StopWhen};
 use aiperf_types::{PhaseIndex, Shapes};
-
-/// The draw that gave a session its conversation: the order it was drawn from, and how many were drawn before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Draw {
-    pub order: OrderId,
-    pub position: u64,
-}
-
-/// Which order conversations are drawn from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OrderId {
-    /// That of the sampler, which goes on from phase to phase.
-    #[default]
-    Sampled,
-    /// That of a recording, which a phase replays from its begin.
-    Replayed(PhaseIndex),
-}
-
-impl Draw {
-    pub(crate) const fn sampled(position: u64) -> Self {
-        Self { order: OrderId::Sampled, position }
-    }
-
-    pub(crate) const fn replayed(phase: PhaseIndex, position: u64) -> Self {
-        Self { order: OrderId::Replayed(phase), position }
-    }
-}
 
 /// Conversations in the order in which they are drawn.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@
 use super::after_delay;
 use super::timed::SessionStarts;
 use crate::dispatcher::{Dispatcher, NewSession};
-use crate::message::Identity;
+use crate::message::{Draw, Identity};
+use crate::replay::{begins, replay_order};
 use crate::sessions::LiveSession;
-use crate::upcoming::Draw;
 use aiperf_plan::ScheduleZero;
 use aiperf_types::{MonoNs, Nanos, Shapes};
 
@@ -33,18 +33,6 @@ impl RecordedClock {
     fn instant(&self, timestamp_ms: f64) -> MonoNs {
         self.started.plus(Nanos(((timestamp_ms - self.zero_ms) * 1e6).round() as u64))
     }
-}
-
-/// When a conversation begins, in milliseconds of the recording; one without a timestamp begins before all others.
-fn begins(shapes: &Shapes, conversation: u32) -> f64 {
-    shapes.turn(conversation, 0).timestamp_ms.unwrap_or(f64::NEG_INFINITY)
-}
-
-/// Every conversation that says something, by when it begins; of equal ones, as the dataset has them.
-pub(crate) fn replay_order(shapes: &Shapes) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..shapes.len()).filter(|conversation| shapes.turns(*conversation) > 0).collect();
-    order.sort_by(|a, b| begins(shapes, *a).total_cmp(&begins(shapes, *b)));
-    order
 }
 
 impl FixedSchedule {

@@ -11,12 +11,10 @@ mod rate;
 mod timed;
 pub mod user_centric;
 
-pub(crate) use fixed_schedule::replay_order;
-
 use crate::dispatcher::Dispatcher;
 use crate::phase::{Phase, Targets};
-use crate::schedule::Setup;
 use crate::sessions::LiveSession;
+use crate::setup::Setup;
 use aiperf_plan::{Arrival, PhasePlan};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, Shapes};
 use std::fmt::Debug;

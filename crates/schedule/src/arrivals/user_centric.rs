@@ -3,10 +3,9 @@
 
 use super::timed::SessionStarts;
 use crate::dispatcher::{Dispatcher, NewSession};
-use crate::message::Identity;
-use crate::schedule::Setup;
+use crate::message::{Draw, Identity};
 use crate::sessions::LiveSession;
-use crate::upcoming::Draw;
+use crate::setup::Setup;
 use aiperf_types::{MonoNs, Nanos, Shapes};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
