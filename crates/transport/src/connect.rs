@@ -2,12 +2,14 @@
 
 use crate::clock::mono_now;
 use crate::connection::Connection;
+use crate::origin::Origin;
+use crate::os_error::os_reason;
 use crate::pace::ConnectPace;
 use crate::proxy::ProxyChoice;
 use crate::socket::Socket;
 use crate::stamp::{self, StampMode, StampedReader};
 use crate::sys;
-use crate::target::{Origin, Target};
+use crate::target::Target;
 use crate::tls::{self, HandshakeError, TlsSettings};
 use aiperf_types::{Failure, Nanos, Timeline};
 use nix::errno::Errno;
@@ -100,15 +102,6 @@ async fn resolve(
     timeline.dns.1 = mono_now();
     *target.resolved.borrow_mut() = Some((addresses.clone(), timeline.dns.1));
     Ok(addresses)
-}
-
-/// An I/O error's text without the numbers a library adds.
-pub fn os_reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(at) => text[..at].to_lowercase(),
-        None => text,
-    }
 }
 
 /// Options that every connection gets.

@@ -5,8 +5,8 @@
 
 use crate::body;
 use crate::fetch::{Call, FetchError, Fetcher, SessionSettings};
+use crate::origin::Origin;
 use crate::stamp::StampMode;
-use crate::target::Origin;
 use aiperf_types::{Exchange, Failure, Nanos};
 use bytes::Bytes;
 use std::fs::File;

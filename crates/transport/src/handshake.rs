@@ -1,7 +1,8 @@
 //! The round trip to a server: what the handshake of a connection takes that nothing is sent over.
 
 use crate::clock::mono_now;
-use crate::connect::{AddressChoice, connect_to, os_reason, tcp_socket};
+use crate::connect::{AddressChoice, connect_to, tcp_socket};
+use crate::os_error::os_reason;
 use crate::sys;
 use aiperf_types::Nanos;
 use nix::sys::socket::{setsockopt, sockopt};

@@ -1,6 +1,6 @@
 //! The legs of a request: most have one; a redirect is followed by another, and so may be whatever a script says.
 
-use crate::target::Origin;
+use crate::origin::Origin;
 use aiperf_types::{Body, Exchange, Failure, Nanos};
 use std::rc::Rc;
 

@@ -14,7 +14,7 @@
 //! - [`receive`]: what a read adds to an exchange
 //! - [`stream_end`]: streams whose last event has come while nothing ends them
 //! - `socket`: TCP and Unix sockets; [`tls`]: sessions on them; [`connection`]: one or the other
-//! - [`target`]: the servers that requests go to; [`proxy`]: what may stand between
+//! - [`origin`]: which server a URL names; [`target`]: the servers that requests go to; [`proxy`]: proxies between
 //! - [`http2`]: HTTP/2: many exchanges on one connection
 //! - [`connect`]: name resolution, socket options, connecting
 //! - [`handshake`]: what a connect takes, where nothing is sent over it
@@ -27,7 +27,7 @@
 //!   [`download`]: files brought to disk by such calls
 //! - [`budget`]: memory of all answers in flight together
 //! - [`buffers`]: read buffers that come back from the record threads
-//! - [`sys`]: the few system calls that have no safe wrapper
+//! - [`os_error`]: errors of the operating system; [`sys`]: the few system calls that have no safe wrapper
 
 pub mod body;
 pub mod budget;
@@ -45,6 +45,8 @@ pub mod framer;
 pub mod handshake;
 pub mod http2;
 pub mod legs;
+pub mod origin;
+pub mod os_error;
 pub mod pace;
 pub mod phases;
 pub mod pool;
@@ -70,11 +72,11 @@ pub use download::{Download, DownloadError, Patience};
 pub use fetch::{Call, FetchError, FetchSession, FetchTimes, Fetched, Fetcher, SessionSettings};
 pub use handshake::{Closing, Handshake};
 pub use legs::{Leg, Script, Step, Watch};
+pub use origin::Origin;
 pub use pace::ConnectPace;
 pub use proxy::{Proxy, ProxyChoice};
 pub use redirect::{Private, Redirects};
 pub use stamp::StampMode;
 pub use stream_end::{END_PATIENCE, StreamEnd};
-pub use target::Origin;
 pub use timers::Timers;
 pub use tls::{Identity, TlsSettings, TlsSetupError, Trust};

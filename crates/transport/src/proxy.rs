@@ -2,8 +2,8 @@
 
 use crate::connection::Connection;
 use crate::framer::Framer;
+use crate::origin::Origin;
 use crate::stamped_stream::StampedStream;
-use crate::target::Origin;
 use std::io::IoSlice;
 use std::sync::Arc;
 

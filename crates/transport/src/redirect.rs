@@ -2,7 +2,7 @@
 
 use crate::body;
 use crate::legs::{Leg, Script, Step};
-use crate::target::Origin;
+use crate::origin::Origin;
 use aiperf_types::{Body, Exchange, Failure, Nanos};
 use std::rc::Rc;
 

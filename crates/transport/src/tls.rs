@@ -1,6 +1,7 @@
 //! TLS by rustls: its settings, the handshake, and a session over a socket whose reads are stamped.
 
 use crate::clock::mono_now;
+use crate::os_error::os_reason;
 use crate::socket::Socket;
 use crate::stamp::StampedReader;
 use aiperf_types::{MonoNs, Read};
@@ -164,7 +165,7 @@ impl From<io::Error> for HandshakeError {
         if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             return error.clone().into();
         }
-        Self::Other(format!("TLS handshake failed: {}", crate::connect::os_reason(&error)))
+        Self::Other(format!("TLS handshake failed: {}", os_reason(&error)))
     }
 }
 

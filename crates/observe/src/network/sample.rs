@@ -2,7 +2,7 @@
 
 use aiperf_plan::ProbeTarget;
 use aiperf_transport::Handshake;
-use aiperf_transport::connect::os_reason;
+use aiperf_transport::os_error::os_reason;
 use aiperf_types::{Nanos, WallNs};
 use std::io;
 use std::sync::Arc;
