@@ -13,7 +13,7 @@
 //! - [`exchange`]: one request and its answer as bytes with a timeline
 //! - [`failure`]: why an exchange ended without a whole answer
 //! - [`error`]: why a request failed, as records say it
-//! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts
+//! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts; [`spec_decode`]: speculative decoding
 //! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step;
 //!   [`raw`]: the exchange as it was
 //! - [`limits`]: what results are held against
@@ -45,6 +45,7 @@ pub mod raw;
 pub mod record;
 pub mod response;
 pub mod shape;
+pub mod spec_decode;
 pub mod stats;
 pub mod time;
 pub mod trace;
@@ -67,9 +68,10 @@ pub use limits::{Limit, SlaFilter, SlaOp, Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use number_map::NumberMap;
 pub use raw::{RawBody, RawEvents, RawExchange, RawResponse};
-pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, SpecDecode, TokenCounts};
+pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, TokenCounts};
 pub use response::{AnswerTokens, ContentMark, Parsed, Reply, Usage, VideoFacts};
 pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};
+pub use spec_decode::SpecDecode;
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
 pub use trace::HttpTrace;

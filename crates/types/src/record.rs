@@ -1,6 +1,6 @@
 //! One finished request as the metrics see it.
 
-use crate::{ContentMark, CorrelationId, HttpTrace, MonoNs, RequestError, Usage, WallNs};
+use crate::{ContentMark, CorrelationId, HttpTrace, MonoNs, RequestError, SpecDecode, Usage, WallNs};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -103,29 +103,6 @@ pub struct HttpTiming {
     pub data_received: Option<u64>,
     /// Reads of the body.
     pub chunks_received: Option<u64>,
-}
-
-/// Speculative decoding statistics a server attached to an answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SpecDecode {
-    pub mean_acceptance_length: Option<f64>,
-    /// Accepted share of drafted tokens.
-    pub draft_acceptance_rate: Option<f64>,
-    /// Accepted drafts per step, as counts.
-    pub acceptance_histogram: std::collections::BTreeMap<u32, u64>,
-    /// Drafted tokens accepted.
-    pub num_accepted_draft_tokens: Option<u64>,
-    pub num_draft_tokens: Option<u64>,
-    pub num_spec_steps: Option<u64>,
-    /// Tokens drafted in a step at most.
-    pub num_spec_tokens: Option<u64>,
-    /// Tokens of the answer, by its usage.
-    pub completion_tokens: Option<u64>,
-    /// Drafted tokens accepted in each step.
-    pub per_step_accepted: Option<Vec<u64>>,
-    /// Tokens drafted in each step.
-    pub per_step_drafted: Option<Vec<u64>>,
 }
 
 /// One finished request, parsed and counted: all that a metric may depend on.

@@ -3,7 +3,7 @@
 //! A record is turned into facts once, when it ends; metrics of the record are computed from them at once, and the same
 //! functions compute them again, a column at a time, when the run is summarised.
 
-use aiperf_types::record::SpecDecode;
+use aiperf_types::SpecDecode;
 use aiperf_types::{ContentMark, Measured};
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ use aiperf_metrics::{
     Accumulator, BaseValue, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,
     SweepLine, Window, registry, stats_of,
 };
-use aiperf_types::record::SpecDecode;
+use aiperf_types::SpecDecode;
 use aiperf_types::{
     ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, Nanos, RequestError, TokenCounts, Usage, WallNs,
 };

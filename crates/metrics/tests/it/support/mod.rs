@@ -4,7 +4,7 @@
 
 use aiperf_golden::Area;
 use aiperf_metrics::{RunTraits, Slo, invalid_result};
-use aiperf_types::record::SpecDecode;
+use aiperf_types::SpecDecode;
 use aiperf_types::{ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, RequestError, TokenCounts, Usage, WallNs};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use crate::kinds::bench::{Bench, answered, counted, refused, text_usage, three_streams, three_whole, with_usage};
 use aiperf_testkit::vocabulary::*;
-use aiperf_types::record::SpecDecode;
+use aiperf_types::SpecDecode;
 use aiperf_types::{EndpointKind, Measured, TokenCounts};
 
 /// These and one that failed, of which the input is known where it was counted here.

@@ -4,7 +4,7 @@ use crate::kinds::bench::{Bench, answered, counted, refused, three_streams, thre
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{GpuTotals, RunTraits};
 use aiperf_testkit::vocabulary::*;
-use aiperf_types::record::SpecDecode;
+use aiperf_types::SpecDecode;
 use aiperf_types::{EndpointKind, Measured, Slo};
 
 const STREAMED: &[Group] =

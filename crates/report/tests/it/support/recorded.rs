@@ -2,7 +2,7 @@
 
 use super::{RunFile, SUMMARY, beside, number};
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, says_context_overflow};
-use aiperf_types::record::SpecDecode;
+use aiperf_types::SpecDecode;
 use aiperf_types::{
     ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
     RequestError, Slo, TokenCounts, Usage, WallNs,
