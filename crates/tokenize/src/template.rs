@@ -10,7 +10,6 @@ use minijinja::{Environment, Error, ErrorKind, Value, context};
 use serde::Serialize;
 
 use crate::clock;
-use crate::tokenizer::Tokenizer;
 
 const NAME: &str = "chat";
 
@@ -143,31 +142,4 @@ pub struct TemplateCost {
     pub fixed: usize,
     /// For every message.
     pub per_message: usize,
-}
-
-/// Texts of different length and punctuation, so that a merge at one message's edge does not decide.
-const SAMPLES: [&str; 3] = [
-    "Which of these two answers came first?",
-    "Please describe the harbour at night, with its lamps and the slow boats going out",
-    "Yes",
-];
-
-impl TemplateCost {
-    /// Measured on sample texts; `None` where there is no template, it fails, or the sums make no sense.
-    pub(crate) fn measure(tokenizer: &Tokenizer) -> Option<Self> {
-        let (mut fixed, mut wrap) = (0.0, 0.0);
-        for text in SAMPLES {
-            let said = Message::user(text);
-            let count = |messages: &[Message<'_>]| tokenizer.count_chat(messages, true)?.ok().map(|n| n as f64);
-            let single = count(&[said])?;
-            let triple = count(&[said, Message::assistant(text), said])?;
-            let bare = tokenizer.count(text) as f64;
-            let one_wrap = (triple - single - 2.0 * bare) / 2.0;
-            wrap += one_wrap;
-            fixed += single - bare - one_wrap - tokenizer.special_tokens_per_prompt() as f64;
-        }
-        let mean = |sum: f64| (sum / SAMPLES.len() as f64).round_ties_even();
-        let (fixed, wrap) = (mean(fixed), mean(wrap));
-        (fixed >= 0.0 && wrap >= 0.0).then_some(Self { fixed: fixed as usize, per_message: wrap as usize })
-    }
 }

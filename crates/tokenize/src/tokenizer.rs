@@ -11,6 +11,13 @@ use crate::huggingface::HuggingFace;
 use crate::lookup::Lookup;
 use crate::template::{Message, TemplateCost};
 
+/// Texts of different length and punctuation, so that a merge at one message's edge does not decide what a template costs.
+const SAMPLES: [&str; 3] = [
+    "Which of these two answers came first?",
+    "Please describe the harbour at night, with its lamps and the slow boats going out",
+    "Yes",
+];
+
 /// Counts, encodes and decodes. A handle: clones share one vocabulary.
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
@@ -158,6 +165,24 @@ impl Tokenizer {
 
     /// What the chat template adds to a conversation and to each message; nothing where there is no usable template.
     pub fn template_cost(&self) -> TemplateCost {
-        TemplateCost::measure(self).unwrap_or_default()
+        self.measured_template_cost().unwrap_or_default()
+    }
+
+    /// Measured on sample texts; `None` where there is no template, it fails, or the sums make no sense.
+    fn measured_template_cost(&self) -> Option<TemplateCost> {
+        let (mut fixed, mut wrap) = (0.0, 0.0);
+        for text in SAMPLES {
+            let question = Message::user(text);
+            let count = |messages: &[Message<'_>]| self.count_chat(messages, true)?.ok().map(|n| n as f64);
+            let single = count(&[question])?;
+            let triple = count(&[question, Message::assistant(text), question])?;
+            let bare = self.count(text) as f64;
+            let one_wrap = (triple - single - 2.0 * bare) / 2.0;
+            wrap += one_wrap;
+            fixed += single - bare - one_wrap - self.special_tokens_per_prompt() as f64;
+        }
+        let mean = |sum: f64| (sum / SAMPLES.len() as f64).round_ties_even();
+        let (fixed, wrap) = (mean(fixed), mean(wrap));
+        (fixed >= 0.0 && wrap >= 0.0).then_some(TemplateCost { fixed: fixed as usize, per_message: wrap as usize })
     }
 }
