@@ -38,7 +38,7 @@
 //! # Layout
 //! - [`verdict`]: what is asked and what is answered
 //! - `long_run`: how well a mean is known when values are not independent
-//! - `series`: one metric of one run
+//! - `values`: the values of one metric of one run; `series`: these with their mean and percentiles
 //! - `percentile`: how well a percentile is known
 //! - `records`, `trials`, `proportions`: the three kinds of comparison
 
@@ -48,6 +48,7 @@ mod proportions;
 mod records;
 mod series;
 mod trials;
+mod values;
 pub mod verdict;
 
 pub use long_run::LongRun;

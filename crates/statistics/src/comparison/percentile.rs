@@ -6,11 +6,11 @@
 //! values, which no sample tells well near its end, is not asked for, and the interval is as lopsided as the values are.
 
 use super::long_run::LongRun;
-use super::series::Series;
+use super::values::Values;
 
 /// A percentile of a run.
 pub(super) struct Percentile<'a> {
-    series: &'a Series,
+    values: &'a Values,
     share: f64,
     pub(super) value: f64,
     /// Of the share of values below.
@@ -19,13 +19,13 @@ pub(super) struct Percentile<'a> {
 
 impl<'a> Percentile<'a> {
     /// None of a run without values.
-    pub(super) fn of(series: &'a Series, share: f64) -> Option<Self> {
-        let value = series.at_share(share)?;
-        let (below, at) = series.below_and_at(value);
+    pub(super) fn of(values: &'a Values, share: f64, mean: &LongRun) -> Option<Self> {
+        let value = values.at_share(share)?;
+        let (below, at) = values.below_and_at(value);
         // Where many values are equal, each counts as much below as makes the share come out.
         let part = match at {
             0 => 0.0,
-            _ => ((share * series.len() as f64 - below as f64) / at as f64).clamp(0.0, 1.0),
+            _ => ((share * values.len() as f64 - below as f64) / at as f64).clamp(0.0, 1.0),
         };
         let indicator = |other: &f64| match other.partial_cmp(&value) {
             Some(std::cmp::Ordering::Less) => 1.0,
@@ -33,15 +33,15 @@ impl<'a> Percentile<'a> {
             _ => 0.0,
         };
         // Where few values lie beyond, single ones hide how long a busy spell lasts; the whole of the run shows it.
-        let known = LongRun::of(series.in_time().iter().map(indicator), 1.0 / series.mean().blocks);
-        Some(Self { series, share, value, known })
+        let known = LongRun::of(values.in_time.iter().map(indicator), 1.0 / mean.blocks);
+        Some(Self { values, share, value, known })
     }
 
     /// How far below and above the value the percentile may be, at `t` standard errors; infinite past the last value.
     pub(super) fn reach(&self, t: f64) -> (f64, f64) {
         let margin = t * self.known.error;
-        let low = self.series.at_share(self.share - margin).map_or(f64::INFINITY, |low| self.value - low);
-        let high = self.series.at_share(self.share + margin).map_or(f64::INFINITY, |high| high - self.value);
+        let low = self.values.at_share(self.share - margin).map_or(f64::INFINITY, |low| self.value - low);
+        let high = self.values.at_share(self.share + margin).map_or(f64::INFINITY, |high| high - self.value);
         (low, high)
     }
 

@@ -33,7 +33,7 @@ pub fn compare(
         Statistic::Mean => means(first.mean(), second.mean(), level),
         Statistic::Percentile(percent) => {
             let share = percent / 100.0;
-            percentiles(&Percentile::of(first, share)?, &Percentile::of(second, share)?, level)
+            percentiles(&first.percentile(share)?, &second.percentile(share)?, level)
         }
     };
     Some(finding.judged(direction, level))

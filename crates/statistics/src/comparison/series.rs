@@ -2,28 +2,27 @@
 
 use super::long_run::LongRun;
 use super::percentile::Percentile;
+use super::values::Values;
 
 /// The values of one metric, in the order in which their requests started.
 #[derive(Clone, Debug)]
 pub struct Series {
-    in_time: Vec<f64>,
-    sorted: Vec<f64>,
+    values: Values,
     mean: LongRun,
 }
 
 impl Series {
     /// From values in the order of time. What is not finite is left out.
-    pub fn new(mut in_time: Vec<f64>) -> Self {
-        in_time.retain(|value| value.is_finite());
-        let mut sorted = in_time.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let mean = LongRun::of(in_time.iter().copied(), 0.0);
-        let mut series = Self { in_time, sorted, mean };
+    pub fn new(in_time: Vec<f64>) -> Self {
+        let values = Values::new(in_time);
+        let mean = LongRun::of(values.in_time.iter().copied(), 0.0);
+        let mut series = Self { values, mean };
         // A median shows persistence that outliers hide from the mean.
-        if let Some(median) = Percentile::of(&series, 0.5)
+        if let Some(median) = series.percentile(0.5)
             && median.known.blocks < series.mean.blocks
         {
-            series.mean = LongRun::of(series.in_time.iter().copied(), 1.0 / median.known.blocks);
+            let least = 1.0 / median.known.blocks;
+            series.mean = LongRun::of(series.values.in_time.iter().copied(), least);
         }
         series
     }
@@ -36,15 +35,15 @@ impl Series {
 
     /// The series of changed values.
     pub fn mapped(&self, change: impl Fn(f64) -> f64) -> Self {
-        Self::new(self.in_time.iter().map(|value| change(*value)).collect())
+        Self::new(self.values.in_time.iter().map(|value| change(*value)).collect())
     }
 
     pub fn len(&self) -> usize {
-        self.sorted.len()
+        self.values.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.sorted.is_empty()
+        self.len() == 0
     }
 
     /// The mean, and how well it is known.
@@ -52,24 +51,8 @@ impl Series {
         &self.mean
     }
 
-    pub(super) fn in_time(&self) -> &[f64] {
-        &self.in_time
-    }
-
-    /// The value below which a share of the values lies, between neighbours in proportion; none past either end.
-    pub(super) fn at_share(&self, share: f64) -> Option<f64> {
-        let last = self.sorted.len().checked_sub(1)?;
-        if !(0.0..=1.0).contains(&share) {
-            return None;
-        }
-        let place = share * last as f64;
-        let (below, above) = (self.sorted[place.floor() as usize], self.sorted[place.ceil() as usize]);
-        Some(below + (above - below) * place.fract())
-    }
-
-    /// How many values are smaller, and how many are equal.
-    pub(super) fn below_and_at(&self, value: f64) -> (usize, usize) {
-        let below = self.sorted.partition_point(|other| *other < value);
-        (below, self.sorted[below..].partition_point(|other| *other <= value))
+    /// The percentile that a share of the values is below; none of a run without values.
+    pub(super) fn percentile(&self, share: f64) -> Option<Percentile<'_>> {
+        Percentile::of(&self.values, share, &self.mean)
     }
 }
