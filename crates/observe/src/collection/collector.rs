@@ -4,11 +4,10 @@ use super::calls::OriginOf;
 use super::keeper::{Keeper, Kept, Message, Verdict};
 use super::kind::PageKind;
 use super::scraper::{self, Command, Delivery, Scraped};
-use crate::discovery::Cluster;
-use crate::results::ScrapeError;
-use aiperf_plan::{Cadence, MetricsEndpoint, MetricsUrl, PodDiscovery};
+use super::setup::{Announce, CollectedEndpoint, Pods, WatchedPage};
+use aiperf_plan::Cadence;
 use aiperf_transport::Fetcher;
-use aiperf_types::{LogLevel, RunEvent, WallAnchor};
+use aiperf_types::{RunEvent, WallAnchor};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -21,28 +20,6 @@ const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 
 /// How often the end of the threads is looked for.
 const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
-
-/// Whom collection tells what happens.
-pub trait Announce: Send + Sync {
-    /// Says something to people.
-    fn say(&self, level: LogLevel, text: String);
-    fn emit(&self, event: RunEvent);
-}
-
-/// A page to be watched.
-#[derive(Clone, Debug)]
-pub struct WatchedPage {
-    pub endpoint: MetricsEndpoint,
-    /// Nobody named it: where nothing answers, nothing is said, and it is left alone.
-    pub is_guess: bool,
-}
-
-/// Pods that have pages too.
-pub struct Pods {
-    pub plan: PodDiscovery,
-    /// The cluster that the program runs in.
-    pub cluster: Option<Cluster>,
-}
 
 /// What collection needs.
 pub struct Setup<K> {
@@ -101,16 +78,6 @@ pub struct Collected<S> {
     pub endpoints: Vec<CollectedEndpoint>,
     /// Why the file of scrapes is not whole.
     pub file_failure: Option<io::Error>,
-}
-
-/// What is known of an endpoint when all is over.
-#[derive(Debug)]
-pub struct CollectedEndpoint {
-    pub url: MetricsUrl,
-    pub is_guess: bool,
-    /// It answered.
-    pub was_reached: bool,
-    pub errors: Vec<ScrapeError>,
 }
 
 impl<K: PageKind> Collector<K> {

@@ -1,8 +1,8 @@
 //! The thread that keeps what was read: in the order in which pages came, with the live snapshot and the file of lines.
 
-use super::collector::Announce;
 use super::kind::{FetchedPage, PageKind, ReadPage};
 use super::lines::Lines;
+use super::setup::Announce;
 use crate::exposition::WarningCause;
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::sys;

@@ -6,6 +6,7 @@
 //!
 //! # Layout
 //! - [`kind`]: what a kind of pages must give; `server_pages`: those of servers
+//! - `setup`: what collection is given and what it returns of an endpoint
 //! - `endpoint`: when an endpoint is fetched, and what follows from what came of it
 //! - `running`: which phases are on, and whose a page is
 //! - `calls`: the calls for pages, and what comes of them
@@ -22,10 +23,10 @@ pub(crate) mod lines;
 mod running;
 mod scraper;
 mod server_pages;
+mod setup;
 
 pub use calls::OriginOf;
-pub use collector::{
-    Announce, Boundary, CollectError, Collected, CollectedEndpoint, Collector, Pods, Setup, WatchedPage,
-};
+pub use collector::{Boundary, CollectError, Collected, Collector, Setup};
 pub use kind::{FetchedPage, PageKind, ReadPage, Words};
 pub use server_pages::{EncodeLine, ServerPages};
+pub use setup::{Announce, CollectedEndpoint, Pods, WatchedPage};

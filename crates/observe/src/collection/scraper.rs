@@ -1,11 +1,11 @@
 //! The thread that fetches: one runtime, one session an endpoint, nothing that takes time.
 
 use super::calls::{OriginOf, PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
-use super::collector::{Announce, CollectedEndpoint, Pods, WatchedPage};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
 use super::keeper::Verdict;
 use super::kind::{FetchedPage, Words};
 use super::running::Running;
+use super::setup::{Announce, CollectedEndpoint, Pods, WatchedPage};
 use crate::discovery::{Discovered, discover};
 use crate::results::ScrapeError;
 use crate::scrape::ScrapeTimes;

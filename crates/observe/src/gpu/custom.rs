@@ -2,19 +2,10 @@
 //! them. The help text gives the name that people read and, in `(in UNIT)`, the unit.
 
 use super::dcgm;
-use super::table::{GpuMetric, GpuMetricKind, METRICS};
+use super::table::{CustomMetric, GpuMetric, GpuMetricKind, METRICS};
 use aiperf_types::acts_on_terminal;
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// A field of DCGM that the user wants too.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CustomMetric {
-    pub field: String,
-    pub metric: GpuMetric,
-    /// What a value is multiplied by, so that it is in the metric's unit.
-    pub factor: f64,
-}
 
 /// A row that gives no metric.
 #[derive(Clone, Debug, PartialEq, Eq)]

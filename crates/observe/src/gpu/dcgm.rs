@@ -1,8 +1,7 @@
 //! Pages of DCGM exporters: Prometheus text, one sample a GPU and field.
 
-use super::custom::CustomMetric;
 use super::reading::{Gpu, GpuKey, GpuReading};
-use super::table::{MetricId, Table};
+use super::table::{CustomMetric, MetricId, Table};
 use crate::exposition::{Incompatible, Label, PageWarning, Part, WarningCause, document, readable};
 use aiperf_plan::redact::Redactor;
 use aiperf_types::LogLevel;

@@ -1,8 +1,7 @@
 //! What GPUs report by now, for those who watch a run.
 
-use super::reading::Gpu;
-use super::results::order;
-use super::store::GpuSourceSeries;
+use super::reading::{Gpu, order};
+use super::series::GpuSourceSeries;
 use super::table::{MetricId, Table};
 use crate::distribution::Distribution;
 use aiperf_types::stats::PERCENTILES;

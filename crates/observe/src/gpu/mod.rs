@@ -8,7 +8,7 @@
 //! - [`reading`]: what a source says of its GPUs at one instant
 //! - [`dcgm`]: a source: pages of DCGM exporters
 //! - [`live`]: what GPUs report by now
-//! - [`store`]: all readings so far, as columns
+//! - [`series`]: the samples of a GPU; [`store`]: those of all GPUs so far, as columns
 //! - [`statistics`]: what the samples of a metric come to
 //! - [`results`]: what all of it came to, for a run and for each of its phases
 //! - [`pages`]: pages of exporters, as collection wants them
@@ -21,15 +21,17 @@ pub mod local;
 pub mod pages;
 pub mod reading;
 pub mod results;
+pub mod series;
 pub mod statistics;
 pub mod store;
 pub mod table;
 
-pub use custom::{Custom, CustomMetric};
+pub use custom::Custom;
 pub use dcgm::Dcgm;
 pub use pages::{EncodeGpus, GpuPages};
 pub use reading::{Gpu, GpuReading, GpuScrape};
 pub use results::{GpuEndpoint, GpuPhase, GpuStats, GpuSummary, GpuTelemetry, ObservedGpus, summarise_gpus};
+pub use series::GpuSeries;
 pub use statistics::{Span, increase, of_kind};
-pub use store::{GpuSeries, GpuStore};
-pub use table::{GpuMetric, GpuMetricKind, MetricId, Table};
+pub use store::GpuStore;
+pub use table::{CustomMetric, GpuMetric, GpuMetricKind, MetricId, Table};

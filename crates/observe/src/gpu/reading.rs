@@ -42,6 +42,13 @@ impl Gpu {
     }
 }
 
+/// How the GPUs of a source are sorted.
+pub(super) type Order<'a> = (i64, Option<&'a str>, &'a str, Option<&'a str>);
+
+pub(super) fn order(gpu: &Gpu) -> Order<'_> {
+    (gpu.index, gpu.hostname.as_deref(), &gpu.uuid, gpu.instance.as_deref())
+}
+
 /// One GPU at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuReading {

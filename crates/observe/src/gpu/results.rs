@@ -1,8 +1,9 @@
 //! What all readings came to: what the files and tables of GPU telemetry are written from.
 
-use super::reading::Gpu;
+use super::reading::{Gpu, order};
+use super::series::{GpuSeries, GpuSourceSeries};
 use super::statistics::{Span, of_kind};
-use super::store::{GpuSeries, GpuSourceSeries, GpuStore};
+use super::store::GpuStore;
 use super::table::{ENERGY, MetricId, POWER, Table};
 use crate::results::{ScrapeError, TimeRange};
 use aiperf_types::{Nanos, PhaseId, Stats, WallNs};
@@ -163,12 +164,6 @@ fn name(url: &Arc<str>, observed: &ObservedGpus) -> String {
         Some(name) if observed.sources.iter().filter(|(_, other)| other == name).count() == 1 => name.clone(),
         _ => url.to_string(),
     }
-}
-
-pub(super) type Order<'a> = (i64, Option<&'a str>, &'a str, Option<&'a str>);
-
-pub(super) fn order(gpu: &Gpu) -> Order<'_> {
-    (gpu.index, gpu.hostname.as_deref(), &gpu.uuid, gpu.instance.as_deref())
 }
 
 /// A key for each GPU of a source: `gpu_<index>` where the index is its own; else as much of the UUID, of the part and of

@@ -1,70 +1,17 @@
 //! All readings so far: a row an instant, a column a metric, for each GPU of each source.
 
 use super::live::LiveGpus;
-use super::reading::{Gpu, GpuKey, GpuReading, GpuScrape};
-use super::table::{MetricId, Table};
-use aiperf_types::{GpuSnapshot, WallNs};
-use std::collections::{BTreeMap, HashMap};
+use super::reading::GpuScrape;
+use super::series::{GpuSeries, GpuSourceSeries};
+use super::table::Table;
+use aiperf_types::GpuSnapshot;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Bytes of samples past which only those at starts and ends of phases are added: a day of eight GPUs.
 const MOST_BYTES: usize = 256 << 20;
 /// GPUs that are told apart, over all sources.
 const MOST_GPUS: usize = 8192;
-
-/// One GPU of a source.
-#[derive(Clone, Debug)]
-pub struct GpuSeries {
-    /// As it was described last: pods come and go.
-    pub gpu: Arc<Gpu>,
-    times: Vec<WallNs>,
-    /// As long as `times`; not a number where a reading lacked the metric.
-    columns: BTreeMap<MetricId, Vec<f64>>,
-}
-
-impl GpuSeries {
-    fn new(gpu: Arc<Gpu>) -> Self {
-        Self { gpu, times: Vec::new(), columns: BTreeMap::new() }
-    }
-
-    pub fn times(&self) -> &[WallNs] {
-        &self.times
-    }
-
-    /// Metrics that it ever had, in the order of the table.
-    pub fn metrics(&self) -> impl Iterator<Item = (MetricId, &[f64])> {
-        self.columns.iter().map(|(metric, values)| (*metric, values.as_slice()))
-    }
-
-    /// The samples of a metric; none where it never had it.
-    pub fn samples(&self, metric: MetricId) -> Vec<(WallNs, f64)> {
-        let values = self.columns.get(&metric).into_iter().flatten();
-        self.times.iter().copied().zip(values.copied()).collect()
-    }
-
-    /// Adds a reading in its place in time, behind those of the same instant; gives the number of cells.
-    fn add(&mut self, at: WallNs, reading: &GpuReading) -> usize {
-        let place = self.times.partition_point(|time| *time <= at);
-        let before = self.times.len();
-        self.times.insert(place, at);
-        for (metric, _) in &reading.values {
-            self.columns.entry(*metric).or_insert_with(|| vec![f64::NAN; before]);
-        }
-        for (metric, column) in &mut self.columns {
-            let value = reading.values.iter().find(|(known, _)| known == metric);
-            column.insert(place, value.map_or(f64::NAN, |(_, value)| *value));
-        }
-        self.columns.len() + 1
-    }
-}
-
-/// A source and its GPUs, in the order in which they were seen.
-#[derive(Clone, Debug)]
-pub struct GpuSourceSeries {
-    pub url: Arc<str>,
-    pub gpus: Vec<GpuSeries>,
-    by_key: HashMap<GpuKey, usize>,
-}
 
 #[derive(Clone, Debug, Default)]
 pub struct GpuStore {
@@ -164,6 +111,9 @@ impl GpuStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu::reading::{Gpu, GpuReading};
+    use crate::gpu::table::MetricId;
+    use aiperf_types::WallNs;
 
     fn scrape(at: u64, values: &[(&str, f64)]) -> GpuScrape {
         let table = Arc::new(Table::default());

@@ -1,6 +1,5 @@
 //! The metrics that a GPU may have: one table, in the order in which files and screens show them.
 
-use super::custom::CustomMetric;
 use std::borrow::Cow;
 
 /// How samples of a metric become a figure.
@@ -65,6 +64,15 @@ pub static METRICS: [GpuMetric; 21] = [
     GpuMetric::new("amd_ecc_uncorrectable", "AMD ECC Uncorrectable", "count", Counter),
     GpuMetric::new("amd_throttle_status", "AMD Throttle Status", "count", Gauge),
 ];
+
+/// A field of DCGM that the user wants too.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomMetric {
+    pub field: String,
+    pub metric: GpuMetric,
+    /// What a value is multiplied by, so that it is in the metric's unit.
+    pub factor: f64,
+}
 
 /// Place of a metric in the table of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,6 +6,7 @@
 //! # Layout
 //! - `sample`: one probe and what came of it
 //! - `summary`: what all of them came to
+//! - `setup`: what the probing thread is given and returns
 //! - `pacing`: when a server is probed
 //! - `probing`: the thread that probes
 //! - `prober`: all of it, as a run holds it
@@ -14,8 +15,10 @@ mod pacing;
 mod prober;
 mod probing;
 mod sample;
+mod setup;
 mod summary;
 
-pub use prober::{EncodeSample, ProbeSetup, ProbeThreadError, Probed, Prober};
+pub use prober::{ProbeThreadError, Prober};
 pub use sample::{ProbeError, ProbeSample, RoundTrip};
+pub use setup::{EncodeSample, ProbeSetup, Probed};
 pub use summary::{NetworkSummary, ProbeErrors, RoundTripTimes, RoundTrips, TargetSummary};

@@ -1,50 +1,15 @@
 //! Probing as a run holds it: started, told of phases, waited for.
 
 use super::probing;
-use super::sample::ProbeSample;
-use super::summary::NetworkSummary;
-use crate::collection::Announce;
-use aiperf_plan::ProbePlan;
-use aiperf_transport::AddressChoice;
-use aiperf_types::{RunEvent, WallAnchor};
-use std::io::{self, Write};
-use std::sync::Arc;
+use super::setup::{Command, ProbeSetup, Probed};
+use aiperf_types::RunEvent;
+use std::io;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 /// How often the end of the thread is looked for.
 const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
-
-/// Appends a sample as a line, with its line break.
-pub type EncodeSample = fn(&mut Vec<u8>, &ProbeSample);
-
-/// What probing needs.
-pub struct ProbeSetup {
-    pub plan: ProbePlan,
-    /// Which addresses requests go to.
-    pub addresses: AddressChoice,
-    /// The run's own.
-    pub anchor: WallAnchor,
-    /// Phases that the run has.
-    pub phases: usize,
-    pub announce: Arc<dyn Announce>,
-    pub encode: EncodeSample,
-    /// Takes every sample as a line.
-    pub file: Box<dyn Write + Send>,
-}
-
-/// What the probing thread is told.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Command {
-    PhaseStarted,
-    /// The requests of a phase are done.
-    PhaseDone,
-    /// The run is over: what is missing is made up, and the end.
-    Finish,
-    /// The same, without making up for anything.
-    Stop,
-}
 
 /// Probing while it is on.
 pub struct Prober {
@@ -60,14 +25,6 @@ impl Drop for Commands {
         // The run's events hold an end of the channel, so that the thread would not notice that this one is gone.
         let _ = self.0.send(Command::Stop);
     }
-}
-
-/// All that was measured.
-#[derive(Debug)]
-pub struct Probed {
-    pub summary: NetworkSummary,
-    /// Why the file of samples is not whole.
-    pub file_failure: Option<io::Error>,
 }
 
 /// Why what was measured is not there.

@@ -1,8 +1,8 @@
 //! The thread that probes: one runtime, a task a probe, so that a server that hangs holds up no other.
 
 use super::pacing::{Pacing, Purpose};
-use super::prober::{Command, EncodeSample, ProbeSetup, Probed};
 use super::sample::{ProbeError, ProbeSample, RoundTrip, round_trip};
+use super::setup::{Command, EncodeSample, ProbeSetup, Probed};
 use super::summary::Samples;
 use crate::collection::Announce;
 use crate::collection::lines::Lines;

@@ -1,0 +1,48 @@
+//! What the probing thread is given, which commands it takes, and what it returns.
+
+use super::sample::ProbeSample;
+use super::summary::NetworkSummary;
+use crate::collection::Announce;
+use aiperf_plan::ProbePlan;
+use aiperf_transport::AddressChoice;
+use aiperf_types::WallAnchor;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Appends a sample as a line, with its line break.
+pub type EncodeSample = fn(&mut Vec<u8>, &ProbeSample);
+
+/// What probing needs.
+pub struct ProbeSetup {
+    pub plan: ProbePlan,
+    /// Which addresses requests go to.
+    pub addresses: AddressChoice,
+    /// The run's own.
+    pub anchor: WallAnchor,
+    /// Phases that the run has.
+    pub phases: usize,
+    pub announce: Arc<dyn Announce>,
+    pub encode: EncodeSample,
+    /// Takes every sample as a line.
+    pub file: Box<dyn Write + Send>,
+}
+
+/// What the probing thread is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Command {
+    PhaseStarted,
+    /// The requests of a phase are done.
+    PhaseDone,
+    /// The run is over: what is missing is made up, and the end.
+    Finish,
+    /// The same, without making up for anything.
+    Stop,
+}
+
+/// All that was measured.
+#[derive(Debug)]
+pub struct Probed {
+    pub summary: NetworkSummary,
+    /// Why the file of samples is not whole.
+    pub file_failure: Option<io::Error>,
+}
