@@ -1,21 +1,27 @@
 //! An endpoint as the plan has it, ready to be spoken to.
 
 use crate::kinds::shared::expression::ResponseField;
-use crate::kinds::template::PayloadTemplate;
+use crate::kinds::shared::payload_template::PayloadTemplate;
+use crate::kinds::template::payload_template;
 use crate::kinds::{Carries, Dialect, dialect};
+use crate::settings::ApiSettings;
 use crate::text::json;
 use aiperf_plan::EndpointPlan;
+use std::ops::Deref;
 use thiserror::Error;
 
 /// An endpoint's dialect with everything that the plan says about it, made once a run.
 pub struct Api {
     pub dialect: &'static Dialect,
-    pub endpoint: EndpointPlan,
-    /// Model of turns that name none.
-    pub model: String,
-    pub(crate) template: Option<PayloadTemplate>,
-    /// Where answers have what they say; `None` finds it out.
-    pub(crate) response_field: Option<ResponseField>,
+    settings: ApiSettings,
+}
+
+impl Deref for Api {
+    type Target = ApiSettings;
+
+    fn deref(&self) -> &ApiSettings {
+        &self.settings
+    }
 }
 
 impl Api {
@@ -24,7 +30,7 @@ impl Api {
         let dialect = dialect(endpoint.kind);
         let template = endpoint.template.as_deref().filter(|_| dialect.is_free);
         let template = template.map(|source| {
-            PayloadTemplate::new(source)
+            payload_template(source)
                 .map_err(|reason| ApiError::Template { name: endpoint.template_name().to_owned(), reason })
         });
         let template = template.transpose()?;
@@ -35,7 +41,7 @@ impl Api {
         };
         let response_field = field.map(compiled).transpose()?;
         let (endpoint, model) = (endpoint.clone(), model.to_owned());
-        Ok(Self { dialect, endpoint, model, template, response_field })
+        Ok(Self { dialect, settings: ApiSettings { endpoint, model, template, response_field } })
     }
 
     /// Whether a request depends on what was said before its turn.

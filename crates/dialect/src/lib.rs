@@ -4,11 +4,12 @@
 //! the bytes.
 //!
 //! # Layout
-//! In the order in which to read them; requests, types and `api` know each other.
+//! In the order in which to read them.
 //! - `text`: JSON as servers write it, members of it that need not be what they should be, server-sent events
 //! - [`response`]: what reads responses and what they say, every vendor's usage, an exchange's responses folded into one
 //! - [`request`]: what a body is made from, a conversation as it goes on, forms, URLs and heads, what of a body is counted
-//! - [`kinds`]: one file an endpoint type and the table that lists them; [`api`]: an endpoint as the plan has it
+//! - [`settings`]: an endpoint as the plan has it
+//! - [`kinds`]: one file an endpoint type and the table that lists them; [`api`]: an endpoint with its dialect
 //! - [`video`]: the steps of a request that makes a video
 //! - [`control`]: calls to servers around a run
 
@@ -17,6 +18,7 @@ pub mod control;
 pub mod kinds;
 pub mod request;
 pub mod response;
+pub mod settings;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -30,4 +32,5 @@ pub use response::answer::Answer;
 pub use response::known::KnownMessages;
 pub use response::reader::{Data, Delivery, Piece, Reader};
 pub use response::usage;
+pub use settings::ApiSettings;
 pub use text::sse;

@@ -3,8 +3,7 @@
 //! A step follows from the answer to the one before it. Whoever drives it owns the clock and the socket.
 
 use crate::api::Api;
-use crate::request::is_truthy;
-use crate::text::json;
+use crate::text::json::{self, is_truthy};
 use aiperf_types::media_type::is_binary;
 use aiperf_types::{Failure, Nanos};
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! Tokens of prompts: of whole bodies, and of sessions by what each request adds.
 
-use aiperf_dialect::{Dialect, PromptDelta, inputs};
+use aiperf_dialect::{Dialect, PromptDelta};
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
 use aiperf_tokenize::{TokenizeError, Tokenizer, is_interrupted};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -117,7 +117,7 @@ impl FirstCounts {
 
 /// Tokens of all that a body says; of messages as a chat template puts them, where that is asked for.
 pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> InputTokens {
-    let Some(inputs) = inputs::extract(dialect, body) else { return Ok(None) };
+    let Some(inputs) = dialect.inputs_of(body) else { return Ok(None) };
     if let Some(messages) = inputs.messages.as_ref().filter(|_| chat_template)
         && let Some(rendered) = tokenizer.count_chat(messages, true)
     {
@@ -134,7 +134,7 @@ pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer,
 
 /// Why the messages of a body cannot be put into the chat template.
 pub(crate) fn check_template(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer) -> Result<(), TokenizeError> {
-    let messages = inputs::extract(dialect, body).and_then(|inputs| inputs.messages);
+    let messages = dialect.inputs_of(body).and_then(|inputs| inputs.messages);
     let rendered = messages.and_then(|messages| tokenizer.apply_chat_template(messages, true));
     rendered.map_or(Ok(()), |rendered| rendered.map(drop))
 }
@@ -166,7 +166,7 @@ pub(crate) fn count(
         }
     }
     for (prompt, delta) in uncounted.into_iter().rev() {
-        for text in inputs::texts_of_items(dialect, &delta.items)? {
+        for text in dialect.texts_of_items(&delta.items)? {
             add(&mut count, &text, tokenizer);
         }
         mark(&mut count, tokenizer, &marker)?;

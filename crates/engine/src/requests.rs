@@ -8,7 +8,7 @@ use crate::markers::{self, Markers};
 use crate::prompt_counts::{self, FirstCounts, InputTokens, PromptHistory};
 use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
 use aiperf_dialect::request::Notes;
-use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session, inputs};
+use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session};
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_schedule::Dispatch;
 use aiperf_tokenize::{TokenizeError, Tokenizer, Tokenizers};
@@ -329,7 +329,7 @@ impl Requests {
             requested_osl: turn.and_then(|turn| turn.max_tokens),
             model: turn.and_then(|turn| self.models.as_ref()?.of_turn(turn)),
             images: session.images().unwrap_or_else(|| self.images_in(&encoded.body)),
-            vectors: inputs::vectors_asked(self.api.dialect, &encoded.body.payload()),
+            vectors: self.api.dialect.vectors_asked(&encoded.body.payload()),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
             // Models may count by tokenizers of their own, so that nothing can be added up.
@@ -523,7 +523,7 @@ impl Requests {
 
     /// Images that are found in a body.
     fn images_in(&self, body: &Body) -> u32 {
-        inputs::extract(self.api.dialect, &body.payload()).map_or(0, |inputs| inputs.images)
+        self.api.dialect.inputs_of(&body.payload()).map_or(0, |inputs| inputs.images)
     }
 }
 

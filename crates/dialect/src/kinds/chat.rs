@@ -1,13 +1,13 @@
 //! OpenAI chat completions.
 
 use super::{Carries, Dialect, Ending, History, Opening};
-use crate::api::Api;
 use crate::kinds::shared::chunk::{Chunk, Finish};
 use crate::kinds::shared::content::{self, Parts};
-use crate::request::{DialectError, Frame, Request, is_truthy};
+use crate::request::{DialectError, Frame, Request};
 use crate::response::capture::{Capture, TextCapture};
 use crate::response::reader::{Data, Piece, Stateless};
-use crate::text::json;
+use crate::settings::ApiSettings;
+use crate::text::json::{self, is_truthy};
 use crate::text::lenient::{Content, Index, List, Object, Str, joined_texts};
 use crate::text::strict::{Only, Text};
 use aiperf_types::{EndpointKind, Reply, Turn};
@@ -53,7 +53,7 @@ pub(super) fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
+fn items(api: &ApiSettings, turn: &Turn) -> Result<Vec<Value>, DialectError> {
     match &turn.raw_messages {
         Some(messages) => Ok(messages.clone()),
         None => Ok(vec![content::message(api, turn, &PARTS)?]),

@@ -13,7 +13,7 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
-    let kind = request.api.dialect.kind.name();
+    let kind = request.api.endpoint.kind.name();
     let prompt = Request::first(&request.turn.texts).ok_or(DialectError::Missing(kind, "a text prompt"))?;
     let mut frame = Frame::default();
     frame.set("prompt", prompt);

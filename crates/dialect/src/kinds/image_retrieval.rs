@@ -2,8 +2,9 @@
 
 use super::Dialect;
 use crate::request::inputs;
-use crate::request::{DialectError, Frame, Request, is_truthy};
+use crate::request::{DialectError, Frame, Request};
 use crate::response::reader::{Data, Piece, Stateless, error_of};
+use crate::text::json::is_truthy;
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ pub const DIALECT: Dialect = Dialect {
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let input: Vec<Value> = request.images().map(|url| json!({"type": "image_url", "url": url})).collect();
     if input.is_empty() {
-        return Err(DialectError::Missing(request.api.dialect.kind.name(), "an image"));
+        return Err(DialectError::Missing(request.api.endpoint.kind.name(), "an image"));
     }
     let mut frame = Frame::default();
     frame.set("input", input);

@@ -1,14 +1,14 @@
 //! Anthropic messages.
 
 use super::{Carries, Dialect, Ending, History, Opening};
-use crate::api::Api;
 use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
-use crate::request::{DialectError, Frame, Request, is_truthy};
+use crate::request::{DialectError, Frame, Request};
 use crate::response::capture::{Capture, TextCapture};
 use crate::response::reader::{Data, Piece, ResponseError, Stateless, error_in, given_up, usage_from};
+use crate::settings::ApiSettings;
 use crate::text::data_uri::{DataUri, data_uri};
-use crate::text::json;
+use crate::text::json::{self, is_truthy};
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
 use bytes::Bytes;
@@ -72,7 +72,7 @@ fn with_text_first(text: &str, blocks: &[u8]) -> Bytes {
     all.into()
 }
 
-fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
+fn items(api: &ApiSettings, turn: &Turn) -> Result<Vec<Value>, DialectError> {
     match &turn.raw_messages {
         Some(messages) => Ok(messages.clone()),
         None => Ok(vec![content::message(api, turn, &PARTS)?]),

@@ -1,13 +1,13 @@
 //! OpenAI responses.
 
 use super::{Carries, Dialect, Ending, History, Opening};
-use crate::api::Api;
 use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
-use crate::request::{DialectError, Frame, Request, is_truthy};
+use crate::request::{DialectError, Frame, Request};
 use crate::response::capture::{Capture, TextCapture};
 use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_in, shown_if_empty, usage_from};
-use crate::text::json;
+use crate::settings::ApiSettings;
+use crate::text::json::{self, is_truthy};
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
 use aiperf_types::{EndpointKind, Reply, Turn};
 use memchr::memmem;
@@ -74,7 +74,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
 
 const TEXT_END: &str = r#","type":"message"}"#;
 
-fn items(api: &Api, turn: &Turn) -> Result<Vec<Value>, DialectError> {
+fn items(api: &ApiSettings, turn: &Turn) -> Result<Vec<Value>, DialectError> {
     let Some(messages) = &turn.raw_messages else {
         let mut message = content::message(api, turn, &PARTS)?;
         message["type"] = "message".into();
@@ -317,7 +317,7 @@ struct KeptResponse<'a> {
 }
 
 impl ResponsesCapture {
-    fn new(api: &Api) -> Self {
+    fn new(api: &ApiSettings) -> Self {
         let is_kept = api.endpoint.stores_responses();
         let items = [Vec::new(), Vec::new()];
         let text = TextCapture::default();
@@ -408,6 +408,7 @@ fn identity(item: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Api;
     use crate::testing::{api, endpoint};
     use serde_json::Map;
 

@@ -1,17 +1,14 @@
 //! Payloads made from a template of the user's, in Jinja.
 
-mod python_json;
-
 use super::{Carries, Dialect};
 use crate::kinds::shared::detect::AnyReader;
+use crate::kinds::shared::payload_template::PayloadTemplate;
 use crate::request::{DialectError, Frame, Request};
-use aiperf_template::{MOST, charge_json, explained, guarded, hold};
+use aiperf_template::explained;
 use aiperf_types::{EndpointKind, Media};
-use minijinja::value::{Kwargs, Serde, Value};
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, Template};
+use minijinja::value::{Serde, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use std::cell::Cell;
 
 pub const DIALECT: Dialect = Dialect {
     carries: Carries::LastTurn,
@@ -25,57 +22,17 @@ const SHOWN: usize = 100;
 /// What usually helps.
 const FILLED_IN: &str = "|tojson where a value goes in, as in {\"text\": {{ text|tojson }}}";
 
-/// The name that the template has in its environment.
-const NAME: &str = "payload";
-
-/// A template, read once for all requests.
-pub struct PayloadTemplate {
-    environment: Environment<'static>,
-    /// Those of the variables that its text names: the others are not made. The engine's own list of what a template
-    /// looks at misses what it only takes a slice of.
-    variables: Vec<(&'static str, Variable)>,
-}
-
-impl PayloadTemplate {
-    /// From a template's text; fails with the line and the reason where it is none.
-    pub fn new(source: &str) -> Result<Self, String> {
-        let guarded = guarded(source).map_err(|refusal| refusal.to_string())?;
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        minijinja_contrib::add_to_environment(&mut environment);
-        hold(&mut environment);
-        environment.add_filter("tojson", to_json);
-        environment.add_template_owned(NAME, guarded).map_err(|error| explained(&error))?;
-        let template = environment.get_template(NAME).map_err(|error| explained(&error))?;
-        // Names of filters and tests are looked up when they are met: what an empty request meets is known now.
-        if let Err(error) = rendered(&template, &Value::from(()))
-            && matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest)
-        {
-            return Err(explained(&error));
-        }
-        let variables = VARIABLES.iter().filter(|(name, _)| source.contains(name)).copied().collect();
-        Ok(Self { environment, variables })
-    }
-
-    /// Whether it looks at what was said before.
-    pub(crate) fn looks_back(&self) -> bool {
-        self.variables.iter().any(|(name, _)| matches!(*name, "turns" | "request_info"))
-    }
-
-    fn render(&self, request: &Request<'_>) -> Result<String, Error> {
-        let variables = self.variables.iter().map(|(name, value)| (*name, value(request)));
-        rendered(&self.environment.get_template(NAME)?, &Value::from_pairs(variables))
-    }
-}
-
-fn rendered(template: &Template<'_, '_>, context: &Value) -> Result<String, Error> {
-    aiperf_template::render(template, context, &Cell::new(MOST))
+/// Reads a template once for all requests; fails with the line and the reason where it is none.
+pub(crate) fn payload_template(source: &str) -> Result<PayloadTemplate, String> {
+    PayloadTemplate::new(source, VARIABLES.iter().map(|(name, _)| *name))
 }
 
 fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     let template = request.api.template.as_ref().ok_or(DialectError::Missing("template", "a payload template"))?;
     let name = request.api.endpoint.template_name();
-    let rendered = template.render(request).map_err(|error| {
+    let variables = VARIABLES.iter().filter(|(name, _)| template.names(name));
+    let variables = variables.map(|(name, value)| (*name, value(request)));
+    let rendered = template.render(variables).map_err(|error| {
         let reason = explained(&error);
         DialectError::Malformed(format!("{name} cannot be filled in: {reason}\n  try: {FILLED_IN}"))
     })?;
@@ -189,22 +146,6 @@ fn request_info(request: &Request<'_>) -> Value {
         previous_response_id: request.previous_response_id,
         conversation_id: &conversation.session_id,
     }))
-}
-
-/// The filter `tojson`, as Jinja has it.
-fn to_json(value: Value, indent: Option<usize>, options: Kwargs) -> Result<Value, Error> {
-    let indent = match indent {
-        Some(indent) => Some(indent),
-        None => options.get::<Option<usize>>("indent")?,
-    };
-    options.assert_all_used()?;
-    if value.is_undefined() {
-        return Err(Error::new(ErrorKind::UndefinedError, "an undefined value has no JSON"));
-    }
-    charge_json(&value, indent)?;
-    let value = serde_json::to_value(&value)
-        .map_err(|error| Error::new(ErrorKind::InvalidOperation, format!("this has no JSON: {error}")))?;
-    Ok(Value::from_safe_string(python_json::dump(&value, indent)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A body's members, and the place of the turns among them.
 
-use super::DialectError;
+use super::error::DialectError;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 

@@ -1,7 +1,5 @@
 //! The text of a request body: what a tokenizer counts as input.
 
-use crate::kinds::Dialect;
-use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 /// What a body holds.
@@ -31,45 +29,6 @@ const USUAL: PartTypes = PartTypes { text: &["text"], image: "image_url", audio:
 const OF_RESPONSES: PartTypes =
     PartTypes { text: &["input_text", "output_text"], image: "input_image", audio: "input_audio", video: "" };
 const OF_BLOCKS: PartTypes = PartTypes { text: &["text"], image: "image", audio: "", video: "" };
-
-/// Reads a request body; `None` when it is not a JSON object.
-pub fn extract(dialect: &Dialect, body: &[u8]) -> Option<Inputs> {
-    let value: Value = serde_json::from_slice(body).ok()?;
-    Some((dialect.inputs)(value.as_object()?))
-}
-
-/// Vectors that a request asks for, where its answer holds one for each input.
-pub fn vectors_asked(dialect: &Dialect, body: &[u8]) -> Option<u32> {
-    if !dialect.embeds_each_input {
-        return None;
-    }
-    let value: Value = serde_json::from_slice(body).ok()?;
-    match value.get("input")? {
-        // A list of numbers is one text in tokens.
-        Value::Array(inputs) if inputs.first().is_some_and(Value::is_number) => Some(1),
-        Value::Array(inputs) => u32::try_from(inputs.len()).ok(),
-        _ => Some(1),
-    }
-}
-
-/// The texts of encoded items, each with a comma before it; `None` when they are not JSON.
-pub fn texts_of_items(dialect: &Dialect, items: &[Bytes]) -> Option<Vec<String>> {
-    // Any one with a role makes all of them messages, here as in the whole list.
-    let mut body = br#"{"messages":[{"role":""}"#.to_vec();
-    items.iter().for_each(|piece| body.extend_from_slice(piece));
-    body.extend_from_slice(b"]}");
-    Some(extract(dialect, &body)?.texts)
-}
-
-/// Images among the items that a turn adds to a list.
-pub(super) fn images_of_items(dialect: &Dialect, items: &mut Vec<Value>) -> u32 {
-    let mut body = Map::from_iter([("messages".to_owned(), Value::Array(std::mem::take(items)))]);
-    let images = (dialect.inputs)(&body).images;
-    if let Some(Value::Array(looked_at)) = body.remove("messages") {
-        *items = looked_at;
-    }
-    images
-}
 
 /// Of a body with messages, a prompt, an input, or a query with passages.
 pub fn of_messages(body: &Map<String, Value>) -> Inputs {

@@ -2,6 +2,7 @@
 //!
 //! # Layout
 //! - `frame`: a body's members, and the place of the turns among them
+//! - `error`: why a request cannot be encoded
 //! - `carriable`: whether a type can carry what a turn holds
 //! - `notes`: what is not sent of conversations, or not as it seems
 //! - [`multipart`]: bodies as forms
@@ -11,6 +12,7 @@
 //! - [`inputs`]: what a body says, for counting
 
 mod carriable;
+mod error;
 mod frame;
 pub mod head;
 pub mod inputs;
@@ -21,19 +23,20 @@ mod session;
 pub mod url;
 
 pub use carriable::carriable;
+pub use error::DialectError;
 pub use frame::Frame;
 pub use notes::{Note, Notes};
 pub use session::{EncodedRequest, PromptDelta, Session};
 
-use crate::api::Api;
+use crate::settings::ApiSettings;
+use crate::text::json::is_truthy;
 use aiperf_types::{Conversation, Media, Turn};
 use bytes::Bytes;
 use serde_json::{Map, Value};
-use thiserror::Error;
 
 /// One turn about to be asked.
 pub struct Request<'a> {
-    pub api: &'a Api,
+    pub api: &'a ApiSettings,
     pub conversation: &'a Conversation,
     /// The turn that is asked.
     pub turn: &'a Turn,
@@ -125,40 +128,4 @@ impl Request<'_> {
         }
         frame.set("stream_options", options);
     }
-}
-
-/// Whether a value is more than nothing, as Python sees it.
-pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(Value::Object(members)) => !members.is_empty(),
-        Some(Value::Bool(true)) => true,
-    }
-}
-
-/// Why a request cannot be put into a dialect.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum DialectError {
-    #[error("the conversation has no turn to send")]
-    NoTurn,
-    /// More than one turn where only one can be sent.
-    #[error(
-        "the {0} endpoint sends one turn; this conversation has more\n  try: one turn each, or an endpoint type that \
-         carries what was said before, such as chat"
-    )]
-    OneTurnOnly(&'static str),
-    /// A content that the type cannot carry.
-    #[error("the {0} endpoint cannot carry {1}")]
-    Unsupported(&'static str, &'static str),
-    /// A content that the type needs.
-    #[error("the {0} endpoint needs {1}")]
-    Missing(&'static str, &'static str),
-    /// A content that is not what it should be.
-    #[error("{0}")]
-    Malformed(String),
-    #[error("cannot encode the request body: {0}")]
-    Encode(String),
 }

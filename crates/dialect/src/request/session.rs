@@ -1,7 +1,7 @@
 //! A conversation as it goes on: turns and answers in, bodies out.
 
 use super::items::{EncodedTurn, Items, encode_item};
-use super::{DialectError, Frame, HistoryEntry, Request, inputs};
+use super::{DialectError, Frame, HistoryEntry, Request};
 use crate::api::Api;
 use crate::kinds::shared::content::text_message;
 use crate::kinds::{Carries, History};
@@ -165,7 +165,7 @@ impl Session {
 
     fn images_of_items(&self, turn: &Turn, items: &mut Vec<Value>) -> u32 {
         match turn.raw_messages {
-            Some(_) => inputs::images_of_items(self.api.dialect, items),
+            Some(_) => self.api.dialect.images_of_items(items),
             None => images(turn),
         }
     }

@@ -1,7 +1,7 @@
 //! Responses: what reads them, what they say, and what all of an exchange come to.
 //!
 //! # Layout
-//! - [`reader`]: what reads responses, and what one says
+//! - [`reader`]: what reads responses, and what one says; [`vectors`]: embeddings in it
 //! - [`capture`]: what they leave for later turns
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
 //! - `shape`: what a message looks like around its text; [`known`]: messages that earlier answers had
@@ -14,3 +14,4 @@ pub mod reader;
 mod shape;
 pub mod spec_decode;
 pub mod usage;
+pub mod vectors;

@@ -1,8 +1,7 @@
 //! What reads the responses of one exchange, and what a response says.
 
-use crate::kinds::shared::vectors::Vectors;
-use crate::request::is_truthy;
-use crate::text::json;
+use crate::response::vectors::Vectors;
+use crate::text::json::{self, is_truthy};
 use memchr::memmem;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

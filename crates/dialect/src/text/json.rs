@@ -3,7 +3,6 @@
 //! `NaN`, `Infinity` and numbers too large to be one become null: they are no count and no text. Half of a surrogate
 //! pair becomes the replacement character, as bytes that are not UTF-8 do.
 
-use crate::request::is_truthy;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -16,6 +15,18 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
 /// Reads an object: what is derived takes a list of values for one, too.
 pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     if text.trim_start().starts_with('{') { serde_json::from_str(text).ok() } else { None }
+}
+
+/// Whether a value is more than nothing, as Python sees it.
+pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(Value::Object(members)) => !members.is_empty(),
+        Some(Value::Bool(true)) => true,
+    }
 }
 
 /// Whether it is JSON that says nothing: `{}`, `[]`, `0`, `""`, `false`, `null`.

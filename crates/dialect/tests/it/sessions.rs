@@ -1,6 +1,6 @@
 //! Conversations as they go on: what each turn sends of those before it.
 
-use aiperf_dialect::{Api, EncodedRequest, Session, inputs, kinds};
+use aiperf_dialect::{Api, EncodedRequest, Session, kinds};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{ContextMode, Conversation, EndpointKind, Reply, Turn};
 use proptest::prelude::*;
@@ -335,7 +335,7 @@ fn what_is_said_can_be_counted_by_what_each_request_adds() {
             if !delta.continues {
                 prompt.clear();
             }
-            prompt.push(inputs::texts_of_items(&kinds::chat::DIALECT, &delta.items).unwrap().join("|"));
+            prompt.push(kinds::chat::DIALECT.texts_of_items(&delta.items).unwrap().join("|"));
             Some(prompt.join(" / "))
         });
         asked.collect::<Vec<_>>()

@@ -1,8 +1,7 @@
 //! What chat and completions have in common: a chunk of a stream, or a whole answer, and the choices in it.
 
-use crate::request::is_truthy;
 use crate::response::reader::{Piece, ResponseError, error_in, given_up, spec_decode_from, usage_from};
-use crate::text::json;
+use crate::text::json::{self, is_truthy};
 use crate::text::lenient::Str;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The content of a message: what a turn says, as a string or as parts.
 
-use crate::api::Api;
 use crate::request::DialectError;
+use crate::settings::ApiSettings;
 use crate::text::data_uri::data_uri;
 use aiperf_types::{Media, Turn};
 use serde_json::{Value, json};
@@ -18,12 +18,12 @@ pub(crate) struct Parts {
 }
 
 /// One message of a turn that has none of its own: its role and content.
-pub(crate) fn message(api: &Api, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {
+pub(crate) fn message(api: &ApiSettings, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {
     Ok(json!({"role": role(turn), "content": content(api, turn, parts)?}))
 }
 
 /// The role and the text of a turn whose message is nothing else.
-pub(crate) fn text_message<'a>(api: &Api, turn: &'a Turn) -> Option<(&'a str, &'a str)> {
+pub(crate) fn text_message<'a>(api: &ApiSettings, turn: &'a Turn) -> Option<(&'a str, &'a str)> {
     let is_made = turn.raw_messages.is_none() && turn.raw_payload.is_none();
     is_made.then(|| Some((role(turn), only_text(api, turn)?))).flatten()
 }
@@ -32,7 +32,7 @@ fn role(turn: &Turn) -> &str {
     turn.role.as_deref().filter(|role| !role.is_empty()).unwrap_or("user")
 }
 
-fn only_text<'a>(api: &Api, turn: &'a Turn) -> Option<&'a str> {
+fn only_text<'a>(api: &ApiSettings, turn: &'a Turn) -> Option<&'a str> {
     let is_text = turn.images.is_empty() && turn.audios.is_empty() && turn.videos.is_empty();
     match (turn.texts.as_slice(), is_text && !api.endpoint.force_content_parts) {
         ([Media { contents, .. }], true) => match contents.as_slice() {
@@ -43,7 +43,7 @@ fn only_text<'a>(api: &Api, turn: &'a Turn) -> Option<&'a str> {
     }
 }
 
-fn content(api: &Api, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {
+fn content(api: &ApiSettings, turn: &Turn, parts: &Parts) -> Result<Value, DialectError> {
     if let Some(only) = only_text(api, turn) {
         return Ok(only.into());
     }

@@ -2,9 +2,8 @@
 
 use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::shared::vectors::embeddings_in;
-use crate::request::is_truthy;
 use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_in_list, error_of, given_up_in};
-use crate::text::json;
+use crate::text::json::{self, is_truthy};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 

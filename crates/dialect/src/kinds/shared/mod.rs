@@ -4,10 +4,12 @@
 //! - `content`: what a turn says, as a string or as parts; `chunk`: an answer in choices
 //! - [`vectors`]: embeddings in answers; `rankings`: a query and passages, and their order
 //! - [`expression`]: where an answer has what it says; [`detect`]: what answers of no known shape say
+//! - [`payload_template`]: a template of the user's for bodies
 
 pub(crate) mod chunk;
 pub(crate) mod content;
 pub mod detect;
 pub mod expression;
+pub mod payload_template;
 pub(crate) mod rankings;
 pub mod vectors;

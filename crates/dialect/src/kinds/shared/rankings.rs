@@ -13,7 +13,7 @@ pub(crate) struct Asked<'a> {
 
 /// The query and the passages of a request, by the names of its texts.
 pub(crate) fn asked<'a>(request: &'a Request<'_>) -> Result<Asked<'a>, DialectError> {
-    let kind = request.api.dialect.kind.name();
+    let kind = request.api.endpoint.kind.name();
     let query = named(request.turn, is_query).next().ok_or(DialectError::Missing(kind, "a text named 'query'"))?;
     Ok(Asked { query, passages: named(request.turn, is_passages).collect() })
 }

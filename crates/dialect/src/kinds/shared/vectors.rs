@@ -1,37 +1,13 @@
 //! Vectors in answers: what the types that give embeddings share.
 
 use crate::response::reader::{Data, Piece, ResponseError, error_of, usage_from, usage_of};
+use crate::response::vectors::Vectors;
 use crate::text::json;
 use crate::text::lenient::Object;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-
-/// Vectors, each as the JSON it came as: nobody looks at the numbers in them, and there are thousands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Vectors<'a>(Vec<Cow<'a, str>>);
-
-impl Vectors<'_> {
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Lists of numbers, or texts in which numbers are encoded.
-    pub fn values(&self) -> impl Iterator<Item = Value> {
-        self.0.iter().filter_map(|json| serde_json::from_str(json).ok())
-    }
-}
-
-impl From<Vec<Value>> for Vectors<'_> {
-    fn from(values: Vec<Value>) -> Self {
-        Self(values.iter().map(|value| value.to_string().into()).collect())
-    }
-}
 
 /// The vectors of an answer, however it names them: entries of `data` that are embeddings, or a list `embeddings` or
 /// `embedding` of vectors or of the numbers of one.

@@ -2,7 +2,7 @@
 
 use crate::golden_cases::better;
 use crate::golden_cases::shapes::{self, INPUT, kind};
-use aiperf_dialect::{dialect, inputs};
+use aiperf_dialect::dialect;
 use aiperf_golden::Tally;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn golden_request_bodies_give_their_input_texts() {
     let mut tally = Tally::new("input texts");
     tally.run_files(&shapes::files(INPUT), INPUT, better::inputs, |case| {
         let wanted = &case["expected"];
-        let got = inputs::extract(dialect(kind(case)), case["payload"].to_string().as_bytes()).unwrap_or_default();
+        let got = dialect(kind(case)).inputs_of(case["payload"].to_string().as_bytes()).unwrap_or_default();
         assert_eq!(json!(got.texts), wanted["texts"]);
         assert_eq!(json!(got.tool_texts), wanted["tool_texts"]);
         assert_eq!(json!(got.messages), wanted["messages"]);

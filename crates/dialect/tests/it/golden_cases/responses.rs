@@ -3,7 +3,7 @@
 use crate::golden_cases::better::{self, Differences, Part};
 use crate::golden_cases::requests::endpoint;
 use crate::golden_cases::shapes::{self, BODIES, RESPONSE, kind};
-use aiperf_dialect::{Answer, Api, Data, Delivery, inputs, sse, usage};
+use aiperf_dialect::{Answer, Api, Data, Delivery, sse, usage};
 use aiperf_golden::Tally;
 use aiperf_types::{EndpointKind, MonoNs, Parsed, Reply, SpecDecode};
 use base64::Engine;
@@ -277,7 +277,7 @@ fn golden_bodies_are_parsed_and_counted() {
             if !better.have(Part::Reasoning) {
                 assert_eq!(json!(reasoning), wanted["token_counts"]["reasoning"]);
             }
-            let inputs = inputs::extract(api.dialect, case["payload"].to_string().as_bytes()).unwrap();
+            let inputs = api.dialect.inputs_of(case["payload"].to_string().as_bytes()).unwrap();
             let input = (!inputs.texts.is_empty()).then(|| words(&inputs.texts.join(" ")) + inputs.pretokenised);
             assert_eq!(json!(input), wanted["token_counts"]["input"]);
         }
