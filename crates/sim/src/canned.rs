@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use crate::apis::{APIS, Answer, Api, Ask, Jobs, Output, Pen, Route, Span, Streams, accepts_events};
+use crate::apis::{APIS, Answer, Api, Ask, Finish, Jobs, Length, Output, Pen, Route, Span, Streams, accepts_events};
 use crate::config::SimConfig;
 use crate::http::{Fields, Head, Heads, LAST_CHUNK, Request, Status, join, write_chunk};
 use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
-use crate::script::{Finish, Length, Script};
+use crate::script::Script;
 use crate::vocabulary;
 
 /// Prompt tokens reported for every request: the prompt is not read.

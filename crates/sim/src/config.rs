@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::encoding::ContentEncoding;
 use crate::error::SimError;
-use crate::exposition::{MetricsFormat, MetricsKind};
+use crate::exposition::{MetricsFormat, MetricsKind, Snapshot};
 use crate::fault::FaultRate;
-use crate::page_fault::PageFault;
-use crate::pages;
+use crate::metrics::Metrics;
+use crate::page_fault::{PageFault, PageFaultKind};
 use crate::spread::{Latency, Spread};
 use crate::tls::TlsOptions;
 
@@ -134,7 +134,7 @@ impl SimConfig {
         if self.metrics == MetricsKind::None && !self.metrics_faults.is_empty() {
             return Err(SimError::Conflict("a server without metrics has no faults of them"));
         }
-        if let Some(family) = pages::unknown_family(self) {
+        if let Some(family) = unknown_family(self) {
             return Err(SimError::UnknownFamily { family: family.to_owned(), kind: self.metrics.name() });
         }
         if self.step.is_some_and(|step| step.is_zero()) {
@@ -147,4 +147,19 @@ impl SimConfig {
     pub(crate) fn listed_model(&self) -> &str {
         self.model.as_deref().unwrap_or(DEFAULT_MODEL)
     }
+}
+
+/// Names of the families that faults would change and that no page of the server has.
+fn unknown_family(config: &SimConfig) -> Option<&str> {
+    let kind = config.metrics.kind()?;
+    let metrics = Metrics::new(&kind.bounds);
+    let nothing =
+        Snapshot { metrics: &metrics, model: "", started: 0.0, uptime: 0.0, cpu_seconds: 0.0, generation_rate: 0.0 };
+    let families = (kind.families)(&nothing);
+    config.metrics_faults.iter().find_map(|fault| match &fault.kind {
+        PageFaultKind::Type { family, .. } if families.list.iter().all(|found| found.name != family) => {
+            Some(family.as_str())
+        }
+        _ => None,
+    })
 }

@@ -2,12 +2,14 @@
 
 use rand_chacha::ChaCha8Rng;
 
-use crate::apis::{Answer, Api, ApiError, ErrorBody, InferenceRequest, Output, Pen, Route, Span, WholeBody, Wording};
+use crate::apis::{
+    Answer, Api, ApiError, ErrorBody, Finish, InferenceRequest, Output, Pen, Route, Span, WholeBody, Wording,
+};
 use crate::fault::Fault;
 use crate::http::{Head, Status};
 use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
 use crate::reply::{Extent, Outlet, Reply};
-use crate::script::{Finish, Purpose, Script};
+use crate::script::{Purpose, Script};
 use crate::truth::{Asked, Payload, TruthRecord};
 
 /// Most events of an answer beside those that carry tokens.

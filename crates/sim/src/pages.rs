@@ -11,10 +11,10 @@ use crate::config::SimConfig;
 use crate::encoding::ContentEncoding;
 use crate::exposition::{Kind, Snapshot, iteration_stats};
 use crate::http::Status;
-use crate::metrics::{Finished, Metrics};
+use crate::metrics::Metrics;
 use crate::page_fault::{PageFault, PageFaultKind};
 use crate::redirect::{Followed, Redirect};
-use crate::shared::Shared;
+use crate::truth::PageFacts;
 
 const ITERATION_STATS_PATH: &str = "/metrics";
 const JSON: &str = "application/json";
@@ -54,23 +54,6 @@ impl Show {
             Show::IterationStats => ITERATION_STATS_PATH,
         }
     }
-}
-
-/// What the truth log says of a page: the values on it, all of one instant.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PageFacts {
-    /// Counted from 1; 0 for iteration statistics, which are not counted.
-    pub(crate) number: u64,
-    pub(crate) faults: Vec<&'static str>,
-    pub(crate) made_ns: u64,
-    /// Since when it counts.
-    pub(crate) started_ns: u64,
-    pub(crate) running: u64,
-    pub(crate) waiting: u64,
-    pub(crate) kv_usage: f64,
-    pub(crate) prompt_tokens: u64,
-    pub(crate) generation_tokens: u64,
-    pub(crate) finished: [u64; Finished::ALL.len()],
 }
 
 /// The answer to a request for metrics.
@@ -134,8 +117,8 @@ struct Taken {
 }
 
 impl State {
-    fn take(&mut self, shared: &Shared, number: u64, is_counted: bool, restarts: bool) -> Taken {
-        let (mut metrics, now_ns) = shared.counted();
+    fn take(&mut self, server: &Shown<'_>, number: u64, is_counted: bool, restarts: bool) -> Taken {
+        let (mut metrics, now_ns) = (server.counted)();
         let generated = metrics.generation_tokens;
         let (latest_ns, latest_tokens) = self.latest;
         if is_counted {
@@ -174,6 +157,15 @@ pub(crate) struct PageRequest {
     pub(crate) followed: Option<Followed>,
 }
 
+/// What pages show of a server.
+pub(crate) struct Shown<'a> {
+    pub(crate) config: &'a SimConfig,
+    /// Scheme and address, as redirects name this server.
+    pub(crate) origin: &'a str,
+    /// What all threads counted, and when.
+    pub(crate) counted: &'a dyn Fn() -> (Metrics, u64),
+}
+
 impl Pages {
     pub(crate) fn new() -> Self {
         let now_ns = wall_ns();
@@ -187,8 +179,8 @@ impl Pages {
     }
 
     /// Takes everything at one instant; no lock is held while the text is made.
-    pub(crate) fn make(&self, shared: &Shared, request: PageRequest) -> MadePage {
-        let faults = &shared.script.config.metrics_faults;
+    pub(crate) fn make(&self, server: &Shown<'_>, request: PageRequest) -> MadePage {
+        let faults = &server.config.metrics_faults;
         let (taken, faults) = {
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let (number, faults): (u64, Vec<&PageFault>) = match (request.show, request.followed) {
@@ -205,10 +197,10 @@ impl Pages {
                 state.number = number;
             }
             let restarts = is_counted && faults.iter().any(|fault| fault.kind == PageFaultKind::Restart);
-            (state.take(shared, number, is_counted, restarts), faults)
+            (state.take(server, number, is_counted, restarts), faults)
         };
         let facts = facts_of(&taken, &faults);
-        let answer = redirected_again(shared, request).unwrap_or_else(|| answer(shared, request.show, &taken, &faults));
+        let answer = redirected_again(server, request).unwrap_or_else(|| answer(server, request.show, &taken, &faults));
         MadePage { facts, answer }
     }
 }
@@ -229,20 +221,20 @@ fn facts_of(taken: &Taken, faults: &[&PageFault]) -> PageFacts {
     }
 }
 
-fn redirected_again(shared: &Shared, request: PageRequest) -> Option<PageAnswer> {
+fn redirected_again(server: &Shown<'_>, request: PageRequest) -> Option<PageAnswer> {
     let followed = request.followed?;
-    let faults = &shared.script.config.metrics_faults;
+    let faults = &server.config.metrics_faults;
     let PageFaultKind::Redirect(redirect) = &faults.get(followed.row)?.kind else { return None };
-    redirect.goes_on(followed.hops).then(|| sent_elsewhere(shared, redirect, followed, request.show))
+    redirect.goes_on(followed.hops).then(|| sent_elsewhere(server, redirect, followed, request.show))
 }
 
-fn sent_elsewhere(shared: &Shared, redirect: &Redirect, followed: Followed, show: Show) -> PageAnswer {
-    let location = redirect.location(followed.row, followed.hops, show.handler(), &shared.origin);
+fn sent_elsewhere(server: &Shown<'_>, redirect: &Redirect, followed: Followed, show: Show) -> PageAnswer {
+    let location = redirect.location(followed.row, followed.hops, show.handler(), server.origin);
     PageAnswer::Redirected(redirect.clone(), location)
 }
 
-fn answer(shared: &Shared, show: Show, taken: &Taken, faults: &[&PageFault]) -> PageAnswer {
-    let config = &shared.script.config;
+fn answer(server: &Shown<'_>, show: Show, taken: &Taken, faults: &[&PageFault]) -> PageAnswer {
+    let config = server.config;
     let snapshot = Snapshot {
         metrics: &taken.metrics,
         model: config.listed_model(),
@@ -260,7 +252,7 @@ fn answer(shared: &Shared, show: Show, taken: &Taken, faults: &[&PageFault]) -> 
             PageFaultKind::Json => return PageAnswer::Body(json()),
             PageFaultKind::Redirect(redirect) => {
                 let row = config.metrics_faults.iter().position(|found| found == *fault).unwrap_or_default();
-                return sent_elsewhere(shared, redirect, Followed { row, hops: 0 }, show);
+                return sent_elsewhere(server, redirect, Followed { row, hops: 0 }, show);
             }
             _ => {}
         }
@@ -318,19 +310,4 @@ fn with_malformed_lines(text: &[u8]) -> Vec<u8> {
         }
     }
     out
-}
-
-/// Names of the families that faults would change and that no page of the server has.
-pub(crate) fn unknown_family(config: &SimConfig) -> Option<&str> {
-    let kind = config.metrics.kind()?;
-    let metrics = Metrics::new(&kind.bounds);
-    let nothing =
-        Snapshot { metrics: &metrics, model: "", started: 0.0, uptime: 0.0, cpu_seconds: 0.0, generation_rate: 0.0 };
-    let families = (kind.families)(&nothing);
-    config.metrics_faults.iter().find_map(|fault| match &fault.kind {
-        PageFaultKind::Type { family, .. } if families.list.iter().all(|found| found.name != family) => {
-            Some(family.as_str())
-        }
-        _ => None,
-    })
 }

@@ -8,7 +8,7 @@ use crate::apis::{self, ApiError, Jobs, Route};
 use crate::clock::wall_ns;
 use crate::http::Status;
 use crate::metrics::Metrics;
-use crate::pages::{Pages, Show};
+use crate::pages::{MadePage, PageRequest, Pages, Show, Shown};
 use crate::script::{Purpose, Script};
 use crate::truth::TruthSender;
 
@@ -108,8 +108,14 @@ impl Shared {
         apis::models(config.listed_model(), wall_ns() / 1_000_000_000, longest)
     }
 
+    pub(crate) fn metrics_page(&self, request: PageRequest) -> MadePage {
+        let counted = || self.counted();
+        let server = Shown { config: &self.script.config, origin: &self.origin, counted: &counted };
+        self.pages.make(&server, request)
+    }
+
     /// What all threads counted, and when: they are all held while it is added up, and no longer.
-    pub(crate) fn counted(&self) -> (Metrics, u64) {
+    fn counted(&self) -> (Metrics, u64) {
         let mut total = Metrics::new(self.script.config.metrics.bounds());
         let threads: Vec<_> = (0..self.metrics.len()).map(|thread| self.metrics(thread)).collect();
         let now_ns = wall_ns();

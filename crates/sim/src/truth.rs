@@ -55,7 +55,6 @@ use nix::sys::signal::SigSet;
 use crate::error::SimError;
 use crate::idle;
 use crate::metrics::Finished;
-use crate::pages::PageFacts;
 
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -88,6 +87,23 @@ pub(crate) struct ConnectionFacts {
     pub(crate) tls: bool,
     /// The TLS session continues an earlier one.
     pub(crate) resumed: bool,
+}
+
+/// What the truth log says of a page: the values on it, all of one instant.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PageFacts {
+    /// Counted from 1; 0 for iteration statistics, which are not counted.
+    pub(crate) number: u64,
+    pub(crate) faults: Vec<&'static str>,
+    pub(crate) made_ns: u64,
+    /// Since when it counts.
+    pub(crate) started_ns: u64,
+    pub(crate) running: u64,
+    pub(crate) waiting: u64,
+    pub(crate) kv_usage: f64,
+    pub(crate) prompt_tokens: u64,
+    pub(crate) generation_tokens: u64,
+    pub(crate) finished: [u64; Finished::ALL.len()],
 }
 
 /// Everything the log says about one request.

@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use super::text::Text;
 use super::{
-    Answer, Api, ApiError, Ask, InferenceRequest, Pen, Reading, Span, WholeBody, Wording, error_line, json_string,
+    Answer, Api, ApiError, Ask, Finish, InferenceRequest, Pen, Reading, Span, WholeBody, Wording, error_line,
+    json_string,
 };
 use crate::http::Status;
-use crate::script::Finish;
 use crate::speculation;
 use crate::truth::Payload;
 

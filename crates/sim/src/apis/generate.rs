@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 use super::error::axum;
 use super::text::prompt_tokens;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams, WholeBody,
-    Wording, error_line,
+    Answer, Api, ApiError, Ask, Example, Finish, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams,
+    WholeBody, Wording, error_line,
 };
 use crate::http::Status;
-use crate::script::Finish;
 use crate::truth::Payload;
 
 const STREAMED: &str = "/generate_stream";

@@ -6,6 +6,10 @@ use std::sync::{Mutex, PoisonError};
 /// Jobs remembered; the oldest are forgotten first.
 const MOST_JOBS: usize = 100_000;
 
+/// What a job makes where its request names nothing else.
+pub(super) const SIZE: &str = "720x1280";
+pub(super) const SECONDS: &str = "4";
+
 /// A video being made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Job {
@@ -89,8 +93,8 @@ impl Jobs {
             submitted_ns: 0,
             time_ns: 0,
             fails: false,
-            size: super::videos::SIZE.to_owned(),
-            seconds: super::videos::SECONDS.to_owned(),
+            size: SIZE.to_owned(),
+            seconds: SECONDS.to_owned(),
         };
         Jobs { only: Some(only), ..Jobs::default() }
     }

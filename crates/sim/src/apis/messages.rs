@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 
 use super::text::{Text, tokens_of};
 use super::{
-    Answer, Api, ApiError, Ask, ErrorBody, Example, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams,
-    WholeBody, Wording,
+    Answer, Api, ApiError, Ask, ErrorBody, Example, Finish, InferenceRequest, Output, Pen, Reading, Span, Statuses,
+    Streams, WholeBody, Wording,
 };
-use crate::script::Finish;
 use crate::truth::Payload;
 
 pub(super) const API: Api = Api {

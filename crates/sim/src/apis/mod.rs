@@ -28,6 +28,7 @@ mod generate;
 mod image_retrieval;
 mod images;
 mod jobs;
+mod length;
 mod messages;
 mod multipart;
 mod nim_ranking;
@@ -49,10 +50,12 @@ use serde_json::Value;
 
 pub(crate) use self::error::{ApiError, ErrorBody, Statuses};
 pub(crate) use self::jobs::Jobs;
+pub(crate) use self::length::{Finish, Length};
 use self::multipart::{Form, FormError};
 pub(crate) use self::pen::Pen;
+use crate::config::SimConfig;
 use crate::http::Fields;
-use crate::script::{Length, Script};
+use crate::script::Script;
 use crate::truth::Payload;
 use crate::vocabulary;
 
@@ -268,8 +271,8 @@ pub(crate) struct Answer {
 impl Answer {
     /// Plans the answer to a request, or says why there is none.
     pub(crate) fn plan(api: &Api, script: &Script, request: InferenceRequest, number: u64) -> Result<Self, ApiError> {
-        let model = script.model(&request)?;
-        let length = script.length(api.output, &request, number)?;
+        let model = named_model(&script.config, &request)?;
+        let length = Length::of(script, api.output, &request, number)?;
         Ok(Answer { request, model, number, created: crate::clock::wall_ns() / 1_000_000_000, length })
     }
 
@@ -282,6 +285,15 @@ impl Answer {
     /// Sixteen hexadecimal digits that look random and never repeat.
     fn id(&self) -> String {
         format!("{:016x}", mixed(self.number))
+    }
+}
+
+/// The model an answer names, or why there is none.
+fn named_model(config: &SimConfig, request: &InferenceRequest) -> Result<String, ApiError> {
+    match (&config.model, &request.model) {
+        (Some(served), Some(asked)) if served != asked => Err(ApiError::unknown_model(asked, served)),
+        (_, Some(asked)) => Ok(asked.clone()),
+        (_, None) => Ok(config.listed_model().to_owned()),
     }
 }
 
@@ -375,7 +387,7 @@ pub(crate) fn models(model: &str, created: u64, max_model_len: u32) -> Vec<u8> {
 pub(crate) fn read(path: &str, body: &str) -> Result<InferenceRequest, ApiError> {
     let api = Route::at(path).expect("a path of the table").api;
     let fields = Fields { content_type: Some(api.example.content_type), ..Fields::default() };
-    let script = Script::new(crate::config::SimConfig::default()).expect("defaults go together");
+    let script = Script::new(SimConfig::default()).expect("defaults go together");
     let jobs = Arc::new(Jobs::all_done("m"));
     let ask = Ask { api, path, number: 0, fields, body: body.as_bytes(), script: &script, jobs: &jobs };
     (api.read)(&ask).map(|(request, _)| request)

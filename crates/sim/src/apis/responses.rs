@@ -5,11 +5,10 @@ use serde_json::{Value, json};
 
 use super::text::Text;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams, WholeBody,
-    Wording, error_line, json_string,
+    Answer, Api, ApiError, Ask, Example, Finish, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams,
+    WholeBody, Wording, error_line, json_string,
 };
 use crate::http::Status;
-use crate::script::Finish;
 use crate::truth::Payload;
 
 pub(super) const API: Api = Api {

@@ -8,7 +8,7 @@ use rand::RngExt;
 use serde_json::{Value, json};
 
 use super::error::fastapi;
-use super::jobs::{Job, Jobs, Progress};
+use super::jobs::{Job, Jobs, Progress, SECONDS, SIZE};
 use super::text::prompt_tokens;
 use super::{
     Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
@@ -18,8 +18,6 @@ use crate::clock::monotonic_ns;
 use crate::http::Status;
 use crate::script::Purpose;
 
-pub(super) const SIZE: &str = "720x1280";
-pub(super) const SECONDS: &str = "4";
 const PEAK_MEMORY_MB: f64 = 24_576.0;
 const VIDEO_BYTES: usize = 64 << 10;
 

@@ -137,7 +137,7 @@ impl Reactor {
     ) -> Disposition {
         let head_only = request.method == "HEAD";
         let asked = PageRequest { show, head_only, followed: request.query.and_then(Followed::of_query) };
-        let MadePage { facts, answer } = self.shared.pages.make(&self.shared, asked);
+        let MadePage { facts, answer } = self.shared.metrics_page(asked);
         if let Some(truth) = &mut truth {
             truth.fault = facts.faults.first().copied();
             truth.page = (!head_only).then(|| Box::new(facts));
