@@ -1,11 +1,53 @@
-//! ARCHITECTURE.md's table of dependencies says what the manifests say.
+//! Manifests keep to ARCHITECTURE.md: which crates of ours depend on which, and who uses a crate of others.
 //!
-//! A row names one crate or several; its second column lists the workspace crates that depend on each of them, those
-//! that only need it to build as `name (build)`, and `tests` where tests and benches of any crate do.
+//! A row of its table of dependencies names one crate or several; its second column lists the workspace crates that
+//! depend on each of them, those that only need it to build as `name (build)`, and `tests` where tests and benches of
+//! any crate do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
+
+/// Our crates, floor by floor: each depends on crates above it in this table, and on no others. Tests may use more.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("types", &[]),
+    ("template", &[]),
+    ("statistics", &[]),
+    ("plan", &["types"]),
+    ("config", &["plan", "statistics", "template", "types"]),
+    ("tokenize", &["template", "types"]),
+    ("dataset", &["plan", "tokenize", "types"]),
+    ("schedule", &["plan", "types"]),
+    ("dialect", &["plan", "template", "types"]),
+    ("transport", &["types"]),
+    ("metrics", &["types"]),
+    ("observe", &["plan", "transport", "types"]),
+    ("engine", &["dataset", "dialect", "metrics", "plan", "schedule", "tokenize", "transport", "types"]),
+    ("report", &["metrics", "observe", "plan", "transport", "types"]),
+    (
+        "campaign",
+        &[
+            "dataset",
+            "dialect",
+            "engine",
+            "metrics",
+            "observe",
+            "plan",
+            "report",
+            "schedule",
+            "statistics",
+            "tokenize",
+            "transport",
+            "types",
+        ],
+    ),
+    // It shares no code with the client: a shared misreading must not cancel out.
+    ("sim", &[]),
+    ("aiperf", &["campaign", "config", "plan", "report", "sim", "types"]),
+    // For tests alone.
+    ("golden", &[]),
+    ("testkit", &["plan", "types"]),
+];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -98,6 +140,23 @@ fn the_table_of_dependencies_says_what_the_manifests_say() {
         table.keys().filter(|name| !manifests.contains_key(*name)).map(|name| format!("{name} is no dependency")),
     );
     assert!(wrong.is_empty(), "ARCHITECTURE.md, Dependencies:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn our_crates_depend_on_crates_of_lower_floors_alone() {
+    let manifests = crate_manifests();
+    let listed: BTreeSet<&str> = FLOORS.iter().map(|(name, _)| *name).collect();
+    let folders: BTreeSet<&str> = manifests.keys().map(String::as_str).collect();
+    assert_eq!(listed, folders, "FLOORS has a row for every crate");
+    for (floor, (name, allowed)) in FLOORS.iter().enumerate() {
+        let is_below = |other: &&str| FLOORS[..floor].iter().any(|(below, _)| below == other);
+        assert!(allowed.iter().all(|other| is_below(&other)), "{name} may depend on crates of lower floors alone");
+        let used: BTreeSet<&str> = keys(&manifests[*name])
+            .filter(|(section, _)| *section == "dependencies" || *section == "build-dependencies")
+            .filter_map(|(_, key)| key.split('.').next()?.strip_prefix("aiperf-"))
+            .collect();
+        assert_eq!(used, allowed.iter().copied().collect(), "crates that crates/{name}/Cargo.toml depends on");
+    }
 }
 
 #[test]

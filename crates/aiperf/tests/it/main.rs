@@ -12,6 +12,7 @@ mod dialects;
 mod golden_commands;
 mod hostile;
 mod load;
+mod layers;
 mod logged;
 mod profile;
 mod schedule;
