@@ -261,7 +261,7 @@ impl Worker {
         let awaited = Awaited {
             legs: has_legs(self.requests.api()),
             reply: request.wants_reply && !dispatch.is_last(),
-            first_content: dispatch.tells_first_content,
+            first_content: dispatch.awaits_first_content,
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
         self.counters().begin();

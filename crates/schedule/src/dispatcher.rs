@@ -84,7 +84,7 @@ impl Dispatcher<'_> {
             return;
         };
         let (turn, turns, conversation) = (session.turn, session.turns, session.conversation);
-        let tells_first_content = prefill.counts();
+        let awaits_first_content = prefill.counts();
         session.is_in_flight = true;
         session.prefill = Some(prefill);
         let (within, cancel_after) = self.phase.count_sent(turn, turns);
@@ -102,7 +102,7 @@ impl Dispatcher<'_> {
             url: session.url,
             intended,
             cancel_after,
-            tells_first_content,
+            awaits_first_content,
             scheduled_send_ms: replays.then(recorded).flatten(),
         }));
     }

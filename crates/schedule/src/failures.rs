@@ -3,7 +3,7 @@
 use aiperf_plan::PhasePlan;
 use aiperf_types::PhaseKind;
 
-/// Fewer records than this say nothing about the share of failures.
+/// Fewer records than this are too few to judge the share of failures.
 const FEWEST_RECORDS: u64 = 10;
 
 /// Counts the records of a phase and those that failed.

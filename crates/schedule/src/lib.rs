@@ -14,10 +14,10 @@
 //! - `turns`: turns that wait for their time or for a slot
 //! - `sessions`: the live sessions
 //! - [`slots`], [`limit`]: how many may be at a time
-//! - [`sampler`]: which conversation a session says; [`upcoming`]: which ones the sessions to come will say;
+//! - [`sampler`]: which conversation a session sends; [`upcoming`]: which ones later sessions will send;
 //!   `replay`: the order of a recording
 //! - [`rate_curve`]: how many arrivals a rate gives by an instant, and when each is due
-//! - [`intervals`]: how far apart arrivals are, before a rate says how fast they pass
+//! - [`intervals`]: how far apart arrivals are, before a rate scales them
 //! - [`ramp`]: limits that climb step by step
 //! - [`failures`]: when so many requests fail that the run is ended
 //! - [`rehearsal`]: a schedule in virtual time, against a server that is [`assumed`]

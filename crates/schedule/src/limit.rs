@@ -1,14 +1,14 @@
 //! How many may be at a time, where the limit may change while some are.
 
 /// A limit, and how many slots are taken. A limit that shrinks takes nothing away: what is taken beyond it is a debt,
-/// and nobody gets a slot until it is paid by those who give theirs back.
+/// and no slot is free until enough are given back to pay it.
 #[derive(Clone, Debug, Default)]
 pub struct Limit {
     limit: Option<u32>,
     taken: u32,
 }
 
-/// A place under a limit, which belongs to whoever took it until it is given back.
+/// A place under a limit, which its holder keeps until it is given back.
 #[derive(Debug, Default)]
 #[must_use]
 pub struct Slot {

@@ -5,10 +5,10 @@ use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A request came back, and its answer ended at an instant that may be before it was looked at: what follows after a
-    /// delay counts from there. What names a request that is not in flight changes nothing.
+    /// A request came back, and its answer ended at an instant that may be before it was looked at: what follows after
+    /// a delay counts from there. What names a request that is not in flight changes nothing.
     Returned { session: u64, turn: u32, end: RequestEnd, at: MonoNs },
-    /// The first content of a request came, told once of each that [`Dispatch::tells_first_content`].
+    /// The first content of a request came: once for each with [`Dispatch::awaits_first_content`].
     FirstContent { session: u64, turn: u32 },
     /// What had to be done before a phase is done.
     HooksAnswered(PhaseIndex),
@@ -79,7 +79,7 @@ pub struct Dispatch {
     pub identity: Identity,
     /// Which draw gave the session its conversation.
     pub draw: Draw,
-    /// Which conversation of the dataset it says.
+    /// Which conversation of the dataset it sends.
     pub conversation: u32,
     pub turn: u32,
     /// Turns that the session sends in all, unless its phase ends before.
@@ -91,7 +91,7 @@ pub struct Dispatch {
     /// How long after it was sent it is given up on purpose, if it is.
     pub cancel_after: Option<Nanos>,
     /// The schedule waits for its first content.
-    pub tells_first_content: bool,
+    pub awaits_first_content: bool,
     /// When it was sent in the recording that it replays, in milliseconds.
     pub scheduled_send_ms: Option<f64>,
 }

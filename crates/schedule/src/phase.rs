@@ -172,7 +172,7 @@ impl Phase {
         self.counts.missed += requests;
     }
 
-    /// Counts ticks of a rate that had nothing to say.
+    /// Counts ticks of a rate that had nothing to send.
     pub fn count_idle(&mut self, ticks: u64) {
         self.counts.idle += ticks;
     }

@@ -79,7 +79,8 @@ impl Piece {
 }
 
 impl RateCurve {
-    /// A rate that climbs begins where a linear climb would be after `step`; a ramp in random steps draws from `purpose`.
+    /// A rate that climbs begins where a linear climb would be after `step`; a ramp in random steps draws from
+    /// `purpose`.
     pub fn new(plan: &RatePlan, step: Nanos, purpose: &Purpose) -> Self {
         let first = match &plan.level {
             RateLevel::Fixed(rate) => *rate,
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_linear_climb_is_reached_where_its_integral_says() {
+    fn half_a_linear_climb_is_reached_where_its_integral_is_half() {
         let curve = curve(&ramped(10.0, 4.0, RampStrategy::Linear));
         assert!((curve.rate_at(Nanos::ZERO) - 0.25).abs() < 1e-12);
         assert!((curve.rate_at(Nanos(2 * SECOND)) - 5.125).abs() < 1e-12);

@@ -62,7 +62,7 @@ struct InFlight {
     answered: Answered,
     /// How it ends, unless it is cancelled.
     end: RequestEnd,
-    tells_first_content: bool,
+    awaits_first_content: bool,
 }
 
 /// What comes when, the earliest first, and of one instant in the order of sending.
@@ -108,27 +108,27 @@ impl Rehearsal {
         }
     }
 
-    fn tell(&mut self, what: RehearsalKind) {
+    fn note(&mut self, what: RehearsalKind) {
         self.happened.push_back(RehearsalEvent { at: self.now.since(START), what });
     }
 
     /// The schedule counts what it drops: what is new of that count is what was dropped now.
-    fn tell_missed(&mut self, phase: PhaseIndex, counts: &PhaseProgress) {
+    fn note_missed(&mut self, phase: PhaseIndex, counts: &PhaseProgress) {
         let known = &mut self.missed[usize::from(phase.0)];
         let more = counts.missed - std::mem::replace(known, counts.missed);
         if more > 0 {
-            self.tell(RehearsalKind::Missed(phase, more));
+            self.note(RehearsalKind::Missed(phase, more));
         }
     }
 
-    fn tell_missed_of_running(&mut self) {
+    fn note_missed_of_running(&mut self) {
         let news = |&(phase, counts, ..): &(PhaseIndex, &PhaseProgress, PhaseState, MonoNs)| {
             counts.missed > self.missed[usize::from(phase.0)]
         };
         // One phase at a time sends, so one at most drops.
         let news = self.schedule.running().find(news).map(|(phase, counts, ..)| (phase, *counts));
         if let Some((phase, counts)) = news {
-            self.tell_missed(phase, &counts);
+            self.note_missed(phase, &counts);
         }
     }
 
@@ -141,7 +141,7 @@ impl Rehearsal {
         }
         self.is_begun = true;
         let event = self.answer();
-        // A wake for nothing: something came that the schedule is not told of.
+        // A wake for nothing: what came is no event of the schedule.
         if event.is_none() && self.deadline.is_some_and(|deadline| deadline > self.now) {
             return true;
         }
@@ -149,11 +149,11 @@ impl Rehearsal {
         self.deadline = self.schedule.poll(self.now, event, &mut actions);
         actions.drain(..).for_each(|action| self.act(action));
         self.actions = actions;
-        self.tell_missed_of_running();
+        self.note_missed_of_running();
         true
     }
 
-    /// What the server does by now, if the schedule is told of it.
+    /// What the server has done by now, if it is an event of the schedule.
     fn answer(&mut self) -> Option<Event> {
         while self.waiting.peek().is_some_and(|Reverse((at, ..))| *at <= self.now) {
             let Reverse((_, _, due, session)) = self.waiting.pop()?;
@@ -162,14 +162,14 @@ impl Rehearsal {
             let (request, turn) = (*request, request.answered.turn);
             match due {
                 Due::FirstContent => {
-                    self.tell(RehearsalKind::FirstContent(request.answered));
-                    if request.tells_first_content {
+                    self.note(RehearsalKind::FirstContent(request.answered));
+                    if request.awaits_first_content {
                         return Some(Event::FirstContent { session, turn });
                     }
                 }
                 Due::Return => {
                     self.in_flight.remove(&session);
-                    self.tell(RehearsalKind::Returned(request.answered, request.end));
+                    self.note(RehearsalKind::Returned(request.answered, request.end));
                     return Some(Event::Returned { session, turn, end: request.end, at: self.now });
                 }
             }
@@ -179,16 +179,16 @@ impl Rehearsal {
 
     fn act(&mut self, action: Action) {
         match action {
-            Action::Start(phase) => self.tell(RehearsalKind::Started(phase)),
+            Action::Start(phase) => self.note(RehearsalKind::Started(phase)),
             Action::Send(dispatch) => self.send(dispatch),
             Action::SendingComplete(phase, counts) => {
-                self.tell_missed(phase, &counts);
-                self.tell(RehearsalKind::SendingComplete(phase, counts));
+                self.note_missed(phase, &counts);
+                self.note(RehearsalKind::SendingComplete(phase, counts));
             }
             Action::Cancel(phase) => self.cancel(phase),
             // Nothing has to be done before a phase, and no record is ever bad: nothing is recorded.
             Action::AskHooks(_) | Action::TooManyFailed { .. } => {}
-            Action::Complete(phase, end, counts) => self.tell(RehearsalKind::Complete(phase, end, counts)),
+            Action::Complete(phase, end, counts) => self.note(RehearsalKind::Complete(phase, end, counts)),
             Action::Finished => self.is_over = true,
         }
     }
@@ -204,12 +204,12 @@ impl Rehearsal {
         let answered = Answered { phase, session, turn, is_last: dispatch.is_last(), has_content: false };
         let number = self.sent;
         self.sent += 1;
-        self.in_flight.insert(session, InFlight { answered, end, tells_first_content: dispatch.tells_first_content });
+        self.in_flight.insert(session, InFlight { answered, end, awaits_first_content: dispatch.awaits_first_content });
         if ttft <= after {
             self.waiting.push(Reverse((self.now.plus(ttft), number, Due::FirstContent, session)));
         }
         self.waiting.push(Reverse((self.now.plus(after), number, Due::Return, session)));
-        self.tell(RehearsalKind::Sent(dispatch, dispatch.intended.since(START)));
+        self.note(RehearsalKind::Sent(dispatch, dispatch.intended.since(START)));
     }
 
     /// Everything that a phase has in flight comes back now, in the order in which it was sent.

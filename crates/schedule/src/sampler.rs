@@ -1,4 +1,4 @@
-//! Which conversation a session says: a function of the seed and of its position alone, for all phases together.
+//! Which conversation a session sends: a function of the seed and of its position alone, for all phases together.
 
 use aiperf_plan::draw::{Purpose, mix};
 use aiperf_plan::{Draws, Sampling};
@@ -27,8 +27,8 @@ impl Sampler {
         }) as u32
     }
 
-    /// Where an index stands in the order of a round: a Feistel network over the next power of four, walked until it
-    /// comes to an index that there is. So an order takes no memory, and any place of it is found at once.
+    /// The place of an index in the order of a round: a Feistel network over the next power of four, walked until it
+    /// reaches an index that exists. So an order takes no memory, and any place of it is found at once.
     fn shuffled(&self, round: u64, index: u64) -> u64 {
         let all = u64::from(self.conversations);
         let keys = self.purpose.bits128(round);

@@ -64,7 +64,7 @@ impl Schedule {
         }
     }
 
-    /// Takes what happened up to `now`, appends what to do, and says when to be asked again.
+    /// Takes what happened up to `now`, appends what to do, and returns when to be polled again.
     pub fn poll(
         &mut self,
         now: MonoNs,
@@ -83,7 +83,7 @@ impl Schedule {
         self.running.iter().map(|Running { phase, .. }| (phase.index(), phase.counts(), phase.state(), phase.started()))
     }
 
-    /// The slots as they stand.
+    /// The slots as they are now.
     pub fn slots(&self) -> &Slots {
         &self.slots
     }
@@ -142,7 +142,8 @@ impl Schedule {
         }
     }
 
-    /// A request came back, whose answer ended then. One that its phase gave up, or that came back before, changes nothing.
+    /// A request came back, whose answer ended then. One that its phase gave up, or that came back before, changes
+    /// nothing.
     fn take_back(&mut self, ended: MonoNs, number: u64, turn: u32, end: RequestEnd) {
         let Some(session) = self.sessions.in_flight(number, turn) else { return };
         let Some(Running { phase, arrivals }) = running_phase(&mut self.running, session.phase) else { return };
@@ -158,8 +159,9 @@ impl Schedule {
                 session.turn += 1;
                 arrivals.turn_back(number, session, &self.setup.shapes, ended);
             }
-            // A session that its phase cuts short keeps its slot until the phase is complete: slots of unfinished sessions
-            // come free with the last return of their phase, and a phase beside it counts on no more than that.
+            // A session that its phase cuts short keeps its slot until the phase is complete: slots of unfinished
+            // sessions come free with the last return of their phase, and a phase beside it counts on no more than
+            // that.
             None if !is_last => {}
             _ => {
                 phase.count_cut(session.turns.saturating_sub(session.turn + 1));
@@ -246,8 +248,8 @@ impl Schedule {
         phase.is_met()
     }
 
-    /// Sends what was due before the time of a phase was up, where that is seen late: the number of requests is that of the
-    /// plan, not of how soon this machine woke up.
+    /// Sends what was due before the time of a phase was up, where that is seen late: the number of requests is that of
+    /// the plan, not of how soon this machine woke up.
     fn send_late(&mut self, at: usize, now: MonoNs, actions: &mut Vec<Action>) -> bool {
         let phase = &self.running[at].phase;
         let last = phase.last_due(now);

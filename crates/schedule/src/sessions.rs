@@ -1,4 +1,4 @@
-//! The sessions that are live: what they say, how far they are, and which slots are theirs.
+//! The live sessions: what they send, how far they are, and which slots they hold.
 
 use crate::limit::Slot;
 use crate::message::{Draw, Identity};

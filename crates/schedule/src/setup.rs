@@ -16,7 +16,7 @@ pub struct Setup {
     pub sampler: Sampler,
     pub draws: Draws,
     pub timing: TimingPlan,
-    /// Whether phases start only after the schedule asked and was told that they may.
+    /// Whether phases start only after their hooks answered.
     pub asks_hooks: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which conversations the sessions of a run will say: known beforehand, for whoever makes them ready.
+//! Which conversations the sessions of a run will send: known beforehand, so that they can be prepared.
 
 use crate::message::OrderId;
 use crate::replay::replay_order;
@@ -59,13 +59,13 @@ fn replays(phase: &PhasePlan) -> bool {
     matches!(phase.arrival, Arrival::FixedSchedule { .. })
 }
 
-/// How many conversations the sampler is asked for at most; `None` where only time tells.
+/// How many conversations the sampler is asked for at most; `None` where only time limits them.
 pub fn most_draws(phases: &[PhasePlan]) -> Option<u64> {
     phases.iter().filter(|phase| !replays(phase)).map(most_sessions).sum()
 }
 
-/// How many sessions a phase draws at most. Each sends a request at once, unless it waits for the prefill of others; users
-/// draw theirs long before.
+/// How many sessions a phase draws at most. Each sends a request at once, unless it waits for the prefill of others;
+/// users draw theirs long before.
 fn most_sessions(phase: &PhasePlan) -> Option<u64> {
     if matches!(phase.arrival, Arrival::UserCentric { .. }) {
         return None;

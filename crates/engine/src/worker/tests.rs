@@ -356,7 +356,7 @@ fn the_first_content_is_told_once_and_before_the_end() {
     };
     at_desk(vec![talk("s", &["1"])], Reuse::Always, answer, async |desk| {
         for session in 0..4 {
-            desk.send(Dispatch { tells_first_content: true, ..dispatch(session, 0, 1) }).await;
+            desk.send(Dispatch { awaits_first_content: true, ..dispatch(session, 0, 1) }).await;
         }
         desk.send(dispatch(4, 0, 1)).await;
         let told: Vec<(u64, bool)> = desk
@@ -379,7 +379,7 @@ fn answers_that_workers_read_give_the_same_records() {
     let answer = |_: usize, _: usize, _: &str| stream(&["hello there", "hello there"]);
     at_desk(vec![talk("s", &["one two"])], Reuse::Always, answer, async |desk| {
         desk.send(dispatch(0, 0, 1)).await;
-        desk.send(Dispatch { tells_first_content: true, ..dispatch(1, 0, 1) }).await;
+        desk.send(Dispatch { awaits_first_content: true, ..dispatch(1, 0, 1) }).await;
         let exchanges = desk.exchanges();
         assert_eq!(exchanges.iter().map(|exchange| exchange.parsed.is_some()).collect::<Vec<_>>(), [false, true]);
         let reader = desk.reader();

@@ -1,5 +1,5 @@
-//! When a recording says: each conversation once, its turns at their own timestamps, never before the turn before them
-//! is back.
+//! By the timestamps of a recording: each conversation once, its turns at their own timestamps, none before the turn
+//! before it is back.
 
 use super::after_delay;
 use super::timed::SessionStarts;
@@ -36,7 +36,7 @@ impl RecordedClock {
 }
 
 impl FixedSchedule {
-    /// Of every conversation that says something. One without a timestamp begins with the phase.
+    /// Of every conversation with a turn. One without a timestamp begins with the phase.
     pub(super) fn new(zero: ScheduleZero, shapes: &Shapes, now: MonoNs) -> Self {
         let order = replay_order(shapes);
         let first = order.iter().map(|conversation| begins(shapes, *conversation)).find(|at| at.is_finite());

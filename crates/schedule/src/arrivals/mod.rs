@@ -19,7 +19,7 @@ use aiperf_plan::{Arrival, PhasePlan};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, Shapes};
 use std::fmt::Debug;
 
-/// What a kind of arrivals has to say.
+/// What a kind of arrivals must give.
 pub(crate) trait Arrivals: Debug + Send {
     /// Sends all that is due and finds its slots.
     fn send_due(&mut self, out: &mut Dispatcher<'_>);

@@ -11,7 +11,7 @@ use crate::turns::{DelayedTurns, PrefillQueue};
 use aiperf_plan::{ArrivalLaw, RatePlan};
 use aiperf_types::{MonoNs, Nanos, PhaseIndex, Shapes};
 
-/// Requests sent in one go at most: whoever asks has answers to read meanwhile.
+/// Requests sent in one go at most: the caller has responses to read meanwhile.
 const REQUESTS_AT_ONCE: usize = 1024;
 
 /// Ticks that are drawn though nothing comes of them, in one go at most.

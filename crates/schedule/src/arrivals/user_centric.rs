@@ -1,5 +1,5 @@
 //! So many users at a time who come back for their next turn at a fixed interval, and are replaced when they are done.
-//! At the start they stand as if this had gone on for long: some are nearly done, others have just begun.
+//! They start as if this had gone on for long: some are nearly done, others have just begun.
 
 use super::timed::SessionStarts;
 use crate::dispatcher::{Dispatcher, NewSession};

@@ -1,4 +1,4 @@
-//! Phases of every kind against a server that answers in any order, twice, for nobody, or never: what always holds.
+//! Phases of every kind against a server that answers in any order, twice, for no request, or never: what always holds.
 
 use aiperf_plan::{
     Arrival, ArrivalLaw, Cancellation, Draws, PhasePlan, Ramp, RampStrategy, RatePlan, Sampling, ScheduleZero,
@@ -106,7 +106,7 @@ enum Move {
     FirstContent {
         which: usize,
     },
-    /// Of all requests, told together.
+    /// Of all requests, in one poll.
     FirstContents,
     ReturnOfNobody {
         session: u64,
@@ -286,7 +286,7 @@ impl Watch {
         assert_eq!((live.phase, live.next_turn), (dispatch.phase, dispatch.turn), "turns go in order");
         assert_eq!((live.conversation, live.url), (dispatch.conversation, dispatch.url));
         live.next_turn += 1;
-        let waits_for_content = dispatch.tells_first_content;
+        let waits_for_content = dispatch.awaits_first_content;
         assert_eq!(waits_for_content, plan.prefill_concurrency.is_some());
         let before = self.in_flight.insert(dispatch.session, InFlight { dispatch, waits_for_content, sent: self.now });
         assert!(before.is_none(), "turns go one at a time");

@@ -115,7 +115,7 @@ fn a_hold_delays_the_ticks_of_a_rate_and_drops_none() {
 }
 
 #[test]
-fn a_rate_that_must_not_catch_up_goes_on_from_where_it_is_and_says_how_far_it_slipped() {
+fn a_rate_that_must_not_catch_up_goes_on_from_where_it_is_and_reports_how_far_it_slipped() {
     let timing = TimingPlan { max_catchup: Some(Nanos::from_millis(10)), ..TimingPlan::default() };
     let phases = vec![rate(10.0, StopWhen::Requests(30))];
     let mut schedule = Schedule::new(Setup { timing, ..setup(phases, Shapes::single(9)) });
@@ -434,16 +434,16 @@ fn a_session_that_its_phase_cuts_short_keeps_its_slot_until_the_phase_is_complet
 }
 
 #[test]
-fn too_many_failures_are_told_once_and_end_the_run() {
+fn too_many_failures_are_reported_once_and_end_the_run() {
     let plan = plan(Arrival::Concurrency, StopWhen::Requests(100));
     let plan = PhasePlan { failed_request_threshold: Some(0.2), concurrency: Some(4), ..plan };
     let mut schedule = schedule(vec![plan.clone(), plan], Shapes::single(9));
     poll(&mut schedule, START, &[]);
     let recorded = |answered, failed| Event::Recorded { phase: PhaseIndex(0), answered, failed };
-    assert_eq!(poll(&mut schedule, at(1), &[recorded(7, 2)]).0, [], "nine records say nothing");
+    assert_eq!(poll(&mut schedule, at(1), &[recorded(7, 2)]).0, [], "nine records are too few");
     let (actions, _) = poll(&mut schedule, at(2), &[recorded(0, 5)]);
-    let told = Action::TooManyFailed { phase: PhaseIndex(0), records: 10, failed: 3 };
-    assert_eq!(actions[0], told);
+    let ended = Action::TooManyFailed { phase: PhaseIndex(0), records: 10, failed: 3 };
+    assert_eq!(actions[0], ended);
     assert!(matches!(actions[1..], [Action::SendingComplete(..), Action::Cancel(PhaseIndex(0))]));
     let cancelled = |session| Event::Returned { session, turn: 0, end: RequestEnd::Cancelled, at: READ_AT_ONCE };
     let events = [recorded(0, 3), cancelled(0), cancelled(1), cancelled(2), cancelled(3)];

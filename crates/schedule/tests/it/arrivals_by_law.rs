@@ -109,7 +109,7 @@ fn under_a_rate_that_changes_the_gaps_follow_their_law_after_time_change() {
 }
 
 #[test]
-fn under_a_rate_that_changes_as_many_arrive_as_its_integral_says() {
+fn under_a_rate_that_changes_as_many_arrive_as_its_integral_gives() {
     for (name, plan) in changing() {
         for seed in 0..20 {
             let draws = Draws::new(Some(seed), "");

@@ -1,5 +1,5 @@
-//! Golden timelines: phases against a server of known latency, in virtual time; and what limits, grids of users and
-//! shares of failures come to.
+//! Golden timelines: phases against a server of known latency, in virtual time; and the results of limits, grids of
+//! users and shares of failures.
 
 use crate::golden_run;
 
@@ -200,7 +200,7 @@ fn compare_timelines(happened: &[Happened], wanted: &[Value], config: &Value) {
     assert!(left.is_empty(), "more than wanted: {left:?}");
 }
 
-/// Everything that the reference says of a phase, from what we know of it.
+/// Everything that the reference reports of a phase, from what we know of it.
 fn phase_stats(name: &str, story: &PhaseStory) -> Value {
     let PhaseStory { started, sending_complete, sent, complete, end, counts } = story;
     serde_json::json!({
@@ -271,8 +271,8 @@ fn rate_at(phase: &Value, elapsed: f64) -> f64 {
     }
 }
 
-/// As many as the integral of the rate says; and as many as the reference within 3% or two requests: of a short ramp it
-/// sends up to two fewer than the integral.
+/// As many as the integral of the rate gives; and as many as the reference within 3% or two requests: of a short ramp
+/// it sends up to two fewer than the integral.
 fn compare_counts(run: &Run<'_>, case: &Value) {
     let stories = run.phases.iter().zip(list(&case["config"]["phases"]));
     for ((story, given), wanted) in stories.zip(list(&case["expected"]["phase_stats"])) {

@@ -95,7 +95,7 @@ fn a_series_is_followed_up_and_down() {
 }
 
 #[test]
-fn poisson_arrivals_are_as_many_as_their_rate_says_and_not_even() {
+fn poisson_arrivals_are_as_many_as_their_rate_gives_and_not_even() {
     let plan = phase(rate(ArrivalLaw::Poisson, 50.0), StopWhen::Elapsed(Nanos(100 * SECOND)));
     let instants = instants(&rehearse(vec![plan], Shapes::single(5)));
     assert!((4717..5283).contains(&instants.len()), "{}", instants.len());
@@ -177,7 +177,7 @@ fn those_without_a_first_content_are_those_sent_within_its_time() {
                 waiting += 1;
                 let recent = sent.iter().filter(|at| at.0 + 20 * MS > one.at.0).count();
                 assert!(waiting as usize >= recent, "{waiting} of {recent}");
-                // Those due at this very instant may be told of after it.
+                // Those due at this very instant may be reported after it.
                 assert!(waiting as usize <= sent.iter().filter(|at| at.0 + 20 * MS >= one.at.0).count());
             }
             RehearsalKind::FirstContent(_) => waiting -= 1,
@@ -188,7 +188,7 @@ fn those_without_a_first_content_are_those_sent_within_its_time() {
 }
 
 #[test]
-fn what_a_full_limit_drops_is_told_when_its_time_comes() {
+fn what_a_full_limit_drops_is_reported_when_its_time_comes() {
     let capped = PhasePlan { concurrency: Some(1), ..phase(rate(ArrivalLaw::Constant, 20.0), StopWhen::Requests(3)) };
     let moments = rehearse(vec![capped.clone(), capped], Shapes::single(10));
     let missed = |one: &RehearsalEvent| match one.what {

@@ -120,7 +120,7 @@ pub(crate) struct PhaseStory {
 /// A run that starts late, so that no instant is zero.
 const START: MonoNs = MonoNs(1_000_000_000);
 
-/// What the server has still to say, in order.
+/// What the server has still to send, in order.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     number: u64,
@@ -186,13 +186,13 @@ impl<'a> Run<'a> {
         let rule = list(&server["overrides"]).find(matches).unwrap_or(&Value::Null);
         let cycle: Vec<&Value> = list(&server["latency_cycle_s"]).collect();
         let in_cycle = (!cycle.is_empty()).then(|| cycle[number as usize % cycle.len()]).and_then(nanos);
-        let said = |key: &str| nanos(&rule[key]).or(nanos(&server["default"][key]));
-        let mut latency = in_cycle.or(said("latency_s")).unwrap();
+        let given = |key: &str| nanos(&rule[key]).or(nanos(&server["default"][key]));
+        let mut latency = in_cycle.or(given("latency_s")).unwrap();
         let mut has_failed = has(rule, "error") || has(&server["default"], "error");
         if let Some(given_up) = dispatch.cancel_after.filter(|after| *after < latency) {
             (latency, has_failed) = (given_up, true);
         }
-        let first = said("ttft_s").filter(|first| !has_failed && dispatch.tells_first_content && *first <= latency);
+        let first = given("ttft_s").filter(|first| !has_failed && dispatch.awaits_first_content && *first <= latency);
         if let Some(first) = first {
             self.answer_at(now.plus(first), Answer { number, dispatch, end: None });
         }
