@@ -416,7 +416,7 @@ mod tests {
         let (queue, tracks, events) = (Arc::new(queue), phases::of(plan), Events::new(WallAnchor::default()));
         let progress = PhaseReports::new(&tracks, &queue, &AllCounters::of(1), &events);
         let (shapes, stop, sources) = (Arc::new(Shapes::single(1)), Stop::default(), Sources::default());
-        let pace = Arc::new(ConnectPace::telling(|_| ()));
+        let pace = Arc::new(ConnectPace::reporting(|_| ()));
         Conductor::new(plan, Parts { shapes, queue, unsent, tracks, progress, events, stop, sources, pace })
     }
 

@@ -193,7 +193,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let coordinator = spawn("aiperf-records".to_owned(), move || coordinator.run())?;
 
     let warnings = events.clone();
-    let pace = Arc::new(ConnectPace::telling(move |text| warnings.say(LogLevel::Warning, text)));
+    let pace = Arc::new(ConnectPace::reporting(move |text| warnings.say(LogLevel::Warning, text)));
     let load = Load {
         unsent: Arc::new(Unsent::of(&plan, sizing.workers)),
         redactor,

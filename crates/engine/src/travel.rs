@@ -66,7 +66,7 @@ pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
 fn tls_settings(plan: &Plan) -> TlsSettings {
     let http = &plan.endpoint.http;
     let trust = match &http.ca_file {
-        _ if !http.verify_certificates => Trust::Anybody,
+        _ if !http.verify_certificates => Trust::Any,
         Some(file) => Trust::File(file.clone()),
         None => Trust::System,
     };

@@ -1,4 +1,4 @@
-//! A finished exchange's body: framing removed, each span with the read that brought it.
+//! A finished exchange's body: framing removed, each span with the read that delivered it.
 
 use crate::framer::ChunkDecoder;
 use aiperf_types::{Exchange, Read};
@@ -18,7 +18,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Visits what came since the last time, in order: every read that brought bytes of the body, and each span of data
+    /// Visits what came since the last time, in order: every read with bytes of the body, and each span of data
     /// in that read. Stops where the framing breaks, for good.
     pub fn visit<'a>(&mut self, exchange: &'a Exchange, mut visit: impl FnMut(&Read, &'a [u8])) {
         let raw = &exchange.raw[..exchange.raw_len.min(exchange.raw.len())];
@@ -45,7 +45,7 @@ impl Cursor {
     }
 }
 
-/// Visits the body of an exchange in order: every read that brought bytes of it, and each span of data in that read.
+/// Visits the body of an exchange in order: every read with bytes of it, and each span of data in that read.
 /// Stops early where the framing breaks; what came before has been visited.
 pub fn for_each_span<'a>(exchange: &'a Exchange, visit: impl FnMut(&Read, &'a [u8])) {
     Cursor::default().visit(exchange, visit);

@@ -20,8 +20,8 @@ pub type ReadBuffers = (Vec<u8>, Vec<Read>);
 pub struct BufferReturn(Arc<Mutex<Vec<ReadBuffers>>>);
 
 impl BufferReturn {
-    /// Gives buffers back, all at once. They are let go when somebody else has the shelf just now: that may be a thread
-    /// of lowest priority without a core, and nobody waits for one.
+    /// Gives buffers back, all at once. They are dropped while another thread has the shelf: that may be a thread of lowest
+    /// priority without a core, and no thread waits for one.
     pub fn give(&self, spent: &mut Vec<ReadBuffers>) {
         let Ok(mut shelf) = self.0.try_lock() else { return spent.clear() };
         let room = KEEP_COUNT.saturating_sub(shelf.len());

@@ -15,7 +15,7 @@ enum Charset {
     Ascii,
     /// Every byte is the character of its number.
     Latin1,
-    /// As its byte order mark says; without one, the little end first.
+    /// By its byte order mark; without one, the little end first.
     Utf16,
     Other(&'static Encoding),
 }
@@ -53,8 +53,8 @@ impl Charset {
     }
 }
 
-/// The text of a body of this exchange, in UTF-8; bytes that are no text, as its media type says, stay as they are.
-/// Text without a declared charset is UTF-8, and so is text of a charset that nobody knows, as long as it can be.
+/// The text of a body of this exchange, in UTF-8; bytes that are no text, by its media type, stay as they are.
+/// Text without a declared charset is UTF-8, and so is text of an unknown charset, as long as it can be.
 pub fn text<'a>(exchange: &Exchange, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, Failure> {
     if is_binary(&body::media_type(exchange)) {
         return Ok(bytes.into());

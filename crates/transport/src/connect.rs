@@ -170,7 +170,7 @@ impl Connector {
     /// A connector whose connections are read by a reader.
     pub fn new(settings: ConnectSettings, reader: Rc<StampedReader>) -> Self {
         let outstanding = Semaphore::new(settings.outstanding.max(1));
-        Self { settings, reader, outstanding, pace: Arc::new(ConnectPace::telling(|_| ())) }
+        Self { settings, reader, outstanding, pace: Arc::new(ConnectPace::reporting(|_| ())) }
     }
 
     /// Keeps a pace with others, where servers take no connections.
@@ -307,7 +307,7 @@ pub(crate) async fn connect_to(socket: OwnedFd, address: SocketAddr) -> io::Resu
     }
 }
 
-/// A Unix socket whose server has not taken earlier connections yet says so instead of waiting.
+/// A Unix socket whose server has not taken earlier connections yet fails instead of waiting.
 async fn open_unix(path: &Path) -> io::Result<UnixStream> {
     loop {
         match UnixStream::connect(path).await {

@@ -76,7 +76,7 @@ impl StampedStream for Connection {
         }
     }
 
-    /// What it says was written has left for the socket, also where TLS lies between.
+    /// Bytes that it reports as written have left for the socket, also over TLS.
     #[inline]
     fn poll_write(&mut self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         match &mut self.tls {

@@ -1,4 +1,4 @@
-//! Files brought to disk: in blocks, and taken up again where a connection was cut.
+//! Files fetched to disk: in blocks, and resumed where a connection was cut.
 //!
 //! A block is one call for a range of bytes, so that however large a file is, no more of it is in memory than a block.
 //! From a server that knows no ranges the whole comes at once.
@@ -22,17 +22,17 @@ const BLOCK: u64 = 16 << 20;
 const MOST_AT_ONCE: u64 = 2 << 30;
 /// A call ends when nothing comes for long, not when much comes.
 const NO_LIMIT: Duration = Duration::from_secs(24 * 3600);
-/// How often somebody is asked whether to go on.
+/// How often a stop request is looked for.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 const KEEPALIVE: Nanos = Nanos(30_000_000_000);
 
-/// A file to be brought.
+/// A file to fetch.
 #[derive(Clone, Debug)]
 pub struct Download {
     pub origin: Origin,
     /// Path and query.
     pub path: String,
-    /// Another server, where this one leads there, is told none of these that are private.
+    /// A redirect to another server gets none of these that are private.
     pub headers: Vec<(String, String)>,
     pub size_limit: u64,
     pub patience: Patience,
@@ -44,7 +44,7 @@ pub struct Patience {
     pub connect: Duration,
     /// How long nothing may come.
     pub silence: Duration,
-    /// Calls in a row that may bring nothing.
+    /// Calls in a row that may fetch nothing.
     pub retries: u32,
     /// After the first of them; twice as long after each other.
     pub pause: Duration,
@@ -83,7 +83,7 @@ impl DownloadError {
     }
 }
 
-/// What an answer brought.
+/// What one response added.
 #[derive(Debug, PartialEq, Eq)]
 struct Part {
     from: u64,
@@ -98,9 +98,8 @@ struct Part {
 }
 
 impl Fetcher {
-    /// Brings what a file lacks, unless somebody wants it stopped. What is there is kept, and told to `progress` with
-    /// the length of the whole, where that is known. Whoever asks has to check the whole: what was there may be of another
-    /// file.
+    /// Fetches what a file lacks, unless the user stops it. What is there is kept, and reported to `progress` with the
+    /// length of the whole, where that is known. The caller has to check the whole: what was there may be of another file.
     pub fn download(
         &self,
         wanted: &Download,
@@ -212,7 +211,7 @@ impl Download {
     }
 }
 
-/// What an answer brought of a file whose first bytes are there; `None` where it does not go on after those.
+/// What a response adds to a file whose first bytes are there; `None` where it does not go on after those.
 fn part(answer: &Exchange, at: u64) -> Result<Option<Part>, DownloadError> {
     let failure = answer.failure.clone();
     let Some(status) = answer.status else {
@@ -223,7 +222,7 @@ fn part(answer: &Exchange, at: u64) -> Result<Option<Part>, DownloadError> {
     if let Some(encoding) = header("content-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
         return Err(DownloadError::Answer(format!("encoded as {encoding}, which was not asked for")));
     }
-    // A weak tag says nothing about bytes.
+    // A weak tag does not identify bytes.
     let validator = header("etag").filter(|tag| tag.starts_with('"'));
     let range = header("content-range");
     match status {

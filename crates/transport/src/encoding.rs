@@ -1,9 +1,9 @@
 //! Bodies that come compressed: gzip and deflate undone, read by read.
 //!
-//! What comes of it is another exchange, of the same head, whose body is plain: what a read completed carries that
-//! read's instant, so that a compressed stream keeps its timing and whoever reads a body needs to know nothing. The
-//! exchange as it came stays as it is, because two threads may be reading it, and what is told of the connection
-//! (bytes, reads, phases) is told of what came over it.
+//! The result is another exchange with the same head and a plain body. What a read completed carries that read's
+//! instant, so a compressed stream keeps its timing, and readers of bodies need not know. The exchange as it came stays
+//! unchanged: two threads may be reading it, and the figures of the connection (bytes, reads, phases) are of what came
+//! over it.
 
 use crate::body;
 use aiperf_types::{Exchange, Failure, Read, Timeline};
@@ -56,7 +56,7 @@ pub fn decode(exchange: &Exchange, limit: usize) -> Decoded<'_> {
     }
 }
 
-/// Whether the body comes as it is, as far as the response's head says.
+/// Whether the body comes as it is, by the response's head.
 pub fn is_plain(exchange: &Exchange) -> bool {
     codings(exchange).is_empty()
 }
@@ -218,7 +218,7 @@ impl Layer {
     }
 }
 
-/// Members one after the other; what follows them and begins none is passed over, as everybody does.
+/// Members one after the other; what follows them and begins none is skipped, as other clients do.
 struct Gzip {
     member: GzDecoder<Bounded>,
     is_between: bool,

@@ -1,4 +1,4 @@
-//! Calls that nobody measures: probes, hooks, scrapes, downloads. Any method, with redirects, TLS, proxies and
+//! Calls that are not measured: probes, hooks, scrapes, downloads. Any method, with redirects, TLS, proxies and
 //! encodings as measured requests have them, and limits on size and time.
 
 use crate::body;
@@ -23,7 +23,7 @@ use std::task::Poll;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How often somebody is asked whether to go on.
+/// How often a stop request is looked for.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 
 /// A call to be made.
@@ -177,7 +177,7 @@ impl Fetcher {
         Self::new(ConnectSettings { tls: Arc::new(tls), ..self.connect.clone() })
     }
 
-    /// Makes a call on a runtime of its own and waits for it, unless somebody wants it stopped.
+    /// Makes a call on a runtime of its own and waits for it, unless the user stops it.
     pub fn call(&self, call: &Call, is_stopped: impl Fn() -> bool) -> Result<Fetched, FetchError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(FetchError::Setup)?;

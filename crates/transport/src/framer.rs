@@ -3,7 +3,7 @@
 //! Strict where it costs nothing: two lengths, a bad chunk size or an overlong line is an error and the connection is
 //! not used again; neither is one with bytes after the end of a message, with `Connection: close`, HTTP/1.0, or a body
 //! ended by the close itself. Lenient as other clients are in one thing: the lines of a head may end in a line feed
-//! alone. What cannot become a response is refused as soon as that is known, so that nobody waits for its end.
+//! alone. What cannot become a response is refused as soon as that is known, so that no request waits for its end.
 
 use thiserror::Error;
 
@@ -41,7 +41,7 @@ pub enum FrameError {
     CutChunked,
 }
 
-/// What the head of a response says, as far as framing needs it.
+/// The head of a response, as far as framing needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub status: u16,
@@ -172,7 +172,7 @@ impl Framer {
                 self.begin_body(head);
                 return Ok(Some(end));
             }
-            // What follows would be another protocol, which nobody asked for.
+            // What follows would be another protocol, which was not asked for.
             if head.status == 101 {
                 return Err(FrameError::Head("the server switches to another protocol".into()));
             }
@@ -234,7 +234,7 @@ fn refuse_early(partial: &[u8]) -> Result<(), FrameError> {
     Ok(())
 }
 
-/// What may stand at a place, and what is wrong otherwise.
+/// What may be at a place, and what is wrong otherwise.
 type Allowed = (fn(u8) -> bool, &'static str);
 
 /// The beginning of a status line, place by place.
@@ -416,7 +416,7 @@ impl ChunkDecoder {
                     self.at = ChunkAt::Size;
                 }
                 ChunkAt::TrailerStart if byte == b'\r' => self.at = ChunkAt::EndLf,
-                // All trailers together are held to the length of a line: nobody reads them, and some servers never
+                // All trailers together are held to the length of a line: nothing reads them, and some servers never
                 // end.
                 ChunkAt::TrailerStart => self.at = ChunkAt::Trailer,
                 ChunkAt::Trailer => self.skip_line(byte, ChunkAt::TrailerLf)?,

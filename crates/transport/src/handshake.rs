@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_needs_no_lookup_and_a_name_that_is_not_there_says_so() {
+    fn an_address_needs_no_lookup_and_an_unknown_name_is_an_error() {
         let of = |host: &str| block_on(first_address(host, 7, AddressChoice::V4));
         assert_eq!(of("::1").unwrap(), SocketAddr::new("::1".parse().unwrap(), 7));
         assert!(of("localhost").unwrap().ip().is_loopback());

@@ -1,4 +1,4 @@
-//! The legs of a request: most have one; a redirect is followed by another, and so may be whatever a script says.
+//! The legs of a request: most have one; a redirect is followed by another, and a script may ask for more.
 
 use crate::origin::Origin;
 use aiperf_types::{Body, Exchange, Failure, Nanos};

@@ -8,7 +8,7 @@
 //! - [`stamp`]: the one read primitive: length, instant, lag
 //! - [`stamped_stream`]: what a connection looks like to those who speak over it
 //! - [`framer`]: HTTP/1.1 responses without a socket
-//! - [`body`]: a finished exchange's body, span by span with the read that brought it
+//! - [`body`]: a finished exchange's body, span by span with the read that delivered it
 //! - [`encoding`]: compressed bodies made plain, read by read
 //! - [`charset`]: bodies of text in the charset they declare
 //! - [`receive`]: what a read adds to an exchange
@@ -23,8 +23,8 @@
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
 //! - [`legs`]: a request of several legs, and who follows its answers; [`redirect`]: those that servers ask for
 //! - [`phases`]: how the time of a leg falls
-//! - [`client`]: one request from start to end; [`fetch`]: calls that nobody measures;
-//!   [`download`]: files brought to disk by such calls
+//! - [`client`]: one request from start to end; [`fetch`]: calls that are not measured;
+//!   [`download`]: files fetched to disk by such calls
 //! - [`budget`]: memory of all answers in flight together
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`os_error`]: errors of the operating system; [`sys`]: the few system calls that have no safe wrapper

@@ -31,7 +31,7 @@ impl Origin {
         }
     }
 
-    /// What the `Host` field says: the default port is left out.
+    /// The value of the `Host` field: the default port is left out.
     pub fn host_field(&self) -> String {
         match self {
             Self::Http { tls, host, port } if *port == if *tls { 443 } else { 80 } => bracketed(host),

@@ -108,14 +108,14 @@ pub struct ConnectPace {
     /// Some server accepted a connection once.
     has_connected: AtomicBool,
     servers: Mutex<Servers>,
-    tell: Box<dyn Fn(&str) + Send + Sync>,
+    report: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl ConnectPace {
-    /// A pace that tells once of each server that takes no connections.
-    pub fn telling(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    /// A pace that reports each server that takes no connections once.
+    pub fn reporting(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         let (is_failing, has_connected) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { is_failing, has_connected, servers: Mutex::default(), tell: Box::new(tell) }
+        Self { is_failing, has_connected, servers: Mutex::default(), report: Box::new(report) }
     }
 
     /// Since when connects fail, where no server ever accepted one.
@@ -155,7 +155,7 @@ impl ConnectPace {
         self.is_failing.store(true, Relaxed);
         drop(servers);
         if is_news {
-            (self.tell)(&format!("connections to {address} {how}; trying at most 100 times a second"));
+            (self.report)(&format!("connections to {address} {how}; trying at most 100 times a second"));
         }
     }
 
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn servers_are_unreachable_since_the_first_refusal_until_one_of_them_accepts() {
-        let pace = ConnectPace::telling(|_| ());
+        let pace = ConnectPace::reporting(|_| ());
         assert_eq!(pace.unreachable_since(), None, "nothing was tried");
         pace.note_failure("a:1", "are refused");
         let since = pace.unreachable_since();
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(servers.attempt("a:1", before), Attempt::NotBefore(next));
         servers.note_success("a:1");
         assert_eq!(servers.attempt("a:1", before), Attempt::Now);
-        assert!(servers.note_failure("b:1", next), "another server is told of");
-        assert!(!servers.note_failure("a:1", next), "nobody is told twice");
+        assert!(servers.note_failure("b:1", next), "another server is reported");
+        assert!(!servers.note_failure("a:1", next), "no server is reported twice");
     }
 }

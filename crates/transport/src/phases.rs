@@ -2,7 +2,7 @@
 
 use aiperf_types::{EarlierLeg, Exchange, MonoNs, Nanos, Phases, Timeline};
 
-/// Legs that are told one by one. From there on, one that asks for the same as one of them is added to the latest of
+/// Legs that are listed one by one. From there on, one that asks for the same as one of them is added to the latest of
 /// those: a request that looks ten times a second whether something is done may do so for hours, and be redirected each
 /// time.
 const MOST_LEGS: usize = 64;
@@ -45,8 +45,8 @@ pub(crate) fn begin_leg(exchange: &mut Exchange, request: String, end: MonoNs) {
     reads.clear();
     write_log.clear();
     let is_full = earlier_legs.len() >= MOST_LEGS;
-    match earlier_legs.iter_mut().rev().find(|told| is_full && told.request == leg.request) {
-        Some(told) => add(told, leg),
+    match earlier_legs.iter_mut().rev().find(|listed| is_full && listed.request == leg.request) {
+        Some(listed) => add(listed, leg),
         None => earlier_legs.push(leg),
     }
     exchange.timeline = Timeline {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn legs_without_end_that_ask_for_the_same_are_told_together() {
+    fn legs_without_end_that_ask_for_the_same_are_listed_together() {
         let mut exchange = Exchange::default();
         for at in 1..=1000 {
             exchange.timeline.bytes_sent = 7;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn legs_without_end_that_are_redirected_are_told_together_too() {
+    fn legs_without_end_that_are_redirected_are_listed_together_too() {
         let mut exchange = Exchange::default();
         for at in 1..=1000 {
             exchange.timeline.bytes_sent = 7;

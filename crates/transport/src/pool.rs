@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// For whom a connection is kept.
+/// Which requests a connection is kept for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
-    /// Whoever sends to a target next.
+    /// The next request to a target.
     Anyone,
     /// One session, by its number in the run, which no other session of any phase has.
     Session(u64),
@@ -45,7 +45,7 @@ impl Pool {
         if let Ok(place) = places.try_acquire() {
             return Some(place);
         }
-        // Noted before, too: whoever is cut off while it waits has waited until then.
+        // Noted before, too: a request that is cut off while it waits has waited until then.
         timeline.blocked.0 = timeline.leg_start;
         let place = places.acquire().await.ok();
         timeline.blocked = (timeline.leg_start, mono_now());
@@ -122,7 +122,7 @@ mod tests {
         let pool = Pool::new(None, Nanos::MAX);
         let (quiet, _server) = connect();
         pool.give(0, Holder::Anyone, quiet);
-        assert!(pool.take(0, Holder::Session(1)).is_none(), "nobody's but anyone's");
+        assert!(pool.take(0, Holder::Session(1)).is_none(), "not kept for a session");
         assert!(pool.take(0, Holder::Anyone).is_some());
         let (spoken_to, mut server) = connect();
         pool.give(0, Holder::Anyone, spoken_to);

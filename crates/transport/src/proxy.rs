@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The longest answer to a request for a tunnel.
 const ANSWER_LIMIT: usize = 16 << 10;
 
-/// Which proxy stands before which server.
+/// Which proxy is used for which server.
 #[derive(Clone)]
 pub struct ProxyChoice(Arc<Choose>);
 

@@ -107,7 +107,7 @@ impl Kept {
     }
 }
 
-/// Tells the framer of a read, whose bytes lie behind those recorded so far, and adds it to the timeline, without what
+/// Feeds the framer a read, whose bytes lie behind those recorded so far, and adds it to the timeline, without what
 /// came after the end of the message. What does not fit into the limit is counted and not kept, and nothing that comes
 /// after it either: what is kept has no gap.
 #[inline]
@@ -134,7 +134,7 @@ pub fn record_read(
         exchange.body_at = head.len;
         exchange.chunked = head.chunked;
     }
-    // Over TLS, what one read brought may come out in several pieces.
+    // Over TLS, the bytes of one read may come out in several pieces.
     let is_another = timeline.reads.last().is_none_or(|last| last.at != read.at || last.lag != read.lag);
     if in_body {
         timeline.body_reads += u32::from(is_another || timeline.body_reads == 0);
@@ -200,7 +200,7 @@ mod tests {
         assert!(framer.is_done());
         assert_eq!((exchange.raw_len, exchange.timeline.reads.len()), (head.len(), 1));
         assert_eq!(exchange.timeline.bytes_received, head.len() as u64 + 306);
-        assert!(matches!(exchange.failure, Some(Failure::TooLarge { limit: told }) if told == limit));
+        assert!(matches!(exchange.failure, Some(Failure::TooLarge { limit: named }) if named == limit));
     }
 
     #[test]
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_less_than_a_megabyte_ask_nobody_for_room() {
+    fn responses_of_less_than_a_megabyte_need_no_budget() {
         let budget = Arc::new(AnswerBudget::new(0));
         let mut kept = within(&budget);
         assert_eq!((kept.admit(FREE, FREE, &[]), budget.held()), (Ok(()), 0));

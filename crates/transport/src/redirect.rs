@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_location_leads_where_it_says() {
+    fn a_location_is_followed_to_its_target() {
         for (location, origin, path) in [
             ("/x", Origin::http("h", 8), "/x"),
             ("x?y", Origin::http("h", 8), "/v1/x?y"),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn another_server_is_not_told_who_asks() {
+    fn another_server_gets_no_credentials() {
         let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(307, "http://other/y")) else { panic!() };
         let head = String::from_utf8_lossy(&leg.head).into_owned();
         assert!(head.contains("Host: other\r\n") && !head.contains("secret"), "{head}");

@@ -52,8 +52,8 @@ impl Socket {
             let tried = self.try_io(Interest::READABLE, || {
                 let read = reader.read(self, room)?;
                 outcome = Some(read);
-                // A short read emptied the socket. Saying so clears tokio's readiness and saves the recvmsg that would
-                // only return EAGAIN; a close that came along stays noted, and later bytes bring a new edge.
+                // A short read emptied the socket. Reporting that clears tokio's readiness and saves the recvmsg that would
+                // only return EAGAIN; a close that came along stays noted, and later bytes raise a new edge.
                 if read.len != 0 && (read.len as usize) < room.len() {
                     Err(io::ErrorKind::WouldBlock.into())
                 } else {

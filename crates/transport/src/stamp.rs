@@ -119,7 +119,7 @@ impl StampedReader {
         if known != 0 && wall_now().0.wrapping_sub(now.0).abs_diff(known) <= CLOCK_SKEW_LIMIT {
             return true;
         }
-        // The first read, an interruption between the two clock reads, or a step: a careful look tells.
+        // The first read, an interruption between the two clock reads, or a step: a careful look decides.
         let anchor = anchor();
         let offset = anchor.wall.0.wrapping_sub(anchor.mono.0);
         let held = known == 0 || offset.abs_diff(known) <= CLOCK_SKEW_LIMIT;

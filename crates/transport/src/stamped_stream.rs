@@ -9,12 +9,12 @@ pub trait StampedStream {
     /// Reads once. A length of zero is the end of the stream, provided that there was room.
     fn poll_read(&mut self, cx: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<Read>>;
 
-    /// Writes once, from the first parts first, and says how many bytes it took.
+    /// Writes once, from the first parts first, and returns how many bytes it took.
     fn poll_write(&mut self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>>;
 
     /// Hands on what a layer below still holds of what was written.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Says that nothing more will be written.
+    /// Closes the writing side.
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 }

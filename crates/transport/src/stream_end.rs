@@ -1,8 +1,8 @@
-//! Streams whose last event has come while nothing ends them. All has been said then; some servers never get round to
-//! the end.
+//! Streams whose last event has come while nothing ends them. Such a response is complete; some servers never send its
+//! end.
 //!
-//! Which event is the last is for the reader of events to say: it comes in as functions. Here the framing is removed,
-//! and nothing is searched twice.
+//! The reader of events decides which event is the last, by functions that it passes in. This file removes the framing
+//! and searches nothing twice.
 
 use crate::body;
 use crate::framer::ChunkDecoder;
@@ -27,7 +27,7 @@ pub struct StreamEnd {
     pub ends_in_last: fn(&[u8]) -> bool,
     /// How many bytes it needs for that, without any framing.
     pub longest_last: usize,
-    /// Searches events for one after which nothing comes: breaks when there is one, else says how many bytes need not
+    /// Searches events for one after which nothing comes: breaks when there is one, else returns how many bytes need not
     /// be searched again. Asked of streams that are silent.
     pub search: fn(&[u8]) -> ControlFlow<(), usize>,
 }
@@ -37,7 +37,7 @@ impl StreamEnd {
     pub const NONE: Self =
         Self { ends_in_last: |_| false, longest_last: 0, search: |bytes| ControlFlow::Continue(bytes.len()) };
 
-    /// Whether the last event of a stream has come, as far as the newest read tells.
+    /// Whether the last event of a stream has come, as far as the newest read shows.
     pub(crate) fn has_come(self, exchange: &Exchange) -> bool {
         let bytes = &exchange.raw[exchange.body_at..exchange.raw_len];
         exchange.body_at > 0 && (self.ends_in_last)(self.tail(bytes)) && body::is_event_stream(exchange)
@@ -51,7 +51,7 @@ impl StreamEnd {
     }
 }
 
-/// A stream at which somebody looks now and then.
+/// A stream that is looked at now and then.
 #[derive(Default)]
 pub(crate) struct Quiet {
     /// Bytes there were at the last look.
@@ -65,7 +65,7 @@ pub(crate) struct Quiet {
 
 impl Quiet {
     /// Whether nothing came since the last look, and nothing more is to come.
-    pub(crate) fn has_said_all(&mut self, exchange: &Exchange, end: StreamEnd) -> bool {
+    pub(crate) fn is_complete(&mut self, exchange: &Exchange, end: StreamEnd) -> bool {
         let came = exchange.raw_len;
         let is_news = came == self.came && came > self.unframed && exchange.body_at > 0;
         self.came = came;
@@ -144,11 +144,11 @@ mod tests {
     fn a_last_event_in_two_chunks_is_found_once_the_stream_is_silent() {
         let (mut exchange, mut quiet) = (stream(true), Quiet::default());
         receive(&mut exchange, b"4\r\na\nen\r\n");
-        assert!(!quiet.has_said_all(&exchange, LINES));
-        assert!(!quiet.has_said_all(&exchange, LINES), "silent, but not at its end");
+        assert!(!quiet.is_complete(&exchange, LINES));
+        assert!(!quiet.is_complete(&exchange, LINES), "silent, but not at its end");
         receive(&mut exchange, b"2\r\nd\n\r\n");
-        assert!(!quiet.has_said_all(&exchange, LINES), "not silent yet");
-        assert!(quiet.has_said_all(&exchange, LINES));
+        assert!(!quiet.is_complete(&exchange, LINES), "not silent yet");
+        assert!(quiet.is_complete(&exchange, LINES));
     }
 
     #[test]
@@ -156,8 +156,8 @@ mod tests {
         let (mut exchange, mut quiet) = (stream(false), Quiet::default());
         receive(&mut exchange, &b"ten bytes\n".repeat(MOST_AT_A_LOOK / 5 + 1));
         receive(&mut exchange, b"end\n");
-        assert!(!quiet.has_said_all(&exchange, LINES), "not silent yet");
-        let looks = (0..5).take_while(|_| !quiet.has_said_all(&exchange, LINES)).count();
+        assert!(!quiet.is_complete(&exchange, LINES), "not silent yet");
+        let looks = (0..5).take_while(|_| !quiet.is_complete(&exchange, LINES)).count();
         assert_eq!(looks, 2);
     }
 
@@ -167,7 +167,7 @@ mod tests {
         SEARCHED.set(0);
         for _ in 0..1000 {
             receive(&mut exchange, b"ten bytes\n");
-            (0..5).for_each(|_| assert!(!quiet.has_said_all(&exchange, LINES)));
+            (0..5).for_each(|_| assert!(!quiet.is_complete(&exchange, LINES)));
         }
         assert_eq!(SEARCHED.get(), 10_000);
     }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use tokio::sync::Notify;
 
-/// The deadlines of one worker. Nothing passes unless somebody waits in [`Timers::keep_time`].
+/// The deadlines of one worker. None passes unless a task waits in [`Timers::keep_time`].
 #[derive(Clone, Default)]
 pub struct Timers(Rc<Inner>);
 
@@ -72,7 +72,7 @@ impl Timers {
     }
 }
 
-/// Where a deadline stands: a slot, and which of those who had it.
+/// The place of a deadline: a slot, and which use of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     slot: u32,

@@ -47,7 +47,7 @@ pub enum TlsSetupError {
     Other(#[from] rustls::Error),
 }
 
-/// Whom to trust.
+/// Which certificates to trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// The system's certificate authorities.
@@ -55,7 +55,7 @@ pub enum Trust {
     System,
     /// Those of a file in PEM form.
     File(PathBuf),
-    Anybody,
+    Any,
 }
 
 /// How a client shows who it is: files in PEM form.
@@ -97,8 +97,8 @@ fn client_config(trust: &Trust, http2: bool, identity: Option<&Identity>) -> Res
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
     let builder = match trust {
-        Trust::Anybody => {
-            let verifier = Arc::new(TrustAnybody(provider));
+        Trust::Any => {
+            let verifier = Arc::new(TrustAny(provider));
             builder.dangerous().with_custom_certificate_verifier(verifier)
         }
         Trust::System => builder.with_root_certificates(system_roots()?),
@@ -196,7 +196,7 @@ fn certificate_fault(fault: &CertificateError) -> String {
     }
 }
 
-/// Makes a TLS session on a socket, and says when its first byte was ready: making keys before that is our own time,
+/// Makes a TLS session on a socket, and returns when its first byte was ready: making keys before that is our own time,
 /// not the server's.
 pub(crate) async fn handshake(
     socket: &Socket,
@@ -216,7 +216,7 @@ pub(crate) async fn handshake(
 /// A TLS session and what lies between it and its socket.
 pub(crate) struct Session {
     connection: ClientConnection,
-    /// The raw read that brought what is being decrypted.
+    /// The raw read of the bytes that are being decrypted.
     newest: Read,
     /// Raw bytes that the session had no room for yet.
     unfed: Vec<u8>,
@@ -258,7 +258,7 @@ impl Session {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    // The server is told why, if it listens.
+                    // The server gets the reason, if it listens.
                     let _ = self.poll_flush(cx, socket);
                     return Poll::Ready(Err(error.into()));
                 }
@@ -267,7 +267,7 @@ impl Session {
         self.poll_flush(cx, socket).map_err(Into::into)
     }
 
-    /// Hands the session what one raw read brings; 0 at the end of the stream. Its packets are not processed yet.
+    /// Hands the session the bytes of one raw read; 0 at the end of the stream. Its packets are not processed yet.
     fn poll_raw(&mut self, cx: &mut Context<'_>, socket: &Socket, reader: &StampedReader) -> Poll<io::Result<usize>> {
         RAW.with_borrow_mut(|raw| {
             let read = ready!(socket.poll_read(cx, reader, raw))?;
@@ -291,7 +291,7 @@ impl Session {
     fn feed(&mut self, mut rest: &[u8]) -> io::Result<()> {
         while !rest.is_empty() {
             match self.connection.read_tls(&mut rest) {
-                // The other side has said that it is done: what follows belongs to nobody.
+                // The other side has closed: what follows belongs to no response.
                 Ok(0) => return Ok(()),
                 Ok(_) => {}
                 // No room: what was decrypted has to be read first.
@@ -368,13 +368,13 @@ impl Session {
         })
     }
 
-    /// Whether the other side has said nothing that belongs to an answer, nor closed.
+    /// Whether the other side has sent nothing of a response, nor closed.
     pub(crate) fn is_quiet(&mut self) -> bool {
-        let nothing_said = self
+        let is_silent = self
             .connection
             .process_new_packets()
             .is_ok_and(|state| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed());
-        nothing_said && self.unfed.is_empty()
+        is_silent && self.unfed.is_empty()
     }
 }
 
@@ -465,16 +465,16 @@ impl ServerCertVerifier for TrustFile {
     }
 }
 
-/// Whether a server showed an authority's certificate, which webpki says in words alone.
+/// Whether a server showed an authority's certificate, which webpki reports as text alone.
 fn is_of_an_authority(fault: &CertificateError) -> bool {
     matches!(fault, CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity"))
 }
 
 /// Takes any certificate for good, as the user asked.
 #[derive(Debug)]
-struct TrustAnybody(Arc<CryptoProvider>);
+struct TrustAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for TrustAnybody {
+impl ServerCertVerifier for TrustAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -69,7 +69,7 @@ fn tls(plan: &Plan, otlp: &OtlpPlan) -> TlsSettings {
     let http = &plan.endpoint.http;
     let trust = match (&otlp.ca_file, &http.ca_file) {
         (Some(file), _) => Trust::File(file.path.clone()),
-        (None, _) if !http.verify_certificates => Trust::Anybody,
+        (None, _) if !http.verify_certificates => Trust::Any,
         (None, Some(file)) => Trust::File(file.clone()),
         (None, None) => Trust::System,
     };

@@ -68,14 +68,14 @@ impl Client {
         let mut framer = Framer::default();
         let mut end = self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending).await;
         if end.is_of_idle(&exchange.timeline, mono_now()) {
-            // Nobody failed: it goes out again, and all of it is part of the request's time.
+            // Nothing failed: it goes out again, and all of it is part of the request's time.
             phases::begin_leg(exchange, described(leg), mono_now());
             exchange.timeline.connection_retries += 1;
             connection = Box::pin(self.connect(target, sending, exchange)).await?;
             end = Box::pin(self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending)).await;
         }
         let timeline = &mut exchange.timeline;
-        // Cause before effect: a stamp may say that the answer came before our write had returned.
+        // Cause before effect: a response may be stamped before our write has returned.
         if let Some(first) = timeline.reads.first() {
             timeline.send_end = timeline.send_end.min(first.at);
             timeline.send_start = timeline.send_start.min(timeline.send_end);
@@ -137,7 +137,7 @@ impl Client {
                 Some(reason) => return Poll::Ready(End::Cancelled(reason)),
                 None => {}
             }
-            if cancel.take_nudge() && quiet.has_said_all(exchange, self.settings.stream_end) {
+            if cancel.take_nudge() && quiet.is_complete(exchange, self.settings.stream_end) {
                 return Poll::Ready(End::SaidDone);
             }
             while sent < total {
@@ -161,7 +161,7 @@ impl Client {
                             return Poll::Ready(End::Cancelled(CancelReason::Planned));
                         }
                     }
-                    // The server may have answered and closed: what it said matters more than the failed write.
+                    // The server may have answered and closed: its response matters more than the failed write.
                     Poll::Pending | Poll::Ready(Err(_)) => break,
                 }
             }
@@ -186,7 +186,7 @@ impl Client {
                 if let Some(failure) = &exchange.failure {
                     return Poll::Ready(End::Failed(failure.clone()));
                 }
-                sending.tell(exchange);
+                sending.notify(exchange);
                 if framer.is_done() {
                     // An answer that came before the request was written leaves the connection unusable.
                     return Poll::Ready(if sent < total { End::Closed } else { End::Complete });

@@ -13,7 +13,7 @@ use http::uri::Scheme;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// How often a request that is to be cancelled looks whether it was sent: nobody wakes it when it was.
+/// How often a request that is to be cancelled looks whether it was sent: nothing wakes it when it was.
 const LOOK_WHETHER_SENT: Nanos = Nanos(200_000);
 
 /// How a request on a stream ended.
@@ -122,19 +122,19 @@ impl Client {
                 Some(reason) => return Poll::Ready(End::Cancelled(reason)),
                 None => {}
             }
-            if cancel.take_nudge() && quiet.has_said_all(exchange, self.settings.stream_end) {
+            if cancel.take_nudge() && quiet.is_complete(exchange, self.settings.stream_end) {
                 return Poll::Ready(End::SaidDone);
             }
             loop {
                 match stream.poll_progress(cx, exchange) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(Progress::Complete)) => {
-                        sending.tell(exchange);
+                        sending.notify(exchange);
                         return Poll::Ready(End::Complete);
                     }
                     Poll::Ready(Err(failure)) => return Poll::Ready(End::Failed(failure)),
                     Poll::Ready(Ok(Progress::Received)) => {
-                        sending.tell(exchange);
+                        sending.notify(exchange);
                         if patience.is_none() && self.settings.stream_end.has_come(exchange) {
                             let until = mono_now().plus(Nanos(END_PATIENCE.as_nanos() as u64));
                             patience = Some(self.timers.stop_at(until, cancel, CancelReason::LeftOpen));
@@ -165,9 +165,9 @@ impl Client {
             tokio::select! {
                 waited = sending.cancel.or(look) => if let Err(reason) = waited { return Some(End::Cancelled(reason)) },
                 progress = std::future::poll_fn(|cx| stream.poll_progress(cx, exchange)) => match progress {
-                    Ok(Progress::Received) => sending.tell(exchange),
+                    Ok(Progress::Received) => sending.notify(exchange),
                     Ok(Progress::Complete) => {
-                        sending.tell(exchange);
+                        sending.notify(exchange);
                         return Some(End::Complete);
                     }
                     Err(failure) => return Some(End::Failed(failure)),

@@ -148,7 +148,7 @@ impl Client {
         self.reader.clock_steps()
     }
 
-    /// The deadlines of its requests. Somebody has to keep their time.
+    /// The deadlines of its requests. The caller has to keep their time.
     pub fn timers(&self) -> &Timers {
         &self.timers
     }
@@ -163,7 +163,7 @@ impl Client {
         self.send_watched(out, cancel, script, None)
     }
 
-    /// The same, with somebody who follows the answer.
+    /// The same, with a watch that follows the response.
     pub async fn send_watched<'a>(
         &'a self,
         out: OutgoingRequest,
@@ -233,7 +233,7 @@ impl Client {
         }
     }
 
-    /// For whom connections of a session's requests are kept.
+    /// Which requests the connections of a session are kept for.
     fn holder(&self, session: u64) -> Holder {
         match self.settings.reuse {
             Reuse::WithinSession => Holder::Session(session),
@@ -296,8 +296,8 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Tells whoever follows the answer that more of it came.
-    fn tell(&mut self, exchange: &Exchange) {
+    /// Notifies the watch that more of the response came.
+    fn notify(&mut self, exchange: &Exchange) {
         if let Some(watch) = &mut self.watch {
             watch.read(exchange);
         }
@@ -314,7 +314,7 @@ impl Sending<'_> {
 }
 
 /// A server that closes a pooled connection this soon after a request went out had closed it before the request came:
-/// what tells us takes one round trip, seldom more than a few tenths of a second. One that closes later had the
+/// its notice takes one round trip, seldom more than a few tenths of a second. One that closes later had the
 /// request, and a second one would be work done twice and a failure hidden.
 const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
 
@@ -330,7 +330,7 @@ fn leave_open(timeline: &mut Timeline) {
     timeline.end = timeline.reads.last().map_or_else(mono_now, |read| read.at);
 }
 
-/// What a leg asked for, as an account of it says.
+/// What a leg asked for, as its account shows it.
 fn described(leg: &Leg) -> String {
     let (method, path) = leg.request_line();
     format!("{method} {}{path}", leg.origin)

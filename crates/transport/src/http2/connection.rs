@@ -76,14 +76,14 @@ impl Http2Connection {
         });
         let driven = state.clone();
         tokio::task::spawn_local(async move {
-            // Every exchange under way is told of the error by its own stream.
+            // Every exchange under way gets the error from its own stream.
             let _ = driver.await;
             driven.is_over.set(true);
         });
         Ok(Self { sender, scheme, state })
     }
 
-    /// Whether new requests may go out: the connection is open, and the server has not said that it goes away.
+    /// Whether new requests may go out: the connection is open, and the server has sent no GOAWAY.
     pub fn is_usable(&self) -> bool {
         let taps = self.state.taps.borrow();
         let is_ending = taps.is_closed || taps.received.last_processed().is_some();

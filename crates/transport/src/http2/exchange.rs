@@ -1,5 +1,5 @@
-//! One request on an HTTP/2 connection, and its answer as everybody downstream knows answers: a head in the text of
-//! HTTP/1, the body behind it, and the reads that brought them.
+//! One request on an HTTP/2 connection, and its answer in the form of all responses: a head in the text of
+//! HTTP/1, the body behind it, and the reads that delivered them.
 
 use super::connection::{ConnectionState, Http2Connection};
 use super::failure::Http2Failure;
@@ -33,7 +33,7 @@ pub struct Http2Exchange {
     connection: Rc<ConnectionState>,
     answer: Answer,
     kept: Kept,
-    /// The read that the last entry of the timeline is about, and the last that brought some of the body.
+    /// The read of the last entry of the timeline, and the last with some of the body.
     kept_read: u64,
     body_read: u64,
     /// Why nothing more is kept: more came than may be.
@@ -243,7 +243,7 @@ impl Http2Exchange {
             timeline.writes = sent.writes.len() as u32;
             timeline.write_log.clone_from(&sent.writes);
         }
-        // Cause before effect: a stamp may say that the answer came before our write had returned.
+        // Cause before effect: a response may be stamped before our write has returned.
         if let Some(first) = timeline.reads.first() {
             timeline.send_end = timeline.send_end.min(first.at);
             timeline.send_start = timeline.send_start.min(timeline.send_end);

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// What went wrong with one exchange, or with the connection under it.
 #[derive(Debug, Error)]
 pub enum Http2Failure {
-    /// The request cannot be said in HTTP/2: nothing was sent.
+    /// The request cannot be expressed in HTTP/2: nothing was sent.
     #[error("request cannot be sent over HTTP/2: {0}")]
     Request(String),
     /// The server went away without looking at the request.
@@ -33,7 +33,7 @@ pub enum Http2Failure {
     /// The head of the answer breaks a limit that heads of HTTP/1.1 have, too.
     #[error("malformed response head: {0}")]
     Head(String),
-    /// The server keeps the connection busy and brings no answer further.
+    /// The server keeps the connection busy and makes no progress on any response.
     #[error("the connection was ended {}: the server sent {what}", moment(*.after_head))]
     Flood {
         what: &'static str,

@@ -8,7 +8,7 @@ pub const HEADER_LEN: usize = 9;
 /// What a client sends before its first frame.
 pub const PREFACE_LEN: usize = 24;
 
-/// The kinds of frames that are told apart (RFC 9113, section 6).
+/// The kinds of frames that are distinguished (RFC 9113, section 6).
 pub mod kind {
     pub const DATA: u8 = 0;
     pub const HEADERS: u8 = 1;
@@ -24,7 +24,7 @@ pub mod flag {
     pub const PADDED: u8 = 0x8;
 }
 
-/// A frame: its header, and as much of its payload as anybody asks about.
+/// A frame: its header, and as much of its payload as is needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     pub kind: u8,
@@ -51,13 +51,13 @@ impl Frame {
         matches!(self.kind, kind::DATA | kind::HEADERS | kind::CONTINUATION)
     }
 
-    /// Bytes of data in a complete DATA frame: without padding, and without the byte that says how much there is.
+    /// Bytes of data in a complete DATA frame: without padding, and without the byte with its length.
     pub fn data_len(&self) -> u32 {
         let padding = if self.has(flag::PADDED) { 1 + u32::from(self.lead[0]) } else { 0 };
         self.len.saturating_sub(padding)
     }
 
-    /// The last stream that a complete GOAWAY frame says was looked at.
+    /// The last stream that the server handled, by a complete GOAWAY frame.
     pub fn last_stream(&self) -> u32 {
         stream_id(self.lead)
     }

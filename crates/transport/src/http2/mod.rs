@@ -1,12 +1,12 @@
 //! HTTP/2: many exchanges at once on one connection.
 //!
-//! The `h2` crate speaks the protocol. It hands out the bytes of an answer without saying when they came, so the stream
-//! beneath it is tapped on its way in and out: the walk over frame headers is cheap, and tells of every byte of every
-//! exchange which read brought it and which write took it.
+//! The `h2` crate speaks the protocol. It hands out the bytes of a response without their times, so the stream beneath it
+//! is tapped on its way in and out. The walk over frame headers is cheap, and shows for every byte of every exchange which
+//! read delivered it and which write took it.
 //!
 //! # Layout
 //! - [`frames`]: where frames begin and end, in whatever pieces they come
-//! - [`tap`]: which read brought what of an answer
+//! - [`tap`]: which read delivered what of a response
 //! - [`sent`]: which write took what of a request
 //! - [`stream`]: the tapped stream that `h2` reads and writes
 //! - [`request`]: a request as HTTP/1.1 writes it, in the terms of HTTP/2

@@ -7,8 +7,8 @@ use http::{Method, Request, Uri, Version};
 /// Most header fields of a request.
 const FIELD_LIMIT: usize = 256;
 
-/// Turns a request line and its header fields into a request of HTTP/2. The host becomes the authority; what is about
-/// the connection of HTTP/1.1 is left out. An error says what cannot be sent, and why.
+/// Turns a request line and its header fields into a request of HTTP/2. The host becomes the authority; fields
+/// of the connection are left out. An error names what cannot be sent, and why.
 pub fn from_http1(head: &[u8], scheme: &Scheme) -> Result<Request<()>, String> {
     let mut fields = [httparse::EMPTY_HEADER; FIELD_LIMIT];
     let mut parsed = httparse::Request::new(&mut fields);
@@ -25,7 +25,7 @@ pub fn from_http1(head: &[u8], scheme: &Scheme) -> Result<Request<()>, String> {
     let mut request = Request::new(());
     let mut authority = None;
     for field in parsed.headers.iter() {
-        // Values may be secrets: only names are said.
+        // Values may be secrets: only names are shown.
         let refuse = |why: &dyn std::fmt::Display| format!("header field {}: {why}", field.name);
         let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|error| refuse(&error))?;
         if name == HOST {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_said_without_its_value() {
+    fn what_cannot_be_sent_is_named_without_its_value() {
         for (head, why) in [
             ("POST / HTTP/1.1\r\nX: y\r\n\r\n", "the request head names no host"),
             ("POST / HTTP/1.1\r\nHost: a b\r\n\r\n", "header field Host: invalid uri character"),

@@ -1,8 +1,8 @@
-//! Which read brought what of an answer: notes on the frames of a connection, taken before `h2` sees the bytes.
+//! Which read delivered what of a response: notes on the frames of a connection, taken before `h2` sees the bytes.
 //!
 //! An instant belongs to a whole frame, that of the read that completed it, since `h2` gives nothing of a frame away
 //! before that. Notes are asked for by how much was taken so far, so it does not matter how `h2` splits or merges. Only
-//! streams that somebody registered are noted, and what was taken is let go.
+//! registered streams are noted, and what was taken is dropped.
 
 use super::frames::{Frame, FrameWalker, flag, kind};
 use crate::framer::INTERIM_LIMIT;
@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// Heads of one stream: interim ones, its own and trailers.
 const MOST_HEADS: u8 = INTERIM_LIMIT + 2;
-/// Frames in a row that may bring no stream further: settings, pings, priorities, windows, empty data, and what comes
+/// Frames in a row without progress on any stream: settings, pings, priorities, windows, empty data, and what comes
 /// late for streams that are over. A server that sends one ping a second sends as many in three hours.
 const MOST_IDLE: u32 = 10_000;
 
@@ -25,7 +25,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// The read as an exchange lists it, with the bytes that it brought of it.
+    /// The read as an exchange lists it, with its bytes of that exchange.
     pub fn with_len(self, len: u32) -> Read {
         Read { at: self.at, lag: self.lag, len }
     }
@@ -66,7 +66,7 @@ pub struct Tap {
     streams: HashMap<u32, Notes>,
     block: Option<OpenBlock>,
     last_processed: Option<u32>,
-    /// Frames since one brought a stream further.
+    /// Frames since the last progress on a stream.
     idle: u32,
     flood: Option<&'static str>,
 }
@@ -136,7 +136,7 @@ impl Tap {
         });
     }
 
-    /// A request was written, or a part of one: what the server says of it comes for a reason.
+    /// A request was written, or a part of one: the server has a reason to send frames about it.
     pub fn note_progress(&mut self) {
         self.idle = 0;
     }
@@ -168,7 +168,7 @@ impl Tap {
         self.streams.get(&stream)?.end
     }
 
-    /// The read that brought the reset of a stream.
+    /// The read with the reset of a stream.
     pub fn reset(&self, stream: u32) -> Option<Arrival> {
         self.streams.get(&stream)?.reset
     }
@@ -178,14 +178,14 @@ impl Tap {
         self.streams.get(&stream).map_or(0, |notes| notes.bytes)
     }
 
-    /// The last stream that the server looks at, once it has said that it goes away.
+    /// The last stream that the server looks at, once it has sent GOAWAY.
     pub fn last_processed(&self) -> Option<u32> {
         self.last_processed
     }
 }
 
 impl Notes {
-    /// Adds the data of a frame. Returns whether it brings the stream further.
+    /// Adds the data of a frame. Returns whether the stream makes progress.
     fn add_data(&mut self, frame: &Frame, arrival: Arrival) -> bool {
         let len = u64::from(frame.data_len());
         self.came += len;
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_and_what_nobody_wants_takes_no_room() {
+    fn what_was_taken_and_what_is_not_registered_takes_no_room() {
         let mut tap = Tap::default();
         tap.register(1);
         for _ in 0..1000 {

@@ -1,5 +1,5 @@
 //! The framer held against hyper: the same bytes in the same splits. Where they differ, one is wrong, and a line here
-//! says which.
+//! names them.
 
 use aiperf_transport::framer::{ChunkDecoder, Framer};
 use http_body_util::BodyExt;

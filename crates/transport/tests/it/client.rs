@@ -17,9 +17,9 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /// What a server does with each request of one connection; after the last, it closes.
 type Script = &'static [&'static str];
 
-/// Reads the request and says nothing.
+/// Reads the request and sends nothing.
 const SILENCE: &str = "";
-/// Reads the request, thinks for longer than any close is on its way, and says nothing.
+/// Reads the request, waits for longer than any close travels, and sends nothing.
 const LATE_SILENCE: &str = "late";
 /// Reads nothing any more and holds the connection.
 const HOLD: &str = "hold";
@@ -43,7 +43,7 @@ fn serve(connections: &'static [Script]) -> u16 {
                 }
             }
         }
-        // Whoever comes now is refused, but nobody who is held is closed.
+        // New connections are refused, but none that is held is closed.
         drop(listener);
         std::thread::park();
     });

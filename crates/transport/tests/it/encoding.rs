@@ -41,7 +41,7 @@ fn raw_deflate(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What an encoding that cannot be undone is said to be.
+/// How an encoding that cannot be undone is named.
 fn why(failure: Failure) -> String {
     match failure {
         Failure::Encoding(why) => why,
@@ -88,11 +88,11 @@ fn what_a_read_completed_carries_its_instant() {
     let exchange = exchange("Content-Encoding: gzip", &[&pieces[0], half, other_half, &pieces[2], &rest]);
     let decoded = encoding::decode(&exchange, LIMIT);
     assert!(decoded.failure.is_none());
-    let mut said = Vec::new();
-    body::for_each_span(&decoded.exchange, |read, span| said.push((read.at.0, read.lag, span.to_vec())));
-    assert_eq!(said.first(), Some(&(100, 7, b"data: a\n\n".to_vec())));
-    assert_eq!(said.last(), Some(&(103, 7, b"data: c\n\n".to_vec())));
-    let before_the_last: Vec<u8> = said.iter().filter(|(at, ..)| *at < 103).flat_map(|said| said.2.clone()).collect();
+    let mut spans = Vec::new();
+    body::for_each_span(&decoded.exchange, |read, span| spans.push((read.at.0, read.lag, span.to_vec())));
+    assert_eq!(spans.first(), Some(&(100, 7, b"data: a\n\n".to_vec())));
+    assert_eq!(spans.last(), Some(&(103, 7, b"data: c\n\n".to_vec())));
+    let before_the_last: Vec<u8> = spans.iter().filter(|(at, ..)| *at < 103).flat_map(|span| span.2.clone()).collect();
     assert_eq!(before_the_last, b"data: a\n\ndata: b\n\n");
     assert_eq!(exchange.timeline.reads.len(), 6, "the reads as they came stay");
 }
@@ -253,7 +253,7 @@ proptest! {
             2 => ("deflate", raw_deflate(&text)),
             _ => ("deflate, gzip", gzip(&zlib(&text))),
         };
-        // Nothing tells a stream without a frame whose first byte looks like the beginning of one from one that has it.
+        // Nothing distinguishes a stream without a frame, whose first byte looks like the beginning of one, from one that has it.
         prop_assume!(coding != 2 || packed[0] & 0xf != 8);
         let exchange = exchange(&format!("Content-Encoding: {name}"), &pieces(&packed, &lengths));
         prop_assert_eq!(decoded(&exchange), (text, None));

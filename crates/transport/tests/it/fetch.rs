@@ -1,4 +1,4 @@
-//! Calls that nobody measures, over real sockets.
+//! Calls that are not measured, over real sockets.
 
 use aiperf_transport::{
     Call, ConnectSettings, FetchError, FetchSession, Fetcher, Origin, ProxyChoice, Resolution, SessionSettings,
@@ -82,7 +82,7 @@ fn run<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn calls_of_a_session_share_a_connection_and_say_when_they_happened() {
+fn calls_of_a_session_share_a_connection_and_report_their_times() {
     let (port, connections) = serve(always(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"));
     run(async {
         let session = session(None);
@@ -116,7 +116,7 @@ fn a_server_that_falls_silent_within_an_answer_is_given_up() {
 }
 
 #[test]
-fn an_answer_that_is_too_long_still_says_what_it_was() {
+fn a_response_that_is_too_long_keeps_its_head() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9000000\r\n\r\n";
     let (port, _) = serve(move |mut connection| {
         let _ = connection.read(&mut [0; 4096]);
@@ -129,9 +129,9 @@ fn an_answer_that_is_too_long_still_says_what_it_was() {
 }
 
 #[test]
-fn what_was_left_of_a_time_is_told_to_the_millisecond() {
-    let told = |nanos| FetchError::TimedOut(Duration::from_nanos(nanos)).to_string();
-    assert_eq!(told(4_999_999_897), "timed out after 5 s");
-    assert_eq!(told(1_250_000_000), "timed out after 1.25 s");
+fn a_time_that_ran_out_is_shown_to_the_millisecond() {
+    let shown = |nanos| FetchError::TimedOut(Duration::from_nanos(nanos)).to_string();
+    assert_eq!(shown(4_999_999_897), "timed out after 5 s");
+    assert_eq!(shown(1_250_000_000), "timed out after 1.25 s");
     assert_eq!(FetchError::Silent(Duration::from_nanos(999_999_999)).to_string(), "nothing came for 1 s");
 }

@@ -117,7 +117,7 @@ fn answer<F: Future<Output = ()> + 'static>(script: impl Fn(Incoming) -> F + Sen
     })
 }
 
-/// A server that waits for some whole requests, writes bytes, and says no more; it may also close.
+/// A server that waits for some whole requests, writes bytes, and sends no more; it may also close.
 fn write_frames(requests: usize, bytes: Vec<u8>, closes: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -136,7 +136,7 @@ fn write_frames(requests: usize, bytes: Vec<u8>, closes: bool) -> SocketAddr {
         if closes {
             socket.shutdown(Shutdown::Write).unwrap();
         }
-        // What the client still says is read, so that no reset overtakes the close.
+        // What the client still sends is read, so that no reset overtakes the close.
         while socket.read(&mut room).is_ok_and(|len| len > 0) {}
     });
     address
@@ -325,7 +325,7 @@ fn an_answer_without_a_body_ends_with_its_head() {
 }
 
 #[test]
-fn a_reset_before_the_head_tells_whether_the_request_may_go_out_again() {
+fn a_reset_before_the_head_decides_whether_the_request_may_go_out_again() {
     for (reason, again) in [(Reason::REFUSED_STREAM, true), (Reason::INTERNAL_ERROR, false)] {
         let (exchange, result) = send_alone(answer(move |(_, mut reply)| async move { reply.send_reset(reason) }));
         let failure = result.unwrap_err();
@@ -417,7 +417,7 @@ fn a_graceful_shutdown_lets_the_answer_finish() {
 }
 
 #[test]
-fn a_server_that_closes_says_so_before_and_in_the_middle_of_an_answer() {
+fn a_server_that_closes_is_noticed_before_and_in_the_middle_of_a_response() {
     let head = frame(kind::HEADERS, flag::END_HEADERS, 1, STATUS_200);
     let part = frame(kind::DATA, 0, 1, b"part");
     let cut = frame(kind::DATA, 0, 1, b"and a cut frame");
@@ -647,7 +647,7 @@ fn a_body_that_is_dropped_is_counted_whatever_its_length() {
     assert!(exchange.timeline.reads.last().unwrap().at <= exchange.timeline.end);
 }
 
-/// Notes how much of a body was there whenever somebody was told.
+/// Notes how much of a body was there at each notification.
 #[derive(Default)]
 struct Noted(Vec<usize>);
 
@@ -658,7 +658,7 @@ impl Watch for Noted {
 }
 
 #[test]
-fn whoever_follows_an_answer_is_told_of_all_that_comes() {
+fn a_watch_is_notified_of_all_that_comes() {
     let address = answer(|(_, reply)| async move {
         let mut stream = respond(reply, 200, false);
         for piece in 0..3 {

@@ -30,7 +30,7 @@ enum Item {
     GoAway {
         last: u32,
     },
-    /// Frames that are nobody's business: SETTINGS, PING, WINDOW_UPDATE and unknown ones.
+    /// Frames of no stream: SETTINGS, PING, WINDOW_UPDATE and unknown ones.
     Other {
         kind: u8,
         flags: u8,
@@ -98,7 +98,7 @@ impl Wire {
 /// The frames as bytes, and what is to be known of them when reads end where they do.
 fn encode(items: &[Item], ends: Vec<usize>) -> (Wire, Vec<Known>, Option<u32>) {
     let mut wire = Wire { bytes: Vec::new(), ends };
-    // The last is for streams that nobody registered.
+    // The last is for streams that are not registered.
     let mut known: Vec<Known> = (0..=REGISTERED.len()).map(|_| Known::default()).collect();
     let place = |stream: u32| REGISTERED.iter().position(|&id| id == stream).unwrap_or(REGISTERED.len());
     let mut gone: Option<u32> = None;
