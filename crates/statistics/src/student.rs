@@ -142,7 +142,7 @@ fn gamma_ratio(a: f64) -> f64 {
 
 /// The continued fraction of the incomplete beta function of x = 1 - y, for x below (a + 1) / (a + b + 2), times a.
 ///
-/// In the form of Didonato and Morris ("Algorithm 708", 1992), in which y stands by itself: with many degrees of freedom
+/// In the form of Didonato and Morris ("Algorithm 708", 1992), in which y is separate: with many degrees of freedom
 /// it is tiny, and 1 - x would have lost it.
 fn fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     let start = 1.0 + if a > b { (a + b) * y - b } else { a - (a + b) * x };

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_value_says_nothing() {
+    fn a_single_value_is_too_little() {
         assert_eq!(Welch::of_samples(&[3.0], &[3.0, 4.0]), None);
         assert_eq!(Welch::of_samples(&[], &[3.0, 4.0]), None);
     }

@@ -35,7 +35,7 @@ pub fn guarded(source: &str) -> Result<String, Refusal> {
     let tags = tags(source);
     refuse_excess(source, &tags)?;
     let mut edits = Edits::default();
-    // Loops that are open: where the charge of a round stands, and the text up to it.
+    // Loops that are open: where the charge of a round goes, and the text up to it.
     let mut loops: Vec<(usize, &str, usize)> = Vec::new();
     let mut text = 0;
     for tag in &tags {
@@ -163,7 +163,7 @@ impl<'t, 's> Rewriter<'t, 's> {
         self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word && words.contains(&token.text))
     }
 
-    /// Where a token of the outermost level stands.
+    /// The place of a token of the outermost level.
     fn outermost(&self, from: usize, end: usize, is_it: impl Fn(&Token<'_>) -> bool) -> Option<usize> {
         let mut at = from;
         while at < end {
@@ -219,7 +219,7 @@ impl<'t, 's> Rewriter<'t, 's> {
         }
     }
 
-    /// What stands in brackets alone.
+    /// What is in brackets alone.
     fn insides(&mut self, from: usize, end: usize) {
         let mut at = from;
         while at < end {
@@ -241,7 +241,7 @@ impl<'t, 's> Rewriter<'t, 's> {
         }
     }
 
-    /// Leaves, and what stands between them.
+    /// Leaves, and what is between them.
     fn sequence(&mut self, from: usize, end: usize) {
         let mut at = from;
         while at < end {

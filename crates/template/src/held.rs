@@ -14,7 +14,7 @@ pub(crate) const AT: &str = "__at";
 /// The function that it writes into loops.
 pub(crate) const ROUND: &str = "__round";
 
-/// Puts a charge before filters of the engine. The filter itself has no name any more that a template could say.
+/// Puts a charge before filters of the engine. The filter itself has no name any more that a template could use.
 macro_rules! hold_filters {
     ($engine:ident, $cost:expr, $($filter:ident)*) => {$(
         let unheld = Value::from_function(filters::$filter);
@@ -194,7 +194,7 @@ fn filled(args: &[Value]) -> Result<usize, Error> {
     Ok(spread(args)?.saturating_add(width.saturating_mul(ITEM)))
 }
 
-/// The text, the widths in it, and the arguments wherever one may stand. Where a width may come from an argument (`%*d`,
+/// The text, the widths in it, and the arguments wherever one may occur. Where a width may come from an argument (`%*d`,
 /// `{:{}}`), numbers are widths too.
 fn formatted(args: &[Value]) -> Result<usize, Error> {
     let Some((text, args)) = args.split_first().and_then(|(text, args)| Some((text.as_str()?, args))) else {

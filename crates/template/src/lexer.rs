@@ -1,4 +1,4 @@
-//! What a template says between its braces, found as the engine finds it: an end within a quote or a bracket is none, and
+//! What a template has between its braces, found as the engine finds it: an end within a quote or a bracket is none, and
 //! nothing in a comment or a raw block is a tag.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Token<'_> {
     }
 }
 
-/// What stands between `{{ }}` or `{% %}`.
+/// The code between `{{ }}` or `{% %}`.
 pub(crate) struct Tag<'s> {
     pub(crate) is_statement: bool,
     pub(crate) start: usize,

@@ -8,7 +8,7 @@
 //! in a namespace, and each round of a loop is charged to the room of the rendering before it is used.
 //!
 //! # Layout
-//! - `lexer`: what stands between the braces
+//! - `lexer`: the code between the braces
 //! - `guard`: [`guarded`], the checks in the source; more nesting than the engine's parser bears is refused
 //! - `measure`: how large and how deep a value is, and the room of a rendering
 //! - `held`: [`hold`], filters and methods that make much of little

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::bpe::{self, Builtin};
 
-/// Name that stands for [`DEFAULT`].
+/// Name of [`DEFAULT`].
 pub const BUILTIN: &str = "builtin";
 
 /// A special token: its string and its id.
@@ -93,7 +93,7 @@ impl Encoding {
         }
     }
 
-    /// Makes what finds tokens, if nobody has yet: some milliseconds.
+    /// Builds the token finder if there is none yet: some milliseconds.
     pub(crate) fn make_ready(&self) {
         std::sync::LazyLock::force(self.bpe);
     }

@@ -2,13 +2,13 @@
 
 use crate::builtin::BUILTIN;
 
-/// Words that only ever stand in for a model's name.
+/// Words that are only placeholders for a model's name.
 const PLACEHOLDER_WORDS: &[&str] = &["test", "mock", "fake", "dummy", "example", "sample", "placeholder"];
 
-/// Neighbouring words that only ever stand in for a model's name.
+/// Neighbouring words that are only placeholders for a model's name.
 const PLACEHOLDER_PAIRS: &[(&str, &str)] = &[("your", "model"), ("my", "model"), ("model", "name"), ("model", "id")];
 
-/// A tokenizer's name and what to tell the user about how it was chosen.
+/// A tokenizer's name and a message to the user about how it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     pub name: String,
@@ -33,7 +33,7 @@ impl Choice {
     }
 }
 
-/// Whether a model name stands in for one, as `mock-model` does: nobody publishes a tokenizer under it.
+/// Whether a model name is a placeholder, such as `mock-model`: no tokenizer is published under it.
 pub fn is_placeholder(model: &str) -> bool {
     if model.contains(['/', '\\']) || model.starts_with(['.', '~']) {
         return false;

@@ -1,4 +1,4 @@
-//! Hugging Face tokenizers: `tokenizer.json`, and what the files beside it say about special tokens and chat.
+//! Hugging Face tokenizers: `tokenizer.json`, and the files beside it for special tokens and chat.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,7 +38,7 @@ pub fn is_tokenizer_file(path: &str) -> bool {
     own.contains(&path) || OTHER_FORMATS.iter().any(|(file, _)| *file == path)
 }
 
-/// A tokenizer read from a `tokenizer.json`, or from what stands in its place.
+/// A tokenizer read from a `tokenizer.json`, or from what replaces it.
 pub struct HuggingFace {
     engine: Engine,
     special_ids: BTreeSet<u32>,
@@ -82,7 +82,7 @@ impl HuggingFace {
             None if !file.exists() => return Err(no_tokenizer_file(directory, &config)),
             None => Engine::from_json(&read(&file)?).map_err(malformed(&file))?,
         };
-        // Some of what a file may ask for the library cannot do, and says so by a panic.
+        // The library cannot do all that a file may ask for, and panics.
         if guarded(|| (engine.decode(&engine.encode(TRIAL)), engine.special_tokens_per_prompt())).is_none() {
             return Err(malformed(&file)("its steps do not work on a short text".to_owned()));
         }

@@ -1,11 +1,11 @@
 //! Token counts: the vocabularies built into the binary, and Hugging Face tokenizers from disk.
 //!
 //! Everything is offline: a tokenizer is part of the binary, a local directory, or an entry of the hub cache that
-//! somebody else has filled. Nothing here opens a socket, runs repository code or starts a thread. A [`Tokenizer`] is a
+//! another program filled. Nothing here opens a socket, runs repository code or starts a thread. A [`Tokenizer`] is a
 //! handle: cheap to clone, usable from any thread.
 //!
 //! # Layout
-//! - [`tokenizer`]: [`Tokenizer`], what everybody else uses
+//! - [`tokenizer`]: [`Tokenizer`], the type that others use
 //! - `by_model`: those of several models
 //! - [`choice`]: which tokenizer a model gets when none is named
 //! - [`lookup`]: where a name may be found on disk

@@ -19,7 +19,7 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// As the environment of the process says.
+    /// From the environment of the process.
     pub fn from_env() -> Self {
         let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Self { hub_cache: hub_cache(folder), revision: None }

@@ -1,7 +1,7 @@
 //! Vocabularies in tiktoken's format, as some models have them in place of a `tokenizer.json`.
 //!
-//! Their repositories bring code to read them. That code is never run: what it comes to is a pattern and a few special
-//! tokens, which are written down here for the kinds there are.
+//! Their repositories contain code to read them. aiperf never runs that code: all it holds is a pattern and a few special
+//! tokens, which are listed here for each kind.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,8 @@ pub(crate) struct Kind {
     class: &'static str,
     file: &'static str,
     splitter: &'static Splitter,
-    /// What its special tokens are called, by their place after the ranks and their id, where the configuration does not
-    /// say.
+    /// What its special tokens are called, by their place after the ranks and their id, where the configuration has
+    /// none.
     special: fn(u32, u32) -> Option<String>,
     /// Whether the string of a special token in a text is taken for one.
     finds_specials: bool,
@@ -84,7 +84,7 @@ pub(crate) struct RankFile {
 }
 
 impl RankFile {
-    /// From the text of a rank file, and what the configuration beside it says.
+    /// From the text of a rank file, and the configuration beside it.
     pub(crate) fn new(kind: &'static Kind, ranks: &[u8], config: &Value) -> Result<Self, String> {
         let bpe = Bpe::new(&read_ranks(ranks)?, kind.splitter)?;
         let mut specials = named_tokens(config);

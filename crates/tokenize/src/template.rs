@@ -78,7 +78,7 @@ impl ChatTemplate {
     }
 }
 
-/// `{% generation %}` only marks what the model said, for training; it prints nothing, and Jinja does not know it.
+/// `{% generation %}` only marks the output of the model, for training; it prints nothing, and Jinja does not know it.
 fn without_generation_marks(source: &str) -> String {
     let mut result = String::with_capacity(source.len());
     let mut rest = source;

@@ -15,7 +15,7 @@ struct Pieces {
     len: usize,
     /// The same in JSON, where it goes out in another form.
     payload: Option<Bytes>,
-    /// Bytes that nobody else holds.
+    /// Bytes that no other body holds.
     owned: usize,
 }
 
@@ -24,7 +24,7 @@ impl Body {
         Self::of(pieces, None)
     }
 
-    /// A body that is not JSON, and what it says as JSON.
+    /// A body that is not JSON, and its content as JSON.
     pub fn with_payload(pieces: Vec<Bytes>, payload: Bytes) -> Self {
         Self::of(pieces, Some(payload))
     }
@@ -41,7 +41,7 @@ impl Body {
         Self(Some(Arc::new(Pieces { pieces, len, payload, owned })))
     }
 
-    /// The same body, which somebody keeps as long as it may be sent: nobody else holds memory for it.
+    /// The same body, whose owner keeps it as long as it may be sent: no request holds memory for it.
     #[must_use]
     pub fn kept(&self) -> Self {
         let payload = self.0.as_ref().and_then(|body| body.payload.clone());
@@ -59,18 +59,18 @@ impl Body {
         self.len() + self.payload_len()
     }
 
-    /// Bytes that are in memory for whoever has sent it: none of one that is kept anyway, and of a session's what is new
-    /// in it.
+    /// Bytes that are in memory for the request alone: none of a body that is kept anyway, and of a session's what is
+    /// new in it.
     pub fn owned(&self) -> usize {
         self.0.as_ref().map_or(0, |body| body.owned)
     }
 
-    /// Bytes of what it says as JSON, where it goes out in another form.
+    /// Bytes of its content as JSON, where it goes out in another form.
     pub fn payload_len(&self) -> usize {
         self.0.as_ref().and_then(|body| body.payload.as_ref()).map_or(0, Bytes::len)
     }
 
-    /// The same body alone: what it says is known to nobody any more.
+    /// The same body without its content as JSON.
     #[must_use]
     pub fn without_payload(&self) -> Self {
         let owned = self.owned().saturating_sub(self.payload_len());
@@ -95,7 +95,7 @@ impl Body {
         }
     }
 
-    /// What it says, as JSON: the body itself, unless it goes out in another form.
+    /// Its content as JSON: the body itself, unless it goes out in another form.
     pub fn payload(&self) -> Cow<'_, [u8]> {
         match self.0.as_ref().and_then(|body| body.payload.as_ref()) {
             Some(payload) => Cow::Borrowed(payload),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_says_the_same_as_its_payload() {
+    fn a_form_has_the_content_of_its_payload() {
         let form = Body::with_payload(vec!["--x--".into()], "{}".into());
         assert_eq!((&*form.joined(), &*form.payload()), (&b"--x--"[..], &b"{}"[..]));
         assert_eq!((form.len(), form.held()), (5, 7));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_kept_is_nobody_elses_memory() {
+    fn a_body_that_is_kept_takes_no_memory_of_requests() {
         let form = Body::with_payload(vec!["--x--".into()], "{}".into());
         let kept = form.kept();
         assert_eq!((form.owned(), kept.owned(), kept.without_payload().owned()), (7, 0, 0));

@@ -1,4 +1,4 @@
-//! What is said: conversations and their turns.
+//! Conversations and their turns.
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::Serializer;
@@ -50,7 +50,7 @@ pub struct Turn {
     /// Header fields of this request, in order.
     #[serde(deserialize_with = "read_fields", serialize_with = "write_fields")]
     pub extra_headers: Vec<(String, String)>,
-    /// What was said before this turn is forgotten.
+    /// The turns before this one are dropped.
     pub reset_context: bool,
     /// Length of its first audio.
     pub audio_duration_seconds: Option<f64>,
@@ -73,7 +73,7 @@ pub enum ContextMode {
     DeltasWithoutResponses,
     /// All of them; answers are among them, and those that come are not used.
     DeltasWithResponses,
-    /// None: each turn says all there is to say.
+    /// None: each turn holds all its messages.
     MessageArrayWithResponses,
 }
 

@@ -14,7 +14,7 @@ pub enum BodyKind {
 /// Header fields that an API wants beside the user's own.
 #[derive(Clone, Copy, Debug)]
 pub struct ApiHeaders {
-    /// The field of the API key, and what stands before the key in it.
+    /// The field of the API key, and the text before the key in it.
     pub key: (&'static str, &'static str),
     /// Fields that the user's replace.
     pub before: &'static [(&'static str, &'static str)],
@@ -56,7 +56,7 @@ pub struct Traits {
     pub ranks: bool,
     /// Whether its answers are embeddings.
     pub embeds: bool,
-    /// What its requests hold that is not made unless somebody asks for it, if at all: else they come from a file.
+    /// What its requests hold that is generated only if the user asks for it, if at all: else it comes from a file.
     pub needs_file: Option<NeedsFile>,
     /// Whether it takes images themselves alone, and none by URL.
     pub inline_images: bool,
@@ -64,10 +64,10 @@ pub struct Traits {
     pub title: &'static str,
 }
 
-/// What a request holds besides text: a file says it, or it is made where that is asked for.
+/// What a request holds besides text: it comes from a file, or is generated if the user asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NeedsFile {
-    /// An image, and a text that says what becomes of it.
+    /// An image, and a text that describes the edit.
     EditedImage,
     Images,
     Audio,

@@ -54,7 +54,7 @@ impl RequestError {
         [code, kind].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// Its name and what it says.
+    /// Its name and message.
     pub fn described(&self) -> String {
         let name = self.name();
         if name.is_empty() { self.message.clone() } else { format!("{name}: {}", self.message) }

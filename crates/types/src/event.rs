@@ -1,6 +1,6 @@
-//! What a run tells those who watch it: log, progress, dashboards, scrapers, exporters.
+//! What a run reports while it is on, for log, progress, dashboards, scrapers, exporters.
 //!
-//! Phases and messages reach everyone who listens; of snapshots only the latest does. Nobody gets a message per record.
+//! Phases and messages reach every consumer; of snapshots only the latest does. There is no message per record.
 
 use crate::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, Stats, WallAnchor, WallNs};
 use serde::{Deserialize, Serialize};
@@ -34,9 +34,9 @@ pub enum RunEvent {
     Metrics(Arc<MetricsSnapshot>),
     /// What records measured as histograms, over the whole run so far; the latest only.
     Histograms(Arc<Histograms>),
-    /// Every record of the run is computed; with all histograms, where somebody wants them.
+    /// Every record of the run is computed; with all histograms, where a consumer wants them.
     RecordsComplete(Option<Arc<Histograms>>),
-    /// What the servers say of themselves, while a profiling phase is on; the latest only.
+    /// The servers' own metrics, while a profiling phase is on; the latest only.
     ServerMetrics(Arc<ServerSnapshot>),
     /// What GPUs report, as often as metrics come and where a value changed, also between phases; the latest only.
     GpuMetrics(Arc<GpuSnapshot>),
@@ -169,7 +169,7 @@ pub struct PhaseProgress {
     pub unsent_held: u64,
     /// Of these, those that were due and still waited for a slot when the phase stopped sending.
     pub unsent_waiting: u64,
-    /// Ticks of a rate that had nothing to say: all sessions were begun, and none had a turn due. They are not offered.
+    /// Ticks of a rate that had nothing to send: all sessions were begun, and none had a turn due. They are not offered.
     pub idle: u64,
     /// How far the schedule was moved because it could not be caught up.
     pub slip: Nanos,
@@ -177,7 +177,7 @@ pub struct PhaseProgress {
     pub ending: PhaseEnding,
 }
 
-/// How the requests of a phase came to an end.
+/// How the requests of a phase ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseEnding {
     /// Its time was up before its counts were reached.
@@ -228,7 +228,7 @@ impl PhaseProgress {
     }
 }
 
-/// What a phase is busy with, while progress is told of it.
+/// What a phase is doing, while progress is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PhaseStage {
     #[default]
@@ -262,7 +262,7 @@ pub struct WorkerProgress {
     pub in_flight: u64,
     /// Requests that came back, failed ones included.
     pub completed: u64,
-    /// Of these, those that the worker knows to have failed: an error told in an answer that began well is found later.
+    /// Of these, those that the worker knows to have failed: an error inside a response that began well is found later.
     pub failed: u64,
     /// Of requests that are over, on all their legs.
     pub bytes_sent: u64,
@@ -311,11 +311,11 @@ pub struct Histogram {
 pub struct HistogramPoint {
     pub phase: Arc<PhaseId>,
     pub worker: u16,
-    /// `None` where record threads are not told apart.
+    /// `None` where record threads are not distinguished.
     pub record_thread: Option<u16>,
     pub was_cancelled: bool,
     pub has_error: bool,
-    /// What kind of error, where the metric tells them apart.
+    /// What kind of error, where the metric distinguishes them.
     pub error_type: Option<&'static str>,
     /// `input` or `output`, where the metric counts both.
     pub token_type: Option<&'static str>,
@@ -335,7 +335,7 @@ pub struct LatencyBucket {
     pub count: u64,
 }
 
-/// What the servers' own metrics say of the phase so far.
+/// The servers' own metrics of the phase so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerSnapshot {
     /// By the names of the live display, over all endpoints.
@@ -349,7 +349,7 @@ impl ServerSnapshot {
     }
 }
 
-/// What one metrics page said by now.
+/// What one metrics page reports by now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointSnapshot {
     /// What tables call it: host, port and path, or its URL where that is the name of several.
@@ -401,7 +401,7 @@ pub struct GpuValue {
     /// The beginning of the header: `NVIDIA GPU Power Usage`.
     pub name: Arc<str>,
     pub unit: Arc<str>,
-    /// What was said last.
+    /// The latest value.
     pub current: f64,
     pub stats: Stats,
 }

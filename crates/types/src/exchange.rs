@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PhaseIndex(pub u16);
 
-/// Which request this is, and what records say of what it carries.
+/// Which request this is, and what records report of its content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestTag {
     /// The phase it belongs to.
@@ -117,9 +117,9 @@ pub struct Timeline {
     pub reads: Vec<Read>,
     /// Bytes read, head and body.
     pub bytes_received: u64,
-    /// The read that brought the first byte of the body.
+    /// The read with the first byte of the body.
     pub body_start: MonoNs,
-    /// Reads that brought bytes of the body or its framing.
+    /// Reads with bytes of the body or its framing.
     pub body_reads: u32,
     /// When the exchange was over: the read that completed it, or the error.
     pub end: MonoNs,
@@ -202,8 +202,8 @@ impl Exchange {
         matches!(self.failure, Some(Failure::CutOff | Failure::NeverBegun))
     }
 
-    /// Whether it was cut off before anything was done about it outside of this machine: no worker came to begin it, or it
-    /// waited for a connection while all were in use.
+    /// Whether it was cut off before anything left this machine: no worker began it, or it waited
+    /// for a connection while all were in use.
     pub fn never_left(&self) -> bool {
         let Timeline { earlier_legs, blocked, connect_wait, dns, connect, send_start, .. } = &self.timeline;
         let later = [connect_wait.0, dns.0, connect.0, *send_start];

@@ -1,5 +1,5 @@
-//! Why an exchange ended without a whole answer, as the transport saw it. How records name it is for their writer to
-//! say.
+//! Why an exchange ended without a whole answer, as the transport saw it. The writer of records
+//! chooses its name there.
 
 use crate::Nanos;
 use std::fmt;
@@ -74,9 +74,9 @@ pub enum Failure {
     SendTimedOut,
     /// The run cut it off: it was ended, or a phase's grace period was.
     CutOff,
-    /// The same before a worker came to begin it.
+    /// The same before a worker began it.
     NeverBegun,
-    /// Cancelled so long after it was sent, because the plan said so.
+    /// Cancelled so long after it was sent, because the plan demands it.
     Cancelled {
         after: Nanos,
     },

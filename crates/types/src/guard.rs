@@ -1,4 +1,4 @@
-//! Code of others that may panic on what a file says.
+//! Code of others that may panic on the content of a file.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ pub fn guarded<T>(run: impl FnOnce() -> T) -> Option<T> {
     made
 }
 
-/// Lets panics of guarded code pass in silence: whoever guards it says what is wrong.
+/// Hides panics of guarded code: the caller reports what is wrong.
 pub fn silence_guarded() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

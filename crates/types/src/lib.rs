@@ -1,4 +1,4 @@
-//! The nouns that two or more crates of aiperf say.
+//! The nouns that two or more crates of aiperf use.
 //!
 //! Plain data with no behaviour beyond its own validity: no clock, no socket, no file. A type moves here when a
 //! second crate needs it.
@@ -7,12 +7,12 @@
 //! - [`time`]: nanoseconds on the monotonic and on the wall clock, and the anchor between them
 //! - [`endpoint`]: endpoint types and what each can do
 //! - [`body`]: what goes out, piece by piece
-//! - [`conversation`]: what is said: conversations, turns, media
-//! - [`shape`]: when the turns of a conversation may be said
+//! - [`conversation`]: conversations, turns, media
+//! - [`shape`]: when the turns of a conversation may be sent
 //! - [`id`]: ids as text
 //! - [`exchange`]: one request and its answer as bytes with a timeline
 //! - [`failure`]: why an exchange ended without a whole answer
-//! - [`error`]: why a request failed, as records say it
+//! - [`error`]: why a request failed, as records report it
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts; [`spec_decode`]: speculative decoding
 //! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step;
 //!   [`raw`]: the exchange as it was
@@ -22,8 +22,8 @@
 //! - [`log`]: levels of messages
 //! - [`binary_form`]: values as bytes that travel between machines
 //! - [`number_map`]: maps by numbers that count up
-//! - [`media_type`]: what the type of a body says
-//! - [`event`]: what a run tells those who watch it
+//! - [`media_type`]: what the type of a body means
+//! - [`event`]: what a run reports while it is on
 //! - [`guard`]: code of others that may panic
 
 pub mod binary_form;

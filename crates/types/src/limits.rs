@@ -28,7 +28,7 @@ impl SlaFilter {
     }
 }
 
-/// A condition on one statistic of one metric under which a run fails, whatever else is to be said of it.
+/// A condition on one statistic of one metric under which a run fails.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     pub metric: String,
@@ -38,17 +38,17 @@ pub struct Limit {
     pub op: SlaOp,
     /// In the unit the metric is shown in.
     pub threshold: f64,
-    /// The unit, where the user said it.
+    /// The unit, where the user gave it.
     pub unit: Option<String>,
 }
 
 impl Limit {
-    /// The statistic it is about: the value itself where there is one.
+    /// The statistic it checks: the value itself where there is one.
     pub fn stat(&self) -> &str {
         self.stat.as_deref().unwrap_or("avg")
     }
 
-    /// What it is about: `time_to_first_token.p99`.
+    /// What it checks: `time_to_first_token.p99`.
     pub fn subject(&self) -> String {
         match &self.stat {
             Some(stat) => format!("{}.{stat}", self.metric),

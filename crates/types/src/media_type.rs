@@ -1,4 +1,4 @@
-//! What the type of a body says about it.
+//! What the type of a body means.
 
 /// Whether a body of this type is bytes rather than text.
 pub fn is_binary(media_type: &str) -> bool {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A map by the number of something, such as a session.
 pub type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
 
-/// Numbers that count up need no more than to be spread: nobody chooses them to collide.
+/// Numbers that count up need no more than to be spread: no attacker chooses them.
 #[derive(Debug, Default)]
 pub struct NumberHasher(u64);
 

@@ -144,6 +144,6 @@ pub struct Measured {
     pub spec_decode: Option<Box<SpecDecode>>,
     /// Why it failed; `None` is a valid record.
     pub error: Option<RequestError>,
-    /// The error says the context was too long.
+    /// The error reports a context that is too long.
     pub context_overflow: bool,
 }

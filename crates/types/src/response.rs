@@ -71,13 +71,13 @@ impl Usage {
 /// What an answer leaves for the turns after it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// What was said, as a turn; `None` when nothing was.
+    /// The response as a turn; `None` when it is empty.
     pub turn: Option<Turn>,
     /// By which the server knows the answer.
     pub response_id: Option<String>,
 }
 
-/// What a server told of a video that it made.
+/// What a server reports of a video that it made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VideoFacts {
     pub inference_seconds: Option<f64>,
@@ -105,7 +105,7 @@ pub struct Parsed {
     pub last_response: MonoNs,
     /// Raw responses seen.
     pub responses: u32,
-    /// Responses that could not be read: what they said is lost.
+    /// Responses that could not be read: their content is lost.
     pub unreadable: u32,
     /// A value of its usage is no count of tokens, and was left out.
     pub unreadable_usage: bool,
@@ -119,9 +119,9 @@ pub struct Parsed {
     pub merged_width_sum: u64,
     /// Widest such interval, in nanoseconds.
     pub merged_width_max: u64,
-    /// What the server told of speculative decoding.
+    /// What the server reports of speculative decoding.
     pub spec_decode: Option<Box<SpecDecode>>,
-    /// Why what it told of it cannot be true.
+    /// Why that report cannot be true.
     pub spec_decode_fault: Option<&'static str>,
     pub video: Option<VideoFacts>,
     /// What it leaves for later turns, where that was asked for.
@@ -159,7 +159,7 @@ mod tests {
             // A total of neither.
             ((some(10), some(53), some(50), some(70)), (some(3), some(50), true)),
             ((some(10), some(53), some(50), some(5)), (some(3), some(50), true)),
-            // Nothing to tell apart.
+            // Nothing to distinguish.
             ((some(10), some(3), None, some(99)), (some(3), None, false)),
             ((some(10), some(3), some(0), some(99)), (some(3), some(0), false)),
             ((some(10), None, some(5), some(99)), (None, some(5), false)),

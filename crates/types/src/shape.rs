@@ -1,4 +1,4 @@
-//! Conversations as a schedule sees them: when their turns may go out, never what they say.
+//! Conversations as a schedule sees them: when their turns may go out, never their content.
 
 use crate::Nanos;
 

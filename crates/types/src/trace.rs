@@ -23,9 +23,9 @@ pub struct HttpTrace {
     pub response_headers: Option<Vec<(String, String)>>,
     /// The read that completed the response head.
     pub head_received: MonoNs,
-    /// The read that brought the first byte of the body.
+    /// The read with the first byte of the body.
     pub receive_start: MonoNs,
-    /// Each read that brought bytes of the body or its framing, with all its bytes.
+    /// Each read with bytes of the body or its framing, with all its bytes.
     pub reads: Vec<(MonoNs, u32)>,
     pub read_count: u64,
     /// Head and body, as they came off the connection.
@@ -64,7 +64,7 @@ impl HttpTrace {
         Self::span((self.send_end, self.receive_start))
     }
 
-    /// Zero for a single read: what came at once took no time that can be told.
+    /// Zero for a single read: what came at once took no measurable time.
     pub fn receiving(&self) -> Option<Nanos> {
         let earlier: u64 = self.earlier_legs.iter().map(|leg| u64::from(leg.body_reads)).sum();
         match self.read_count.saturating_sub(earlier) {

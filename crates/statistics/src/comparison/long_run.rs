@@ -1,6 +1,6 @@
 //! How well the mean of a series is known when its values are not independent.
 //!
-//! A request that waits behind a long one is long too, so records of a run say less than as many independent ones: the
+//! A request that waits behind a long one is long too, so records of a run show less than as many independent ones: the
 //! variance of their mean is not variance / n but long-run variance / n, the sum of all autocovariances. A block bootstrap
 //! finds it by drawing blocks of neighbours again and again. For a mean there is no need to draw: over all draws of
 //! circular blocks of length L its variance is the sum of autocovariances weighted 1 - k/L (Bartlett's weights). That is
@@ -10,11 +10,11 @@
 //! - blocks of any length see too little of the correlation; the leading error is the same in blocks of half the length,
 //!   so twice the one less the other is free of it;
 //! - what is lost by measuring from the series' own mean is given back;
-//! - how well the variance itself is known is told by degrees of freedom, which Student's t then makes up for.
+//! - degrees of freedom measure how well the variance itself is known; Student's t makes up for them.
 //!
 //! Long series are first cut into [`MOST_STEPS`] runs of neighbours, whose means have the same long-run variance.
 
-/// Steps that a longer series is cut into. Past a few thousand, more of them tell nothing new about its variance.
+/// Steps that a longer series is cut into. Past a few thousand, more of them add nothing about its variance.
 const MOST_STEPS: usize = 4096;
 /// Steps of the widest kind in which correlation is looked for.
 const FEWEST_STEPS: usize = 48;
@@ -31,7 +31,7 @@ pub struct LongRun {
     pub error: f64,
     /// Degrees of freedom with which the error is known.
     pub freedom: f64,
-    /// Independent values that would tell the mean as well.
+    /// Independent values that would give the mean as well.
     pub effective: f64,
     /// Blocks that the series holds; a block is several correlation times long.
     pub blocks: f64,
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_mean_grows_with_correlation_as_theory_says() {
+    fn the_error_of_a_mean_grows_with_correlation_as_in_theory() {
         for (carried, count) in [(0.0, 1000), (0.5, 4000), (0.9, 30_000), (0.98, 100_000)] {
             let expected = ((1.0 + carried) / (1.0 - carried) / count as f64).sqrt();
             let errors = (0..40).map(|seed| LongRun::of(autoregressive(count, carried, seed).into_iter(), 0.0).error);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_value_tells_nothing() {
+    fn a_single_value_is_too_little() {
         let known = LongRun::of([3.0].into_iter(), 0.0);
         assert_eq!((known.mean, known.error), (3.0, f64::INFINITY));
     }

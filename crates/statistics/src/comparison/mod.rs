@@ -4,19 +4,19 @@
 //! difference lies, how likely chance alone would do as much, and a verdict.
 //!
 //! # By records
-//! [`compare`] takes the records of one run a side. They are not independent (`long_run` says what follows from that), so
+//! [`compare`] takes the records of one run a side. They are not independent (`long_run` explains what follows), so
 //! errors come from blocks of neighbours in time, as long as the autocorrelation asks. The errors of both sides are joined
 //! by Student's t with as many degrees of freedom as the blocks give; those of percentiles, which are lopsided, side by
 //! side (Zou and Donner's method of variance recovery, 2008). There is no chance in it: the same records give the same
 //! answer.
 //!
-//! What one run a side cannot tell is how runs differ from each other: a server that was warmer, a neighbour that was
+//! What one run a side cannot show is how runs differ from each other: a server that was warmer, a neighbour that was
 //! busier. [`compare_trials`] takes several runs a side and asks only how their figures spread, by Welch's test.
 //!
 //! # Verdicts
-//! A verdict is given where p is below one less the level, and then it says which side is better. It is
+//! A verdict is given where p is below one less the level, and then it names the better side. It is
 //! [`Undecided`](Verdict::Undecided) where it is not, and also, whatever p is, where there is too little data to trust it:
-//! - fewer than [`FEWEST_EFFECTIVE`] effective values on a side: independent values that would tell as much;
+//! - fewer than [`FEWEST_EFFECTIVE`] effective values on a side: independent values with as much information;
 //! - fewer than [`FEWEST_BLOCKS`] blocks on a side: a run that is short against its own correlation does not even show how
 //!   correlated it is;
 //! - for a percentile, fewer than [`FEWEST_BEYOND`] effective values on its thinner side: p99 needs 1,000 independent

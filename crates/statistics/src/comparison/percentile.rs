@@ -3,7 +3,7 @@
 //! A percentile lies where a share p of the values is below. How well that share is known at a point is the question of a
 //! mean (of ones and zeros in the order of time), so its error comes from blocks as that of any mean; and the values that
 //! have the shares p - t error and p + t error below them enclose the percentile (Woodruff, 1952). The density of the
-//! values, which no sample tells well near its end, is not asked for, and the interval is as lopsided as the values are.
+//! values, which no sample shows well near its end, is not needed, and the interval is as lopsided as the values are.
 
 use super::long_run::LongRun;
 use super::values::Values;
@@ -45,7 +45,7 @@ impl<'a> Percentile<'a> {
         (low, high)
     }
 
-    /// Independent values that would tell as much, on the thinner side of the percentile.
+    /// Independent values with as much information, on the thinner side of the percentile.
     pub(super) fn effective_beyond(&self) -> f64 {
         self.known.effective * self.share.min(1.0 - self.share)
     }

@@ -4,7 +4,7 @@ use super::verdict::{Comparison, Direction, Finding};
 use crate::student;
 use crate::welch::{Sample, Welch};
 
-/// Runs of a side below which there is no verdict: of two, nobody knows how far a third would lie.
+/// Runs of a side below which there is no verdict: two do not show how far a third would lie.
 pub const FEWEST_TRIALS: usize = 3;
 
 /// Compares the runs of both sides by one figure of each run, by Welch's test. None where a side has none. What is not

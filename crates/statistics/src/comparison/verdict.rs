@@ -17,7 +17,7 @@ pub enum Direction {
     Neither,
 }
 
-/// What is to be said of the second side.
+/// The verdict on the second side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Better,
@@ -27,7 +27,7 @@ pub enum Verdict {
     Undecided(Doubt),
 }
 
-/// Why nothing can be said.
+/// Why there is no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// Not enough for any verdict, whatever the difference.
@@ -48,7 +48,7 @@ pub struct Comparison {
     pub interval: (f64, f64),
     /// The chance of so large a difference between sides that do not differ.
     pub p: f64,
-    /// Effective values of each side: independent ones that would tell as much.
+    /// Effective values of each side: independent ones with as much information.
     pub effective: (f64, f64),
     pub verdict: Verdict,
 }

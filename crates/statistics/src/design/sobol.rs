@@ -13,7 +13,7 @@ pub const BITS: u32 = 30;
 /// Points of the Sobol sequence, one after another.
 #[derive(Clone, Debug)]
 pub struct Sobol {
-    /// By dimension, the number that each bit of the index brings in.
+    /// By dimension, the number that each bit of the index adds.
     directions: Vec<[u32; BITS as usize]>,
     next: Vec<u32>,
     index: u32,

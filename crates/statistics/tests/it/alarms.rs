@@ -146,7 +146,7 @@ fn a_queue_that_slows_down_by_half_is_noticed() {
 }
 
 #[test]
-#[ignore = "takes two minutes; says how often a verdict is wrong, and prints a table"]
+#[ignore = "takes two minutes; counts how often a verdict is wrong, and prints a table"]
 fn at_most_eight_in_a_hundred_pairs_that_do_not_differ_get_a_verdict() {
     false_alarms_are_at_most(8.0, 1000, INDEPENDENT);
     false_alarms_are_at_most(8.0, 1000, CORRELATED);

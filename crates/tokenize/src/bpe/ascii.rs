@@ -1,14 +1,14 @@
-//! The patterns of [`super::split`] as far as only ASCII has a say: most text, and many times faster.
+//! The patterns of [`super::split`] for ASCII alone: most text, and many times faster.
 
-/// What tells one pattern from another, in the order in which they try things.
+/// What distinguishes patterns, in the order in which they try things.
 #[derive(Debug)]
 pub(crate) struct Rules {
     contractions: Contractions,
-    /// Whether any mark may stand before letters, or only a space.
+    /// Whether any mark may precede letters, or only a space.
     mark_before_letters: bool,
     /// Whether a capital after a small letter begins a new piece.
     cased: bool,
-    /// Whether a space may stand before digits.
+    /// Whether a space may precede digits.
     space_before_digits: bool,
     most_digits: usize,
     /// What may follow marks.

@@ -4,7 +4,7 @@
 //! such as a line of Chinese, keep their pairs in a heap. Very long ones, such as megabytes without a space, are merged
 //! in windows: time grows with the length alone, memory does not grow at all.
 //!
-//! What windows come to is what the whole comes to, because of this: a row of tokens is the result of merging exactly if
+//! Windows give the same result as the whole text, because of this: a row of tokens is the result of merging exactly if
 //! merging any two neighbours on their own gives these two. For consider the first join across an end of a token in the
 //! whole text. Until then both neighbours have seen only joins of their own, in the order in which they also come when
 //! the two are merged alone; so alone they would be joined there too.
@@ -227,7 +227,7 @@ impl<J: Joins, F: Fn(usize) -> J::Part> Windows<'_, J, F> {
     }
 }
 
-/// Takes back the tokens of so many parts before an end; says where they begin.
+/// Takes back the tokens of so many parts before an end; returns where they begin.
 fn retreat<P>(settled: &mut VecDeque<(usize, P)>, end: usize, parts: usize) -> usize {
     let mut begin = end;
     while end - begin < parts

@@ -50,7 +50,7 @@ pub(crate) static QWEN: Splitter = Splitter::known(
     &ascii::QWEN,
 );
 
-/// What GPT-2 and whoever followed it use.
+/// The pattern of GPT-2 and its successors.
 pub(crate) static GPT2: Splitter =
     Splitter::known(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+", &ascii::GPT2);
 

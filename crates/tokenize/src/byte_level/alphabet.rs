@@ -1,6 +1,6 @@
 //! How the file writes bytes: each as one visible character, so that any token is a string.
 
-/// Bytes that stand for themselves.
+/// Bytes that represent themselves.
 const fn is_visible(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff)
 }
@@ -25,7 +25,8 @@ static BYTES: [Option<u8>; 324] = {
     bytes
 };
 
-/// Appends the bytes a token stands for; a token with any other character stands for its own text, and gives `false`.
+/// Appends the bytes that a token represents; a token with any other character represents its own text, and gives
+/// `false`.
 pub(super) fn push_bytes(token: &str, bytes: &mut Vec<u8>) -> bool {
     let begin = bytes.len();
     for character in token.chars() {

@@ -1,4 +1,4 @@
-//! What a `tokenizer.json` says, and whether it is of the kind read here.
+//! The content of a `tokenizer.json`, and whether it is of the kind read here.
 //!
 //! Vocabulary and merges, the bulk of the file, go straight into one buffer of bytes without a string each.
 
@@ -98,7 +98,7 @@ fn splitters(pre_tokenizer: &Value) -> Option<Vec<Splitter>> {
         return None;
     }
     let mut splitters: Vec<Splitter> = before.iter().map(splitter).collect::<Option<_>>()?;
-    // Where the file does not say, it is GPT-2's pattern that cuts.
+    // A file without a pattern is cut by GPT-2's.
     if last["use_regex"] != false {
         splitters.push(Splitter::gpt2());
     }

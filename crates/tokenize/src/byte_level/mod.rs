@@ -5,7 +5,7 @@
 //! prompt of 500. This reads the one kind, gives the same tokens, loads in a fifth of the time and counts fifty times
 //! faster (`cargo bench -p aiperf-tokenize`). A file that asks for anything unusual is left to the library.
 //!
-//! - [`file`]: what the file says, and whether it is of this kind
+//! - [`file`]: the content of the file, and whether it is of this kind
 //! - [`vocabulary`]: bytes, tokens and merges
 //! - [`added`]: tokens that are found in the text before anything else
 //! - [`alphabet`]: how the file writes bytes

@@ -126,7 +126,7 @@ fn texts_have_the_same_tokens_as_with_the_library() {
 }
 
 #[test]
-fn what_the_file_says_about_itself_is_read_alike() {
+fn the_settings_of_a_file_are_read_alike() {
     let mut file = file();
     file["post_processor"] = json!({
         "type": "TemplateProcessing",

@@ -18,7 +18,7 @@ fn agrees(text: &str) {
     }
 }
 
-/// What the patterns tell apart, in short runs: most rules are about what stands next to what.
+/// What the patterns distinguish, in short runs: most rules concern neighbours.
 fn snippet() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         4 => "[a-z]{1,9}",

@@ -202,10 +202,10 @@ fn golden_model_folders_load_by_folder_and_by_file() {
             let text = "The model answers in tokens.";
             assert_eq!(by_folder.decode(&by_folder.encode(text)), text);
             assert_eq!(by_folder.encode(text), by_file.encode(text));
-            let said = [Message::user("hello")];
-            let rendered = by_folder.apply_chat_template(said, true).unwrap().unwrap();
+            let messages = [Message::user("hello")];
+            let rendered = by_folder.apply_chat_template(messages, true).unwrap().unwrap();
             assert!(rendered.contains("hello"), "{rendered}");
-            assert_eq!(by_file.apply_chat_template(said, true).unwrap().unwrap(), rendered);
+            assert_eq!(by_file.apply_chat_template(messages, true).unwrap().unwrap(), rendered);
         });
     }
     tally.finish();

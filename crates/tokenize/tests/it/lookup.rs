@@ -1,4 +1,4 @@
-//! Names on disk: paths, the hub cache, and what is said when there is nothing.
+//! Names on disk: paths, the hub cache, and the message when there is nothing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ fn a_short_name_of_several_entries_names_them() {
 }
 
 #[test]
-fn a_name_that_is_nowhere_says_where_it_was_looked_for_and_the_way_out() {
+fn an_unknown_name_lists_where_it_was_looked_for_and_the_way_out() {
     let cache = cache(&[]);
     let message = refusal("org/absent", &lookup(&cache));
     for part in ["'org/absent'", &cache.path().display().to_string(), "--tokenizer builtin", "hf download org/absent"] {
@@ -93,7 +93,7 @@ fn every_encoding_of_tiktoken_is_there_without_a_file() {
 }
 
 #[test]
-fn a_tokenizer_that_is_code_says_so_and_what_to_do() {
+fn a_tokenizer_that_is_code_is_refused_with_a_way_out() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("tiktoken.model"), "").unwrap();
     let config = json!({"auto_map": {"AutoTokenizer": ["tokenization_x.XTokenizer", null]}});
@@ -126,8 +126,8 @@ fn a_rank_file_of_a_known_kind_is_a_tokenizer_by_folder_and_by_file() {
         let loaded = Tokenizer::load(path.to_str().unwrap(), &Lookup::default()).unwrap();
         assert_eq!(loaded.encode("abab c"), [256, 256, 32, 99]);
         assert_eq!(loaded.count("[BOS]"), 5, "no special token in a text");
-        let said = [aiperf_tokenize::Message::user("ab")];
-        assert_eq!(loaded.count_chat(said, true).unwrap().unwrap(), 2);
+        let messages = [aiperf_tokenize::Message::user("ab")];
+        assert_eq!(loaded.count_chat(messages, true).unwrap().unwrap(), 2);
         assert_eq!((loaded.separator_id(), loaded.ordinary_ids().len()), (Some(257), 257));
         assert_eq!(loaded.special_tokens_per_prompt(), 0);
     }
@@ -137,7 +137,7 @@ fn a_rank_file_of_a_known_kind_is_a_tokenizer_by_folder_and_by_file() {
 }
 
 #[test]
-fn a_directory_without_a_tokenizer_says_what_it_holds_instead() {
+fn a_directory_without_a_tokenizer_is_refused_with_its_content() {
     let folder = tempfile::tempdir().unwrap();
     let name = folder.path().to_str().unwrap();
     assert!(refusal(name, &Lookup::default()).contains("no tokenizer.json"));
@@ -154,7 +154,7 @@ fn a_broken_tokenizer_file_is_named() {
 }
 
 #[test]
-fn the_hub_cache_is_where_the_first_variable_given_says() {
+fn the_first_variable_given_sets_the_hub_cache() {
     let all = [
         ("HF_HUB_CACHE", "/c", "/c"),
         ("HUGGINGFACE_HUB_CACHE", "/d", "/d"),
@@ -184,8 +184,8 @@ fn padding_and_truncation_of_the_file_do_not_touch_counts() {
     fs::write(&file, json.to_string()).unwrap();
     let limited = Tokenizer::load(file.to_str().unwrap(), &Lookup::default()).unwrap();
     let plain = Tokenizer::load(golden("tiny-model").to_str().unwrap(), &Lookup::default()).unwrap();
-    for said in ["a", "one two three four five six seven eight nine ten"] {
-        assert_eq!(limited.count(said), plain.count(said));
+    for text in ["a", "one two three four five six seven eight nine ten"] {
+        assert_eq!(limited.count(text), plain.count(text));
     }
 }
 
@@ -196,7 +196,7 @@ fn a_path_at_which_there_is_nothing_is_not_looked_for_elsewhere() {
 }
 
 #[test]
-fn a_file_whose_steps_end_in_a_panic_is_told_when_it_is_loaded() {
+fn a_file_whose_steps_end_in_a_panic_is_refused_when_it_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(golden("tiny-model/tokenizer.json")).unwrap();
     let mut file: Value = serde_json::from_str(&text).unwrap();

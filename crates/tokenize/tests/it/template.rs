@@ -22,9 +22,9 @@ fn rendered(template: &str, messages: &serde_json::Value) -> Result<String, Stri
 #[test]
 fn blocks_leave_no_lines_behind_and_special_tokens_have_names() {
     let template = "{{ bos_token }}\n{% for message in messages %}\n    {% if loop.first and message.role == 'system' %}\nSYSTEM {{ message.content }}\n    {% else %}\n{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] | trim + eos_token }}\n    {% endif %}\n{% endfor %}\n{%- if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
-    let said = json!([{"role": "system", "content": "be kind"}, {"role": "user", "content": " hi "}]);
+    let messages = json!([{"role": "system", "content": "be kind"}, {"role": "user", "content": " hi "}]);
     assert_eq!(
-        rendered(template, &said).unwrap(),
+        rendered(template, &messages).unwrap(),
         "<s>\nSYSTEM be kind\n<|im_start|>user\nhi</s>\n<|im_start|>assistant\n"
     );
 }
@@ -32,25 +32,25 @@ fn blocks_leave_no_lines_behind_and_special_tokens_have_names() {
 #[test]
 fn the_methods_of_python_strings_and_mappings_work() {
     let template = "{%- for m in messages -%}{%- if m.get('name') and m.content.startswith('x') -%}{{ m.content.split('|')[1].strip().upper() }}{%- endif -%}{%- for k, v in m.items() -%}{{ k }}={{ v }};{%- endfor -%}{%- endfor -%}";
-    let said = json!([{"role": "user", "name": "n", "content": "x| y "}]);
-    assert_eq!(rendered(template, &said).unwrap(), "Yrole=user;name=n;content=x| y ;");
+    let messages = json!([{"role": "user", "name": "n", "content": "x| y "}]);
+    assert_eq!(rendered(template, &messages).unwrap(), "Yrole=user;name=n;content=x| y ;");
 }
 
 #[test]
 fn json_is_written_as_python_writes_it() {
-    let said = json!([{"role": "user", "content": {"b": [1, 2.5, null, true], "a": "é<&'"}}]);
+    let messages = json!([{"role": "user", "content": {"b": [1, 2.5, null, true], "a": "é<&'"}}]);
     assert_eq!(
-        rendered("{{ messages[0].content | tojson }}", &said).unwrap(),
+        rendered("{{ messages[0].content | tojson }}", &messages).unwrap(),
         r#"{"b": [1, 2.5, null, true], "a": "é<&'"}"#
     );
-    assert_eq!(rendered("{{ [1] | tojson(indent=2) }}", &said).unwrap(), "[\n  1\n]");
+    assert_eq!(rendered("{{ [1] | tojson(indent=2) }}", &messages).unwrap(), "[\n  1\n]");
 }
 
 #[test]
 fn loops_may_break_namespaces_may_count_and_generation_marks_print_nothing() {
     let template = "{%- set seen = namespace(n=0) -%}{%- for m in messages -%}{%- if m.role == 'stop' -%}{%- break -%}{%- endif -%}{%- set seen.n = seen.n + 1 -%}{%- generation -%}[{{ m.content }}]{%- endgeneration -%}{%- endfor -%}{{ seen.n }}";
-    let said = json!([{"role": "user", "content": "a"}, {"role": "stop"}, {"role": "user", "content": "b"}]);
-    assert_eq!(rendered(template, &said).unwrap(), "[a]1");
+    let messages = json!([{"role": "user", "content": "a"}, {"role": "stop"}, {"role": "user", "content": "b"}]);
+    assert_eq!(rendered(template, &messages).unwrap(), "[a]1");
 }
 
 #[test]
@@ -88,10 +88,10 @@ fn the_default_of_several_templates_is_taken() {
     let config = folder.path().join("tokenizer_config.json");
     fs::write(&config, json!({"chat_template": named}).to_string()).unwrap();
     let load = || Tokenizer::load(folder.path().to_str().unwrap(), &Lookup::default()).unwrap();
-    let said = [Message::user("hi")];
-    assert_eq!(load().apply_chat_template(said, true).unwrap().unwrap(), "D");
+    let messages = [Message::user("hi")];
+    assert_eq!(load().apply_chat_template(messages, true).unwrap().unwrap(), "D");
     fs::write(folder.path().join("chat_template.jinja"), "F").unwrap();
-    assert_eq!(load().apply_chat_template(said, true).unwrap().unwrap(), "F");
+    assert_eq!(load().apply_chat_template(messages, true).unwrap().unwrap(), "F");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Windows come to what the whole comes to, and cost what their text is long.
+//! Windows give the same result as the whole, in time proportional to the text.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::{Bpe, CL100K, O200K, Piece};
 use super::{Heap, Joins, Windows, merge};
 
-/// Counts how often somebody asks whether two parts may be joined: what merging costs.
+/// Counts how often merging asks whether two parts may be joined: what merging costs.
 struct Counted<J>(J, Cell<u64>);
 
 impl<J: Joins> Joins for Counted<J> {
@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn every_way_of_merging_comes_to_the_same(text in piece()) {
+    fn every_way_of_merging_gives_the_same(text in piece()) {
         for bpe in [&O200K, &CL100K] {
             let piece = Piece { bpe, bytes: text.as_bytes() };
             let tokens = by_definition(&piece);
