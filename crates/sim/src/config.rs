@@ -37,11 +37,12 @@ pub struct SimConfig {
     pub itl: Latency,
     /// Tokens in each content event. An event of N tokens comes N inter-token latencies after the one before.
     pub tokens_per_chunk: NonZeroU32,
-    /// Length of an answer whose request does not say `max_tokens` or `max_completion_tokens`.
+    /// Length of a response whose request sets neither `max_tokens` nor `max_completion_tokens`.
     pub osl: NonZeroU32,
     /// Length at which the model stops by itself, unless `ignore_eos`. Without it, it goes on to the limit.
     pub eos: Option<Spread>,
-    /// How many tokens of each answer to chat, responses and messages are reasoning; they come first and count as output.
+    /// How many tokens of each answer to chat, responses and messages are reasoning; they come first and count as
+    /// output.
     pub reasoning_tokens: u32,
     /// Tokens drafted ahead in each step, as answers report it; 0 reports nothing.
     pub draft_tokens: u32,
@@ -51,17 +52,19 @@ pub struct SimConfig {
     pub video_time: Latency,
     /// The share of video jobs that fail, from 0 to 1.
     pub video_failures: f64,
-    /// Requests served at once; further ones wait in order of arrival, and the wait is part of their first token's time.
+    /// Requests served at once; further ones wait in order of arrival, and the wait is part of their first token's
+    /// time.
     pub max_running: Option<NonZeroUsize>,
     /// Continuous batching: every running answer writes one event each step, all of them back to back; the first token
     /// comes at the first step not before its time, and `itl` is not used.
     pub step: Option<Duration>,
     /// What goes wrong, and how often.
     pub faults: Vec<FaultRate>,
-    /// How inference answers are encoded, whatever the client says it accepts. Each event of a stream can be decoded when it
+    /// How inference answers are encoded, whatever the client accepts. Each event of a stream can be decoded when it
     /// arrives.
     pub encoding: Option<ContentEncoding>,
-    /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was asked.
+    /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was
+    /// asked.
     pub burst: bool,
     /// Which server's metrics page is shown.
     pub metrics: MetricsKind,

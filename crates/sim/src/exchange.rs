@@ -284,7 +284,7 @@ impl Exchange {
         }
     }
 
-    /// Does what a midway fault says; `None` when the stream goes on after it.
+    /// Does what a midway fault asks for; `None` when the stream goes on after it.
     fn meet(&mut self, fault: Fault, context: &mut Context<'_>) -> Option<Next> {
         match fault {
             Fault::ResetMidway => Some(Next::Reset),

@@ -80,7 +80,7 @@ const STATIC: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// Bits of each symbol's Huffman code. The code is canonical: lengths say everything.
+/// Bits of each symbol's Huffman code. The code is canonical: lengths define it.
 #[rustfmt::skip]
 const CODE_LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -239,12 +239,12 @@ fn string(block: &mut &[u8]) -> Result<Vec<u8>, Malformed> {
     if coded { huffman(text) } else { Ok(text.to_vec()) }
 }
 
-/// Says that this side keeps no dynamic table, so that no later change of its limit asks for a word.
+/// Announces that this side keeps no dynamic table, so that a later change of its limit needs no message.
 pub(crate) fn write_no_table(out: &mut Vec<u8>) {
     out.push(0x20);
 }
 
-/// Appends a field as a literal that nobody stores.
+/// Appends a field as a literal that is not stored.
 pub(crate) fn write_field(out: &mut Vec<u8>, name: &str, value: &str) {
     out.push(0);
     for text in [name, value] {

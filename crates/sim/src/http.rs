@@ -26,7 +26,7 @@ pub(crate) enum Received<'a> {
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
-    /// What stands after the question mark.
+    /// The text after the question mark.
     pub(crate) query: Option<&'a str>,
     pub(crate) fields: Fields<&'a str>,
     pub(crate) keep_alive: bool,
@@ -160,7 +160,7 @@ pub(crate) fn receive(bytes: &[u8]) -> Received<'_> {
     })
 }
 
-/// What the head of a response says beside its framing.
+/// What the head of a response holds beside its framing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head<'a> {
     pub(crate) status: Status,

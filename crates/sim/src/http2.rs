@@ -384,7 +384,7 @@ impl Session {
         self.streams.iter().filter(|(_, stream)| !stream.waiting.is_empty()).map(|(id, _)| *id).collect()
     }
 
-    /// The answer is sent, or nobody wants it.
+    /// The response is sent, or no longer wanted.
     pub(crate) fn forget(&mut self, id: u32) {
         self.streams.remove(&id);
     }
@@ -395,7 +395,7 @@ impl Session {
         out.extend_from_slice(&(reason as u32).to_be_bytes());
     }
 
-    /// Says that no further stream is taken.
+    /// Announces that no further stream is taken.
     pub(crate) fn write_goaway(&self, out: &mut Vec<u8>, reason: Reason) {
         write_header(out, 8, GOAWAY, 0, 0);
         out.extend_from_slice(&self.latest.to_be_bytes());

@@ -1,10 +1,10 @@
 //! A simulated inference server: something to practise on, and something to measure a client against.
 //!
-//! It speaks the APIs of inference servers (chat, completions, responses, messages, embeddings, rankings, images, videos,
-//! transcriptions and others: see `apis`) in the shapes of vLLM and of those servers, with scripted latency, length and
-//! faults, and writes down the truth: when each request arrived and each event left. It shares no code with the client, so
-//! that a common misreading cannot cancel out, and it writes its own sockets, so that nothing buffers between an event and
-//! its stamp.
+//! It speaks the APIs of inference servers (chat, completions, responses, messages, embeddings, rankings, images,
+//! videos, transcriptions and others: see `apis`) in the shapes of vLLM and of those servers, with scripted latency,
+//! length and faults, and writes down the truth: when each request arrived and each event left. It shares no code with
+//! the client, so that a common misreading cannot cancel out, and it writes its own sockets, so that nothing buffers
+//! between an event and its stamp.
 //!
 //! ```no_run
 //! use aiperf_sim::{Sim, SimConfig};
@@ -15,16 +15,17 @@
 //! # Ok::<(), aiperf_sim::SimError>(())
 //! ```
 //!
-//! What is guaranteed: an answer has exactly the tokens its `usage` says; its text is that many tokens of `o200k_base`
+//! What is guaranteed: a response has exactly the tokens of its `usage`; its text is that many tokens of `o200k_base`
 //! (see [`SimConfig`] for what decides the number); every event of a stream is one write; events leave at absolute
 //! moments, so that a late one does not delay those after it. `prompt_tokens` counts words and
 //! punctuation marks.
 //!
-//! Layout, in reading order: [`config`](SimConfig) and its parts `spread`, `fault` and `page_fault`; `sim` (bind, run, stop); `reactor`
-//! (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`; `http`, `http2` and `hpack` (requests in); `apis`, one file a kind
-//! (how requests are read and answers worded), with `vocabulary` and `speculation`; `script`,
-//! `redirect` and `exchange` (what is answered when); `reply` and `encoding` (how it is put on the wire); `canned` (answers made beforehand);
-//! `metrics`, `exposition` and `pages` (what is counted, and shown); `truth` and `idle` (the log).
+//! Layout, in reading order: [`config`](SimConfig) and its parts `spread`, `fault` and `page_fault`; `sim` (bind, run,
+//! stop); `reactor` (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`;
+//! `http`, `http2` and `hpack` (requests in); `apis`, one file a kind (how requests are read and answers worded), with
+//! `vocabulary` and `speculation`; `script`, `redirect` and `exchange` (what is answered when); `reply` and `encoding`
+//! (how it is put on the wire); `canned` (answers made beforehand); `metrics`, `exposition` and `pages` (what is
+//! counted, and shown); `truth` and `idle` (the log).
 
 mod apis;
 mod canned;

@@ -49,7 +49,7 @@ pub(crate) struct Histogram {
     sum: f64,
 }
 
-/// What a histogram says of one bucket.
+/// One bucket of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bucket {
     pub(crate) bound: f64,

@@ -1,8 +1,8 @@
 //! What goes wrong on purpose with metrics pages, and with which of them.
 //!
-//! A fault is written `KIND=PAGES` or `KIND:ARGUMENT=PAGES`, such as `restart=5`, `status:503=3-6` or `gzip=1-`. Pages are
-//! numbered from 1; `N` is one page, `N-` every page from N on, `N-M` those from N to M. A page may meet several faults:
-//! of those that leave nothing of it (reset, redirect, status, json) the first one given strikes.
+//! A fault is written `KIND=PAGES` or `KIND:ARGUMENT=PAGES`, such as `restart=5`, `status:503=3-6` or `gzip=1-`. Pages
+//! are numbered from 1; `N` is one page, `N-` every page from N on, `N-M` those from N to M. A page may meet several
+//! faults: of those that leave nothing of it (reset, redirect, status, json) the first one given strikes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,12 +20,12 @@ const HUGE_BYTES: u64 = 100_000_000;
 /// One way for a metrics page to go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageFaultKind {
-    /// From this page on everything counts from zero, and the server says that it was started just now. Requests that
+    /// From this page on everything counts from zero, and the server reports that it started just now. Requests that
     /// are being answered go on.
     Restart,
     /// A family is of another type.
     Type { family: String, becomes: FamilyType },
-    /// Lines that are none stand between good ones.
+    /// Malformed lines are among good ones.
     MalformedLines,
     /// No line is one.
     Malformed,
@@ -39,7 +39,7 @@ pub enum PageFaultKind {
     Trickle(Duration),
     /// An error answer with this HTTP status.
     Status(u16),
-    /// JSON is answered, and said to be it.
+    /// The response is JSON, and declared as JSON.
     Json,
     /// The connection is reset.
     Reset,

@@ -1,4 +1,4 @@
-//! The metrics pages of a server: what each of them says, and what goes wrong with it.
+//! The metrics pages of a server: what each of them shows, and what goes wrong with it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -185,7 +185,7 @@ impl Pages {
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let (number, faults): (u64, Vec<&PageFault>) = match (request.show, request.followed) {
                 (Show::IterationStats, _) => (0, Vec::new()),
-                // Whoever was sent here gets the page that was asked for, or is sent on.
+                // A request that was redirected here gets the page that was asked for, or is redirected again.
                 (_, Some(_)) => (state.number, Vec::new()),
                 (_, None) => {
                     let number = state.number + 1;

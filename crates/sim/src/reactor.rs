@@ -187,7 +187,7 @@ impl Reactor {
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                     return self.stop_accepting();
                 }
-                // Nobody there, or a connection that was gone again.
+                // No connection, or one that was gone again.
                 Err(_) => return,
             };
             let number = self.shared.connections.fetch_add(1, Ordering::Relaxed);
@@ -261,7 +261,7 @@ impl Reactor {
         Ok(())
     }
 
-    /// Lets `work` have a connection, and does with it what it says.
+    /// Lets `work` have a connection, and does with it what `work` returns.
     fn with_connection(&mut self, key: Key, work: impl FnOnce(&mut Self, &mut Connection) -> Disposition) {
         let Some(mut connection) = self.connections.take(key) else { return };
         let disposition = work(self, &mut connection);

@@ -56,7 +56,7 @@ impl Redirect {
         Ok(redirect)
     }
 
-    /// The location after `followed` redirects; `row` tells the redirects of one server apart.
+    /// The location after `followed` redirects; `row` distinguishes the redirects of one server.
     pub(crate) fn location(&self, row: usize, followed: u32, path: &str, this_origin: &str) -> String {
         let origin = match &self.target {
             Target::Relative => "",
@@ -74,7 +74,7 @@ impl Redirect {
     }
 }
 
-/// What the query of a request says of the redirects that led to it.
+/// The redirects that led to a request, by its query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Followed {
     pub(crate) row: usize,
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_location_says_how_many_redirects_led_to_it() {
+    fn a_location_counts_the_redirects_that_led_to_it() {
         let redirect = Redirect::parse("307,2,absolute").unwrap();
         let location = redirect.location(3, 1, "/v1/completions", "http://here:80");
         assert_eq!(location, "http://here:80/v1/completions?redirect=3.2");

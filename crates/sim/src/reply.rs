@@ -21,7 +21,7 @@ pub(crate) struct Outlet<'a> {
 pub(crate) enum Extent {
     All,
     FirstHalf,
-    /// Nothing: the head says what the body would be like.
+    /// Nothing: the head describes the body that a GET would get.
     HeadAlone,
 }
 
@@ -135,7 +135,7 @@ impl Reply {
         }
     }
 
-    /// Sends what stands in the outlet's buffer and then, as DATA, as much of `bytes` as the windows take; the rest waits.
+    /// Sends what is in the outlet's buffer and then, as DATA, as much of `bytes` as the windows take; the rest waits.
     fn data(
         &self,
         outlet: &mut Outlet<'_>,
@@ -159,7 +159,7 @@ impl Reply {
         }
     }
 
-    /// An error is said in plain bytes.
+    /// An error goes out as plain bytes.
     pub(crate) fn drop_encoding(&mut self) {
         self.encoder = None;
     }

@@ -12,10 +12,10 @@ use crate::pages::{MadePage, PageRequest, Pages, Show, Shown};
 use crate::script::{Purpose, Script};
 use crate::truth::TruthSender;
 
-/// The longest request of a server that refuses none, as `/v1/models` tells it.
+/// The longest request of a server that refuses none, as `/v1/models` shows it.
 const LISTED_MAX_MODEL_LEN: u32 = 131_072;
 const JSON: &str = "application/json";
-/// Paths that tell a server to do something; there is nothing to do here.
+/// Paths that make a server do something; there is nothing to do here.
 const HOOKS: [&str; 3] = ["/reset_prefix_cache", "/start_profile", "/stop_profile"];
 
 /// One server, seen from its threads.
@@ -67,7 +67,7 @@ impl Shared {
         }
     }
 
-    /// The status with which a hook fails, where a fault says so.
+    /// The status with which a hook fails, where a fault asks for it.
     pub(crate) fn hook_status(&self, handler: &'static str) -> Option<Status> {
         let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = hooks.entry(handler).or_default();

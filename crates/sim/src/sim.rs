@@ -185,7 +185,7 @@ impl SimHandle {
 
 impl Drop for SimHandle {
     fn drop(&mut self) {
-        // Whoever wants the reason calls `stop`.
+        // A caller that wants the reason calls `stop`.
         let _ = self.finish();
     }
 }

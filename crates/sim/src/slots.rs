@@ -1,4 +1,4 @@
-//! Connections by number, where a number used again is told from its former use.
+//! Connections by number, where a number used again differs from its former use.
 
 /// Names a connection for as long as it is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

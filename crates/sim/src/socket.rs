@@ -19,7 +19,7 @@ pub(crate) struct Arrival {
 /// Bytes of a TLS record that may have been read before its end was.
 const LARGEST_RECORD: usize = 20 << 10;
 
-/// What a read brought.
+/// What a read returned.
 pub(crate) enum ReadResult {
     Bytes {
         /// Plain bytes, now at the start of the buffer; none where records carried no data.
@@ -201,7 +201,7 @@ impl Socket {
         }
     }
 
-    /// Sends more of what is pending, and tells `note` which writes, of which stream, are complete as of now.
+    /// Sends more of what is pending, and reports to `note` which writes, of which stream, are complete by now.
     pub(crate) fn flush(&mut self, mut note: impl FnMut(u32, WriteIndex, u64)) {
         while self.written < self.pending.len() && !self.failed {
             match self.stream.write(&self.pending[self.written..]) {
@@ -227,7 +227,7 @@ impl Socket {
         }
     }
 
-    /// Tells the client that the connection ends here, where its protocol has a word for it.
+    /// Announces the end of the connection, where its protocol has a message for it.
     pub(crate) fn close(&mut self) {
         if let Some(tls) = &mut self.tls
             && self.pending.is_empty()

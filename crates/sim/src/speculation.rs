@@ -30,12 +30,12 @@ mod tests {
     fn steps_and_accepted_drafts_add_up_to_the_tokens() {
         for tokens in 0..40 {
             let metrics: Value = serde_json::from_str(&metrics(tokens, 3)).unwrap();
-            let told = &metrics["speculative_decoding"];
-            let steps = told["num_spec_steps"].as_u64().unwrap();
-            let histogram: Vec<u64> = serde_json::from_value(told["acceptance_histogram"].clone()).unwrap();
+            let reported = &metrics["speculative_decoding"];
+            let steps = reported["num_spec_steps"].as_u64().unwrap();
+            let histogram: Vec<u64> = serde_json::from_value(reported["acceptance_histogram"].clone()).unwrap();
             assert_eq!((histogram.len(), histogram.iter().sum::<u64>()), (4, steps));
             let accepted: u64 = (0..).zip(&histogram).map(|(drafts, steps)| drafts * steps).sum();
-            assert_eq!(told["num_accepted_draft_tokens"], accepted);
+            assert_eq!(reported["num_accepted_draft_tokens"], accepted);
             assert_eq!(steps + accepted, u64::from(tokens));
         }
     }

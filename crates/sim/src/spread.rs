@@ -124,7 +124,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     #[test]
-    fn latencies_are_milliseconds_unless_they_say_otherwise() {
+    fn latencies_are_milliseconds_unless_they_have_a_unit() {
         for (text, expected) in [("50", 50_000_000), ("50ms", 50_000_000), ("0.05s", 50_000_000), ("20us", 20_000)] {
             let latency: Latency = text.parse().unwrap();
             assert_eq!(latency.draw_ns(&mut ChaCha8Rng::seed_from_u64(0)), expected, "{text}");

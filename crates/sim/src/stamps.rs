@@ -25,7 +25,7 @@ fn ask_for_stamps(socket: &impl AsFd) -> nix::Result<()> {
 }
 
 /// The kernel turns stamping on some time after the first socket asked for it: sends itself a byte until one is
-/// stamped. Where that cannot be done, the first requests lack their stamp, and say so.
+/// stamped. Where that cannot be done, the first requests have no stamp, and the log shows it.
 fn wait_for_stamps() {
     let probe = || -> std::io::Result<bool> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;

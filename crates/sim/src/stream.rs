@@ -38,7 +38,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Unix { path, .. } = self {
-            // Somebody else may have removed it.
+            // Another process may have removed it.
             let _ = std::fs::remove_file(path);
         }
     }

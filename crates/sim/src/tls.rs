@@ -17,7 +17,7 @@ use crate::error::SimError;
 
 /// Names in every certificate.
 const HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
-/// The only name in a certificate that is for somebody else.
+/// The only name in a certificate for another host.
 const OTHER_HOST: &str = "elsewhere.invalid";
 
 /// What the listener shows its clients.
@@ -174,7 +174,7 @@ impl Tls {
         out
     }
 
-    /// The record that says that nothing more comes.
+    /// The record that closes the session.
     pub(crate) fn close(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         self.session.send_close_notify();

@@ -23,7 +23,7 @@
 //!
 //! `correlation_id` is the header field `x-correlation-id`, or null. `endpoint` names the kind of API where the path is one;
 //! `streamed`, `prompt_tokens` and `output_tokens` (what came of the answer, all choices together) follow where the request
-//! was not refused. Some kinds say more: responses `previous_response_id` and `store`, as far as the request had them;
+//! was not refused. Some kinds add more: responses `previous_response_id` and `store`, as far as the request had them;
 //! transcriptions `audio_bytes` and `audio_seconds`; image retrieval `images`; videos `job`, and `job_status` where it was
 //! asked about or `video_bytes` where it was fetched.
 //!
@@ -76,7 +76,7 @@ pub(crate) struct Bracket {
     pub(crate) after_ns: u64,
 }
 
-/// What the log says of the connection a request came on.
+/// What the log records of the connection of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionFacts {
     pub(crate) number: u64,
@@ -89,7 +89,7 @@ pub(crate) struct ConnectionFacts {
     pub(crate) resumed: bool,
 }
 
-/// What the truth log says of a page: the values on it, all of one instant.
+/// What the truth log records of a page: the values on it, all of one instant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PageFacts {
     /// Counted from 1; 0 for iteration statistics, which are not counted.
@@ -106,7 +106,7 @@ pub(crate) struct PageFacts {
     pub(crate) finished: [u64; Finished::ALL.len()],
 }
 
-/// Everything the log says about one request.
+/// Everything the log records about one request.
 #[derive(Debug)]
 pub(crate) struct TruthRecord {
     pub(crate) request_id: String,
@@ -131,7 +131,7 @@ pub(crate) struct TruthRecord {
     pub(crate) page: Option<Box<PageFacts>>,
 }
 
-/// What the log says of the contents of a request and its answer.
+/// What the log records of the contents of a request and its response.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) streamed: bool,
@@ -245,7 +245,7 @@ struct Queue {
 pub(crate) struct TruthSender(Arc<(Mutex<Queue>, Condvar)>);
 
 impl TruthSender {
-    /// Wakes nobody: the writer comes by itself.
+    /// Wakes no thread: the writer comes by itself.
     pub(crate) fn send(&self, record: TruthRecord) {
         self.lock().records.push(record);
     }
@@ -284,7 +284,7 @@ impl Drop for TruthLog {
         self.sender.lock().closed = true;
         self.sender.0.1.notify_all();
         if let Some(writer) = self.writer.take() {
-            // A writer that panicked has said so already.
+            // A writer that panicked has reported it already.
             let _ = writer.join();
         }
     }

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_repeats_before_all_were_said() {
+    fn no_word_repeats_before_all_were_used() {
         let mut words: Vec<_> = (0..LENGTH as u32).map(|position| word(3, position)).collect();
         words.sort_unstable();
         words.dedup();

@@ -21,7 +21,7 @@ pub(super) struct Shape {
     /// Of an event.
     pub(super) object: &'static str,
     pub(super) whole_object: &'static str,
-    /// The event before the first token: what stands before its usage, and after.
+    /// The event before the first token: the text before its usage, and after.
     pub(super) role: Option<(&'static str, &'static str)>,
     pub(super) text: &'static str,
     pub(super) reasoning: &'static str,
@@ -111,7 +111,7 @@ struct Usage {
     prompt: u32,
     completion: u32,
     reasoning: u32,
-    /// Tokens drafted ahead in each step; none, and nothing is said of it.
+    /// Tokens drafted ahead in each step; none, and nothing is reported of it.
     drafts: u32,
 }
 
@@ -143,7 +143,7 @@ impl Usage {
     }
 }
 
-/// What an event says of one choice.
+/// What an event holds of one choice.
 #[derive(Debug, Clone, Copy)]
 struct Piece<'a> {
     choice: u32,
@@ -295,7 +295,7 @@ impl Choices {
         pen.event(&parts, piece.payload);
     }
 
-    /// The event that tells the token counts of the whole answer.
+    /// The event with the token counts of the whole response.
     fn write_usage(&self, pen: &mut Pen<'_, '_>, usage: Usage) {
         let metrics = usage.speculation().map(|metrics| format!(r#","metrics":{metrics}"#)).unwrap_or_default();
         let text = format!(

@@ -1,6 +1,6 @@
 //! `/generate` and `/generate_stream` of the text generation server of Hugging Face.
 //!
-//! Its events have no space after `data:`, and none of them says that the stream is over: the last one carries the
+//! Its events have no space after `data:`, and none of them marks the end of the stream: the last one carries the
 //! whole text beside its token.
 
 use serde::Deserialize;

@@ -84,7 +84,7 @@ struct Kept {
 }
 
 impl Jobs {
-    /// Jobs that are all alike and done, whoever asks for them.
+    /// Jobs that are all alike and done, under any id.
     pub(crate) fn all_done(model: &str) -> Self {
         let only = Job {
             id: "video_0".to_owned(),

@@ -6,9 +6,9 @@ use crate::script::{Purpose, Script};
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finish {
-    /// At the limit; the last content event says so.
+    /// At the limit; the last content event reports it.
     Length,
-    /// By itself; an event without text says so.
+    /// By itself; an event without text reports it.
     Stop,
 }
 
@@ -42,7 +42,7 @@ impl Length {
         }
         let (limit, at_limit) = match request.max_tokens {
             Some(limit) => (limit, Finish::Length),
-            // A model left to itself says what it has to say and stops.
+            // A model without a limit stops by itself.
             None => (config.osl.get(), if request.ignore_eos { Finish::Length } else { Finish::Stop }),
         };
         let by_itself = config.eos.filter(|_| !request.ignore_eos).map(|spread| {

@@ -1,6 +1,6 @@
 //! `/v1/messages`: the API of Anthropic as vLLM 0.32 speaks it. No key is asked for.
 //!
-//! A client that says `anthropic-version` is given the `ping` that Anthropic's own server sends after the first block
+//! A client that sends `anthropic-version` gets the `ping` that Anthropic's own server sends after the first block
 //! was opened; vLLM sends none.
 
 use serde::Deserialize;

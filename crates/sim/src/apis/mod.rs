@@ -1,6 +1,6 @@
 //! The APIs this server speaks: one file a kind, one row of [`APIS`] each.
 //!
-//! A row says where a kind is found, how its requests are read, and in which words it refuses. Reading a request gives
+//! A row holds the paths of a kind, how its requests are read, and how it words refusals. Reading a request gives
 //! what all kinds have in common ([`InferenceRequest`]) and a [`Wording`], which knows the rest and writes the answer:
 //! whole, or event by event. When anything is written is decided elsewhere.
 //!
@@ -85,7 +85,7 @@ pub(crate) struct Api {
     /// As metrics and the truth log name it.
     pub(crate) name: &'static str,
     pub(crate) method: &'static str,
-    /// A segment in braces stands for any.
+    /// A segment in braces matches any.
     pub(crate) paths: &'static [&'static str],
     pub(crate) streams: Streams,
     pub(crate) output: Output,
@@ -237,7 +237,7 @@ pub(crate) struct InferenceRequest {
     pub(crate) prompt_tokens: u32,
     /// Events of a stream of pictures.
     pub(crate) pictures: u32,
-    /// What the truth log says of it beside all that.
+    /// What the truth log records of it beside all that.
     pub(crate) noted: Vec<(&'static str, Value)>,
 }
 
@@ -269,7 +269,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Plans the answer to a request, or says why there is none.
+    /// Plans the response to a request, or returns why there is none.
     pub(crate) fn plan(api: &Api, script: &Script, request: InferenceRequest, number: u64) -> Result<Self, ApiError> {
         let model = named_model(&script.config, &request)?;
         let length = Length::of(script, api.output, &request, number)?;
@@ -340,7 +340,7 @@ pub(crate) trait Wording: Send {
     /// The whole body of an answer that is not streamed.
     fn whole(&mut self, answer: &Answer) -> WholeBody;
 
-    /// With the head, before there is anything to say.
+    /// With the head, before there is any content.
     fn open(&mut self, _: &mut Pen<'_, '_>, _: &Answer) {}
 
     fn tokens(&mut self, _: &mut Pen<'_, '_>, _: &Answer, _: Span) {}
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_in_braces_stands_for_any() {
+    fn a_segment_in_braces_matches_any() {
         for (path, expected) in [("/a/1", true), ("/a/", false), ("/a", false), ("/a/1/b", false), ("/b/1", false)] {
             assert_eq!(matches_path("/a/{id}", path), expected, "{path}");
         }

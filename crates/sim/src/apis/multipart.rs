@@ -130,7 +130,7 @@ mod tests {
                         Content-Disposition: form-data; name=\"f\"; filename=\"x.png\"\r\n\r\n\r\n-\r\n--B--\r\n";
 
     #[test]
-    fn texts_and_files_are_told_apart() {
+    fn texts_and_files_are_distinguished() {
         let form = Form::read(TYPE, GOOD.as_bytes()).unwrap();
         assert_eq!(form.text("a"), Some("one"));
         let file = form.file("f").unwrap();

@@ -262,7 +262,7 @@ impl Response {
         self.numbered_event(name, members, None)
     }
 
-    /// An event whose members stand before and behind its number; the server sorts them by name.
+    /// An event with members before and after its number; the server sorts them by name.
     fn numbered_event(&mut self, name: &str, members: &[(&str, Value)], behind: Option<(&str, Value)>) -> String {
         let mut object: serde_json::Map<String, Value> =
             members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();

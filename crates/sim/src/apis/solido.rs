@@ -41,14 +41,14 @@ fn read(ask: &Ask<'_>) -> Result<Reading, ApiError> {
         prompt_tokens: query.tokens,
         ..InferenceRequest::default()
     };
-    Ok((request, Box::new(Told { filters })))
+    Ok((request, Box::new(Reply { filters })))
 }
 
-struct Told {
+struct Reply {
     filters: Value,
 }
 
-impl Told {
+impl Reply {
     fn sources(&self, answer: &Answer) -> Value {
         let source = |index: u64| {
             json!({"id": format!("doc-{}", (answer.number + index) % 100), "title": format!("Document {index}"),
@@ -58,7 +58,7 @@ impl Told {
     }
 }
 
-impl Wording for Told {
+impl Wording for Reply {
     fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
         let text = answer.text(0, span.from, span.to);
         pen.event(&[b"data: {\"content\":\"", text.as_bytes(), b"\"}\n\n"], span.payload());

@@ -65,7 +65,7 @@ impl Wording for Ranks {
     }
 }
 
-/// What a score was before it was brought between 0 and 1.
+/// What a score was before it was scaled between 0 and 1.
 pub(super) fn logit(score: f64) -> f64 {
     let inside = score.clamp(1e-9, 1.0 - 1e-9);
     (inside / (1.0 - inside)).ln()

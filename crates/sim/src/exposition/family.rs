@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::metrics::{Bucket, Histogram};
 
-/// What a family says it is.
+/// The type that a family declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FamilyType {
     Gauge,
@@ -81,7 +81,7 @@ pub(crate) struct Family {
     pub(crate) name: &'static str,
     pub(crate) kind: FamilyType,
     pub(crate) help: &'static str,
-    /// Since when it counts, where the server says so: seconds since the epoch.
+    /// Since when it counts, where the server reports it: seconds since the epoch.
     pub(crate) created: Option<f64>,
     pub(crate) samples: Vec<Sample>,
 }

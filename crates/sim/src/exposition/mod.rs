@@ -22,7 +22,7 @@ pub(crate) use self::write::OPENMETRICS_END;
 use self::write::{OPENMETRICS_CONTENT_TYPE, Style};
 use crate::metrics::{Bounds, Metrics};
 
-/// What a page says, taken at one instant.
+/// The values of a page, taken at one instant.
 pub(crate) struct Snapshot<'a> {
     pub(crate) metrics: &'a Metrics,
     pub(crate) model: &'a str,

@@ -12,7 +12,7 @@ pub(crate) struct Style {
     pub(crate) counters_end_in_total: bool,
     /// Whole numbers are written `1.0` and not `1`.
     pub(crate) whole_numbers_have_a_point: bool,
-    /// The bound of a bucket stands after all labels and not among them.
+    /// The bound of a bucket comes after all labels and not among them.
     pub(crate) bounds_come_last: bool,
     pub(crate) sum_comes_before_count: bool,
 }

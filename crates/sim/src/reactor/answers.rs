@@ -1,4 +1,4 @@
-//! What a request is met with: an exchange that is begun, or an answer at once; and what the log will say of it.
+//! How a request is answered: an exchange begins, or a response goes out at once; and what the log records of it.
 
 use std::sync::atomic::Ordering;
 
@@ -116,7 +116,7 @@ impl Reactor {
         Disposition::Keep
     }
 
-    /// What the log will say of a request, as far as it is known.
+    /// What the log will record of a request, as far as it is known.
     fn record(
         &self,
         connection: &Connection,
@@ -183,7 +183,7 @@ impl Reactor {
         if let Some(truth) = &mut truth {
             truth.fault = fault;
         }
-        // Whoever asks for a head alone would take a body for the next answer.
+        // A client that asks for a head alone would take a body for the next response.
         let extent = if request.method == "HEAD" { Extent::HeadAlone } else { Extent::All };
         let head = Head { status, content_type, fields: &[] };
         self.answer(connection, task.stream, &head, (&body, extent), truth);

@@ -151,7 +151,7 @@ impl Reactor {
                 return Disposition::Reset;
             }
         };
-        // The page does not count itself: what it says was taken before.
+        // The page does not count itself: its values were taken before.
         self.shared.metrics(self.thread).record_http_response(show.handler(), "GET", status.0, 1);
         let extent = if head_only { Extent::HeadAlone } else { Extent::All };
         let stream = task.stream;

@@ -41,7 +41,7 @@ impl Reactor {
             match happening {
                 Happening::Reset(stream) => self.drop_stream(connection, stream, Finished::Abort),
                 Happening::WindowOpened => self.send_waiting(connection),
-                // A client that was told to go away asks again elsewhere.
+                // A client that got GOAWAY asks again elsewhere.
                 Happening::Request { .. } if connection.closing => {}
                 Happening::Request { stream, method, target, fields, body } => {
                     let (path, query) =
@@ -130,7 +130,7 @@ impl Reactor {
         self.drop_stream(connection, stream, Finished::Error);
     }
 
-    /// Tells the client to open no more streams here.
+    /// Asks the client to open no more streams here.
     pub(super) fn send_goaway(&mut self, connection: &mut Connection) {
         connection.closing = true;
         if let Some(http2) = &connection.http2 {

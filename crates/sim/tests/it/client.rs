@@ -9,7 +9,7 @@ use std::time::Duration;
 use aiperf_sim::{Sim, SimConfig, SimHandle};
 use serde_json::Value;
 
-/// A server whose tokens come at once, unless the test says otherwise.
+/// A server whose tokens come at once, unless the test sets another time.
 pub(crate) fn quick() -> SimConfig {
     SimConfig { ttft: "0".parse().unwrap(), itl: "0".parse().unwrap(), ..SimConfig::default() }
 }
@@ -55,7 +55,7 @@ pub(crate) struct Response {
     pub(crate) head: String,
     /// Without the chunked coding.
     pub(crate) body: Vec<u8>,
-    /// The body came to its announced end.
+    /// The body reached its announced end.
     pub(crate) complete: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Every API the server speaks beside chat and completions: whole answers, streams, refusals, and what the log says.
+//! Every API the server speaks beside chat and completions: whole answers, streams, refusals, and the log.
 
 use std::num::NonZeroU32;
 
@@ -120,7 +120,7 @@ fn a_response_is_streamed_item_by_item() {
 }
 
 #[test]
-fn a_response_says_the_same_whole_as_in_events() {
+fn a_response_is_the_same_whole_as_in_events() {
     let server = serve(quick());
     let mut client = Client::connect(server.addr);
     let messages = json!([{"role": "user", "type": "message", "content": [{"type": "input_text", "text": "a b c"}]}]);

@@ -62,7 +62,7 @@ fn a_cut_stream_ends_midway_without_its_last_chunk() {
 }
 
 #[test]
-fn a_stall_ends_when_it_is_told_to() {
+fn a_stall_ends_after_its_time() {
     let server = faulty("stall:60ms=1");
     for ask in [stream, whole] {
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! Paths that are not inference: what they answer, how they fail, and how they stand in the truth log.
+//! Paths that are not inference: what they answer, how they fail, and how the truth log records them.
 
 use aiperf_sim::SimConfig;
 
@@ -19,7 +19,7 @@ fn hooks_are_answered_when_posted_to() {
 }
 
 #[test]
-fn a_hook_fails_as_often_as_told_each_for_itself() {
+fn each_hook_fails_as_often_as_asked_for() {
     let server = serve(SimConfig { faults: vec!["hook-status:503,2=1".parse().unwrap()], ..quick() });
     let mut client = Client::connect(server.addr);
     for hook in HOOKS {
@@ -33,7 +33,7 @@ fn a_hook_fails_as_often_as_told_each_for_itself() {
 }
 
 #[test]
-fn the_truth_log_tells_the_order_of_hooks_and_requests() {
+fn the_truth_log_shows_the_order_of_hooks_and_requests() {
     let faults = vec!["hook-status:500,1=1".parse().unwrap()];
     let lines = log_of(SimConfig { faults, ..quick() }, |client| {
         client.post("/start_profile", "");
@@ -41,7 +41,7 @@ fn the_truth_log_tells_the_order_of_hooks_and_requests() {
         client.post(CHAT, &chat(r#""stream":true,"max_tokens":2"#));
         client.get("/v1/models");
     });
-    let told: Vec<_> = lines
+    let logged: Vec<_> = lines
         .iter()
         .map(|line| {
             let text = |member: &str| line[member].as_str().unwrap_or_default().to_owned();
@@ -50,7 +50,7 @@ fn the_truth_log_tells_the_order_of_hooks_and_requests() {
         .collect();
     let line = |method: &str, path: &str, status, fault: &str| (method.into(), path.into(), status, fault.into());
     assert_eq!(
-        told,
+        logged,
         [
             line("POST", "/start_profile", 500, "hook-status"),
             line("POST", "/start_profile", 200, ""),

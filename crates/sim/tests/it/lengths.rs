@@ -1,4 +1,4 @@
-//! What is in an answer: how many tokens, in how many events, and what `usage` says of them.
+//! What is in an answer: how many tokens, in how many events, and their `usage`.
 
 use std::num::NonZeroU32;
 
@@ -43,7 +43,7 @@ fn usage_is_streamed_only_when_asked_for() {
 }
 
 #[test]
-fn a_whole_answer_always_tells_its_usage() {
+fn a_whole_response_always_reports_its_usage() {
     let server = serve(quick());
     let answer = Client::connect(server.addr).post(CHAT, &chat(r#""max_tokens":5"#)).json();
     assert_eq!(answer["usage"]["completion_tokens"], 5);

@@ -1,4 +1,4 @@
-//! Everything that goes wrong on purpose with metrics pages, and what the truth log says of them.
+//! Everything that goes wrong on purpose with metrics pages, and what the truth log records of them.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -103,7 +103,7 @@ fn an_endless_page_goes_on_while_others_are_served() {
 }
 
 #[test]
-fn a_huge_page_is_as_long_as_told_and_well_formed() {
+fn a_huge_page_is_as_long_as_asked_for_and_well_formed() {
     for metrics_format in [MetricsFormat::Text, MetricsFormat::Openmetrics] {
         let server = serve(SimConfig { metrics_format, ..config(&["huge:2000000=1"]) });
         let mut client = Client::connect(server.addr);
@@ -168,7 +168,7 @@ fn a_redirected_page_is_found_after_its_hops() {
 }
 
 #[test]
-fn a_compressed_page_says_so_and_says_the_same() {
+fn a_compressed_page_is_declared_and_holds_the_same() {
     for faults in [&["gzip=1"][..], &["gzip=1", "trickle:30ms=1"]] {
         let (_server, mut client) = faulty(faults);
         let page = client.get("/metrics");
@@ -246,7 +246,7 @@ fn the_truth_log_has_the_values_of_every_page() {
 }
 
 #[test]
-fn a_page_that_nobody_reads_to_its_end_is_logged_as_unfinished() {
+fn a_page_that_is_not_read_to_its_end_is_logged_as_unfinished() {
     let lines = log_of(config(&["delay:60s=1"]), |client| {
         client.send(b"GET /metrics HTTP/1.1\r\nHost: sim\r\n\r\n");
         std::thread::sleep(Duration::from_millis(20));

@@ -197,7 +197,7 @@ pub(crate) fn types(page: &str) -> BTreeMap<&str, &str> {
     page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')).collect()
 }
 
-/// Values by name and labels, as they stand on the page.
+/// Values by name and labels, as they are on the page.
 pub(crate) fn values(page: &str) -> BTreeMap<&str, f64> {
     let samples = page.lines().filter(|line| !line.starts_with('#'));
     let without_exemplar = samples.map(|line| line.split_once(" # ").map_or(line, |(sample, _)| sample));
@@ -329,7 +329,7 @@ fn gauges_show_what_is_going_on() {
         let server = serve(SimConfig { metrics, max_running, ttft: "60s".parse().unwrap(), ..quick() });
         let mut clients: Vec<_> = (0..5).map(|_| Client::connect(server.addr)).collect();
         for client in &mut clients {
-            // The last byte of the head says that the request is in.
+            // The last byte of the head shows that the request is in.
             client.send(&request(CHAT, &chat(r#""stream":true"#), "g"));
             client.read_head();
         }
@@ -408,7 +408,7 @@ fn openmetrics_has_its_content_type_created_lines_exemplars_and_end() {
 }
 
 #[test]
-fn sglang_tells_the_throughput_since_the_page_before() {
+fn sglang_reports_the_throughput_since_the_page_before() {
     let server = serve(SimConfig { metrics: MetricsKind::Sglang, ..quick() });
     let mut client = Client::connect(server.addr);
     ask(&mut client, 50);

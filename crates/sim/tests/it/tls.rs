@@ -78,7 +78,7 @@ fn requests_are_served_over_tls_under_every_name() {
 }
 
 #[test]
-fn the_truth_log_tells_handshakes_and_brackets_every_event() {
+fn the_truth_log_records_handshakes_and_brackets_every_event() {
     let files = Files::new();
     let server = serve(files.config(Certificate::Good));
     let config = trusting(&files.ca());
@@ -93,7 +93,7 @@ fn the_truth_log_tells_handshakes_and_brackets_every_event() {
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(line["connection"], number);
         assert_eq!(line["tls"], true);
-        assert_eq!(line["resumed"], number == 1, "the second connection brings the ticket of the first");
+        assert_eq!(line["resumed"], number == 1, "the second connection uses the ticket of the first");
         let nanoseconds = |member: &str| line[member].as_u64().unwrap();
         assert!(nanoseconds("accepted_ns") <= nanoseconds("handshake_ns"));
         assert!(nanoseconds("received_kernel_ns") <= nanoseconds("received_read_ns"));

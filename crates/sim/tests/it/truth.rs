@@ -1,4 +1,4 @@
-//! The truth log says what was written when.
+//! The truth log records what was written when.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ fn steps_write_all_streams_back_to_back() {
 }
 
 #[test]
-fn what_was_broken_off_is_said_to_be_unfinished() {
+fn what_was_broken_off_is_logged_as_unfinished() {
     let cut = SimConfig { faults: vec!["cut=1".parse().unwrap()], ..quick() };
     let lines = log_of(cut, |client| {
         client.post(CHAT, &chat(r#""stream":true,"max_tokens":4"#));
