@@ -1,5 +1,5 @@
-//! What the turns of a session cost the worker that sends them: reading the reply while it comes, taking it, and putting the next
-//! request together.
+//! What the turns of a session cost the worker that sends them: reading the reply while it comes, taking it, and
+//! putting the next request together.
 
 use aiperf_dialect::{Answer, Api, Session};
 use aiperf_plan::{BaseUrl, EndpointPlan};
@@ -37,19 +37,19 @@ fn replies(c: &mut Criterion) {
     });
 }
 
-fn said(role: &str, words: usize) -> Turn {
+fn text_turn(role: &str, words: usize) -> Turn {
     let text = Media { contents: vec!["word ".repeat(words)], ..Media::default() };
     Turn { role: Some(role.into()), texts: vec![text], max_tokens: Some(32), ..Turn::default() }
 }
 
-/// A session before a turn, all turns before it said and answered.
+/// A session before a turn, all turns before it sent and answered.
 fn before(api: &Arc<Api>, turn: usize) -> Session {
-    let turns = (0..=turn).map(|_| said("user", 16)).collect();
+    let turns = (0..=turn).map(|_| text_turn("user", 16)).collect();
     let conversation = Arc::new(Conversation { turns, ..Conversation::default() });
     let mut session = Session::new(api.clone(), conversation);
     for turn in 0..turn {
         session.ask(turn).expect("a request");
-        session.take(Reply { turn: Some(said("assistant", 32)), response_id: None }).expect("an answer");
+        session.take(Reply { turn: Some(text_turn("assistant", 32)), response_id: None }).expect("an answer");
     }
     session
 }

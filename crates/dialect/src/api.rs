@@ -10,7 +10,7 @@ use aiperf_plan::EndpointPlan;
 use std::ops::Deref;
 use thiserror::Error;
 
-/// An endpoint's dialect with everything that the plan says about it, made once a run.
+/// An endpoint's dialect with its settings, made once a run.
 pub struct Api {
     pub dialect: &'static Dialect,
     settings: ApiSettings,
@@ -44,7 +44,7 @@ impl Api {
         Ok(Self { dialect, settings: ApiSettings { endpoint, model, template, response_field } })
     }
 
-    /// Whether a request depends on what was said before its turn.
+    /// Whether a request depends on the turns before its own.
     pub(crate) fn looks_back(&self) -> bool {
         matches!(self.dialect.carries, Carries::History(_))
             || self.template.as_ref().is_some_and(PayloadTemplate::looks_back)

@@ -1,4 +1,4 @@
-//! How each API wants it said, and how its answers are read.
+//! How requests of each API are encoded, and how its responses are read.
 //!
 //! Pure: a conversation turn becomes a body, bytes become a parsed answer. No socket, no clock; instants come in with
 //! the bytes.
@@ -6,8 +6,10 @@
 //! # Layout
 //! In the order in which to read them.
 //! - `text`: JSON as servers write it, members of it that need not be what they should be, server-sent events
-//! - [`response`]: what reads responses and what they say, every vendor's usage, an exchange's responses folded into one
-//! - [`request`]: what a body is made from, a conversation as it goes on, forms, URLs and heads, what of a body is counted
+//! - [`response`]: readers of responses and their content, every vendor's usage, an exchange's responses folded into
+//!   one
+//! - [`request`]: what a body is made from, a conversation as it goes on, forms, URLs and heads, what of a body is
+//!   counted
 //! - [`settings`]: an endpoint as the plan has it
 //! - [`kinds`]: one file an endpoint type and the table that lists them; [`api`]: an endpoint with its dialect
 //! - [`video`]: the steps of a request that makes a video

@@ -10,6 +10,6 @@ pub struct ApiSettings {
     /// Model of turns that name none.
     pub model: String,
     pub(crate) template: Option<PayloadTemplate>,
-    /// Where answers have what they say; `None` finds it out.
+    /// Where responses have their content; `None` detects it.
     pub(crate) response_field: Option<ResponseField>,
 }

@@ -1,6 +1,6 @@
 //! The way of a video: a job is submitted, looked at until it is done, and what it made is fetched where wanted.
 //!
-//! A step follows from the answer to the one before it. Whoever drives it owns the clock and the socket.
+//! A step follows from the answer to the one before it. The caller owns the clock and the socket.
 
 use crate::api::Api;
 use crate::text::json::{self, is_truthy};
@@ -114,7 +114,7 @@ impl VideoJob {
                 let message = format!("Video generation timed out after {:?}s", self.timeout_seconds);
                 Failure::Step { code: 504, kind: "TimeoutError", message }
             }
-            // A step that failed by what was said has its name.
+            // A step that failed by its response has its name.
             (_, failure @ Failure::Step { .. }) => failure,
             (Stage::Downloaded, failure) => download_error(500, format!("Video download failed: {failure}")),
             (_, failure) => failure,
@@ -131,7 +131,7 @@ impl VideoJob {
             Some(id) => segment(&id.to_string()),
             None => String::new(),
         };
-        // A path ends where `.` and `..` say, and that is no job.
+        // `.` and `..` lead elsewhere in a path, and that is no job.
         if matches!(id.as_str(), "" | "." | "..") {
             return Err(generation_error("Video submission returned no job id".to_owned()));
         }
@@ -200,7 +200,7 @@ fn reply(answer: LegAnswer<'_>) -> Result<Map<String, Value>, Failure> {
     }
 }
 
-/// Why a server says that there is no video.
+/// Why a server made no video.
 fn reason(job: &Map<String, Value>) -> String {
     match job.get("error").filter(|error| is_truthy(Some(error))) {
         None => "Unknown error".to_owned(),
@@ -286,7 +286,7 @@ mod tests {
         VideoJob::new(&Api::new(&endpoint, "m").unwrap(), "/v1/videos/?k=v")
     }
 
-    fn told(body: &str) -> LegAnswer<'_> {
+    fn answered(body: &str) -> LegAnswer<'_> {
         LegAnswer { status: 200, media_type: "application/json", body: body.as_bytes() }
     }
 
@@ -307,16 +307,16 @@ mod tests {
     fn a_job_is_looked_at_once_at_once_and_then_after_every_interval() {
         let mut job = job(0.0, false);
         let poll = "/v1/videos/v1?k=v";
-        assert_eq!(job.next(told(r#"{"id":"v1","status":"queued"}"#)), look(Nanos(0), poll, Keep::Text));
+        assert_eq!(job.next(answered(r#"{"id":"v1","status":"queued"}"#)), look(Nanos(0), poll, Keep::Text));
         for _ in 2..5 {
-            let running = told(r#"{"id":"v1","status":"in_progress"}"#);
+            let running = answered(r#"{"id":"v1","status":"in_progress"}"#);
             assert_eq!(job.next(running), look(Nanos(100_000_000), poll, Keep::Nothing));
         }
-        assert_eq!(job.next(told(r#"{"status":"completed"}"#)), VideoStep::End { keep: Keep::Text });
+        assert_eq!(job.next(answered(r#"{"status":"completed"}"#)), VideoStep::End { keep: Keep::Text });
     }
 
     #[test]
-    fn what_was_made_is_fetched_where_the_reply_says_or_beside_the_job() {
+    fn what_was_made_is_fetched_by_the_url_of_the_reply_or_beside_the_job() {
         let path = |path: &str| Place::Path(path.into());
         for (reply, from) in [
             (r#"{"status":"completed","url":null}"#, path("/v1/videos/v1/content?k=v")),
@@ -325,11 +325,11 @@ mod tests {
             (r#"{"status":"completed","url":"HTTP://x/c"}"#, Place::Url("HTTP://x/c".into())),
         ] {
             let mut job = job(0.0, true);
-            job.next(told(r#"{"id":"v1"}"#));
+            job.next(answered(r#"{"id":"v1"}"#));
             let (pause, keep) = (Nanos::ZERO, Keep::Text);
             let fetch = VideoStep::Get { pause, from, keep, renews_time: true, drops_body: true };
-            assert_eq!(job.next(told(reply)), fetch);
-            let bytes = LegAnswer { media_type: "video/mp4", ..told("....") };
+            assert_eq!(job.next(answered(reply)), fetch);
+            let bytes = LegAnswer { media_type: "video/mp4", ..answered("....") };
             assert_eq!(job.next(bytes), VideoStep::End { keep: Keep::Arrival });
         }
     }
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn dots_are_no_job_id() {
         for id in [".", ".."] {
-            let (code, kind, message) = error(job(0.0, false).next(told(&format!(r#"{{"id":"{id}"}}"#))));
+            let (code, kind, message) = error(job(0.0, false).next(answered(&format!(r#"{{"id":"{id}"}}"#))));
             assert_eq!((code, kind), (500, "VideoGenerationError"));
             assert!(message.contains("no job id"), "{message}");
         }
@@ -347,35 +347,35 @@ mod tests {
     fn a_failed_fetch_is_an_error_of_its_own() {
         let fetching = || {
             let mut job = job(0.0, true);
-            job.next(told(r#"{"id":"v1"}"#));
-            job.next(told(r#"{"status":"completed"}"#));
+            job.next(answered(r#"{"id":"v1"}"#));
+            job.next(answered(r#"{"status":"completed"}"#));
             job
         };
-        let gone = error(fetching().next(LegAnswer { status: 404, ..told("gone") }));
+        let gone = error(fetching().next(LegAnswer { status: 404, ..answered("gone") }));
         assert_eq!(gone, (404, "VideoDownloadError", "Video download failed with status 404: gone".into()));
-        let text = error(fetching().next(told("{}")));
+        let text = error(fetching().next(answered("{}")));
         assert_eq!((text.0, text.1), (500, "VideoDownloadError"));
         let lost = fetching().failed(Failure::Disconnected);
         assert!(matches!(lost, Failure::Step { code: 500, kind: "VideoDownloadError", .. }), "{lost:?}");
         assert_eq!(fetching().failed(Failure::CutOff), Failure::CutOff);
         assert_eq!(job(0.0, true).failed(Failure::Disconnected), Failure::Disconnected);
         let mut elsewhere = job(0.0, true);
-        elsewhere.next(told(r#"{"id":"v1"}"#));
-        assert_eq!(error(elsewhere.next(told(r#"{"status":"completed","url":"s3://b"}"#))).1, "VideoDownloadError");
+        elsewhere.next(answered(r#"{"id":"v1"}"#));
+        assert_eq!(error(elsewhere.next(answered(r#"{"status":"completed","url":"s3://b"}"#))).1, "VideoDownloadError");
     }
 
     #[test]
     fn a_job_that_takes_longer_than_a_request_may_has_an_error_of_its_own() {
         let mut job = job(1.5, false);
         assert_eq!(job.failed(Failure::TimedOut), Failure::TimedOut, "it was not submitted");
-        job.next(told(r#"{"id":7}"#));
-        job.next(told(r#"{"status":"in_progress"}"#));
+        job.next(answered(r#"{"id":7}"#));
+        job.next(answered(r#"{"status":"in_progress"}"#));
         let message = "Video generation timed out after 1.5s".into();
         assert_eq!(job.failed(Failure::TimedOut), Failure::Step { code: 504, kind: "TimeoutError", message });
     }
 
     #[test]
-    fn a_server_that_says_no_is_quoted() {
+    fn the_refusal_of_a_server_is_quoted() {
         for (reply, message) in [
             (r#"{"status":"failed","error":{"message":"no"}}"#, "no"),
             (r#"{"status":"failed","error":"nope"}"#, "nope"),
@@ -383,9 +383,9 @@ mod tests {
             (r#"{"status":"failed"}"#, "Unknown error"),
         ] {
             let mut job = job(0.0, false);
-            job.next(told(r#"{"id":"v1"}"#));
+            job.next(answered(r#"{"id":"v1"}"#));
             let wanted = (500, "VideoGenerationError", format!("Video generation failed: {message}"));
-            assert_eq!(error(job.next(told(reply))), wanted);
+            assert_eq!(error(job.next(answered(reply))), wanted);
         }
     }
 
@@ -393,12 +393,12 @@ mod tests {
     fn a_submission_without_a_job_is_an_error() {
         let long = "x".repeat(300);
         for (reply, part) in [
-            (told(""), "no response"),
-            (told("{}"), "no job id"),
-            (told("[1]"), "no job id"),
-            (told(r#"{"id":""}"#), "no job id"),
-            (told(&long), "invalid JSON (status 200): xxx"),
-            (LegAnswer { media_type: "text/event-stream", ..told("{}") }, "unexpected type"),
+            (answered(""), "no response"),
+            (answered("{}"), "no job id"),
+            (answered("[1]"), "no job id"),
+            (answered(r#"{"id":""}"#), "no job id"),
+            (answered(&long), "invalid JSON (status 200): xxx"),
+            (LegAnswer { media_type: "text/event-stream", ..answered("{}") }, "unexpected type"),
         ] {
             let (code, kind, message) = error(job(0.0, false).next(reply));
             assert_eq!((code, kind), (500, "VideoGenerationError"));
@@ -408,10 +408,10 @@ mod tests {
 
     #[test]
     fn a_refused_step_is_the_records_error() {
-        let refused = LegAnswer { status: 503, ..told("busy") };
+        let refused = LegAnswer { status: 503, ..answered("busy") };
         assert_eq!(job(0.0, false).next(refused), VideoStep::End { keep: Keep::Text });
         let mut polled = job(0.0, false);
-        polled.next(told(r#"{"id":"v1"}"#));
+        polled.next(answered(r#"{"id":"v1"}"#));
         assert_eq!(polled.next(refused), VideoStep::End { keep: Keep::Text });
     }
 
@@ -427,7 +427,7 @@ mod tests {
             let replies = [serde_json::json!({"id": id}), serde_json::json!({"status": "completed", "url": url})];
             let replies = replies.map(|reply| (200, reply.to_string().into_bytes()));
             for (status, body) in replies.into_iter().chain(bodies) {
-                let answer = LegAnswer { status, body: &body, ..told("") };
+                let answer = LegAnswer { status, body: &body, ..answered("") };
                 if let VideoStep::Get { from: Place::Path(text) | Place::Url(text), .. } = job.next(answer) {
                     prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{}", text);
                 }

@@ -31,7 +31,7 @@ pub fn is_success(outcome: Outcome<'_>) -> bool {
     matches!(outcome, Outcome::Answered { status: 200..300, .. })
 }
 
-/// Why a call failed, as messages have it: never what the server said.
+/// Why a call failed, as messages have it: never the text of the server.
 pub fn failure(call: &Call, outcome: Outcome<'_>, reason: &str) -> String {
     let what = format!("control_plane {} {} failed", call.method.name(), redact::url(&call.url));
     match outcome {
@@ -40,7 +40,7 @@ pub fn failure(call: &Call, outcome: Outcome<'_>, reason: &str) -> String {
     }
 }
 
-/// Statuses that say that the server cannot do it now, and may later.
+/// Statuses of a server that cannot do it now, and may later.
 const PASSING: &[u16] = &[409, 423, 429, 503];
 
 /// The longest wait before a call is made again.
@@ -57,7 +57,7 @@ pub enum Next {
     Fail,
 }
 
-/// Calls that are made again while what stands in their way may pass: after 1, 2, 4, 8, 8 ... seconds.
+/// Calls that are retried while their failure may pass: after 1, 2, 4, 8, 8 ... seconds.
 #[derive(Clone, Debug)]
 pub struct Retries {
     deadline: MonoNs,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_the_url_without_secrets_and_not_what_the_server_said() {
+    fn a_failure_names_the_url_without_secrets_and_quotes_no_server() {
         let server = BaseUrl::parse("http://h").unwrap();
         let url = "http://h/r?api_key=sk-1".to_owned();
         let call = Call { method: Method::Post, server, url, headers: Vec::new(), body: Vec::new() };

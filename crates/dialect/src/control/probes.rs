@@ -86,7 +86,7 @@ pub enum Step {
     AskBase { timeout: Nanos },
     /// Do nothing until this instant, then go on.
     Wait { until: MonoNs },
-    /// It is ready. A status of 4xx says that it answers, not that it will answer the benchmark.
+    /// It is ready. A status of 4xx shows that it answers, not that it will answer the benchmark.
     Ready { doubtful: Option<u16> },
     /// Time is up.
     GiveUp { attempts: u32 },

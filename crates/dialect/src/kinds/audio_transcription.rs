@@ -52,8 +52,8 @@ fn split(audio: &str) -> Result<(String, &str), DialectError> {
 fn read(text: &str) -> Piece<'_> {
     match json::read(text) {
         Some(Value::Object(object)) => {
-            let said = object.get("text").and_then(Value::as_str).filter(|text| !text.is_empty());
-            let data = said.map(|said| Data::Text(Cow::Owned(said.to_owned())));
+            let text = object.get("text").and_then(Value::as_str).filter(|text| !text.is_empty());
+            let data = text.map(|text| Data::Text(Cow::Owned(text.to_owned())));
             let usage = usage_of(&object).filter(|_| data.is_some());
             Piece { data, usage, error: error_of(&object), ..Piece::default() }
         }

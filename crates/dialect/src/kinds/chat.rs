@@ -161,7 +161,7 @@ struct UsualDelta<'a> {
     refusal: Option<Text<'a>>,
 }
 
-/// What a chunk of the usual shape says; `None` where that needs a closer look.
+/// The content of a chunk of the usual shape; `None` where that needs a closer look.
 fn parse_usual(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, Only<UsualChoice<'_>>> = json::object(json)?;
     if chunk.has_error() {
@@ -172,10 +172,10 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
     if delta.tool_calls.is_some() || delta.refusal.is_some() {
         return None;
     }
-    let reasoning = Text::said(delta.reasoning_content).or(Text::said(delta.reasoning));
+    let reasoning = Text::filled(delta.reasoning_content).or(Text::filled(delta.reasoning));
     let mut finish = Finish::default();
     finish.take(finish_reason, error);
-    Some(finish.of(piece.saying(index, Data::of(reasoning, Text::said(delta.content), None))))
+    Some(finish.of(piece.with_choice(index, Data::of(reasoning, Text::filled(delta.content), None))))
 }
 
 fn parse(json: &str) -> Option<Piece<'_>> {
@@ -185,12 +185,12 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
     let (beside, mut finish) = (chunk.beside_choices(), Finish::default());
-    let said = chunk.choices.objects().map(|(at, choice)| {
+    let texts = chunk.choices.objects().map(|(at, choice)| {
         finish.take(choice.finish_reason, choice.error);
         let message = choice.delta.0.or(choice.message.0);
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
     });
-    let piece = beside.of_choices(said);
+    let piece = beside.of_choices(texts);
     Some(finish.of(piece))
 }
 
@@ -213,7 +213,7 @@ fn message_data(message: Message<'_>) -> Option<Data<'_>> {
 #[derive(Default)]
 struct ChatCapture {
     text: TextCapture,
-    /// What was said without what was thought; `None` as long as nothing was.
+    /// The output without reasoning; `None` as long as there is none.
     content: Option<String>,
     /// A response had calls: those that look like it may have them too.
     has_calls: bool,
@@ -226,8 +226,8 @@ impl Capture for ChatCapture {
         if self.content.is_none() && piece.of_choice(0).any(|data| matches!(data, Data::Reasoning { .. })) {
             self.content = Some(self.text.text().to_owned());
         }
-        if let Some(said) = &mut self.content {
-            piece.of_choice(0).filter_map(Data::content).for_each(|content| said.push_str(content));
+        if let Some(spoken) = &mut self.content {
+            piece.of_choice(0).filter_map(Data::content).for_each(|content| spoken.push_str(content));
         }
         self.text.take(piece, text);
         if may_call(text)
@@ -246,11 +246,11 @@ impl Capture for ChatCapture {
         !may_call(text)
     }
 
-    fn take_texts(&mut self, choice: u32, said: &str) {
+    fn take_texts(&mut self, choice: u32, text: &str) {
         if let Some(content) = self.content.as_mut().filter(|_| choice == 0) {
-            content.push_str(said);
+            content.push_str(text);
         }
-        self.text.take_texts(choice, said);
+        self.text.take_texts(choice, text);
     }
 
     fn finish(self: Box<Self>) -> Reply {
@@ -298,8 +298,8 @@ impl ChatCapture {
     }
 }
 
-/// Whether there are `tool_calls` or, as older servers have it, a `function_call`. Some servers have empty ones in every
-/// chunk.
+/// Whether there are `tool_calls` or, as older servers have it, a `function_call`. Some servers have empty ones in
+/// every chunk.
 fn may_call(text: &str) -> bool {
     let is_empty = |at: usize| {
         let rest = &text[at + "_call".len()..];
@@ -312,7 +312,7 @@ fn may_call(text: &str) -> bool {
 /// What is looked for in every chunk is made ready once.
 static CALL: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("_call"));
 
-/// Adds to a call what a chunk of a stream says of it.
+/// Adds to a call what a chunk of a stream holds of it.
 fn merge_call(call: &mut Map<String, Value>, delta: &Map<String, Value>) {
     for member in ["id", "type"] {
         if let Some(value) = delta.get(member).filter(|value| is_truthy(Some(value))) {
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_told_apart_by_their_index() {
+    fn choices_are_distinguished_by_their_index() {
         let piece =
             parse(r#"{"choices":[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]}"#).unwrap();
         assert_eq!((piece.choice, &piece.data), (1, &Some(Data::Text("b".into()))));
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn an_error_object_is_an_error_with_its_code() {
         let piece = parse(r#"{"error":{"message":"bad","code":500}}"#).unwrap();
-        assert_eq!(piece.error, Some(ResponseError::Told { code: Some(500), message: "bad".into() }));
+        assert_eq!(piece.error, Some(ResponseError::Reported { code: Some(500), message: "bad".into() }));
     }
 
     fn captured(deltas: &[Value]) -> Value {

@@ -57,7 +57,7 @@ struct UsualChoice<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// What a chunk of the usual shape says; `None` where that needs a closer look.
+/// The content of a chunk of the usual shape; `None` where that needs a closer look.
 fn parse_usual(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, Only<UsualChoice<'_>>> = json::object(json)?;
     if chunk.has_error() || !is_known(chunk.object.0.as_deref()) {
@@ -67,7 +67,7 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
     let Some(UsualChoice { index, text, finish_reason, error }) = chunk.choices.0 else { return Some(piece) };
     let mut finish = Finish::default();
     finish.take(finish_reason, error);
-    Some(finish.of(piece.saying(index, Text::said(text).map(Data::Text))))
+    Some(finish.of(piece.with_choice(index, Text::filled(text).map(Data::Text))))
 }
 
 fn is_known(object: Option<&str>) -> bool {
@@ -82,11 +82,11 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, List<Choice<'_>>> = json::object(json)?;
     let (beside, is_known) = (chunk.beside_choices(), is_known(chunk.object.0.as_deref()));
     let mut finish = Finish::default();
-    let said = chunk.choices.objects().map(|(at, choice)| {
+    let texts = chunk.choices.objects().map(|(at, choice)| {
         finish.take(choice.finish_reason, choice.error);
         (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text))
     });
-    let piece = beside.of_choices(said);
+    let piece = beside.of_choices(texts);
     Some(finish.of(piece))
 }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_another_kind_say_nothing() {
+    fn responses_of_another_kind_have_no_content() {
         for json in [r#"{"object":"other","choices":[{"text":"x"}]}"#, r#"{"choices":[{"text":""}],"usage":null}"#] {
             assert_eq!(parse(json), Some(Piece::default()), "{json}");
         }

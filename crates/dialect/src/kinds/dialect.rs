@@ -19,18 +19,18 @@ pub struct Dialect {
     pub reader: fn(&ApiSettings) -> Box<dyn Reader>,
     /// What gathers the reply out of them, where a later turn needs it.
     pub capture: fn(&ApiSettings) -> Box<dyn Capture>,
-    /// What a body says, for counting.
+    /// The content of a body, for counting.
     pub inputs: fn(&Map<String, Value>) -> Inputs,
     /// Members of a body that extra inputs cannot set: only a turn can.
     pub reserved: &'static [&'static str],
     /// Contents (`texts`, `images`, `audios`) of which only the first is sent.
     pub sends_first_of: &'static [&'static str],
-    /// Beside its items a body says only what the endpoint, the tools and the settings of its turn say (model and output
+    /// Beside its items a body depends only on the endpoint, the tools and the settings of its turn (model and output
     /// limit): it is encoded once for turns that agree in these.
     pub has_steady_frame: bool,
     /// A limit of output has no place in its bodies, and a user should know.
     pub ignores_max_tokens: bool,
-    /// What bodies and answers look like is the user's to say, by a template and a response field.
+    /// The user defines bodies and responses, by a template and a response field.
     pub is_free: bool,
     pub ending: Ending,
     /// An answer holds a vector for each input of its request.

@@ -57,10 +57,10 @@ pub(crate) fn piece(images: Vec<Map<String, Value>>, object: &Map<String, Value>
     Piece { data, usage: usage_of(object), error: error_of(object), ..Piece::default() }
 }
 
-/// The members of an image that are `told`, taken out of where they are: an image is large.
-fn image(from: &mut Map<String, Value>, told: &[&str]) -> Map<String, Value> {
+/// The members of an image that are `wanted`, taken out of where they are: an image is large.
+fn image(from: &mut Map<String, Value>, wanted: &[&str]) -> Map<String, Value> {
     let members = ["url", "b64_json", "revised_prompt", "partial_image_index"];
-    let take = |member: &str| if told.contains(&member) { from.get_mut(member).map(Value::take) } else { None };
+    let take = |member: &str| if wanted.contains(&member) { from.get_mut(member).map(Value::take) } else { None };
     let taken = members.map(take).map(Option::unwrap_or_default);
     members.into_iter().map(str::to_owned).zip(taken).collect()
 }

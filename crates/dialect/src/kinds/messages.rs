@@ -179,7 +179,7 @@ fn parse(json: &str) -> Option<Piece<'_>> {
 }
 
 fn untold() -> ResponseError {
-    ResponseError::Told { code: None, message: "the message failed".into() }
+    ResponseError::Reported { code: None, message: "the message failed".into() }
 }
 
 fn delta(delta: Block<'_>) -> Option<Data<'_>> {
@@ -193,11 +193,11 @@ fn delta(delta: Block<'_>) -> Option<Data<'_>> {
 
 fn whole(content: &RawValue) -> Option<Data<'_>> {
     let blocks: List<Block<'_>> = serde_json::from_str(content.get()).ok()?;
-    let (mut thought, mut said, mut called) = (None, None, None);
+    let (mut thought, mut spoken, mut called) = (None, None, None);
     for (_, block) in blocks.objects() {
         match block.kind.kind() {
             Some("thinking") => thought = joined_texts([thought, block.thinking.0]),
-            Some("text") => said = joined_texts([said, block.text.0]),
+            Some("text") => spoken = joined_texts([spoken, block.text.0]),
             Some("tool_use") => {
                 let input = block.input.and_then(|input| json::read::<Value>(input.get()));
                 let input = input.filter(|input| is_truthy(Some(input))).map(|input| Cow::Owned(input.to_string()));
@@ -206,14 +206,14 @@ fn whole(content: &RawValue) -> Option<Data<'_>> {
             _ => {}
         }
     }
-    Data::of(thought, said, called)
+    Data::of(thought, spoken, called)
 }
 
 /// Text, or blocks as a later turn must repeat them.
 #[derive(Default)]
 struct MessagesCapture {
     text: TextCapture,
-    said: String,
+    output: String,
     /// Thoughts and calls by their index.
     blocks: BTreeMap<u32, OpenBlock>,
 }
@@ -255,7 +255,7 @@ struct KeptDelta<'a> {
 impl Capture for MessagesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
-        piece.of_choice(0).filter_map(Data::content).for_each(|content| self.said.push_str(content));
+        piece.of_choice(0).filter_map(Data::content).for_each(|content| self.output.push_str(content));
         // Most events are a bit of text. A whole message, which has its content, may hold more than what counts of it.
         if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"content\"").is_none() {
             return;
@@ -288,11 +288,11 @@ impl Capture for MessagesCapture {
         }
         let (thoughts, calls): (Vec<OpenBlock>, Vec<OpenBlock>) =
             self.blocks.into_values().partition(|block| block.is_thought);
-        let said = (!self.said.is_empty()).then(|| json!({"type": "text", "text": self.said}));
+        let output = (!self.output.is_empty()).then(|| json!({"type": "text", "text": self.output}));
         let content: Vec<Value> = thoughts
             .into_iter()
             .map(OpenBlock::close)
-            .chain(said)
+            .chain(output)
             .chain(calls.into_iter().map(OpenBlock::close))
             .collect();
         let message = json!({"role": "assistant", "content": content});
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn an_error_event_is_an_error() {
         let event = json!({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}});
-        let busy = ResponseError::Told { code: None, message: "busy".into() };
+        let busy = ResponseError::Reported { code: None, message: "busy".into() };
         assert_eq!(read(&event).error, Some(busy));
         assert_eq!(read(&json!({"type": "error"})).error, Some(untold()));
     }

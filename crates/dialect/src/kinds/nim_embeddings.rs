@@ -28,11 +28,11 @@ fn input(request: &Request<'_>) -> Result<Vec<String>, DialectError> {
     match (texts.len(), images.len()) {
         (_, 0) => Ok(texts.into_iter().map(str::to_owned).collect()),
         (0, _) => Ok(images.into_iter().map(str::to_owned).collect()),
-        (said, shown) if said == shown => {
+        (text_count, image_count) if text_count == image_count => {
             Ok(texts.iter().zip(images).map(|(text, image)| format!("{text} {image}")).collect())
         }
-        (said, shown) => Err(DialectError::Malformed(format!(
-            "the nim_embeddings endpoint pairs each text with an image: this turn has {said} texts and {shown} images"
+        (text_count, image_count) => Err(DialectError::Malformed(format!(
+            "the nim_embeddings endpoint pairs each text with an image: this turn has {text_count} texts and {image_count} images"
         ))),
     }
 }

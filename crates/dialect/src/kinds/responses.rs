@@ -63,7 +63,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
         frame.set_encoded("tools", tools.clone());
     }
     frame.extend(request.extras());
-    // Servers tell usage without being asked; those that do not are asked where it is what is counted.
+    // Servers report usage unasked; those that do not are asked where it is what is counted.
     if request.api.endpoint.server_token_count && is_truthy(frame.get("stream")) {
         let mut options = frame.get("stream_options").and_then(Value::as_object).cloned().unwrap_or_default();
         options.entry("include_usage").or_insert(Value::Bool(true));
@@ -166,13 +166,13 @@ struct Part<'a> {
     refusal: Str<'a>,
 }
 
-/// Where in an answer a text stands: the output, and the content in it.
+/// The place of a text in a response: the output, and the content in it.
 type Place = (Index, Index);
 
-/// Remembers which texts came bit by bit: they are told again whole.
+/// Remembers which texts came bit by bit: they are repeated whole.
 #[derive(Default)]
 struct ResponsesReader {
-    told: HashSet<Place>,
+    streamed: HashSet<Place>,
     last: Option<Place>,
 }
 
@@ -192,7 +192,7 @@ impl ResponsesReader {
         let piece = match &**kind {
             "response.output_text.delta" => {
                 if event.delta.0.is_some() && self.last != Some(place) {
-                    self.told.insert(place);
+                    self.streamed.insert(place);
                     self.last = Some(place);
                 }
                 data(event.delta.0.map(Data::Text))
@@ -208,8 +208,8 @@ impl ResponsesReader {
                 let call = item.filter(|item| item.kind.is("function_call"));
                 data(Data::of(None, None, call.and_then(|call| call.name.0)))
             }
-            // Whole again: it came, and says nothing new.
-            "response.output_text.done" if self.told.contains(&place) => {
+            // Whole again: it came, and adds nothing new.
+            "response.output_text.done" if self.streamed.contains(&place) => {
                 data(event.text.0.map(|_| Data::Text(Cow::Borrowed(""))))
             }
             "response.output_text.done" => data(event.text.0.map(Data::Text)),
@@ -229,13 +229,13 @@ impl ResponsesReader {
     }
 }
 
-/// Why a stream failed: told of the response, of the event, or by a message alone.
+/// Why a stream failed: by the response, by the event, or by a message alone.
 fn failure(event: &Event<'_>) -> ResponseError {
     let of_response = event.response.0.as_ref().and_then(|response| error_in(response.error));
     let is_cancelled = event.kind.is("response.cancelled")
         || event.response.0.as_ref().is_some_and(|response| response.status.is("cancelled"));
     let outcome = if is_cancelled { "the response was cancelled" } else { "the response failed" };
-    of_response.or_else(|| error_in(event.error)).unwrap_or_else(|| ResponseError::Told {
+    of_response.or_else(|| error_in(event.error)).unwrap_or_else(|| ResponseError::Reported {
         code: None,
         message: event.message.0.as_deref().unwrap_or(outcome).to_owned(),
     })
@@ -251,9 +251,9 @@ fn whole(event: Event<'_>) -> Piece<'_> {
     let is_over = |status: &&str| event.status.is(status);
     let error = error.or_else(|| {
         let status = ["failed", "cancelled", "in_progress", "queued"].into_iter().find(is_over)?;
-        Some(ResponseError::Told { code: None, message: format!("the response has status '{status}'") })
+        Some(ResponseError::Reported { code: None, message: format!("the response has status '{status}'") })
     });
-    let (mut thought, mut said, mut called) = (None, None, None);
+    let (mut thought, mut spoken, mut called) = (None, None, None);
     let output = event.output.and_then(|output| serde_json::from_str::<List<Item<'_>>>(output.get()).ok());
     for (_, item) in output.unwrap_or_default().objects() {
         match item.kind.0.as_deref() {
@@ -269,20 +269,20 @@ fn whole(event: Event<'_>) -> Piece<'_> {
                     Some("refusal") => part.refusal.0,
                     _ => None,
                 });
-                said = joined_texts(std::iter::once(said).chain(texts));
+                spoken = joined_texts(std::iter::once(spoken).chain(texts));
             }
             Some("function_call") => called = joined_texts([called, item.name.0, item.arguments.0]),
             _ => {}
         }
     }
-    let data = Data::of(thought, said, called).or_else(|| event.output_text.0.map(Data::Text));
+    let data = Data::of(thought, spoken, called).or_else(|| event.output_text.0.map(Data::Text));
     Piece { data, usage, error, ..Piece::default() }
 }
 
 /// The items of an answer as a later turn must repeat them, and the id by which the server knows it.
 struct ResponsesCapture {
     text: TextCapture,
-    /// Items of the whole answer, and those that were told one by one.
+    /// Items of the whole answer, and those that came one by one.
     items: [Vec<Value>; 2],
     has_failed: bool,
     /// Whether the server was asked to keep the answer.
@@ -326,9 +326,9 @@ impl ResponsesCapture {
 
     fn take_id(&mut self, response: &KeptResponse<'_>) {
         self.is_id_void |= ["failed", "cancelled", "incomplete"].iter().any(|status| response.status.is(status));
-        let says_kept = || is_truthy(response.store.and_then(|store| json::read(store.get())).as_ref());
+        let is_stored = || is_truthy(response.store.and_then(|store| json::read(store.get())).as_ref());
         if let Some(id) = &response.id.0
-            && (self.is_kept || says_kept())
+            && (self.is_kept || is_stored())
         {
             self.id = Some(id.clone().into_owned());
         }
@@ -345,7 +345,7 @@ impl ResponsesCapture {
 impl Capture for ResponsesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
-        // Most events are a bit of text, which neither is a response nor is told of one.
+        // Most events are a bit of text, which neither is a response nor holds one.
         if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"response\"").is_none() {
             return;
         }
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_told_bit_by_bit_is_not_counted_again_when_it_is_told_whole() {
+    fn a_text_that_came_bit_by_bit_is_not_counted_again_when_it_comes_whole() {
         let delta = |output: u32| json!({"type": "response.output_text.delta", "output_index": output, "delta": "a"});
         let done = |output: u32| json!({"type": "response.output_text.done", "output_index": output, "text": "a"});
         let pieces = read(&[delta(0), delta(1), delta(0), done(0), done(1), done(2)]);
@@ -439,16 +439,17 @@ mod tests {
     #[test]
     fn a_response_that_failed_is_an_error_whatever_its_event_is_called() {
         let event = |name: &str, response: Value| json!({"type": format!("response.{name}"), "response": response});
-        let told = |code: Option<i64>, message: &str| Some(ResponseError::Told { code, message: message.into() });
+        let reported =
+            |code: Option<i64>, message: &str| Some(ResponseError::Reported { code, message: message.into() });
         let lost = json!({"code": 507, "message": "lost"});
         for (event, error) in [
-            (event("completed", json!({"status": "failed", "error": lost})), told(Some(507), "lost")),
-            (event("completed", json!({"status": "completed", "error": lost})), told(Some(507), "lost")),
-            (event("completed", json!({"status": "failed", "error": null})), told(None, "the response failed")),
-            (event("completed", json!({"status": "cancelled"})), told(None, "the response was cancelled")),
-            (event("cancelled", json!({"status": "cancelled"})), told(None, "the response was cancelled")),
-            (json!({"type": "response.cancelled"}), told(None, "the response was cancelled")),
-            (event("failed", json!({"status": "failed"})), told(None, "the response failed")),
+            (event("completed", json!({"status": "failed", "error": lost})), reported(Some(507), "lost")),
+            (event("completed", json!({"status": "completed", "error": lost})), reported(Some(507), "lost")),
+            (event("completed", json!({"status": "failed", "error": null})), reported(None, "the response failed")),
+            (event("completed", json!({"status": "cancelled"})), reported(None, "the response was cancelled")),
+            (event("cancelled", json!({"status": "cancelled"})), reported(None, "the response was cancelled")),
+            (json!({"type": "response.cancelled"}), reported(None, "the response was cancelled")),
+            (event("failed", json!({"status": "failed"})), reported(None, "the response failed")),
             (event("completed", json!({"status": "completed", "error": null, "usage": {"input_tokens": 1}})), None),
             (event("completed", json!({"error": {}})), None),
             (event("incomplete", json!({"status": "incomplete", "error": null})), None),
@@ -504,8 +505,8 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_say_that_a_stream_failed_is_an_error() {
-        let told = |message: &str| Some(ResponseError::Told { code: None, message: message.into() });
+    fn every_way_to_report_that_a_stream_failed_is_an_error() {
+        let reported = |message: &str| Some(ResponseError::Reported { code: None, message: message.into() });
         let pieces = read(&[
             json!({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "a"}}}),
             json!({"type": "error", "code": "x", "message": "b", "param": null}),
@@ -513,7 +514,7 @@ mod tests {
             json!({"type": "response.failed", "response": {"error": null}}),
         ]);
         let errors: Vec<Option<ResponseError>> = pieces.into_iter().map(|piece| piece.error).collect();
-        assert_eq!(errors, [told("a"), told("b"), told("c"), told("the response failed")]);
+        assert_eq!(errors, [reported("a"), reported("b"), reported("c"), reported("the response failed")]);
     }
 
     #[test]

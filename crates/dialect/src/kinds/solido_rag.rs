@@ -27,7 +27,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
 }
 
 #[derive(Deserialize)]
-struct Said<'a> {
+struct Answer<'a> {
     #[serde(default, borrow)]
     content: Cow<'a, str>,
     #[serde(default)]
@@ -37,8 +37,8 @@ struct Said<'a> {
 }
 
 fn read(json: &str) -> Option<Piece<'_>> {
-    match json::object::<Said<'_>>(json) {
-        Some(Said { content, sources, error: None }) => Some(piece(content, sources)),
+    match json::object::<Answer<'_>>(json) {
+        Some(Answer { content, sources, error: None }) => Some(piece(content, sources)),
         _ => read_tree(json),
     }
 }
@@ -51,7 +51,7 @@ fn read_tree(json: &str) -> Option<Piece<'_>> {
     Some(Piece { error: error_of(object), ..piece })
 }
 
-/// Sources of an answer that says nothing are those of nothing.
+/// Sources of a response without content are those of nothing.
 fn piece(content: Cow<'_, str>, sources: Option<Value>) -> Piece<'_> {
     if content.is_empty() {
         return Piece::default();

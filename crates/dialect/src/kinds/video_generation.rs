@@ -13,7 +13,7 @@ pub const DIALECT: Dialect = Dialect {
     ..Dialect::new(EndpointKind::VideoGeneration, frame, |_| Box::new(Stateless(|text, _| read(text))))
 };
 
-/// What a server tells of a job.
+/// What a server reports of a job.
 const MEMBERS: &[&str] = &[
     "object",
     "status",

@@ -5,7 +5,7 @@ use aiperf_types::{EndpointKind, Media, Turn};
 
 /// Fails where a turn has media that the type takes none of: a request without them would measure something else.
 ///
-/// What stands in place of the contents, a whole payload or messages, is the user's own and goes as it is.
+/// A whole payload or messages in place of the contents are the user's own and go as they are.
 pub fn carriable(kind: EndpointKind, turn: &Turn) -> Result<(), DialectError> {
     if turn.raw_payload.is_some() || turn.raw_messages.is_some() {
         return Ok(());

@@ -4,7 +4,7 @@ use super::error::DialectError;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// The members of a body in order. One of them may be the list that every turn adds to: it stands here by its name
+/// The members of a body in order. One of them may be the list that every turn adds to: it is here by its name
 /// alone, and what is in it is encoded turn by turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
@@ -74,7 +74,7 @@ impl Frame {
         Ok(self.members)
     }
 
-    /// What stands before the items and what after them, in pieces; nothing after where there are none.
+    /// The bytes before the items and after them, in pieces; nothing after where there are none.
     pub(crate) fn encode(&self) -> Result<(Vec<Bytes>, Vec<Bytes>), DialectError> {
         let encode = |error: serde_json::Error| DialectError::Encode(error.to_string());
         if let Some(body) = &self.whole {

@@ -165,7 +165,7 @@ fn fields(endpoint: &EndpointPlan, base: &BaseUrl, version: &str, own: &[(String
         // The boundary between parts is each form's own.
         BodyKind::Multipart => fields.retain(|(name, _)| !name.eq_ignore_ascii_case("Content-Type")),
     }
-    // Routers go by these: nothing else may say who a session is.
+    // Routers go by these: nothing else may identify a session.
     for header in &endpoint.http.session_headers {
         fields.retain(|(name, _)| !name.eq_ignore_ascii_case(header.name()));
         fields.push((header.name().to_owned(), Field::CorrelationId));

@@ -172,14 +172,14 @@ fn is_item_list(items: &[Value]) -> bool {
 
 fn take_item(item: &Map<String, Value>, types: &PartTypes, out: &mut Inputs, messages: &mut Vec<Value>) {
     let role = item.get("role").and_then(Value::as_str);
-    let mut said = Vec::new();
+    let mut texts = Vec::new();
     match item.get("content") {
-        Some(Value::String(text)) => said.push(text.clone()),
+        Some(Value::String(text)) => texts.push(text.clone()),
         Some(Value::Array(parts)) => {
             for part in parts {
                 let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
                 if types.text.contains(&kind) {
-                    said.extend(part.get("text").and_then(Value::as_str).map(str::to_owned));
+                    texts.extend(part.get("text").and_then(Value::as_str).map(str::to_owned));
                 } else if !kind.is_empty() {
                     out.images += u32::from(kind == types.image);
                     out.audios += u32::from(kind == types.audio);
@@ -189,7 +189,7 @@ fn take_item(item: &Map<String, Value>, types: &PartTypes, out: &mut Inputs, mes
         }
         _ => {}
     }
-    out.texts.extend(said.iter().cloned());
+    out.texts.extend(texts.iter().cloned());
     for function in list(item.get("tool_calls")).filter_map(|call| call.get("function")) {
         for key in ["name", "arguments"] {
             if let Some(text) = non_empty(function.get(key)) {
@@ -210,7 +210,7 @@ fn take_item(item: &Map<String, Value>, types: &PartTypes, out: &mut Inputs, mes
         out.tool_texts.push(text.to_owned());
     }
     if let Some(role) = role {
-        let mut message = json!({"role": role, "content": said.concat()});
+        let mut message = json!({"role": role, "content": texts.concat()});
         let calls = item.get("tool_calls").filter(|calls| list(Some(calls)).next().is_some());
         if let (Some(calls), Value::Object(members)) = (calls, &mut message) {
             members.insert("tool_calls".into(), calls.clone());
@@ -220,17 +220,17 @@ fn take_item(item: &Map<String, Value>, types: &PartTypes, out: &mut Inputs, mes
 }
 
 fn take_tool(tool: &Map<String, Value>, out: &mut Inputs) {
-    let mut say = |text: String| {
+    let mut add = |text: String| {
         out.texts.push(text.clone());
         out.tool_texts.push(text);
     };
     for key in ["name", "description"] {
         if let Some(text) = non_empty(tool.get(key)) {
-            say(text.to_owned());
+            add(text.to_owned());
         }
     }
     if let Some(parameters @ Value::Object(_)) = tool.get("parameters") {
-        say(parameters.to_string());
+        add(parameters.to_string());
     }
 }
 
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_come_before_what_is_said() {
+    fn instructions_come_before_messages() {
         let inputs = of(of_responses, json!({"instructions": ["a", {"text": "b"}], "input": [{"role": "user"}]}));
         assert_eq!(inputs.texts, ["a", "b"]);
         assert_eq!(inputs.messages.unwrap()[0], json!({"role": "system", "content": "ab"}));

@@ -1,4 +1,4 @@
-//! Requests: what one is made from, and the frame around what is said.
+//! Requests: what one is made from, and the frame around its turns.
 //!
 //! # Layout
 //! - `frame`: a body's members, and the place of the turns among them
@@ -6,10 +6,10 @@
 //! - `carriable`: whether a type can carry what a turn holds
 //! - `notes`: what is not sent of conversations, or not as it seems
 //! - [`multipart`]: bodies as forms
-//! - `items`: what turns said, encoded: a list that grows turn by turn
+//! - `items`: encoded turns: a list that grows turn by turn
 //! - `session`: a conversation as it goes on: turns and answers in, bodies out
 //! - [`url`]: base URL and path joined; [`head`]: request line and header fields, with the ids spliced in
-//! - [`inputs`]: what a body says, for counting
+//! - [`inputs`]: the content of a body, for counting
 
 mod carriable;
 mod error;
@@ -40,7 +40,7 @@ pub struct Request<'a> {
     pub conversation: &'a Conversation,
     /// The turn that is asked.
     pub turn: &'a Turn,
-    /// What was said so far, answers included, where it is not in a list of items; the last is `turn`.
+    /// The history so far, responses included, where it is not in a list of items; the last is `turn`.
     pub history: &'a [HistoryEntry],
     /// The tools of the latest turn that names any, encoded.
     pub tools: Option<&'a Bytes>,
@@ -50,7 +50,7 @@ pub struct Request<'a> {
     pub previous_response_id: Option<&'a str>,
 }
 
-/// Something said in a session.
+/// An entry in the history of a session.
 #[derive(Clone, Debug)]
 pub enum HistoryEntry {
     /// A turn of the conversation, by its index.
@@ -69,7 +69,7 @@ impl HistoryEntry {
 }
 
 impl Request<'_> {
-    /// Everything said so far, where it is not in a list of items.
+    /// The history so far, where it is not in a list of items.
     pub fn turns(&self) -> impl Iterator<Item = &Turn> {
         self.history.iter().filter_map(|entry| entry.turn(self.conversation))
     }
@@ -78,12 +78,12 @@ impl Request<'_> {
         self.turn.model.as_deref().unwrap_or(&self.api.model).into()
     }
 
-    /// The system prompt that all turns share, if it says anything.
+    /// The system prompt that all turns share, if it is not empty.
     pub fn system_message(&self) -> Option<&str> {
         self.conversation.system_message.as_deref().filter(|text| !text.is_empty())
     }
 
-    /// What a user says before the first turn, if anything.
+    /// The user message before the first turn, if there is one.
     pub fn user_context_message(&self) -> Option<&str> {
         self.conversation.user_context_message.as_deref().filter(|text| !text.is_empty())
     }

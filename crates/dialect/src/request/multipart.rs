@@ -19,7 +19,7 @@ const BYTES: &str = "application/octet-stream";
 const BOUNDARY: &str = "aiperf-form-boundary-";
 const DIGITS: usize = 8;
 
-/// With its padding, and nothing but what the alphabet has. Bits after the last byte are nobody's business.
+/// With its padding, and nothing but what the alphabet has. Bits after the last byte do not matter.
 const BASE64: GeneralPurpose =
     GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 

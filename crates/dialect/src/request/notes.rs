@@ -12,7 +12,7 @@ use std::fmt;
 pub enum Note {
     /// The type has no limit of output to put it into.
     MaxTokensUnused,
-    /// A text whose name says nothing to the type.
+    /// A text whose name the type does not know.
     TextIgnored(String),
     /// Only the first is asked.
     ManyQueries,
@@ -26,7 +26,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// What there is to say about a turn that a type sends.
+    /// Notes on a turn that a type sends.
     pub fn of(kind: EndpointKind, turn: &Turn) -> Vec<Self> {
         if turn.raw_payload.is_some() {
             return Vec::new();
@@ -107,7 +107,7 @@ impl Notes {
         self.add(self.of(conversation));
     }
 
-    /// What there is to say about the turns of a conversation, to be added later.
+    /// Notes on the turns of a conversation, to be added later.
     pub fn of(&self, conversation: &Conversation) -> Vec<Note> {
         conversation.turns.iter().flat_map(|turn| Note::of(self.kind, turn)).collect()
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn rankings_tell_what_they_leave_out() {
+    fn rankings_note_what_they_leave_out() {
         let texts = vec![text("queries", &["a", "b"]), text("other", &["c"])];
         let turn = Turn { texts, max_tokens: Some(3), ..Turn::default() };
         let notes = Note::of(EndpointKind::CohereRankings, &turn);
@@ -163,21 +163,21 @@ mod tests {
     }
 
     #[test]
-    fn members_that_only_a_turn_can_set_are_told() {
+    fn members_that_only_a_turn_can_set_are_noted() {
         let extra = |members: Value| members.as_object().cloned().unwrap();
         let turn = Turn { extra_body: Some(extra(json!({"file": 1, "prompt": 2}))), ..Turn::default() };
         assert_eq!(Note::of(EndpointKind::AudioTranscription, &turn), [Note::Reserved("file".into())]);
         let mut notes = Notes::new(EndpointKind::ImageEdit);
         notes.take_extra(&extra(json!({"mask": "x", "size": "1x1"})));
         notes.take(&Conversation { turns: vec![turn], ..Conversation::default() });
-        let told = |member: &str| {
+        let noted = |member: &str| {
             format!("image_edit: the extra input '{member}' is not sent: it is set from what a turn holds")
         };
-        assert_eq!(notes.lines().collect::<Vec<_>>(), [told("mask"), format!("{} (1 turn)", told("prompt"))]);
+        assert_eq!(notes.lines().collect::<Vec<_>>(), [noted("mask"), format!("{} (1 turn)", noted("prompt"))]);
     }
 
     #[test]
-    fn a_note_is_told_once_with_its_turns() {
+    fn a_note_is_shown_once_with_its_turns() {
         let turn = Turn { texts: vec![text("query", &["a"])], ..Turn::default() };
         let mut notes = Notes::new(EndpointKind::NimRankings);
         notes.take(&Conversation { turns: vec![turn.clone(), turn], ..Conversation::default() });

@@ -23,7 +23,7 @@ pub struct EncodedRequest {
 /// Pieces that the items of most bodies are.
 const FEW_PIECES: usize = 8;
 
-/// What a request says that the one before it in its session did not, for whoever counts prompts.
+/// What a request adds to the one before it in its session, for counting prompts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptDelta {
     /// It comes after the deltas before it. Otherwise it is the whole prompt.
@@ -46,7 +46,7 @@ impl EncodedFrame {
     }
 }
 
-/// A frame, and the settings that it says.
+/// A frame, and the settings in it.
 #[derive(Clone)]
 struct SteadyFrame {
     model: Option<String>,
@@ -55,16 +55,16 @@ struct SteadyFrame {
     frame: Arc<EncodedFrame>,
 }
 
-/// One execution of a conversation. What was said stays encoded, so that a turn costs what it adds. Cheap to clone while
-/// little was said.
+/// One execution of a conversation. Earlier turns stay encoded, so that a turn costs what it adds. Cheap to clone
+/// while the history is short.
 #[derive(Clone)]
 pub struct Session {
     api: Arc<Api>,
     conversation: Arc<Conversation>,
     mode: ContextMode,
-    /// What was said, unless it is among the items.
+    /// The history, unless it is among the items.
     history: Vec<HistoryEntry>,
-    /// Turns of the conversation that were said.
+    /// Turns of the conversation that were sent.
     asked: usize,
     /// Turns as items, by their index, where they were encoded beforehand.
     prepared: Arc<[Option<EncodedTurn>]>,
@@ -138,8 +138,8 @@ impl Session {
         &self.conversation
     }
 
-    /// Encodes what the turns after the first add, so that asking them only puts pieces together. Says how many bytes that
-    /// is.
+    /// Encodes what the turns after the first add, so that asking them only puts pieces together. Returns how many
+    /// bytes that is.
     pub fn prepare_turns(&mut self) -> Result<usize, DialectError> {
         let Carries::History(history) = &self.api.dialect.carries else { return Ok(0) };
         let encode = |(index, turn): (usize, &Turn)| {
@@ -170,7 +170,7 @@ impl Session {
         }
     }
 
-    /// The request of one turn. Turns before it that were never asked count as said.
+    /// The request of one turn. Turns before it that were never asked count as sent.
     pub fn ask(&mut self, turn: usize) -> Result<EncodedRequest, DialectError> {
         let conversation = self.conversation.clone();
         let asked = conversation.turns.get(turn).ok_or(DialectError::NoTurn)?;
@@ -179,7 +179,7 @@ impl Session {
             self.asked = turn;
         }
         while self.asked <= turn {
-            self.say(HistoryEntry::Asked(self.asked))?;
+            self.remember(HistoryEntry::Asked(self.asked))?;
             self.asked += 1;
         }
         if asked.reset_context {
@@ -232,7 +232,7 @@ impl Session {
         Some(PromptDelta { continues, items: opening.iter().cloned().chain(added).collect() })
     }
 
-    /// Images that the last request carries; `None` where its body alone says, because somebody else wrote it or it is a
+    /// Images that the last request carries; `None` where only its body shows it, because the user wrote it or it is a
     /// form.
     pub fn images(&self) -> Option<u32> {
         self.images
@@ -266,7 +266,7 @@ impl Session {
         }
         self.continue_from(reply.response_id);
         match reply.turn {
-            Some(turn) => self.say(HistoryEntry::Answered(Box::new(turn))),
+            Some(turn) => self.remember(HistoryEntry::Answered(Box::new(turn))),
             None => Ok(()),
         }
     }
@@ -277,7 +277,7 @@ impl Session {
         (self.tools, self.system) = (None, None);
     }
 
-    fn say(&mut self, entry: HistoryEntry) -> Result<(), DialectError> {
+    fn remember(&mut self, entry: HistoryEntry) -> Result<(), DialectError> {
         let conversation = self.conversation.clone();
         let turn = entry.turn(&conversation).ok_or(DialectError::NoTurn)?;
         super::carriable(self.api.dialect.kind, turn)?;
@@ -370,7 +370,7 @@ impl Session {
             }
         }
         pieces.extend_from_slice(after);
-        // Nobody shares the pieces of a conversation that has no more turns.
+        // No later turn shares the pieces of a conversation that has no more turns.
         let is_shared = self.conversation.turns.len() > 1;
         let body = if is_shared { Body::sharing(pieces, shared) } else { pieces.concat().into() };
         Ok(EncodedRequest { body, content_type: None, headers })
@@ -389,7 +389,7 @@ impl Session {
     }
 }
 
-/// Whether a turn takes the place of all that was said.
+/// Whether a turn replaces the whole history.
 fn begins_anew(turn: &Turn) -> bool {
     turn.reset_context && turn.raw_messages.is_some()
 }

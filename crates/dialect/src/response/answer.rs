@@ -3,7 +3,7 @@
 use crate::api::Api;
 use crate::kinds::Ending;
 use crate::response::capture::Capture;
-use crate::response::known::{KnownMessages, Said};
+use crate::response::known::{Content, KnownMessages};
 use crate::response::reader::{self, Data, Delivery, Piece, Reader, ResponseError};
 use crate::response::shape::{Shape, place_of_text};
 use crate::response::{spec_decode, usage};
@@ -19,8 +19,8 @@ use std::rc::Rc;
 const MARKS_AT_FIRST: usize = 32;
 const TEXT_AT_FIRST: usize = 128;
 
-/// Events of a stream that may say nothing. What is kept of an answer has room for no more of the size that servers send;
-/// of empty ones it has room for twenty times as many, which would keep a thread busy for long.
+/// Events of a stream that may have no content. What is kept of an answer has room for no more of the size that servers
+/// send; of empty ones it has room for twenty times as many, which would keep a thread busy for long.
 const MOST_SILENT: usize = 1_000_000;
 
 /// What is reported of a stream whose last event has no end.
@@ -44,7 +44,7 @@ pub struct Answer {
     shape: Shape,
     /// What answers before this one taught.
     known: Option<Rc<KnownMessages>>,
-    /// Texts that the capture was not told of yet: of which choice, and from where in what it said.
+    /// Texts that the capture has not got yet: of which choice, and from where in its output.
     untold: Option<(u32, usize)>,
     ending: Ending,
     /// What marks the end of a stream has come.
@@ -95,7 +95,7 @@ impl Answer {
         !self.parsed.content.is_empty()
     }
 
-    /// Takes bytes of an event stream, with the instant of the read that brought them. Returns `false` once an error
+    /// Takes bytes of an event stream, with the instant of their read. Returns `false` once an error
     /// event ended the stream.
     pub fn feed_stream(&mut self, bytes: &[u8], at: MonoNs) -> bool {
         if at != self.reads.1 {
@@ -107,7 +107,7 @@ impl Answer {
         }
         let mut rest = bytes;
         if self.splitter.is_between_messages() {
-            // What looks like a message before it ends like it, too: nobody needs to look for its end.
+            // What looks like a message before it ends like it, too: its end need not be looked for.
             while let Some((message, text, after)) = self.shape.first_of(rest) {
                 self.take_known(message, text, at);
                 rest = after;
@@ -145,23 +145,23 @@ impl Answer {
         };
     }
 
-    /// Takes a body that is no text: it came, and says nothing.
+    /// Takes a body that is no text: it came, and has no content.
     pub fn feed_binary(&mut self, at: MonoNs) {
         self.count_response(at);
     }
 
-    /// Takes content whose bytes nobody kept: all that is known of it is that it came.
+    /// Takes content whose bytes were not kept: all that is known of it is that it came.
     pub fn arrived(&mut self, at: MonoNs) {
         self.count_response(at);
         self.parsed.content.push(ContentMark { at, output: true, reasoning: false });
     }
 
     pub fn finish(mut self) -> Parsed {
-        self.tell_texts();
+        self.flush_texts();
         self.parsed.choice_ends = append_others(&mut self.parsed.output_text, &self.other_choices);
         self.parsed.reasoning_ends = append_others(&mut self.parsed.reasoning_text, &self.other_thoughts);
         self.parsed.reply = self.capture.take().map(|capture| Box::new(capture.finish()));
-        // What failed cannot be gone on from, and what says nothing has failed.
+        // A failed response cannot be continued, and one without content has failed.
         let has_failed = self.parsed.error.is_some() || self.parsed.content.is_empty();
         if let Some(reply) = self.parsed.reply.as_mut().filter(|_| has_failed) {
             reply.response_id = None;
@@ -191,18 +191,18 @@ impl Answer {
             return true;
         }
         match self.known.as_ref().and_then(|known| known.find(message, self.capture.is_some())) {
-            Some(Said::Nothing { finishes }) => {
+            Some(Content::Nothing { finishes }) => {
                 self.is_finished |= finishes;
                 self.count_response(at);
                 return true;
             }
-            Some(Said::Text(text, shape)) => {
-                self.tell_texts();
+            Some(Content::Text(text, shape)) => {
+                self.flush_texts();
                 self.shape = shape;
                 self.take_known(message, text, at);
                 return true;
             }
-            None => self.tell_texts(),
+            None => self.flush_texts(),
         }
         if self.parsed.responses as usize - self.parsed.content.len() >= MOST_SILENT {
             self.parsed.error = Some(too_silent());
@@ -213,7 +213,7 @@ impl Answer {
         if bare.is_none()
             && let Some(text) = sse::error_event(message)
         {
-            self.parsed.error = Some(told_error(Delivery::Event, None, &text));
+            self.parsed.error = Some(reported_error(Delivery::Event, None, &text));
             if let Some(capture) = &mut self.capture {
                 capture.take(&Piece::default(), &sse::readable(&sse::data(message)));
             }
@@ -245,13 +245,13 @@ impl Answer {
         }
     }
 
-    /// Reads one response. One without content may be an error that says so nowhere else.
+    /// Reads one response. One without content may be an error of another form.
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
         let Some(mut piece) = self.reader.read(text, delivery) else {
             let error = Some(reader::listed_error(text)?);
             return Some(Piece { error, ..Piece::default() });
         };
-        if piece.data.is_none() && !matches!(piece.error, Some(ResponseError::Told { .. })) {
+        if piece.data.is_none() && !matches!(piece.error, Some(ResponseError::Reported { .. })) {
             piece.error = reader::bare_error(text).or(piece.error);
         }
         Some(piece)
@@ -274,9 +274,9 @@ impl Answer {
     fn take_known(&mut self, message: &[u8], text: &str, at: MonoNs) {
         let choice = self.shape.choice;
         self.count_response(at);
-        let said = said_by(choice, &mut self.parsed.output_text, &mut self.other_choices);
-        let from = said.len();
-        said.push_str(text);
+        let output = output_of(choice, &mut self.parsed.output_text, &mut self.other_choices);
+        let from = output.len();
+        output.push_str(text);
         self.mark(ContentMark { at, output: true, reasoning: false });
         if self.untold.is_some() {
             return;
@@ -291,13 +291,13 @@ impl Answer {
         }
     }
 
-    /// Tells the capture what was said since it was last told, before anything else is.
-    fn tell_texts(&mut self) {
+    /// Flushes pending text to the capture, before anything else goes there.
+    fn flush_texts(&mut self) {
         if let Some((choice, from)) = self.untold.take()
             && let Some(capture) = &mut self.capture
         {
-            let said = said_by(choice, &mut self.parsed.output_text, &mut self.other_choices);
-            capture.take_texts(choice, &said[from..]);
+            let output = output_of(choice, &mut self.parsed.output_text, &mut self.other_choices);
+            capture.take_texts(choice, &output[from..]);
         }
     }
 
@@ -319,7 +319,7 @@ impl Answer {
                 return Some(self.take_piece(piece, &once, delivery, at));
             }
         }
-        // JSON of another shape says nothing, but it can be read.
+        // JSON of another shape has no content, but it can be read.
         Some(true)
     }
 
@@ -348,7 +348,7 @@ impl Answer {
         }
         if let Some(error) = piece.error {
             self.parsed.error = Some(match error {
-                ResponseError::Told { code, message } => told_error(delivery, code, &message),
+                ResponseError::Reported { code, message } => reported_error(delivery, code, &message),
                 ResponseError::Invalid { kind, message } => RequestError::exception(kind, message, &[]),
             });
             return false;
@@ -356,7 +356,7 @@ impl Answer {
         true
     }
 
-    /// Takes what a response says. However many answers it belongs to, it came once.
+    /// Takes the content of a response. However many choices it belongs to, it came once.
     fn take_contents(&mut self, piece: &Piece<'_>, at: MonoNs) {
         let mut mark = ContentMark { at, output: false, reasoning: false };
         if let Some(data) = &piece.data {
@@ -387,7 +387,7 @@ impl Answer {
     fn take_content(&mut self, choice: u32, data: &Data<'_>, mark: &mut ContentMark) {
         let parsed = &mut self.parsed;
         let mut output = |text: &str| {
-            said_by(choice, &mut parsed.output_text, &mut self.other_choices).push_str(text);
+            output_of(choice, &mut parsed.output_text, &mut self.other_choices).push_str(text);
             mark.output |= !text.is_empty();
         };
         match data {
@@ -401,7 +401,7 @@ impl Answer {
                     output(text);
                 }
                 mark.reasoning |= !reasoning.is_empty();
-                said_by(choice, &mut parsed.reasoning_text, &mut self.other_thoughts).push_str(reasoning);
+                output_of(choice, &mut parsed.reasoning_text, &mut self.other_thoughts).push_str(reasoning);
             }
             Data::Video(job) => {
                 let number = |member: &str| job.get(member).and_then(Value::as_f64).filter(|n| is_possible(*n));
@@ -426,14 +426,14 @@ impl Answer {
 }
 
 /// The text of one choice so far.
-fn said_by<'a>(choice: u32, first: &'a mut Option<String>, others: &'a mut BTreeMap<u32, String>) -> &'a mut String {
+fn output_of<'a>(choice: u32, first: &'a mut Option<String>, others: &'a mut BTreeMap<u32, String>) -> &'a mut String {
     match choice {
         0 => first.get_or_insert_with(|| String::with_capacity(TEXT_AT_FIRST)),
         _ => others.entry(choice).or_default(),
     }
 }
 
-/// Puts the texts of other choices behind the first's, and says where each ends.
+/// Puts the texts of other choices behind the first's, and returns where each ends.
 fn append_others(text: &mut Option<String>, others: &BTreeMap<u32, String>) -> Vec<usize> {
     if others.is_empty() {
         return Vec::new();
@@ -452,8 +452,8 @@ fn too_silent() -> RequestError {
     RequestError::exception("InvalidInferenceResultError", message, &[])
 }
 
-/// An error told inside a 200 answer.
-fn told_error(delivery: Delivery, code: Option<i64>, text: &str) -> RequestError {
+/// An error inside a 200 response.
+fn reported_error(delivery: Delivery, code: Option<i64>, text: &str) -> RequestError {
     let (kind, message) = match delivery {
         Delivery::Event => ("SSEResponseError", format!("Error occurred in SSE response: {text}")),
         Delivery::Body => ("ResponseError", format!("the server answered with an error: {text}")),

@@ -14,15 +14,15 @@ pub trait Capture {
         false
     }
 
-    /// Whether a response that says nothing leaves nothing for later turns either, by its text.
+    /// Whether a response without content leaves nothing for later turns either, by its text.
     fn ignores(&self, text: &str) -> bool {
         let _ = text;
         false
     }
 
     /// Takes the texts of such responses of one choice, together.
-    fn take_texts(&mut self, choice: u32, said: &str) {
-        let _ = (choice, said);
+    fn take_texts(&mut self, choice: u32, text: &str) {
+        let _ = (choice, text);
     }
 
     fn finish(self: Box<Self>) -> Reply;
@@ -35,7 +35,7 @@ pub struct TextCapture {
 }
 
 impl TextCapture {
-    /// What was said so far.
+    /// The text so far.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -70,9 +70,9 @@ impl Capture for TextCapture {
         true
     }
 
-    fn take_texts(&mut self, choice: u32, said: &str) {
+    fn take_texts(&mut self, choice: u32, text: &str) {
         if choice == 0 {
-            self.text.push_str(said);
+            self.text.push_str(text);
         }
     }
 

@@ -1,6 +1,7 @@
-//! Messages that earlier answers had. Those of another answer differ from them in its id and its time alone, and say the
-//! same: the first message with a role, the last with a reason to end, and how a text is wrapped. Whoever reads many
-//! answers one after the other need not read their JSON again (`scripts/turns` says what a turn costs).
+//! Messages that earlier answers had. Those of another response differ from them in its id and its time alone, and mean
+//! the same: the first message with a role, the last with a reason to end, and how a text is wrapped. A thread that
+//! reads many responses one after the other need not read their JSON again (`scripts/turns` measures what a turn
+//! costs).
 
 use crate::response::shape::{Shape, plain_text};
 use memchr::{memchr2, memmem};
@@ -19,19 +20,19 @@ pub struct KnownMessages(RefCell<Vec<Known>>);
 struct Known {
     /// Before the id, between it and the time, and from the time to the text or the end.
     parts: [Vec<u8>; 3],
-    says: Says,
+    meaning: Meaning,
 }
 
 #[derive(Debug)]
-enum Says {
+enum Meaning {
     /// Nothing; and nothing that a reply is made of, where that was looked at.
     Nothing { of_replies: bool, finishes: bool },
     /// A text of one choice, with this behind it.
     Text { choice: u32, after: Vec<u8> },
 }
 
-/// What a message is known to say.
-pub(super) enum Said<'a> {
+/// The known content of a message.
+pub(super) enum Content<'a> {
     /// Nothing, but perhaps that the answer ends.
     Nothing {
         finishes: bool,
@@ -40,8 +41,8 @@ pub(super) enum Said<'a> {
 }
 
 impl KnownMessages {
-    /// What a message says, if it is one of those known; `for_reply`, if a reply is made of it.
-    pub(super) fn find<'a>(&self, message: &'a [u8], for_reply: bool) -> Option<Said<'a>> {
+    /// The content of a message, if it is a known one; `for_reply`, if a reply is made of it.
+    pub(super) fn find<'a>(&self, message: &'a [u8], for_reply: bool) -> Option<Content<'a>> {
         let known = self.0.borrow();
         if known.is_empty() {
             return None;
@@ -50,31 +51,31 @@ impl KnownMessages {
         let (before, between, rest) = (&message[..id.start], &message[id.end..time.start], &message[time.end..]);
         known.iter().filter(|known| known.parts[0] == before && known.parts[1] == between).find_map(|known| {
             let tail = rest.strip_prefix(known.parts[2].as_slice())?;
-            match &known.says {
-                Says::Nothing { of_replies, finishes } => {
+            match &known.meaning {
+                Meaning::Nothing { of_replies, finishes } => {
                     let is_it = tail.is_empty() && (*of_replies || !for_reply);
-                    is_it.then_some(Said::Nothing { finishes: *finishes })
+                    is_it.then_some(Content::Nothing { finishes: *finishes })
                 }
-                Says::Text { choice, after } => {
+                Meaning::Text { choice, after } => {
                     let text = plain_text(tail.strip_suffix(after.as_slice())?)?;
                     let start = message.len() - tail.len();
-                    Some(Said::Text(text, Shape::around(message, start..start + text.len(), *choice)))
+                    Some(Content::Text(text, Shape::around(message, start..start + text.len(), *choice)))
                 }
             }
         })
     }
 
-    /// Learns a message that says nothing, but perhaps that the answer ends.
+    /// Learns a message without content, which may end the response.
     pub(super) fn learn_silent(&self, message: &[u8], of_replies: bool, finishes: bool) {
-        self.learn(message, message.len(), Says::Nothing { of_replies, finishes });
+        self.learn(message, message.len(), Meaning::Nothing { of_replies, finishes });
     }
 
-    /// Learns a message that says a text, by its place in it, and nothing else.
+    /// Learns a message with a text, by its place in it, and nothing else.
     pub(super) fn learn_text(&self, message: &[u8], text: Range<usize>, choice: u32) {
-        self.learn(message, text.start, Says::Text { choice, after: message[text.end..].to_vec() });
+        self.learn(message, text.start, Meaning::Text { choice, after: message[text.end..].to_vec() });
     }
 
-    fn learn(&self, message: &[u8], end: usize, says: Says) {
+    fn learn(&self, message: &[u8], end: usize, meaning: Meaning) {
         let mut known = self.0.borrow_mut();
         let Some(Holes { id, time }) = holes(message).filter(|holes| holes.time.end <= end) else { return };
         let parts = [&message[..id.start], &message[id.end..time.start], &message[time.end..end]].map(<[u8]>::to_vec);
@@ -82,11 +83,11 @@ impl KnownMessages {
         if known.len() == MOST {
             known.remove(0);
         }
-        known.push(Known { parts, says });
+        known.push(Known { parts, meaning });
     }
 }
 
-/// Where a message says whose it is and when it was made.
+/// Where a message has its id and its time.
 struct Holes {
     id: Range<usize>,
     time: Range<usize>,

@@ -1,9 +1,9 @@
-//! Responses: what reads them, what they say, and what all of an exchange come to.
+//! Responses: their readers, their content, and all of an exchange folded into one.
 //!
 //! # Layout
-//! - [`reader`]: what reads responses, and what one says; [`vectors`]: embeddings in it
+//! - [`reader`]: readers of responses, and the content of one; [`vectors`]: embeddings in it
 //! - [`capture`]: what they leave for later turns
-//! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server tells of speculative decoding
+//! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server reports of speculative decoding
 //! - `shape`: what a message looks like around its text; [`known`]: messages that earlier answers had
 //! - [`answer`]: an exchange's responses folded into one parsed answer
 

@@ -1,4 +1,4 @@
-//! What reads the responses of one exchange, and what a response says.
+//! Readers of the responses of one exchange, and the content of a response.
 
 use crate::response::vectors::Vectors;
 use crate::text::json::{self, is_truthy};
@@ -12,8 +12,8 @@ pub trait Reader {
     /// Reads one response. `None`: it cannot be read.
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>>;
 
-    /// Whether what a response says never depends on those before it. A text in the same surroundings then always says
-    /// the same, and they need not be read again.
+    /// Whether the content of a response never depends on those before it. A text in the same surroundings then always
+    /// means the same, and they need not be read again.
     fn is_stateless(&self) -> bool {
         false
     }
@@ -52,16 +52,16 @@ pub(crate) fn shown_if_empty<'a>(piece: Option<Piece<'a>>, text: &str, delivery:
     piece
 }
 
-/// What one response said.
+/// The content of one response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Piece<'a> {
     /// Which of several answers to one request `data` belongs to.
     pub choice: u32,
     pub data: Option<Data<'a>>,
-    /// What it says of other answers.
+    /// Its content for other choices.
     pub others: Vec<(u32, Data<'a>)>,
     pub usage: Option<Map<String, Value>>,
-    /// What it tells of speculative decoding.
+    /// What it reports of speculative decoding.
     pub spec_decode: Option<Map<String, Value>>,
     /// Where it knows it from.
     pub sources: Option<Value>,
@@ -71,15 +71,15 @@ pub struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// What each of several answers says: the first that says anything, and the others.
-    pub(crate) fn of_choices(self, said: impl IntoIterator<Item = (u32, Option<Data<'a>>)>) -> Self {
-        let mut said = said.into_iter().filter_map(|(choice, data)| Some((choice, data?)));
-        let (choice, data) = said.next().unzip();
-        Self { choice: choice.unwrap_or_default(), data, others: said.collect(), ..self }
+    /// The content of each of several choices: the first that has any, and the others.
+    pub(crate) fn of_choices(self, choices: impl IntoIterator<Item = (u32, Option<Data<'a>>)>) -> Self {
+        let mut choices = choices.into_iter().filter_map(|(choice, data)| Some((choice, data?)));
+        let (choice, data) = choices.next().unzip();
+        Self { choice: choice.unwrap_or_default(), data, others: choices.collect(), ..self }
     }
 
-    /// The same of the one choice there is. Where it says nothing, the answer is of no choice in particular.
-    pub(crate) fn saying(self, choice: Option<u32>, data: Option<Data<'a>>) -> Self {
+    /// The same of the one choice there is. Without content the response is of no choice in particular.
+    pub(crate) fn with_choice(self, choice: Option<u32>, data: Option<Data<'a>>) -> Self {
         let choice = choice.filter(|_| data.is_some()).unwrap_or_default();
         Self { choice, data, ..self }
     }
@@ -89,7 +89,7 @@ impl<'a> Piece<'a> {
         *self == Self { finishes: self.finishes, ..Self::default() }
     }
 
-    /// What it says of one answer, if anything.
+    /// Its content for one choice, if any.
     pub(crate) fn of_choice(&self, wanted: u32) -> impl Iterator<Item = &Data<'a>> {
         let first = self.data.iter().filter(move |_| self.choice == wanted);
         first.chain(self.others.iter().filter(move |(choice, _)| *choice == wanted).map(|(_, data)| data))
@@ -99,8 +99,8 @@ impl<'a> Piece<'a> {
 /// Why an answer is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseError {
-    /// The server says so.
-    Told { code: Option<i64>, message: String },
+    /// The server reports it.
+    Reported { code: Option<i64>, message: String },
     /// Nothing can be made of it, and how records name that.
     Invalid { kind: &'static str, message: String },
 }
@@ -129,12 +129,12 @@ pub enum Data<'a> {
     /// What was found in images.
     ImageRetrieval(Value),
     Images(Box<Images>),
-    /// A video's job, as the server tells of it.
+    /// A video's job, as the server reports it.
     Video(Map<String, Value>),
 }
 
 impl<'a> Data<'a> {
-    /// Of what was thought, said and called: all of it counts.
+    /// Of reasoning, text and calls: all of it counts.
     pub(crate) fn of(
         reasoning: Option<Cow<'a, str>>,
         content: Option<Cow<'a, str>>,
@@ -147,7 +147,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// What was said aloud: neither thought nor called.
+    /// The text: neither reasoning nor calls.
     pub(crate) fn content(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -166,20 +166,20 @@ pub struct Images {
     pub settings: Map<String, Value>,
 }
 
-/// What a response tells of an error in its member `error`: one that says anything makes the answer a failed one,
-/// whatever stands beside it. Only of a video's job it is a member like any other.
+/// The error in the member `error` of a response: one that is not empty makes the response a failed one, whatever is
+/// beside it. Only of a video's job it is a member like any other.
 pub(crate) fn error_of(object: &Map<String, Value>) -> Option<ResponseError> {
-    object.get("error").and_then(told)
+    object.get("error").and_then(reported)
 }
 
 /// The same of the member alone, not read yet.
 pub(crate) fn error_in(error: Option<&RawValue>) -> Option<ResponseError> {
     let error = error?;
-    json::read(error.get()).as_ref().map_or_else(|| told(&error.get().into()), told)
+    json::read(error.get()).as_ref().map_or_else(|| reported(&error.get().into()), reported)
 }
 
-/// An error as servers tell it: an object with a message, or a text. What is empty tells of none.
-fn told(error: &Value) -> Option<ResponseError> {
+/// An error as servers report it: an object with a message, or a text. What is empty is none.
+fn reported(error: &Value) -> Option<ResponseError> {
     if !is_truthy(Some(error)) {
         return None;
     }
@@ -191,7 +191,7 @@ fn told(error: &Value) -> Option<ResponseError> {
         },
         other => other.to_string(),
     };
-    Some(ResponseError::Told { code: error.get("code").and_then(Value::as_i64), message })
+    Some(ResponseError::Reported { code: error.get("code").and_then(Value::as_i64), message })
 }
 
 /// Members that content is in: what has one of them beside a code and a message is no error for these two alone.
@@ -235,7 +235,7 @@ pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
         let first = errors.map(|errors| errors.as_array().map_or(Some(errors), |list| list.first()));
         let is_marked = || has_content(&object) || MARKS.iter().any(|member| object.contains_key(*member));
         let detail = || object.get("detail").filter(|detail| (detail.is_string() || detail.is_array()) && !is_marked());
-        first.flatten().and_then(told).or_else(|| told(detail()?))
+        first.flatten().and_then(reported).or_else(|| reported(detail()?))
     })
 }
 
@@ -248,7 +248,7 @@ fn coded_error(object: &Map<String, Value>) -> Option<ResponseError> {
     let is_named = is_error("object") || (is_error("type") || is_error("status")) && !has_content(object);
     let is_coded = || is_error_code(code) && !has_content(object);
     let number = code.and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
-    (is_named || is_coded()).then(|| ResponseError::Told { code: number, message: message.to_owned() })
+    (is_named || is_coded()).then(|| ResponseError::Reported { code: number, message: message.to_owned() })
 }
 
 /// An error in a list of its own: `[{"error":{…}}]`, as Google writes it.
@@ -307,7 +307,7 @@ pub(crate) fn given_up(finish_reason: &Value) -> Option<ResponseError> {
     let why = finish_reason.get("message").and_then(Value::as_str).filter(|why| !why.is_empty());
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     let message = format!("the answer ended with finish_reason '{name}'{why}");
-    Some(ResponseError::Told { code: finish_reason.get("status_code").and_then(Value::as_i64), message })
+    Some(ResponseError::Reported { code: finish_reason.get("status_code").and_then(Value::as_i64), message })
 }
 
 /// The same of an answer of any shape: its own `meta_info` and `details`, and those of its choices or of a list of
@@ -319,7 +319,7 @@ pub(crate) fn given_up_in(value: &Value) -> Option<ResponseError> {
     choices.chain(details).find_map(|part| given_up(part.get("finish_reason")?))
 }
 
-/// Whether a response tells of an error.
+/// Whether a response reports an error.
 pub(crate) fn is_error(json: &str) -> bool {
     let has_error = || json::read(json).as_ref().and_then(error_of).is_some();
     (memmem::find(json.as_bytes(), b"\"error\"").is_some() && has_error()) || bare_error(json).is_some()
@@ -346,8 +346,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(code: Option<i64>, message: &str) -> Option<ResponseError> {
-        Some(ResponseError::Told { code, message: message.into() })
+    fn reported(code: Option<i64>, message: &str) -> Option<ResponseError> {
+        Some(ResponseError::Reported { code, message: message.into() })
     }
 
     #[test]
@@ -355,25 +355,25 @@ mod tests {
         for (json, error) in [
             (
                 r#"{"object":"error","message":"a","type":"BadRequestError","param":null,"code":400}"#,
-                told(Some(400), "a"),
+                reported(Some(400), "a"),
             ),
-            (r#"{"object":"error","message":"a","code":null}"#, told(None, "a")),
-            (r#"{"code":500,"message":"a"}"#, told(Some(500), "a")),
-            (r#"{"message":"a","type":"Internal","code":503,"choices":[]}"#, told(Some(503), "a")),
-            (r#"{"code":"429","message":"a"}"#, told(Some(429), "a")),
-            (r#"{"code":"InvalidParameter","message":"a","request_id":"r"}"#, told(None, "a")),
-            (r#"{"status_code":500,"message":"a"}"#, told(Some(500), "a")),
-            (r#"{"code":"ok","status_code":503,"message":"a"}"#, told(Some(503), "a")),
-            (r#"{"errors":[{"message":"a","code":507}]}"#, told(Some(507), "a")),
-            (r#"{"errors":["a","b"],"choices":[]}"#, told(None, "a")),
-            (r#"{"errors":{"message":"a","code":507}}"#, told(Some(507), "a")),
-            (r#"{"errors":"a"}"#, told(None, "a")),
-            (r#"{"detail":"a"}"#, told(None, "a")),
-            (r#"{"detail":[{"msg":"a"}]}"#, told(None, r#"[{"msg":"a"}]"#)),
-            (r#"{"type":"error","message":"a"}"#, told(None, "a")),
-            (r#"{"status":"error","message":"a","code":"x"}"#, told(None, "a")),
-            (r#"[{"error":{"code":429,"message":"a","status":"RESOURCE_EXHAUSTED"}}]"#, told(Some(429), "a")),
-            (r#" [ {"error":"a"} ]"#, told(None, "a")),
+            (r#"{"object":"error","message":"a","code":null}"#, reported(None, "a")),
+            (r#"{"code":500,"message":"a"}"#, reported(Some(500), "a")),
+            (r#"{"message":"a","type":"Internal","code":503,"choices":[]}"#, reported(Some(503), "a")),
+            (r#"{"code":"429","message":"a"}"#, reported(Some(429), "a")),
+            (r#"{"code":"InvalidParameter","message":"a","request_id":"r"}"#, reported(None, "a")),
+            (r#"{"status_code":500,"message":"a"}"#, reported(Some(500), "a")),
+            (r#"{"code":"ok","status_code":503,"message":"a"}"#, reported(Some(503), "a")),
+            (r#"{"errors":[{"message":"a","code":507}]}"#, reported(Some(507), "a")),
+            (r#"{"errors":["a","b"],"choices":[]}"#, reported(None, "a")),
+            (r#"{"errors":{"message":"a","code":507}}"#, reported(Some(507), "a")),
+            (r#"{"errors":"a"}"#, reported(None, "a")),
+            (r#"{"detail":"a"}"#, reported(None, "a")),
+            (r#"{"detail":[{"msg":"a"}]}"#, reported(None, r#"[{"msg":"a"}]"#)),
+            (r#"{"type":"error","message":"a"}"#, reported(None, "a")),
+            (r#"{"status":"error","message":"a","code":"x"}"#, reported(None, "a")),
+            (r#"[{"error":{"code":429,"message":"a","status":"RESOURCE_EXHAUSTED"}}]"#, reported(Some(429), "a")),
+            (r#" [ {"error":"a"} ]"#, reported(None, "a")),
         ] {
             assert_eq!(bare_error(json), error, "{json}");
             assert!(is_error(json), "{json}");
@@ -428,11 +428,11 @@ mod tests {
     fn an_answer_that_the_server_gave_up_is_an_error() {
         for reason in ["aborted", "Cancelled", "failed", "ERROR", "network_error", "insufficient_system_resource"] {
             let message = format!("the answer ended with finish_reason '{reason}'");
-            assert_eq!(given_up(&reason.into()), told(None, &message));
-            assert_eq!(given_up(&json!({"type": reason})), told(None, &message));
+            assert_eq!(given_up(&reason.into()), reported(None, &message));
+            assert_eq!(given_up(&json!({"type": reason})), reported(None, &message));
         }
         let full = json!({"type": "abort", "message": "queue full", "status_code": 503});
-        assert_eq!(given_up(&full), told(Some(503), "the answer ended with finish_reason 'abort': queue full"));
+        assert_eq!(given_up(&full), reported(Some(503), "the answer ended with finish_reason 'abort': queue full"));
         for reason in ["stop", "length", "tool_calls", "content_filter", "eos", "end_turn", ""] {
             assert_eq!(given_up(&reason.into()), None, "{reason}");
             assert_eq!(given_up(&json!({"type": reason, "message": "abort"})), None, "{reason}");

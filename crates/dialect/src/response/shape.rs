@@ -4,8 +4,8 @@ use crate::response::reader::{Data, Piece};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What stands around the text in a message. The chunks of a stream mostly differ in nothing but their text, and one that
-/// begins and ends as an earlier one did says the same with another text; its JSON is not read again
+/// The bytes around the text in a message. The chunks of a stream mostly differ in nothing but their text, and one that
+/// begins and ends as an earlier one did means the same with another text; its JSON is not read again
 /// (`cargo bench -p aiperf-dialect --bench parse` compares both).
 #[derive(Debug, Default)]
 pub(super) struct Shape {
@@ -51,7 +51,7 @@ fn plain_len(text: &[u8]) -> usize {
     text.iter().position(|byte| matches!(byte, b'"' | b'\\') || *byte < b' ').unwrap_or(text.len())
 }
 
-/// A text that needs no unescaping and says something.
+/// A text that needs no unescaping and is not empty.
 #[inline]
 pub(super) fn plain_text(text: &[u8]) -> Option<&str> {
     let is_plain = !text.is_empty() && plain_len(text) == text.len();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// What is wrong with a report.
 pub type Fault = &'static str;
 
-/// Reads a report; `None` when it has another shape than the one known. One that contradicts itself says nothing.
+/// Reads a report; `None` when it has another shape than the one known. One that contradicts itself is ignored.
 pub fn read(report: &Map<String, Value>) -> Option<Result<SpecDecode, Fault>> {
     let is_known = ["acceptance_histogram", "num_spec_steps"].iter().all(|key| report.contains_key(*key));
     is_known.then(|| read_known(report))

@@ -72,7 +72,7 @@ fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// Prompt tokens of the uncached input that a vendor reports, where the cached ones stand apart.
+/// Prompt tokens of the uncached input that a vendor reports, where it reports the cached ones separately.
 pub fn uncached_prompt_tokens(object: &Map<String, Value>) -> Option<u64> {
     let flat = flatten(object);
     let key = PROMPT.iter().find(|key| member(&flat, key).is_some())?;

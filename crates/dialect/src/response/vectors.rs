@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Vectors, each as the JSON it came as: nobody looks at the numbers in them, and there are thousands.
+/// Vectors, each as the JSON it came as: nothing looks at the numbers in them, and there are thousands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vectors<'a>(pub(crate) Vec<Cow<'a, str>>);
 

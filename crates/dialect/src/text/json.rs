@@ -29,7 +29,7 @@ pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
     }
 }
 
-/// Whether it is JSON that says nothing: `{}`, `[]`, `0`, `""`, `false`, `null`.
+/// Whether it is JSON of nothing: `{}`, `[]`, `0`, `""`, `false`, `null`.
 pub(crate) fn holds_nothing(text: &str) -> bool {
     // However they are written, none of them is longer; what is may be large.
     let text = text.trim();
@@ -84,13 +84,13 @@ fn escape(bytes: &[u8]) -> (usize, Option<&'static str>) {
     }
 }
 
-/// The number that `\u` and four digits stand for.
+/// The number of `\u` and four digits.
 fn code_unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)? as u16))
 }
 
-/// Bytes of a number or of a name that stands for one, and what to put in its place.
+/// Bytes of a number or of a name for one, and its replacement.
 fn number(text: &str) -> (usize, Option<&'static str>) {
     for name in ["NaN", "Infinity", "-Infinity"] {
         if text.starts_with(name) {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_stays_unread() {
+    fn what_python_does_not_read_stays_unread() {
         for text in ["{nope", "NaNNaN", "{NaN:1}", "{\"a\":Nan}", "\"\\ud83", "\\", "\"\\", "-", "-Inf", "1e999x", ""] {
             assert_eq!(read::<Value>(text), None, "{text}");
         }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_says_nothing_is_known_however_it_is_written() {
+    fn json_of_nothing_is_known_however_it_is_written() {
         for text in ["{}", " [ ]\n", "0", "-0.0", "\"\"", "false", "null"] {
             assert!(holds_nothing(text), "{text}");
         }

@@ -1,5 +1,5 @@
 //! Members of a response that need not be what they should be: an odd one is as good as absent, and costs nothing of
-//! what stands beside it. No tree is built, and texts without escapes are borrowed.
+//! the members beside it. No tree is built, and texts without escapes are borrowed.
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -170,7 +170,7 @@ pub(crate) struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    fn said(text: Cow<'a, str>) -> Self {
+    fn filled(text: Cow<'a, str>) -> Self {
         Self { text: Some(text).filter(|text| !text.is_empty()), thought: None }
     }
 
@@ -229,10 +229,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
             type Value = Content<'de>;
             absent!(Content::default(); scalars unsigned object);
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Content<'de>, E> {
-                Ok(Content::said(Cow::Borrowed(text)))
+                Ok(Content::filled(Cow::Borrowed(text)))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Content<'de>, E> {
-                Ok(Content::said(Cow::Owned(text.to_owned())))
+                Ok(Content::filled(Cow::Owned(text.to_owned())))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
                 let mut content = Content::default();
@@ -248,7 +248,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     }
 }
 
-/// Texts one after the other; `None` where none says anything. One alone stays as it is.
+/// Texts one after the other; `None` where all are empty. One alone stays as it is.
 pub(crate) fn joined_texts<'a>(texts: impl IntoIterator<Item = Option<Cow<'a, str>>>) -> Option<Cow<'a, str>> {
     let mut texts = texts.into_iter().flatten().filter(|text| !text.is_empty());
     let mut joined = texts.next()?;
@@ -282,8 +282,8 @@ mod tests {
             let json =
                 format!(r#"{{"text":{odd},"index":{odd},"object":{odd},"list":{odd},"content":{odd},"else":{odd}}}"#);
             let read: Odd<'_> = serde_json::from_str(&json).unwrap();
-            let said = read.list.objects().any(|(_, part)| part.text.0.is_some());
-            assert!(!said && read.text.0.is_none() && read.content.whole().is_none(), "{odd}");
+            let has_text = read.list.objects().any(|(_, part)| part.text.0.is_some());
+            assert!(!has_text && read.text.0.is_none() && read.content.whole().is_none(), "{odd}");
             assert!(read.object.0.is_none_or(|part| part.text.0.is_none()), "{odd}");
             assert_eq!(read.index.0, (odd == "7").then_some(7));
         }

@@ -222,7 +222,7 @@ pub fn data(message: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(joined.into_bytes())
 }
 
-/// What an `event: error` message says: its comment, else the message in its data; `None` for other messages.
+/// The text of an `event: error` message: its comment, else the message in its data; `None` for other messages.
 pub fn error_event(message: &[u8]) -> Option<String> {
     if plain(message).is_some_and(|(name, _)| !name.eq_ignore_ascii_case(b"error")) {
         return None;
@@ -292,7 +292,7 @@ pub fn search_end(bytes: &[u8]) -> ControlFlow<(), usize> {
     let Some(Rest { start: whole, .. }) = split(bytes, 0, &mut |message| !unmarked(message)) else {
         return ControlFlow::Break(());
     };
-    // Of a message that is not complete the data tells; a name of an event may yet go on.
+    // Of an incomplete message only the data counts; a name of an event may yet go on.
     let last = bytes[whole..].trim_ascii();
     if !data(last).is_empty() && ends_stream(last) {
         return ControlFlow::Break(());

@@ -1,6 +1,6 @@
 //! Members of a response that are what nearly every server sends. Reading them this way takes some 0.6 us a
-//! chunk, where reading what may be anything takes 0.9 (`cargo bench -p aiperf-dialect --bench parse`); whatever does not fit is an error, for another
-//! way of reading to take up.
+//! chunk, where reading what may be anything takes 0.9 (`cargo bench -p aiperf-dialect --bench parse`); whatever does
+//! not fit is an error, for another way of reading to take up.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
@@ -14,7 +14,7 @@ pub(crate) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Text<'a> {
     /// The text, if it is not empty.
-    pub(crate) fn said(text: Option<Self>) -> Option<Cow<'a, str>> {
+    pub(crate) fn filled(text: Option<Self>) -> Option<Cow<'a, str>> {
         text.map(|text| text.0).filter(|text| !text.is_empty())
     }
 }

@@ -6,7 +6,7 @@ use aiperf_types::{EndpointKind, MonoNs};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Types to which a body that is no JSON, or JSON that says nothing, is a text.
+/// Types to which a body that is no JSON, or JSON of nothing, is a text.
 const TAKE_ANY_TEXT: &[EndpointKind] = &[EndpointKind::AudioTranscription, EndpointKind::Raw, EndpointKind::Template];
 
 /// Names that mean something to one of them.
@@ -39,7 +39,7 @@ const MEMBERS: &[&str] = &[
     "reasoning",
 ];
 
-/// What servers say in streams.
+/// What servers send in streams.
 const EVENTS: &[&str] = &[
     r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
     r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"ab"}}]}"#,
@@ -84,7 +84,7 @@ fn streamed<'a>(kind: EndpointKind, reads: impl IntoIterator<Item = &'a [u8]>) -
     format!("{:?}", answer.finish())
 }
 
-/// All that was read of a body. What an error says may show it as it was written.
+/// All that was read of a body. An error may show it as it was written.
 fn whole(kind: EndpointKind, body: &[u8]) -> String {
     let api = api(kind);
     let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
@@ -142,7 +142,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
-    fn a_stream_says_the_same_in_any_pieces(
+    fn a_stream_means_the_same_in_any_pieces(
         kind in kind(|_| true),
         fragments in prop::collection::vec(fragment(), 0..14),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
@@ -158,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn a_body_says_the_same_however_it_is_written(kind in kind(|kind| !TAKE_ANY_TEXT.contains(kind)), answer in answer()) {
+    fn a_body_means_the_same_however_it_is_written(kind in kind(|kind| !TAKE_ANY_TEXT.contains(kind)), answer in answer()) {
         let compact = whole(kind, answer.to_string().as_bytes());
         prop_assert_eq!(&whole(kind, format!("\u{feff}{answer:#}\n").as_bytes()), &compact);
         // A member that is there twice is read by way of a tree.

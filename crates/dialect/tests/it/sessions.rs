@@ -16,19 +16,19 @@ fn conversation(mode: ContextMode, turns: Vec<Turn>) -> Conversation {
     Conversation { turns, context_mode: Some(mode), ..Conversation::default() }
 }
 
-fn said(text: &str) -> Turn {
+fn answer_turn(text: &str) -> Turn {
     Turn { role: Some("assistant".into()), ..Turn::text(text) }
 }
 
 fn reply(text: &str) -> Reply {
-    Reply { turn: Some(said(text)), response_id: None }
+    Reply { turn: Some(answer_turn(text)), response_id: None }
 }
 
 fn body(request: &EncodedRequest) -> Value {
     serde_json::from_slice(&request.body.joined()).unwrap()
 }
 
-/// What the messages of a chat request say, with the first letter of who says it.
+/// The messages of a chat request, each with the first letter of its role.
 fn messages(request: &EncodedRequest) -> String {
     let body = body(request);
     let items = body["messages"].as_array().or(body["input"].as_array()).unwrap();
@@ -45,7 +45,7 @@ fn each_turn_carries_those_before_it_with_their_answers() {
     assert!(session.wants_reply());
     session.take(reply("a")).unwrap();
     assert_eq!(messages(&session.ask(1).unwrap()), "u:1 a:a u:2");
-    // Nothing was said: two users in a row.
+    // An empty response: two users in a row.
     session.take(Reply::default()).unwrap();
     assert_eq!(messages(&session.ask(2).unwrap()), "u:1 a:a u:2 u:3");
     assert!(!session.wants_reply());
@@ -70,7 +70,7 @@ fn a_body_has_as_memory_of_its_own_what_is_new_in_it() {
 
 #[test]
 fn answers_that_a_dataset_holds_are_not_taken_from_the_server() {
-    let turns = vec![Turn::text("1"), said("a"), Turn::text("2")];
+    let turns = vec![Turn::text("1"), answer_turn("a"), Turn::text("2")];
     let talk = conversation(ContextMode::DeltasWithResponses, turns);
     let mut session = Session::new(api(EndpointKind::Chat), talk.into());
     assert_eq!(messages(&session.ask(0).unwrap()), "u:1");
@@ -80,7 +80,7 @@ fn answers_that_a_dataset_holds_are_not_taken_from_the_server() {
 }
 
 #[test]
-fn a_turn_that_says_all_is_sent_alone() {
+fn a_turn_with_all_messages_is_sent_alone() {
     let tools = Some(vec![json!({"name": "f"})]);
     let turns = vec![Turn { raw_tools: tools, ..Turn::text("1") }, Turn::text("2")];
     let talk = conversation(ContextMode::MessageArrayWithResponses, turns);
@@ -209,14 +209,14 @@ proptest! {
             let scratch = Session::new(api(kind), all.into()).ask(written.len() - 1).unwrap();
             prop_assert_eq!(grown.body.joined(), scratch.body.joined());
             prop_assert!(serde_json::from_slice::<Value>(&grown.body.joined()).is_ok());
-            written.extend(answer.as_deref().map(said));
+            written.extend(answer.as_deref().map(answer_turn));
             session.take(answer.as_deref().map_or_else(Reply::default, reply)).unwrap();
         }
     }
 
     /// What a turn costs is what was not in the body before it.
     #[test]
-    fn what_was_said_is_encoded_once_and_copied_now_and_then(
+    fn earlier_turns_are_encoded_once_and_copied_now_and_then(
         kind in prop::sample::select(KINDS.to_vec()),
         texts in prop::collection::vec("[a-z]{1,9}", 2..9),
         times in 1usize..40,
@@ -271,10 +271,7 @@ fn a_request_has_the_images_of_the_turns_since_its_context_began() {
     };
     let chat = images(api(EndpointKind::Chat), ContextMode::DeltasWithoutResponses);
     let wanted = [Some(1), Some(3), None, Some(8), Some(24), Some(56)];
-    assert_eq!(
-        chat, wanted,
-        "only a turn with messages of its own begins anew, and a whole payload is nobody's history"
-    );
+    assert_eq!(chat, wanted, "only a turn with messages of its own begins anew, and a whole payload is no history");
     let alone = [Some(1), Some(2), None, Some(8), Some(16), Some(32)];
     assert_eq!(images(api(EndpointKind::Chat), ContextMode::MessageArrayWithResponses), alone);
     let template = images(template(r#"{"p": {{ text|tojson }}}"#), ContextMode::DeltasWithoutResponses);
@@ -314,7 +311,7 @@ fn what_can_never_be_asked_is_known_before_anything_is() {
 }
 
 #[test]
-fn what_is_said_can_be_counted_by_what_each_request_adds() {
+fn prompts_can_be_counted_by_what_each_request_adds() {
     let raw = vec![json!({"role": "user", "content": "5"})];
     let turns = [
         Turn::text("1"),
@@ -324,7 +321,7 @@ fn what_is_said_can_be_counted_by_what_each_request_adds() {
         Turn { raw_messages: Some(raw), reset_context: true, ..Turn::default() },
         Turn::text("6"),
     ];
-    let said = |turns: &[Turn], mode| {
+    let added = |turns: &[Turn], mode| {
         let talk = Conversation { system_message: Some("S".into()), ..conversation(mode, turns.to_vec()) };
         let mut session = Session::new(api(EndpointKind::Chat), talk.into());
         let mut prompt = Vec::new();
@@ -343,10 +340,10 @@ fn what_is_said_can_be_counted_by_what_each_request_adds() {
     let of = |text: &str| Some(text.to_owned());
     let plain = [turns[0].clone(), turns[3].clone(), turns[4].clone(), turns[5].clone()];
     let wanted = [of("S|1"), of("S|1 / a0|4"), of("S|5"), of("S|5 / a2|6")];
-    assert_eq!(said(&plain, ContextMode::DeltasWithoutResponses), wanted);
-    let tools = said(&turns[..4], ContextMode::DeltasWithoutResponses);
-    assert_eq!(tools, [of("S|1"), None, None, None], "what tools say comes after all messages");
-    assert_eq!(said(&plain, ContextMode::MessageArrayWithResponses), [None, None, None, None]);
+    assert_eq!(added(&plain, ContextMode::DeltasWithoutResponses), wanted);
+    let tools = added(&turns[..4], ContextMode::DeltasWithoutResponses);
+    assert_eq!(tools, [of("S|1"), None, None, None], "texts of tools come after all messages");
+    assert_eq!(added(&plain, ContextMode::MessageArrayWithResponses), [None, None, None, None]);
 }
 
 #[test]
@@ -383,7 +380,7 @@ fn only_what_goes_on_from_answers_wants_them() {
 }
 
 #[test]
-fn a_turn_that_cannot_be_carried_is_refused_wherever_it_stands() {
+fn a_turn_that_cannot_be_carried_is_refused_wherever_it_is() {
     let image = aiperf_types::Media { contents: vec!["data:image/png;base64,AA".into()], ..Default::default() };
     let turns = vec![Turn { images: vec![image], ..Turn::text("1") }, Turn::text("2")];
     let talk = conversation(ContextMode::DeltasWithResponses, turns);

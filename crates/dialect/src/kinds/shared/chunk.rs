@@ -23,12 +23,12 @@ pub(crate) struct Chunk<'a, C> {
 }
 
 impl<C> Chunk<'_, C> {
-    /// Whether it may tell of an error.
+    /// Whether it may hold an error.
     pub(crate) fn has_error(&self) -> bool {
         self.error.is_some()
     }
 
-    /// What it says beside its choices.
+    /// What it holds beside its choices.
     pub(crate) fn beside_choices(&self) -> Piece<'static> {
         Piece {
             usage: self.usage.and_then(usage_from),
@@ -39,7 +39,7 @@ impl<C> Chunk<'_, C> {
     }
 }
 
-/// How choices ended, where they say so.
+/// How choices ended, where they report it.
 #[derive(Default)]
 pub(crate) struct Finish {
     has_come: bool,

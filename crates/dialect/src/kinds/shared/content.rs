@@ -1,4 +1,4 @@
-//! The content of a message: what a turn says, as a string or as parts.
+//! The content of a message: a turn as a string or as parts.
 
 use crate::request::DialectError;
 use crate::settings::ApiSettings;
@@ -48,18 +48,18 @@ fn content(api: &ApiSettings, turn: &Turn, parts: &Parts) -> Result<Value, Diale
         return Ok(only.into());
     }
     let name = api.endpoint.kind.name();
-    let mut list: Vec<Value> = said(&turn.texts).map(|text| json!({"type": parts.text, "text": text})).collect();
+    let mut list: Vec<Value> = filled(&turn.texts).map(|text| json!({"type": parts.text, "text": text})).collect();
     for image in &turn.images {
         add_images(&mut list, image, parts)?;
     }
-    for audio in said(&turn.audios) {
+    for audio in filled(&turn.audios) {
         if !parts.audio {
             return Err(DialectError::Unsupported(name, "audio"));
         }
         let (format, data) = audio_of(audio)?;
         list.push(json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}));
     }
-    for url in said(&turn.videos) {
+    for url in filled(&turn.videos) {
         if !parts.video {
             return Err(DialectError::Unsupported(name, "video"));
         }
@@ -69,7 +69,7 @@ fn content(api: &ApiSettings, turn: &Turn, parts: &Parts) -> Result<Value, Diale
 }
 
 /// Contents that are not empty.
-fn said(media: &[Media]) -> impl Iterator<Item = &str> {
+fn filled(media: &[Media]) -> impl Iterator<Item = &str> {
     media.iter().flat_map(|media| &media.contents).map(String::as_str).filter(|content| !content.is_empty())
 }
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn audio_says_its_format() {
+    fn audio_names_its_format() {
         assert_eq!(audio_of("mp3,AA"), Ok(("mp3", "AA")));
         assert_eq!(audio_of("data:audio/flac;base64,AA,A"), Ok(("flac", "AA,A")));
         assert_eq!(audio_of("data:audio/;base64,AA"), Ok(("wav", "AA")));

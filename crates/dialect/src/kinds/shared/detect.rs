@@ -1,4 +1,4 @@
-//! What an answer of no known shape says: found by an expression of the user, or by names that many servers use.
+//! The content of a response of no known shape: found by an expression of the user, or by names that many servers use.
 
 use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::shared::vectors::embeddings_in;
@@ -43,7 +43,7 @@ impl Reader for AnyReader {
     }
 }
 
-/// A response that says nothing. A whole body is the whole answer; after an event there may be others.
+/// A response without content. A whole body is the whole answer; after an event there may be others.
 fn nothing_in(text: &str, delivery: Delivery) -> Piece<'static> {
     invalid(delivery, || format!("no content in the response: {}", json::shown(text)))
 }
@@ -61,7 +61,7 @@ fn invalid(delivery: Delivery, why: impl FnOnce() -> String) -> Piece<'static> {
     Piece { error, ..Piece::default() }
 }
 
-/// What an answer says, by the names that many servers use.
+/// The content of a response, by the names that many servers use.
 fn detect(value: Value) -> Option<Data<'static>> {
     let Value::Object(object) = value else { return convert(value) };
     if let Some(vectors) = embeddings_in(&object) {
@@ -85,12 +85,12 @@ fn text_of(object: &Map<String, Value>) -> Option<String> {
         }
     }
     let choice = object.get("choices")?.get(0)?;
-    let said = [
+    let found = [
         choice.get("text"),
         choice.get("message").and_then(|message| message.get("content")),
         choice.get("delta").and_then(|delta| delta.get("content")),
     ];
-    let text = match said.into_iter().flatten().find(|said| is_truthy(Some(said)))? {
+    let text = match found.into_iter().flatten().find(|found| is_truthy(Some(found)))? {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
         _ => return None,
@@ -106,7 +106,7 @@ fn text(text: String) -> Data<'static> {
 fn convert(value: Value) -> Option<Data<'static>> {
     let is_number = |value: &Value| value.is_number() || value.is_boolean();
     match value {
-        Value::String(said) if !said.is_empty() => Some(text(said)),
+        Value::String(found) if !found.is_empty() => Some(text(found)),
         Value::Array(items) => match items.first()? {
             Value::Array(vector) if !vector.is_empty() && vector.iter().all(is_number) => {
                 Some(Data::Embeddings(items.into()))
@@ -145,7 +145,7 @@ mod tests {
             for field in [None, Some(ResponseField::new(field).unwrap())] {
                 let mut reader = AnyReader { field };
                 let first = reader.read(&text, delivery);
-                // What says nothing ends an answer only where there is no more of it.
+                // A response without content ends only a whole body.
                 prop_assert!(first.as_ref().is_some_and(|piece| !is_event || piece.error.is_none()));
                 prop_assert_eq!(first, reader.read(&text, delivery));
             }

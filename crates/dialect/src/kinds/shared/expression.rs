@@ -1,8 +1,8 @@
-//! Where an answer has what it says, in JMESPath.
+//! Where a response has its content, in JMESPath.
 //!
 //! The engine has no limits of its own: a list of two of what came before (`[@, @]`), thirty times in a row, is a value
-//! that nothing can hold. So an expression is judged before it is used: by what it can make of an answer of any size, by
-//! the functions that it calls and by how deep it goes.
+//! that nothing can hold. So an expression is judged before it is used: by what it can make of an answer of any size,
+//! by the functions that it calls and by how deep it goes.
 
 use jmespath::ast::Ast;
 use jmespath::functions::{Function, JoinFn, ToStringFn};
@@ -18,7 +18,7 @@ pub struct ResponseField(Arc<Expression<'static>>);
 const LONGEST: usize = 1000;
 /// How deep an expression may be nested.
 const DEEPEST: usize = 200;
-/// How often an expression may say again what an answer says once.
+/// How often an expression may repeat the content of a response.
 const GROWTH: u64 = 1000;
 /// Bytes of what an expression finds, and of every text that it makes.
 const FOUND: usize = 64 << 20;
@@ -147,7 +147,7 @@ const FUNCTIONS: &[(&str, usize, Option<usize>, Option<usize>)] = &[
     ("values", 1, Some(1), None),
 ];
 
-/// How often what a node makes says the answer again, when what it is applied to says it `times` times. Nothing in the
+/// How often the result of a node repeats the response, when its input repeats it `times` times. Nothing in the
 /// language reaches back to the answer as it was, so that it is a product along the way and a sum over the items of a
 /// list. Fails with the reason where a node cannot be used.
 fn grown(node: &Ast, times: u64, depth: usize) -> Result<u64, String> {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_that_is_none_says_why() {
+    fn an_expression_that_is_none_is_refused_with_a_reason() {
         for expression in ["a[", "", " ", "a..b", "foo(", "a b"] {
             assert!(ResponseField::new(expression).is_err(), "{expression}");
         }

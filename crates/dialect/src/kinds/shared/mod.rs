@@ -1,9 +1,9 @@
 //! What several endpoint types have in common.
 //!
 //! # Layout
-//! - `content`: what a turn says, as a string or as parts; `chunk`: an answer in choices
+//! - `content`: a turn as a string or as parts; `chunk`: an answer in choices
 //! - [`vectors`]: embeddings in answers; `rankings`: a query and passages, and their order
-//! - [`expression`]: where an answer has what it says; [`detect`]: what answers of no known shape say
+//! - [`expression`]: where a response has its content; [`detect`]: the content of responses of no known shape
 //! - [`payload_template`]: a template of the user's for bodies
 
 pub(crate) mod chunk;

@@ -39,7 +39,7 @@ impl PayloadTemplate {
         Ok(Self { environment, variables })
     }
 
-    /// Whether it looks at what was said before.
+    /// Whether it looks at earlier turns.
     pub(crate) fn looks_back(&self) -> bool {
         self.variables.iter().any(|name| matches!(*name, "turns" | "request_info"))
     }

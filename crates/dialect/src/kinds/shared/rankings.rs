@@ -103,6 +103,6 @@ mod tests {
         let tei =
             json!({"error": "batch size 64 > maximum allowed batch size 32", "error_type": "Validation"}).to_string();
         let error = read(EndpointKind::HfTeiRankings, &tei).error;
-        assert!(matches!(error, Some(ResponseError::Told { .. })), "{error:?}");
+        assert!(matches!(error, Some(ResponseError::Reported { .. })), "{error:?}");
     }
 }

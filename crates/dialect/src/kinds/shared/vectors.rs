@@ -27,7 +27,7 @@ pub fn embeddings_in(object: &Map<String, Value>) -> Option<Vec<Value>> {
     })
 }
 
-/// What entries that are vectors say they are.
+/// The type that entries with vectors declare.
 const EMBEDDING: &str = "embedding";
 
 /// The body that servers send, read without building a tree.
@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_tells_of_an_error_is_told_before_what_is_wrong_with_its_list() {
-        let told = ResponseError::Told { code: None, message: "too long".into() };
-        assert_eq!(read(r#"{"error":{"message":"too long"},"data":"x"}"#).unwrap().error, Some(told));
+    fn the_error_of_the_server_comes_before_what_is_wrong_with_its_list() {
+        let reported = ResponseError::Reported { code: None, message: "too long".into() };
+        assert_eq!(read(r#"{"error":{"message":"too long"},"data":"x"}"#).unwrap().error, Some(reported));
     }
 }

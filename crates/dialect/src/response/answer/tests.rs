@@ -30,7 +30,7 @@ fn events_that_only_lenient_readers_take_lose_no_token() {
 }
 
 #[test]
-fn events_that_nobody_can_read_are_counted() {
+fn events_that_cannot_be_read_are_counted() {
     let parsed = stream(&["{nope", "hello", &"[".repeat(5000), "[1]", "null", "[DONE]", &chunk("b", "")[6..]]);
     assert_eq!((parsed.unreadable, parsed.responses, parsed.content.len()), (3, 7, 1));
 }
@@ -60,13 +60,13 @@ fn each_choice_thinks_for_itself() {
 }
 
 #[test]
-fn an_answer_that_says_nothing_leaves_no_id_to_go_on_from() {
+fn a_response_without_content_leaves_no_id_to_go_on_from() {
     let api = api(EndpointKind::Responses);
-    for (said, id) in [("a", Some("r")), ("", None)] {
+    for (text, id) in [("a", Some("r")), ("", None)] {
         let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
-        let body = json!({"object": "response", "id": "r", "store": true, "output_text": said});
+        let body = json!({"object": "response", "id": "r", "store": true, "output_text": text});
         answer.feed_body(body.to_string().as_bytes(), MonoNs(2));
-        assert_eq!(answer.finish().reply.unwrap().response_id.as_deref(), id, "{said:?}");
+        assert_eq!(answer.finish().reply.unwrap().response_id.as_deref(), id, "{text:?}");
     }
 }
 
@@ -90,7 +90,7 @@ fn an_error_keeps_what_came_before_it_and_leaves_no_id_to_go_on_from() {
     assert_eq!(reply.turn.unwrap().texts[0].contents, ["par"]);
 }
 
-/// What says something in a whole answer of each type.
+/// Content in a whole response of each type.
 const CONTENTS: [(EndpointKind, &str); 18] = [
     (EndpointKind::Chat, r#""choices":[{"message":{"content":"a"}}]"#),
     (EndpointKind::Completions, r#""choices":[{"text":"a"}]"#),
@@ -327,7 +327,7 @@ fn a_stream_is_finished_by_what_marks_the_end_of_its_type() {
 
 #[test]
 fn a_stream_that_ends_inside_an_event_is_cut() {
-    let said = chunk("a", "");
+    let first = chunk("a", "");
     let event = chunk("b", ",\"finish_reason\":\"stop\"");
     let event = event.trim_end();
     let read = |kind: EndpointKind, first: &str, last: &str| {
@@ -340,20 +340,20 @@ fn a_stream_that_ends_inside_an_event_is_cut() {
     };
     let cut = || ("a".to_owned(), Some("ClientPayloadError".to_owned()));
     for end in "data: {".len()..event.len() {
-        assert_eq!(read(EndpointKind::Chat, &said, &event[..end]), cut(), "{}", &event[..end]);
+        assert_eq!(read(EndpointKind::Chat, &first, &event[..end]), cut(), "{}", &event[..end]);
     }
-    assert_eq!(read(EndpointKind::Chat, &said, "event: x\ndata: {\"a\":NaN,\"b"), cut());
+    assert_eq!(read(EndpointKind::Chat, &first, "event: x\ndata: {\"a\":NaN,\"b"), cut());
     let usage = r#"data: {"choices":[],"usage":{"completion_tokens":2"#;
-    assert_eq!(read(EndpointKind::Chat, &said, usage), cut());
+    assert_eq!(read(EndpointKind::Chat, &first, usage), cut());
     assert_eq!(read(EndpointKind::Raw, "data: {\"text\":\"a\"}\n\n", "data: {\"text\":\"b"), cut());
     // A last event that is whole needs no empty line.
     for end in ["", "\n", "\r\n", " "] {
-        assert_eq!(read(EndpointKind::Chat, &said, &format!("{event}{end}")), ("ab".to_owned(), None), "{end:?}");
+        assert_eq!(read(EndpointKind::Chat, &first, &format!("{event}{end}")), ("ab".to_owned(), None), "{end:?}");
     }
-    let done = format!("{said}data: [DONE]\n\n");
+    let done = format!("{first}data: [DONE]\n\n");
     let fine = ["", "d", "data:", "data: [DONE]", "data: [DO", ": pi", "event: x", "data: {nope", "data: {\"a\"\n"];
     for last in fine {
-        assert_eq!(read(EndpointKind::Chat, &said, last), ("a".to_owned(), None), "{last:?}");
+        assert_eq!(read(EndpointKind::Chat, &first, last), ("a".to_owned(), None), "{last:?}");
     }
     assert_eq!(read(EndpointKind::Chat, &done, "data: {\"a"), ("a".to_owned(), None));
     assert_eq!(read(EndpointKind::Raw, "", "data: plain te"), ("plain te".to_owned(), None));
@@ -419,10 +419,10 @@ fn a_whole_body_may_begin_with_a_byte_order_mark() {
     assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
 }
 
-/// A way to say a text, by its place in the stream.
-type Saying = (EndpointKind, fn(usize, Value) -> Value);
+/// A way to send a text, by its place in the stream.
+type Form = (EndpointKind, fn(usize, Value) -> Value);
 
-const SAYINGS: [Saying; 3] = [
+const FORMS: [Form; 3] = [
     (EndpointKind::Chat, |_, text| json!({"id": "x", "choices": [{"delta": {"content": text}, "logprobs": null}]})),
     (
         EndpointKind::Messages,
@@ -438,24 +438,24 @@ proptest! {
     #[test]
     fn a_text_is_the_same_in_all_dialects(
         texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
-        (kind, saying) in prop::sample::select(SAYINGS.to_vec()),
+        (kind, form) in prop::sample::select(FORMS.to_vec()),
         name in prop::sample::select(vec!["", "event: x\n"]),
     ) {
         let api = api(kind);
         let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
         for (i, text) in texts.iter().enumerate() {
-            let event = format!("{name}data: {}\n\n", saying(i, text.as_str().into()));
+            let event = format!("{name}data: {}\n\n", form(i, text.as_str().into()));
             answer.feed_stream(event.as_bytes(), MonoNs(i as u64 + 2));
         }
         let parsed = answer.finish();
         prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
         prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
-        let said = parsed.reply.and_then(|reply| reply.turn).map(|turn| turn.texts[0].contents.concat());
-        prop_assert_eq!(said.unwrap_or_default(), texts.concat());
+        let reply = parsed.reply.and_then(|reply| reply.turn).map(|turn| turn.texts[0].contents.concat());
+        prop_assert_eq!(reply.unwrap_or_default(), texts.concat());
     }
 
     #[test]
-    fn however_a_stream_is_cut_it_says_the_same(
+    fn however_a_stream_is_cut_it_means_the_same(
         texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..12),
         tails in prop::collection::vec(prop::sample::select(vec!["", ",\"finish_reason\":null"]), 12),
         ends in prop::collection::vec(prop::sample::select(vec!["\n\n", "\r\n\r\n", "\r\r", "\n\r\n", "\n\n\n"]), 12),

@@ -54,7 +54,7 @@ fn golden_lists_of_models_are_read() {
 #[test]
 fn golden_hooks_call_each_server_once() {
     let mut tally = Tally::new("hooks");
-    // Whether a path can be used, and what holds when nothing is said, is decided where settings are read.
+    // Whether a path can be used, and what holds by default, is decided where settings are read.
     let skip = |case: &Value| {
         let is_config = !case["expected"]["error"].is_null();
         is_config.then(|| "a path that cannot be one is refused where settings are read".to_owned())
@@ -103,7 +103,7 @@ fn of(case: &Value) -> EndpointPlan {
 }
 
 #[test]
-fn a_call_says_who_asks_and_has_no_ids_of_requests() {
+fn a_call_names_its_client_and_has_no_ids_of_requests() {
     let plan = |kind: &str, headers: Value| {
         let config = json!({"urls": ["http://h"], "api_key": "sk", "headers": headers});
         endpoint(&json!({"endpoint_type": kind, "config": config}))

@@ -1,4 +1,4 @@
-//! Whole responses of a real vLLM server, told apart by what they hold.
+//! Whole responses of a real vLLM server, distinguished by their content.
 
 use crate::golden_cases::requests::endpoint;
 use aiperf_dialect::{Answer, Api, sse};

@@ -81,7 +81,7 @@ pub(crate) fn endpoint(case: &Value) -> EndpointPlan {
     let named = |value: &Value| value.as_str().map(str::to_owned);
     let mut extra: Map<String, Value> = list("extra").iter().map(|pair| (text(&pair[0]), pair[1].clone())).collect();
     let has_own = kind(case) == EndpointKind::Template || kind(case) == EndpointKind::Raw;
-    // As the configuration has it: what is said about templates and answers among the extra inputs is not sent.
+    // As the configuration has it: settings of templates and responses among the extra inputs are not sent.
     let (mut from_extra, mut field_from_extra) = (None, None);
     if has_own && template.is_null() {
         from_extra = extra.shift_remove("payload_template").as_ref().and_then(named);
@@ -117,13 +117,13 @@ pub(crate) fn endpoint(case: &Value) -> EndpointPlan {
 }
 
 /// The value of a header field that the case expects: its ids and version are those of the run that it was taken from.
-fn told<'a>(case: &'a Value, field: &str) -> &'a str {
+fn header<'a>(case: &'a Value, field: &str) -> &'a str {
     let fields = case["expected"]["headers"].as_array().into_iter().flatten();
     fields.filter(|pair| pair[0] == field).find_map(|pair| pair[1].as_str()).unwrap_or_default()
 }
 
 /// The run's model. A case that names none was taken with one that shows in its body alone, unless a turn or an extra
-/// member stands there in its place.
+/// member is there in its place.
 fn model(case: &Value) -> &str {
     let is_named_elsewhere =
         case["request"]["turns"].as_array().into_iter().flatten().any(|turn| turn["model"].is_string())
@@ -133,7 +133,7 @@ fn model(case: &Value) -> &str {
     case["config"]["models"][0].as_str().or(shown).unwrap_or("test-model")
 }
 
-/// The request of a case's last turn: those before it were said, answers among them.
+/// The request of a case's last turn: those before it were sent, responses among them.
 fn encoded(case: &Value) -> Result<EncodedRequest, String> {
     let api = Api::new(&endpoint(case), model(case)).map_err(|error| error.to_string())?;
     let mut conversation: Conversation =
@@ -198,22 +198,22 @@ fn golden_requests_are_put_as_the_api_wants_them() {
             }
         }
         let at = case["request"]["url_index"].as_u64().unwrap_or(0) as usize % endpoint.urls.len();
-        let version = told(case, "User-Agent").trim_start_matches("aiperf/");
+        let version = header(case, "User-Agent").trim_start_matches("aiperf/");
         let head = HeadTemplate::with_headers(&endpoint, &endpoint.urls[at], version, &encoded.headers);
         let of_session = endpoint.session_header.as_deref().unwrap_or("X-Correlation-ID");
-        let fields = head.fields(told(case, "X-Request-ID"), told(case, of_session));
+        let fields = head.fields(header(case, "X-Request-ID"), header(case, of_session));
         assert_eq!(json!(fields), wanted["headers"]);
         assert_eq!(head.url(), wanted["url"].as_str().unwrap());
         let mut written = Vec::new();
         head.write(&mut written, 1, &aiperf_types::CorrelationId::Uuid(2), &encoded);
         let (id, of_session) = (uuid(1), uuid(2));
-        let told: String = head
+        let fields: String = head
             .sent_fields(&id, &of_session, &encoded)
             .iter()
             .map(|(name, value)| format!("{name}: {value}\r\n"))
             .collect();
         let written = String::from_utf8(written).unwrap();
-        assert_eq!(written.split_once("\r\n").unwrap().1, format!("{told}\r\n"), "told as it is sent");
+        assert_eq!(written.split_once("\r\n").unwrap().1, format!("{fields}\r\n"), "listed as it is sent");
     });
     tally.finish();
 }

@@ -40,13 +40,13 @@ fn describe(data: &Data<'_>) -> Value {
 fn compare_data(got: &Value, wanted: &Value) {
     assert_eq!(got.is_null(), wanted.is_null(), "{got} is not {wanted}");
     for (key, value) in wanted.as_object().into_iter().flatten().filter(|(key, _)| *key != "text_all") {
-        // An absent content and an empty one say the same.
+        // An absent content and an empty one are the same.
         let norm = |v: &Value| if v.as_str() == Some("") { Value::Null } else { v.clone() };
         assert_eq!(norm(&got[key]), norm(value), "{key}");
     }
 }
 
-/// The usage of the whole answer: everything the case says of it, by our names or as the server has them.
+/// The usage of the whole answer: everything the case has of it, by our names or as the server has them.
 fn compare_usage(got: &Parsed, folded: &Map<String, Value>, wanted: &Value) {
     let mut read: Map<String, Value> = serde_json::from_value(json!(got.usage.unwrap_or_default())).unwrap();
     read.insert("prompt_uncached_tokens".into(), json!(usage::uncached_prompt_tokens(folded)));
@@ -58,7 +58,7 @@ fn compare_usage(got: &Parsed, folded: &Map<String, Value>, wanted: &Value) {
     }
 }
 
-/// The usage that a response shows: messages are told their usage bit by bit, and each case has it filled up.
+/// The usage that a response shows: messages report usage bit by bit, and each case has it filled up.
 fn shown_usage(case: &Value, usage: &Option<Map<String, Value>>, folded: &Map<String, Value>) -> Value {
     match usage {
         Some(_) if kind(case) == EndpointKind::Messages => json!(folded),
@@ -72,8 +72,8 @@ fn content_stamps(wanted: &Value) -> Vec<Value> {
         matches!(data["kind"].as_str(), Some("text" | "reasoning" | "tool_call")) && data["text_all"] == ""
     };
     let parsed = wanted["parsed"].as_array().unwrap();
-    let is_said = |at: &&Value| parsed.iter().any(|one| one["timestamp"] == **at && !is_empty(&one["data"]));
-    wanted["content_timestamps"].as_array().unwrap().iter().filter(is_said).cloned().collect()
+    let has_content = |at: &&Value| parsed.iter().any(|one| one["timestamp"] == **at && !is_empty(&one["data"]));
+    wanted["content_timestamps"].as_array().unwrap().iter().filter(has_content).cloned().collect()
 }
 
 /// One response of a case: its bytes, and the JSON in it.
@@ -114,8 +114,8 @@ fn golden_responses_are_read() {
         for response in &responses {
             let delivery = if response.is_event { Delivery::Event } else { Delivery::Body };
             let is_end = response.is_event && response.json == b"[DONE]";
-            let is_said = !response.is_binary && !is_end;
-            let text = std::str::from_utf8(&response.json).ok().filter(|text| is_said && !text.is_empty());
+            let is_text = !response.is_binary && !is_end;
+            let text = std::str::from_utf8(&response.json).ok().filter(|text| is_text && !text.is_empty());
             if let Some(piece) = text.and_then(|json| reader.read(json, delivery)) {
                 let sources = piece.sources.clone();
                 let data = piece.data.as_ref().map(describe);
@@ -151,19 +151,19 @@ fn golden_responses_are_read() {
             .collect();
         let listed = wanted["parsed"].as_array().unwrap();
         if !better.have(Part::Responses) {
-            let is_told = |(_, data, usage, spec, _): &&(_, Option<Value>, Option<_>, Option<_>, _)| {
+            let is_listed = |(_, data, usage, spec, _): &&(_, Option<Value>, Option<_>, Option<_>, _)| {
                 data.is_some() || spec.is_some() || usage.is_some() && !better.have(Part::Usage)
             };
-            let told: Vec<_> = pieces.iter().filter(is_told).collect();
-            assert_eq!(told.len(), listed.len(), "{told:?}");
-            for ((at, data, _, _, sources), wanted) in told.into_iter().zip(listed) {
+            let shown: Vec<_> = pieces.iter().filter(is_listed).collect();
+            assert_eq!(shown.len(), listed.len(), "{shown:?}");
+            for ((at, data, _, _, sources), wanted) in shown.into_iter().zip(listed) {
                 assert_eq!((json!(at), json!(sources)), (wanted["timestamp"].clone(), wanted["sources"].clone()));
                 compare_data(&json!(data), &wanted["data"]);
             }
         }
         for wanted in listed {
-            let told = pieces.iter().zip(&usages).find(|((at, ..), _)| wanted["timestamp"] == *at);
-            let (spec, usage) = told.map_or_else(Default::default, |(piece, usage)| (json!(piece.3), usage.clone()));
+            let shown = pieces.iter().zip(&usages).find(|((at, ..), _)| wanted["timestamp"] == *at);
+            let (spec, usage) = shown.map_or_else(Default::default, |(piece, usage)| (json!(piece.3), usage.clone()));
             assert_eq!(spec, wanted["spec_decode_stats"]);
             assert!(better.have(Part::Usage) || usage == wanted["usage"], "{usage} is not {}", wanted["usage"]);
         }
@@ -186,7 +186,7 @@ fn golden_responses_are_read() {
         }
         compare_reply(parsed.reply.as_deref().unwrap(), wanted, &better);
     });
-    partly.tell();
+    partly.print();
     tally.finish();
 }
 
@@ -201,7 +201,7 @@ impl Partly {
         better
     }
 
-    fn tell(&self) {
+    fn print(&self) {
         self.0
             .borrow()
             .iter()
@@ -267,7 +267,7 @@ fn golden_bodies_are_parsed_and_counted() {
                 }
             }
         }
-        // Of what is no text, in or out, nobody counts tokens.
+        // Of what is no text, in or out, tokens are not counted.
         if case["use_server_token_count"].as_bool() != Some(true) && api.endpoint.kind.traits().tokenizes_input {
             let output = parsed.output_text.as_deref().map(words);
             let reasoning = parsed.reasoning_text.as_deref().map(words);
@@ -286,7 +286,7 @@ fn golden_bodies_are_parsed_and_counted() {
             compare_usage(&parsed, &folded, &wanted["final_usage"]);
         }
     });
-    partly.tell();
+    partly.print();
     tally.finish();
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn request(case: &Value) -> Option<&'static str> {
         case["config"]["extra"].as_array().into_iter().flatten().map(|pair| &pair[1]).chain(of_turns)
     };
     let is_nested = |value: &Value| value.is_array() || value.is_object() && !value["b64_data"].is_string();
-    let told = case["expected"]["body_text"].as_str().unwrap_or_default();
+    let body = case["expected"]["body_text"].as_str().unwrap_or_default();
     let is_given = |text: &str| case["request"].to_string().contains(text);
     let audio = turns().last().and_then(|turn| turn["audios"][0]["contents"][0].as_str()).unwrap_or_default();
     if is_form && extras().any(is_nested) {
@@ -26,7 +26,7 @@ pub(crate) fn request(case: &Value) -> Option<&'static str> {
     } else if kind(case) == EndpointKind::AudioTranscription && audio.starts_with("data:") {
         Some("do better, endpoints 13: an audio may be a data URI")
     } else if kind(case) == EndpointKind::Template
-        && ENTITIES.iter().any(|entity| told.contains(entity) && !is_given(entity))
+        && ENTITIES.iter().any(|entity| body.contains(entity) && !is_given(entity))
     {
         Some("do better, endpoints 14: nothing is escaped for HTML")
     } else {

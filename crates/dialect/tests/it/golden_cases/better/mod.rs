@@ -19,7 +19,7 @@ pub(crate) fn request(case: &Value) -> Option<String> {
 pub(crate) enum Part {
     /// Whether it raises, and what.
     Failure,
-    /// What each response says.
+    /// The content of each response.
     Responses,
     Usage,
     /// The output of the whole answer.

@@ -45,7 +45,7 @@ pub(super) const READINGS: &[Better] = &[
     Better {
         reason: "decided: an error inside an answer is an error, and not gone on from",
         differs: &[Part::Failure, Part::Id],
-        applies: tells_error,
+        applies: reports_error,
         holds: |parsed, _| {
             parsed.error.is_some() && parsed.reply.as_ref().is_none_or(|reply| reply.response_id.is_none())
         },
@@ -54,7 +54,7 @@ pub(super) const READINGS: &[Better] = &[
         reason: "do better, endpoints 7: `object` may be missing or different",
         differs: &[Part::Responses, Part::Text, Part::Reasoning, Part::Content, Part::Turn],
         applies: |case, bodies| match kind(case) {
-            EndpointKind::Chat => bodies.iter().any(|body| !is_known_chat(&body["object"]) && says_any(&message(body))),
+            EndpointKind::Chat => bodies.iter().any(|body| !is_known_chat(&body["object"]) && has_any(&message(body))),
             EndpointKind::Completions => {
                 let is_mute = |body: &Value| body.get("object").is_none() && is_text(&body["choices"][0]["text"]);
                 bodies.iter().any(is_mute)
@@ -70,7 +70,7 @@ pub(super) const READINGS: &[Better] = &[
         holds: |parsed, _| !parsed.choice_ends.is_empty() || !parsed.reasoning_ends.is_empty(),
     },
     Better {
-        reason: "do better, endpoints 3: a response may say something of any choice",
+        reason: "do better, endpoints 3: a response may have content of any choice",
         differs: &[Part::Responses, Part::Content],
         applies: |case, bodies| {
             let others = |body: &Value| body["choices"].as_array().is_some_and(|choices| choices.len() > 1);
@@ -82,7 +82,7 @@ pub(super) const READINGS: &[Better] = &[
         reason: "do better, endpoints 6: a refusal is an answer",
         differs: &[Part::Responses, Part::Text, Part::Content, Part::Turn],
         applies: |case, bodies| match kind(case) {
-            EndpointKind::Chat => bodies.iter().map(message).any(|said| is_text(&said["refusal"])),
+            EndpointKind::Chat => bodies.iter().map(message).any(|message| is_text(&message["refusal"])),
             EndpointKind::Responses => bodies.iter().any(|body| {
                 is_a(body, "response.refusal.delta") || parts(body).iter().any(|part| is_text(&part["refusal"]))
             }),
@@ -112,10 +112,10 @@ pub(super) const READINGS: &[Better] = &[
         holds: |parsed, _| parsed.output_text.as_ref().is_some_and(|text| !text.is_empty()),
     },
     Better {
-        reason: "do better, endpoints 4 and 5: what stands beside tool calls is counted, and so are they",
+        reason: "do better, endpoints 4 and 5: what is beside tool calls is counted, and so are they",
         differs: &[Part::Text],
         applies: |case, bodies| match kind(case) {
-            EndpointKind::Chat => bodies.iter().map(message).any(|said| calls_tools(&said) && says_more(&said)),
+            EndpointKind::Chat => bodies.iter().map(message).any(|message| calls_tools(&message) && has_more(&message)),
             EndpointKind::Messages => {
                 bodies.iter().any(|body| has_several(&body["content"], &["text", "thinking"], "tool_use"))
             }
@@ -139,7 +139,7 @@ pub(super) const READINGS: &[Better] = &[
         holds: |parsed, _| !parsed.content.is_empty(),
     },
     Better {
-        reason: "seed 000: the last usage that was told counts, of an answer that was cut short too",
+        reason: "seed 000: the last usage that was reported counts, of an answer that was cut short too",
         differs: &[Part::Usage],
         applies: |case, bodies| {
             let is_cut_short =
@@ -155,7 +155,7 @@ fn stamps(wanted: &Value) -> usize {
     wanted["content_timestamps"].as_array().or(wanted["parsed"].as_array()).map_or(0, Vec::len)
 }
 
-fn tells_error(case: &Value, bodies: &[Value]) -> bool {
+fn reports_error(case: &Value, bodies: &[Value]) -> bool {
     let is_failure = |body: &Value, kinds: &[&str]| kinds.iter().any(|kind| is_a(body, kind));
     bodies.iter().any(|body| match kind(case) {
         EndpointKind::VideoGeneration => false,
@@ -178,8 +178,8 @@ fn is_known_chat(object: &Value) -> bool {
     matches!(object.as_str(), Some("chat.completion" | "chat.completion.chunk"))
 }
 
-fn says_any(message: &Value) -> bool {
-    calls_tools(message) || says_more(message) || is_text(&message["refusal"]) || is_truthy(&message["content"][0])
+fn has_any(message: &Value) -> bool {
+    calls_tools(message) || has_more(message) || is_text(&message["refusal"]) || is_truthy(&message["content"][0])
 }
 
 /// The parts of all items of a whole response.
@@ -212,19 +212,20 @@ fn has_several(list: &Value, others: &[&str], call: &str) -> bool {
     has(call) && others.iter().any(|kind| has(kind))
 }
 
-/// Whether a body says something in a choice that is not the first.
+/// Whether a body has content in a choice that is not the first.
 fn has_other_choices(body: &Value) -> bool {
     let choices = body["choices"].as_array().into_iter().flatten().enumerate();
-    let says = |choice: &Value| is_text(&choice["text"]) || says_any(&choice["delta"]) || says_any(&choice["message"]);
+    let is_filled =
+        |choice: &Value| is_text(&choice["text"]) || has_any(&choice["delta"]) || has_any(&choice["message"]);
     let is_other = |at: usize, choice: &Value| choice["index"].as_u64().unwrap_or(at as u64) != 0;
-    choices.into_iter().any(|(at, choice)| is_other(at, choice) && says(choice))
+    choices.into_iter().any(|(at, choice)| is_other(at, choice) && is_filled(choice))
 }
 
 fn calls_tools(message: &Value) -> bool {
     message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty())
 }
 
-/// Whether a message says something beside its tool calls.
-fn says_more(message: &Value) -> bool {
+/// Whether a message has content beside its tool calls.
+fn has_more(message: &Value) -> bool {
     ["content", "reasoning_content", "reasoning"].iter().any(|member| is_text(&message[*member]))
 }

@@ -47,7 +47,7 @@ fn has_image(body: &Value) -> bool {
 
 pub(crate) fn inputs(case: &Value) -> Option<&'static str> {
     let (kind, payload) = (kind(case), &case["payload"]);
-    let is_said_elsewhere = ["messages", "input", "prompt"].iter().any(|key| !payload[*key].is_null());
+    let is_given_elsewhere = ["messages", "input", "prompt"].iter().any(|key| !payload[*key].is_null());
     let ranked = ["passages", "documents", "texts"].map(|key| payload[key].is_array());
     let query = &payload["query"];
     // A plain query with `passages` is the one shape that the reference knows.
@@ -57,7 +57,7 @@ pub(crate) fn inputs(case: &Value) -> Option<&'static str> {
         _ if RANK.contains(&kind) => !query.is_null(),
         _ => (query.is_string() || query["text"].is_string()) && ranked.contains(&true),
     };
-    if is_asked && !is_said_elsewhere && !is_known {
+    if is_asked && !is_given_elsewhere && !is_known {
         return Some("do better, endpoints 10: queries and what is ranked by them are input");
     }
     let has_file = |key: &str| payload[key]["b64_data"].is_string();
