@@ -2,7 +2,7 @@
 //! --bench estimator` prints the tables.
 //!
 //! Made-up requests come at random instants; their values go into the buckets of a real server, which is scraped three
-//! times a second. What is said of a percentile is its relative error, over many seeds: median and worst.
+//! times a second. Shown of a percentile is its relative error, over many seeds: median and worst.
 
 use aiperf_observe::estimator::{estimate, learn};
 

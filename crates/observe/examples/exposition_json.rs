@@ -1,6 +1,6 @@
 //! Reads metrics pages, each a JSON string on a line of its own, and prints what became of each, one JSON object a
-//! line: what the page declares, and the families that are kept of it. `scripts/check-exposition` compares it with another
-//! reader's.
+//! line: what the page declares, and the families that are kept of it. `scripts/check-exposition` compares it with
+//! another reader's.
 
 use aiperf_observe::exposition::line::SUFFIXES;
 use aiperf_observe::exposition::{self, Document, Label, Part};
@@ -12,19 +12,19 @@ fn main() -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     for line in io::stdin().lock().lines() {
         let page: String = serde_json::from_str(&line?)?;
-        let mut told = Map::new();
+        let mut out_map = Map::new();
         let document = exposition::document::parse(&page);
-        told.insert("declared".to_owned(), declared(&document));
-        told.insert("bad_lines".to_owned(), json!(document.bad_lines.as_ref().map_or(0, |bad| bad.count)));
+        out_map.insert("declared".to_owned(), declared(&document));
+        out_map.insert("bad_lines".to_owned(), json!(document.bad_lines.as_ref().map_or(0, |bad| bad.count)));
         match exposition::read(&page) {
             Ok(page) => {
-                told.insert("kept".to_owned(), page.families.iter().map(kept).collect());
+                out_map.insert("kept".to_owned(), page.families.iter().map(kept).collect());
                 let warnings = page.warnings.iter().map(|warning| json!([warning.level.name(), warning.text]));
-                told.insert("warnings".to_owned(), warnings.collect());
+                out_map.insert("warnings".to_owned(), warnings.collect());
             }
-            Err(incompatible) => drop(told.insert("incompatible".to_owned(), json!(incompatible.reason))),
+            Err(incompatible) => drop(out_map.insert("incompatible".to_owned(), json!(incompatible.reason))),
         }
-        writeln!(out, "{}", Value::from(told))?;
+        writeln!(out, "{}", Value::from(out_map))?;
     }
     out.flush()
 }

@@ -83,8 +83,8 @@ mod tests {
             sorted.sort_by(f64::total_cmp);
             for percent in [0.0, 25.0, 50.0, 99.0, 100.0] {
                 let exact = sorted[((values.len() - 1) as f64 * percent / 100.0).round() as usize];
-                let told = all.percentile(percent);
-                prop_assert!((told - exact).abs() <= exact.abs() * 0.004, "{told} for {exact}");
+                let shown = all.percentile(percent);
+                prop_assert!((shown - exact).abs() <= exact.abs() * 0.004, "{shown} for {exact}");
             }
             prop_assert!(all.mean() >= all.min - 1e-6 && all.mean() <= all.max + 1e-6);
             prop_assert!((all.deviation() - numbers::deviation(&values)).abs() <= 1e-3);

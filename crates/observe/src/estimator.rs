@@ -2,7 +2,7 @@
 //! the percentiles are read off them.
 //!
 //! Known are the counts of buckets, the sum of all observations, and means of single buckets: between two pages often
-//! only one bucket grew, and then the growth of the sum says where in it the observations lie.
+//! only one bucket grew, and then the growth of the sum shows where in it the observations lie.
 
 use crate::numbers::{percentiles, sum};
 use std::ops::Range;
@@ -22,12 +22,12 @@ const REACH: f64 = 3.0;
 const SUM_TOLERANCE: f64 = 0.001;
 /// How far observations are moved to meet the sum, in widths of their bucket.
 const MOST_SHIFT: f64 = 0.4;
-/// Where the mean of the last bucket is taken to be if the sum does not say, in largest finite bounds.
+/// Where the mean of the last bucket is taken to be if the sum does not show it, in largest finite bounds.
 const UNBOUNDED_MEAN: f64 = 1.5;
 /// Deviations need so many intervals.
 const LEAST_INTERVALS: usize = 3;
 
-/// What intervals in which only one bucket grew say of it.
+/// What intervals in which only one bucket grew show of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LearnedBucket {
     /// The mean of each interval.
@@ -148,7 +148,7 @@ pub fn estimate(
         return None;
     }
     let (mut finite, mut beyond) = buckets(bounds, up_to, learned);
-    // Where there are values on both sides of zero, a sum of zero does not say that all are zero.
+    // Where there are values on both sides of zero, a sum of zero does not mean that all are zero.
     let has_negatives = finite.iter().any(|bucket| bucket.lower.min(bucket.upper) < 0.0 && bucket.count > 0.0);
     if total == 0.0 && !has_negatives {
         return Some([0.0; 9]);
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_of_zero_says_that_all_values_are_zero_only_where_none_is_below() {
+    fn a_sum_of_zero_means_that_all_values_are_zero_only_where_none_is_below() {
         assert_eq!(estimate(&[1.0, f64::INFINITY], &[4, 4], 0.0, 4, &[]), Some([0.0; 9]));
         let estimates = estimate(&[-1.0, 0.0, 1.0], &[0, 5, 10], 0.0, 10, &[]).unwrap();
         assert!(estimates[0] < 0.0 && estimates[8] > 0.0, "{estimates:?}");

@@ -1,21 +1,22 @@
-//! Watches servers and GPUs while a run is on: their Prometheus pages are fetched, read, kept, and come to statistics; the
+//! Watches servers and GPUs while a run is on: their Prometheus pages are fetched, read, kept and summarised; the
 //! round trip to the servers is measured.
 //!
-//! Everything but the shells that fetch and probe takes texts and instants and gives values: no clock, no socket, no file.
+//! Everything but the shells that fetch and probe takes texts and instants and gives values: no clock, no socket, no
+//! file.
 //!
 //! # Layout
-//! - [`scrape`]: what one page said, and when
+//! - [`scrape`]: the content of one page, and when
 //! - [`exposition`]: a page's text becomes its families
 //! - [`units`]: what a family's values are in
-//! - [`results`]: what all pages of a run came to
+//! - [`results`]: the results of all pages of a run
 //! - [`store`]: all pages so far, as columns
 //! - [`windows`]: which samples count, and over what length of time
 //! - [`timeslices`]: a window cut into slices
-//! - [`statistics`]: what the samples of a series come to
+//! - [`statistics`]: statistics of the samples of a series
 //! - [`estimator`]: percentiles of histograms
 //! - [`labels`]: the order of series
 //! - [`numbers`]: sums, deviations and percentiles of plain numbers
-//! - `distribution`: what many numbers come to, of which none is kept
+//! - `distribution`: statistics of many numbers, of which none is kept
 //! - [`summarise`](mod@summarise): everything that is exported when a run is over
 //! - [`snapshot`](mod@snapshot): what is known while the run is on
 //! - [`deltas`](mod@deltas): samples as rows of a table

@@ -1,4 +1,4 @@
-//! What all pages of a run came to: what the files and tables of server metrics are written from.
+//! Results of all pages of a run: the source of files and tables of server metrics.
 
 use crate::scrape::{Labels, MetricKind};
 use aiperf_types::{Nanos, PhaseId, WallNs};
@@ -177,7 +177,8 @@ pub enum SliceStats {
         total: f64,
         rate: f64,
     },
-    /// Buckets are observations up to each of the bounds of the series, which every slice shares: there may be millions.
+    /// Buckets are observations up to each of the bounds of the series, which every slice shares: there may be
+    /// millions.
     Histogram {
         count: i64,
         sum: f64,

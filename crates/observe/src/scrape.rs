@@ -1,4 +1,4 @@
-//! What one page of an endpoint said, and when: families as they are kept, whatever the page's grammar was.
+//! The content of one page of an endpoint, and when: families as they are kept, whatever the page's grammar was.
 
 use aiperf_types::{Nanos, PhaseId, WallNs};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct ScrapeTimes {
     pub first_byte: Option<WallNs>,
     /// From sending to the end of the body.
     pub latency: Nanos,
-    /// The instant that the samples are said to be of: the first byte's, where it is known.
+    /// The instant that the samples count for: the first byte's, where it is known.
     pub at: WallNs,
 }
 

@@ -1,4 +1,4 @@
-//! What the servers say of the phase so far: the few figures of the live display, and each page as it stands.
+//! The servers' metrics of the phase so far: the few figures of the live display, and each page as it is now.
 
 use crate::gpu::live::display_name;
 use crate::scrape::MetricKind;
@@ -6,7 +6,7 @@ use crate::store::{Endpoint, Store, StoredSeries};
 use aiperf_types::{EndpointSnapshot, SeriesSnapshot, ServerSnapshot, WallNs};
 use std::sync::Arc;
 
-/// Series of a page that are told of while the run is on. Servers have some hundreds; a page of a hundred thousand
+/// Series of a page that are shown while the run is on. Servers have some hundreds; a page of a hundred thousand
 /// should not be copied every second.
 const MOST_SERIES: usize = 1000;
 
@@ -74,7 +74,7 @@ impl Pages<'_> {
         (longest > 0).then(|| counted / (longest as f64 / 1e9))
     }
 
-    /// The most that any series says now.
+    /// The largest current value of any series.
     fn gauge(&self, name: &str) -> Option<f64> {
         self.store.endpoints().iter().filter_map(|endpoint| gauge(endpoint, name)).reduce(f64::max)
     }

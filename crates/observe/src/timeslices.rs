@@ -4,7 +4,7 @@ use crate::numbers::median;
 use aiperf_types::Nanos;
 use std::ops::Range;
 
-/// Most slices of a series; with more of them, files would be of no use to anybody.
+/// Most slices of a series; with more of them, files would be of no use.
 pub const MOST_SLICES: u64 = 65_536;
 
 /// There would be more slices than [`MOST_SLICES`].

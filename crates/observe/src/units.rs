@@ -1,4 +1,4 @@
-//! What a family's values are in, as far as its name and description say.
+//! The unit of a family's values, by its name and description.
 //!
 //! The description's scale comes before the units it names, and those before the name's suffix: a family called
 //! `usage_percent` that is described as going from 0 to 1 is a ratio.
@@ -144,7 +144,7 @@ impl<'a> Description<'a> {
     fn scale(&self) -> Option<&'static str> {
         let zeros = || words_at(&self.lower, "0");
         let is_ratio = zeros().any(|(_, after)| is_up_to_one(after))
-            || words_at(&self.lower, "1").any(|(_, after)| is_said_to_be_100_percent(after));
+            || words_at(&self.lower, "1").any(|(_, after)| means_100_percent(after));
         let is_percent = || zeros().any(|(before, after)| is_up_to_100(before, after));
         if is_ratio { Some("ratio") } else { is_percent().then_some("percent") }
     }
@@ -175,11 +175,11 @@ impl<'a> Description<'a> {
     fn phrase(&self, phrases: &[Phrase]) -> Option<&'static str> {
         let after_in: Vec<&str> = after_in(&self.lower).collect();
         let after_parenthesis: Vec<&str> = after_parenthesis(&self.lower).collect();
-        let says = |texts: &[&str], words: &[&str]| {
+        let has = |texts: &[&str], words: &[&str]| {
             texts.iter().any(|text| words.iter().any(|word| text.strip_prefix(word).is_some_and(ends_word)))
         };
         let matches = |phrase: &&Phrase| {
-            says(&after_in, phrase.words) || phrase.after_parenthesis && says(&after_parenthesis, phrase.words)
+            has(&after_in, phrase.words) || phrase.after_parenthesis && has(&after_parenthesis, phrase.words)
         };
         phrases.iter().find(matches).map(|phrase| phrase.unit)
     }
@@ -240,9 +240,9 @@ fn is_up_to_100(before_zero: &str, after_zero: &str) -> bool {
     upper(after_zero).is_some_and(|after| follows_range && ends_word(after) || after.trim_start().starts_with('%'))
 }
 
-fn is_said_to_be_100_percent(after_one: &str) -> bool {
+fn means_100_percent(after_one: &str) -> bool {
     let verb = skip_fraction(after_one).trim_start();
-    let after = ["means", "is", "equals", "equal", "==", "="].iter().find_map(|said| verb.strip_prefix(said));
+    let after = ["means", "is", "equals", "equal", "==", "="].iter().find_map(|word| verb.strip_prefix(word));
     let after = after.and_then(|after| after.trim_start().strip_prefix("100"));
     after.map(str::trim_start).is_some_and(|after| after.starts_with('%') || after.starts_with("percent"))
 }

@@ -33,7 +33,7 @@ enum Chosen {
     Phase(u16),
     /// No page was tagged: whatever lies in the range.
     Untagged {
-        /// Totals may come from pages up to the last that brought something new.
+        /// Totals may come from pages up to the last with something new.
         and_updates: bool,
     },
 }
@@ -136,7 +136,7 @@ pub struct View<'a> {
     pub(crate) totals_until: u64,
     /// What rates are divided by, where that is not the time between two samples.
     seconds: Option<f64>,
-    /// Samples up to here say where observations lie within buckets.
+    /// Samples up to here show where observations lie within buckets.
     learn_until: u64,
     /// Chosen by phase, not by time.
     is_tagged: bool,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Bytes of a page, as sent and as decoded.
 pub(super) const PAGE_LIMIT: usize = 32 << 20;
-/// Kinds of errors of an endpoint that are told apart.
+/// Kinds of errors of an endpoint that are distinguished.
 const MOST_ERRORS: usize = 20;
 
 /// Where a URL of the plan leads.
@@ -20,7 +20,7 @@ pub(super) fn duration(length: Nanos) -> Duration {
     Duration::from_nanos(length.0)
 }
 
-/// The call of a fetch; `origin` says where a URL leads.
+/// The call of a fetch; `origin` gives the server of a URL.
 pub(super) fn call(fetch: &Fetch, cadence: &Cadence, origin: OriginOf) -> Call {
     let server = fetch.url.server();
     let mut headers =
@@ -44,7 +44,7 @@ pub(super) fn call(fetch: &Fetch, cadence: &Cadence, origin: OriginOf) -> Call {
     }
 }
 
-/// What a fetch came to.
+/// The outcome of a fetch.
 pub(super) fn outcome(fetch: &Fetch, shown: &str, result: &Result<Fetched, FetchError>) -> Outcome {
     let media_type = match result {
         Ok(fetched) => Some(fetched.media_type.as_str()),
@@ -82,7 +82,7 @@ pub(super) fn kind_of(result: &Result<Fetched, FetchError>) -> &'static str {
 /// Counts an error with those like it.
 pub(crate) fn note_error(errors: &mut Vec<ScrapeError>, url: &Arc<str>, kind: &str, message: &str) {
     let known = errors.iter().position(|error| error.kind == kind && error.message == message);
-    // A server may say something else each time.
+    // A server may send another text each time.
     let place = known.or_else(|| errors.len().checked_sub(1).filter(|last| *last + 1 >= MOST_ERRORS));
     match place {
         Some(place) => errors[place].count += 1,

@@ -1,4 +1,4 @@
-//! Collection as a run holds it: started, told of phases, waited for.
+//! Collection as a run holds it: started, notified of phases, waited for.
 
 use super::calls::OriginOf;
 use super::keeper::{Keeper, Kept, Message, Verdict};
@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-/// How often a wait looks whether somebody wants to stop.
+/// How often a wait looks for a stop request.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 
 /// How often the end of the threads is looked for.
@@ -33,7 +33,7 @@ pub struct Setup<K> {
     pub fetcher: Fetcher,
     pub origin: OriginOf,
     pub announce: Arc<dyn Announce>,
-    /// What pages say is written to where [`Collector::write_to`] says.
+    /// The content of pages is written to the file of [`Collector::write_to`].
     pub writes_lines: bool,
 }
 
@@ -53,7 +53,7 @@ struct Channels<C> {
 
 impl<C> Drop for Channels<C> {
     fn drop(&mut self) {
-        // They hold ends of each other's channels, so that nobody would notice that this one is gone.
+        // They hold ends of each other's channels, so that neither would notice that this one is gone.
         let _ = self.commands.send(Command::Stop);
         let _ = self.messages.send(Message::Finish);
     }
@@ -136,7 +136,7 @@ impl<K: PageKind> Collector<K> {
         move |event| forward(&commands, event)
     }
 
-    /// The same for whoever wants no page of a run that was stopped: the first end of a phase after that ends it.
+    /// The same for callers that want no page of a stopped run: the first end of a phase after that ends it.
     pub fn listener_until<F>(&self, is_stopped: F) -> impl Fn(&RunEvent) + Send + Sync + use<K, F>
     where
         F: Fn() -> bool + Send + Sync,
@@ -156,7 +156,7 @@ impl<K: PageKind> Collector<K> {
         wait(&self.channels.commands, Command::WhenSettled, longest, is_stopped);
     }
 
-    /// For whoever must wait for the pages at a boundary before the next phase.
+    /// For callers that must wait for the pages at a boundary before the next phase.
     pub fn boundary(&self) -> Boundary {
         Boundary {
             commands: self.channels.commands.clone(),
@@ -164,7 +164,7 @@ impl<K: PageKind> Collector<K> {
         }
     }
 
-    /// Waits for the last pages and gives everything. Once somebody wants to stop it waits for none, and only so long
+    /// Waits for the last pages and gives everything. After a stop request it waits for none, and only so long
     /// for what is being read.
     pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Collected<K::Store>, CollectError> {
         let Self { channels, scraping, keeping, cadence } = self;
@@ -223,7 +223,7 @@ fn wait(
 
 fn forward(commands: &UnboundedSender<Command>, event: &RunEvent) {
     if matches!(event, RunEvent::PhaseStarted(_) | RunEvent::RequestsDone(_)) {
-        // Nobody listens any more once collection is over.
+        // The thread is gone once collection is over.
         let _ = commands.send(Command::Event(event.clone()));
     }
 }

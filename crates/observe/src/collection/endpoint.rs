@@ -17,7 +17,7 @@ const MOST_UNREAD: u32 = 4;
 /// What a fetch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Whether anybody answers; the page is the first sample.
+    /// Whether the endpoint answers; the page is the first sample.
     Probe,
     /// Whether the page of another path is one, where this was none.
     Fallback,
@@ -46,11 +46,11 @@ pub(crate) enum Outcome {
     NotPrometheus(String),
 }
 
-/// What people are told of an endpoint.
+/// What is logged of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     Found,
-    /// Nobody answers; told once.
+    /// It does not answer; logged once.
     Unreachable(String),
     /// The page is looked for elsewhere from now on, and found there.
     Moved {
@@ -98,10 +98,10 @@ pub(crate) struct Endpoint {
     has_been_read: bool,
     /// Pages that were fetched and not read yet.
     unread: u32,
-    /// Somebody else fetches the same page.
+    /// Another endpoint fetches the same page.
     is_redundant: bool,
     was_reached: bool,
-    is_told_unreachable: bool,
+    is_unreachable_logged: bool,
 }
 
 impl Endpoint {
@@ -120,11 +120,11 @@ impl Endpoint {
             unread: 0,
             is_redundant: false,
             was_reached: false,
-            is_told_unreachable: false,
+            is_unreachable_logged: false,
         }
     }
 
-    /// Its page is where it is said to be, or nowhere.
+    /// Its page is at its URL, or nowhere.
     pub(crate) fn only_there(mut self) -> Self {
         (self.root, self.prometheus) = (None, None);
         self
@@ -139,7 +139,7 @@ impl Endpoint {
         self.state == State::Alive
     }
 
-    /// Somebody answered there, now or earlier.
+    /// It answered, now or earlier.
     pub(crate) fn was_reached(&self) -> bool {
         self.was_reached
     }
@@ -175,7 +175,7 @@ impl Endpoint {
         self.owed.clear();
     }
 
-    /// Whether a boundary waits for a page that nobody waits for.
+    /// Whether a boundary waits for a page that nothing else waits for.
     pub(crate) fn is_held_up(&self) -> bool {
         !self.owed.is_empty() && self.in_flight == Some(Purpose::Tick)
     }
@@ -185,7 +185,7 @@ impl Endpoint {
         self.in_flight = None;
     }
 
-    /// Somebody else fetches the same page: this one is fetched no more, and nobody is told.
+    /// Another endpoint fetches the same page: this one is fetched no more, and nothing is logged.
     pub(crate) fn retire(&mut self) {
         self.state = State::Off;
         self.is_redundant = true;
@@ -320,7 +320,7 @@ impl Endpoint {
             _ => FIRST_RETRY,
         };
         self.state = State::Away { until: now.plus(pause), pause };
-        if std::mem::replace(&mut self.is_told_unreachable, true) {
+        if std::mem::replace(&mut self.is_unreachable_logged, true) {
             return Vec::new();
         }
         vec![Notice::Unreachable(reason)]
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_is_away_is_tried_again_and_told_of_once() {
+    fn an_endpoint_that_is_away_is_tried_again_and_logged_once() {
         let mut endpoint = endpoint("http://h/metrics");
         endpoint.poll(at(0), None).unwrap();
         assert_eq!(endpoint.note(at(0), failed()), [Notice::Unreachable("refused".to_owned())]);
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_nobody_reads_are_not_piled_up() {
+    fn pages_that_are_not_read_are_not_piled_up() {
         let mut endpoint = alive();
         let mut fetched = 0;
         for tick in 1..20 {

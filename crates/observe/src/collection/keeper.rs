@@ -18,7 +18,7 @@ use std::time::Duration;
 /// A page that the reading thread did not get done in this time is read here.
 const RELIEF_AFTER: Nanos = Nanos::from_millis(500);
 
-/// What the keeper is told.
+/// Messages to the keeper.
 pub(super) enum Message<C> {
     Page(FetchedPage),
     Read(u64, Box<Read<C>>),
@@ -36,7 +36,7 @@ pub(super) struct Read<C> {
     fingerprint: u64,
 }
 
-/// What the keeper tells of a page: it could be read, or why not.
+/// The keeper's verdict on a page: it could be read, or why not.
 pub(super) struct Verdict {
     pub(super) endpoint: usize,
     /// As its page carried it.
@@ -54,7 +54,7 @@ pub(super) struct Kept<S> {
 /// A page on its way through the reading thread.
 struct Job {
     page: FetchedPage,
-    /// Somebody else read it.
+    /// Another thread read it.
     is_done: AtomicBool,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Keeper<K: PageKind> {
     pub(super) results: Sender<Message<K::Content>>,
     pub(super) verdicts: Box<dyn Fn(Verdict) + Send>,
     pub(super) announce: Arc<dyn Announce>,
-    /// What pages say is written down, once there is where.
+    /// The content of pages is written, once there is a file.
     pub(super) writes_lines: bool,
     pub(super) publish_every: Nanos,
 }
@@ -95,7 +95,7 @@ impl<K: PageKind> Keeper<K> {
             reader: K::Reader::default(),
             lines: if self.writes_lines { Lines::waiting() } else { Lines::None },
             kind: self.kind,
-            said: BTreeSet::new(),
+            warned: BTreeSet::new(),
             last_page: HashMap::new(),
             profiling: None,
             published: MonoNs(0),
@@ -126,7 +126,7 @@ impl<K: PageKind> Keeper<K> {
                 Ok(Message::Read(number, read)) => keeping.put(number, read),
                 Ok(Message::Profiling(start)) => {
                     keeping.profiling = start;
-                    // The page of the start has nothing to tell yet.
+                    // The page of the start has nothing to publish yet.
                     keeping.published = mono_now();
                 }
                 Ok(Message::WriteTo(file)) => keeping.write_to(file),
@@ -171,8 +171,8 @@ struct Keeping<K: PageKind> {
     waiting: VecDeque<Waiting<K::Content>>,
     reader: K::Reader,
     kind: Arc<K>,
-    /// What was said of an endpoint, and is not said again.
-    said: BTreeSet<(usize, WarningCause)>,
+    /// Warnings that were logged of an endpoint, and are not repeated.
+    warned: BTreeSet<(usize, WarningCause)>,
     /// Length and fingerprint of the page before, by endpoint and URL.
     last_page: HashMap<(usize, Arc<str>), (usize, u64)>,
     /// Start of the profiling phase that is on.
@@ -212,7 +212,7 @@ impl<K: PageKind> Keeping<K> {
         let Read { page: ReadPage { content, warnings, line }, fingerprint } = read;
         let subject = K::WORDS.subject;
         for warning in warnings {
-            if self.said.insert((page.endpoint, warning.cause)) {
+            if self.warned.insert((page.endpoint, warning.cause)) {
                 let text = format!("{subject} of {}: {}", page.url, warning.text);
                 self.announce.say(warning.level, text);
             }

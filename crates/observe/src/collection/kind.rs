@@ -1,4 +1,4 @@
-//! What a kind of pages must give: how one is read, what is kept of all, and how people are told of them.
+//! What a kind of pages must give: how one is read, what is kept of all, and how messages name them.
 
 use crate::exposition::PageWarning;
 use crate::scrape::ScrapeTimes;
@@ -14,7 +14,7 @@ pub struct FetchedPage {
     pub text: String,
     pub times: ScrapeTimes,
     pub phase: Option<Arc<PhaseId>>,
-    /// Somebody waits for it.
+    /// A caller waits for it.
     pub is_urgent: bool,
     /// Without it totals are the same.
     pub is_between_boundaries: bool,
@@ -26,7 +26,7 @@ pub struct ReadPage<C> {
     /// `None` where the page had nothing to keep; the reason where it is no page of metrics.
     pub content: Result<Option<C>, String>,
     pub warnings: Vec<PageWarning>,
-    /// What it says as lines of a file, where one is written.
+    /// Its content as lines of a file, where one is written.
     pub line: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ impl<C> Default for ReadPage<C> {
 
 /// A kind of pages.
 pub trait PageKind: Send + Sync + 'static {
-    /// What one page says.
+    /// The content of one page.
     type Content: Send + 'static;
     /// What a thread that reads pages keeps from one to the next.
     type Reader: Default;
@@ -49,20 +49,21 @@ pub trait PageKind: Send + Sync + 'static {
     /// Whether a page that is none is looked for at another path.
     const LOOKS_ELSEWHERE: bool;
 
-    /// Reads a page: the work that nobody waits for.
+    /// Reads a page: the work that no thread waits for.
     fn read(&self, reader: &mut Self::Reader, page: &FetchedPage) -> ReadPage<Self::Content>;
 
     /// Where nothing is kept yet.
     fn store(&self) -> Self::Store;
 
-    /// Keeps what a page said; tells what could not be kept. A duplicate has the text of the page before.
+    /// Keeps the content of a page; returns warnings about what could not be kept. A duplicate has the text of the page
+    /// before.
     fn keep(store: &mut Self::Store, page: &FetchedPage, content: Self::Content, is_duplicate: bool) -> Vec<String>;
 
-    /// What those who watch are told now; `profiling` is when the profiling phase began that is on.
+    /// The event for consumers now; `profiling` is when the profiling phase began that is on.
     fn live(store: &mut Self::Store, profiling: Option<WallNs>) -> Option<RunEvent>;
 }
 
-/// How people are told of a kind.
+/// The words of messages about a kind.
 #[derive(Debug)]
 pub struct Words {
     pub subject: SourceKind,
@@ -74,12 +75,12 @@ pub struct Words {
     pub sources: &'static str,
     /// Names of the threads that fetch, keep and read.
     pub threads: [&'static str; 3],
-    /// The variable that says how long a page at a boundary may take.
+    /// The variable that sets how long a page at a boundary may take.
     pub wait_limit: &'static str,
-    /// The variable that says when the last pages are fetched.
+    /// The variable that sets when the last pages are fetched.
     pub flush: &'static str,
     /// What follows where the last page is missing.
     pub last_failed: &'static str,
-    /// What is said where nobody answers, given who does not and why.
-    pub nobody: fn(&str) -> String,
+    /// The message where no endpoint answers, given which and why.
+    pub none_reached: fn(&str) -> String,
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 pub(crate) enum Lines {
-    /// Nobody wants them, or they can be written no more.
+    /// They are not wanted, or can be written no more.
     None,
     /// The file is not there yet.
     Waiting(Vec<u8>),

@@ -23,10 +23,10 @@ use tokio::task::{AbortHandle, LocalSet};
 const KEEPALIVE: Nanos = Nanos::from_millis(4_000);
 /// What a page that is slow in coming may hold up one at a boundary.
 const LONGEST_HOLD: Nanos = Nanos::from_millis(1_000);
-/// A wait that people are told of.
+/// A wait that is long enough to be logged.
 const WORTH_A_WORD: Nanos = Nanos::from_millis(300);
 
-/// What the fetching thread is told.
+/// Commands to the fetching thread.
 pub(super) enum Command {
     Event(RunEvent),
     /// A page was read, or could not be.
@@ -41,7 +41,7 @@ pub(super) enum Command {
     Stop,
 }
 
-/// What whoever keeps is told.
+/// Messages to the keeping thread.
 pub(super) enum Delivery {
     Page(FetchedPage),
     /// A profiling phase began, or none is on any more.
@@ -83,15 +83,15 @@ struct Watched {
     unreachable: Option<String>,
     /// A page after the last request did not come in its time: another would not either.
     is_given_up: bool,
-    /// A page that did not come in its time was told of.
-    is_told_late: bool,
+    /// A late page was logged.
+    is_late_logged: bool,
 }
 
 struct Scraper {
     fetching: Fetching,
     watched: Vec<Watched>,
     running: Running,
-    is_told: bool,
+    is_start_logged: bool,
     was_profiled: bool,
     /// When the last pages are due.
     final_at: Option<MonoNs>,
@@ -104,7 +104,7 @@ struct Scraper {
     is_discovering: bool,
 }
 
-/// Runs until it is told to finish.
+/// Runs until it gets the command to finish.
 pub(super) fn run(mut fetching: Fetching, mut commands: UnboundedReceiver<Command>) -> std::io::Result<Scraped> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let pages = std::mem::take(&mut fetching.pages);
@@ -112,7 +112,7 @@ pub(super) fn run(mut fetching: Fetching, mut commands: UnboundedReceiver<Comman
         fetching,
         watched: Vec::new(),
         running: Running::default(),
-        is_told: false,
+        is_start_logged: false,
         was_profiled: false,
         final_at: None,
         is_final: false,
@@ -168,7 +168,7 @@ impl Scraper {
             held_up: None,
             unreachable: None,
             is_given_up: false,
-            is_told_late: false,
+            is_late_logged: false,
         });
     }
 
@@ -198,7 +198,7 @@ impl Scraper {
         while !self.is_over() {
             let now = mono_now();
             self.start_due(now, &done);
-            // The last page may be here before anybody knows that it was the last.
+            // The last page may be here before it is known to be the last.
             if self.is_over() {
                 break;
             }
@@ -218,7 +218,7 @@ impl Scraper {
                 fired = fired => fired?,
             }
         }
-        // Whoever waits learns that nothing follows.
+        // Waiting threads learn that nothing follows.
         (self.settled, self.up_to_date) = (Vec::new(), Vec::new());
         Ok(())
     }
@@ -232,13 +232,13 @@ impl Scraper {
                     Ok(()) => watched.note_read(mono_now(), &url),
                     Err(reason) => watched.note_unreadable(&url, reason),
                 };
-                self.tell(endpoint, notices);
+                self.log(endpoint, notices);
             }
             Command::WhenSettled(answer) => self.settled.push(answer),
             Command::WhenUpToDate(answer) => self.up_to_date.push(answer),
             Command::Finish => {
                 self.is_finishing = true;
-                self.tell_of_wait();
+                self.log_wait();
                 if self.was_profiled && self.final_at.is_none() {
                     let subject = self.fetching.words.subject;
                     let text =
@@ -251,8 +251,8 @@ impl Scraper {
         }
     }
 
-    /// Whoever waits wants to know what for.
-    fn tell_of_wait(&self) {
+    /// Shows users what the run waits for.
+    fn log_wait(&self) {
         let is_slow =
             |watched: &&Watched| !watched.endpoint.is_up_to_date() && mono_now().since(watched.started) > WORTH_A_WORD;
         let Words { wait_limit, flush, .. } = self.fetching.words;
@@ -333,7 +333,7 @@ impl Scraper {
         }
     }
 
-    /// Of two that came to fetch one page, the later leaves it to the other.
+    /// Of two endpoints with the same page, the later leaves it to the other.
     fn retire_twins(&mut self) {
         for number in 1..self.watched.len() {
             let (before, rest) = self.watched.split_at_mut(number);
@@ -362,8 +362,8 @@ impl Scraper {
             } else {
                 format!("a scrape {reason}")
             };
-            // How many were late is said at the end.
-            let is_news = is_late && !std::mem::replace(&mut watched.is_told_late, true);
+            // The number of late pages is logged at the end.
+            let is_news = is_late && !std::mem::replace(&mut watched.is_late_logged, true);
             if self.is_final || watched.is_given_up || is_news {
                 self.fetching.announce.say(LogLevel::Warning, format!("{subject} of {shown}: {text}"));
             }
@@ -373,7 +373,7 @@ impl Scraper {
             _ => None,
         };
         let notices = self.watched[number].endpoint.note(now, outcome);
-        self.tell(number, notices);
+        self.log(number, notices);
         if let Some(page) = page {
             (self.fetching.deliver)(Delivery::Page(page));
         }
@@ -401,7 +401,7 @@ impl Scraper {
         }
     }
 
-    fn tell(&mut self, number: usize, notices: Vec<Notice>) {
+    fn log(&mut self, number: usize, notices: Vec<Notice>) {
         let address: Arc<str> = self.watched[number].endpoint.url().shown().into();
         let Words { subject, off, .. } = self.fetching.words;
         for notice in notices {
@@ -413,7 +413,7 @@ impl Scraper {
             };
             let watched = &mut self.watched[number];
             match notice {
-                // Nobody said that there is anything.
+                // It was only a guess.
                 Notice::Unreachable(reason) | Notice::Disabled(reason)
                     if watched.is_guess && !watched.endpoint.has_been_read() =>
                 {
@@ -422,13 +422,13 @@ impl Scraper {
                     self.fetching.announce.say(LogLevel::Debug, text);
                 }
                 Notice::Found => {
-                    if self.is_told {
+                    if self.is_start_logged {
                         self.fetching.announce.say(LogLevel::Info, format!("{subject}: {address} answers now"));
                     }
                     self.fetching.announce.emit(RunEvent::SourceFound { at, source: source(None) });
                 }
-                // Those of the beginning are told of together.
-                Notice::Unreachable(reason) if self.is_told => {
+                // Those of the start are logged together.
+                Notice::Unreachable(reason) if self.is_start_logged => {
                     self.fetching.announce.emit(RunEvent::SourceLost { at, source: source(Some(&reason)) });
                 }
                 Notice::Unreachable(reason) => watched.unreachable = Some(reason),
@@ -447,11 +447,11 @@ impl Scraper {
         }
     }
 
-    /// Whoever waits is answered where what they wait for is there.
+    /// Wakes waiters whose condition holds.
     fn answer(&mut self) {
         if !self.is_discovering && self.watched.iter().all(|watched| watched.endpoint.is_settled()) {
-            if !std::mem::replace(&mut self.is_told, true) {
-                self.tell_of_beginning();
+            if !std::mem::replace(&mut self.is_start_logged, true) {
+                self.log_start();
             }
             self.settled.drain(..).for_each(|answer| {
                 let _ = answer.send(());
@@ -465,7 +465,7 @@ impl Scraper {
     }
 
     /// Which endpoints answer, in one line; another where some do not.
-    fn tell_of_beginning(&self) {
+    fn log_start(&self) {
         let watched = self.watched.iter().filter(|watched| !watched.endpoint.is_redundant());
         let (found, missing): (Vec<&Watched>, Vec<&Watched>) =
             watched.filter(|watched| !watched.endpoint.is_off()).partition(|watched| watched.endpoint.is_alive());
@@ -473,17 +473,17 @@ impl Scraper {
             let reason = watched.unreachable.as_deref().unwrap_or("no answer");
             format!("{}: {reason}", watched.endpoint.url().shown())
         };
-        // Nobody promised that a server has a page; whoever gives its URL does.
+        // A server need not have a page, unless the user gave its URL.
         let is_promised = missing.iter().any(|watched| watched.is_named);
         let missing: Vec<String> = missing.iter().map(named).collect();
         if found.is_empty() && missing.is_empty() {
             // Each of them was disabled, with a word of its own.
             return;
         }
-        let Words { title, sources, nobody, .. } = self.fetching.words;
+        let Words { title, sources, none_reached, .. } = self.fetching.words;
         if found.is_empty() {
             let level = if is_promised { LogLevel::Warning } else { LogLevel::Info };
-            self.fetching.announce.say(level, nobody(&missing.join("; ")));
+            self.fetching.announce.say(level, none_reached(&missing.join("; ")));
             return;
         }
         let all = found.len() + missing.len();
@@ -503,11 +503,11 @@ impl Scraper {
         held_up.chain(ticks.chain(last).filter(|_| !self.is_final)).min()
     }
 
-    /// The run is over, and the last pages are there, or nobody has any.
+    /// The run is over, and the last pages are there, or no endpoint is left.
     fn is_over(&self) -> bool {
-        let nobody = || self.watched.iter().all(|watched| !watched.endpoint.is_alive());
+        let none_alive = || self.watched.iter().all(|watched| !watched.endpoint.is_alive());
         let all = || self.watched.iter().all(|watched| watched.endpoint.is_up_to_date());
-        self.is_finishing && (self.final_at.is_none() || nobody() || self.is_final && all())
+        self.is_finishing && (self.final_at.is_none() || none_alive() || self.is_final && all())
     }
 
     fn scraped(self) -> Scraped {

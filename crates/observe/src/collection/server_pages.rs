@@ -18,7 +18,7 @@ pub type EncodeLine = fn(&mut Vec<u8>, &Scrape);
 pub struct ServerPages {
     /// Makes the lines that [`Collector::write_to`](super::Collector::write_to) writes; `None`: none are written.
     pub encode: Option<EncodeLine>,
-    /// What a server may say back and nobody may read.
+    /// Secrets that a server may echo.
     pub redactor: Arc<Redactor>,
 }
 
@@ -31,7 +31,7 @@ const WORDS: Words = Words {
     wait_limit: "AIPERF_SERVER_METRICS_SCRAPE_TIMEOUT",
     flush: "AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD",
     last_failed: "final counters and histograms may be undercounted",
-    nobody: |missing| {
+    none_reached: |missing| {
         format!(
             "Server metrics are off: no Prometheus endpoint answers ({missing}). See what is there: curl -i \
              BASE/metrics; where it is elsewhere, say so: --server-metrics http://HOST:8002/metrics (Triton's port); to \

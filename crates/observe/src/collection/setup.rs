@@ -5,9 +5,8 @@ use crate::results::ScrapeError;
 use aiperf_plan::{MetricsEndpoint, MetricsUrl, PodDiscovery};
 use aiperf_types::{LogLevel, RunEvent};
 
-/// Whom collection tells what happens.
+/// Where collection sends messages and events.
 pub trait Announce: Send + Sync {
-    /// Says something to people.
     fn say(&self, level: LogLevel, text: String);
     fn emit(&self, event: RunEvent);
 }
@@ -16,7 +15,7 @@ pub trait Announce: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct WatchedPage {
     pub endpoint: MetricsEndpoint,
-    /// Nobody named it: where nothing answers, nothing is said, and it is left alone.
+    /// A guess: where nothing answers, nothing is logged, and it is left alone.
     pub is_guess: bool,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Access {
 }
 
 impl Cluster {
-    /// What variables and the folder of the service account say; `None` outside a cluster.
+    /// From variables and the folder of the service account; `None` outside a cluster.
     pub fn of_environment(get: impl Fn(&str) -> Option<String>, account: &Path) -> Option<Self> {
         let get = |name| get(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let host = get("KUBERNETES_SERVICE_HOST")?;
@@ -50,7 +50,7 @@ fn origin(host: &str, port: &str) -> Result<Origin, String> {
     Ok(Origin::https(url.host(), url.port()))
 }
 
-/// What the program shows to prove who it is. A secret: its `Debug` says nothing.
+/// The program's credentials. A secret: its `Debug` shows nothing.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_api_is_where_the_variables_say() {
+    fn the_variables_set_the_place_of_the_api() {
         for (host, port, origin) in [
             ("10.0.0.1", "6443", Origin::https("10.0.0.1", 6443)),
             ("10.0.0.1", "", Origin::https("10.0.0.1", 443)),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_name_no_server_are_said() {
+    fn variables_that_name_no_server_are_reported() {
         for (host, port) in [("h", "tcp://10.0.0.1:443"), ("h", "0"), ("h", "65536"), ("h/x", "1"), ("u:p@h", "1")] {
             let reason = access(host, port).unwrap_err();
             assert!(reason.contains("KUBERNETES_SERVICE_HOST"), "{reason}");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_cannot_be_had_or_sent_is_said_and_not_shown() {
+    fn a_token_that_cannot_be_read_or_sent_is_reported_and_not_shown() {
         let host = [("KUBERNETES_SERVICE_HOST", "h")];
         let reason = |files: &[_]| cluster(&host, files).unwrap().access.unwrap_err();
         assert!(reason(&[]).contains("automountServiceAccountToken"));

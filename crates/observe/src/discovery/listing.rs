@@ -85,7 +85,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// A value as it stands in a path or query: all but RFC 3986's unreserved characters with percent signs.
+/// A value as it is written in a path or query: all but RFC 3986's unreserved characters with percent signs.
 fn escaped(value: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     value.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
@@ -110,9 +110,9 @@ pub(super) fn read_page(body: &[u8], is_selected: bool, found: &mut Endpoints) -
 
 /// What an answer other than a list means.
 pub(super) fn refusal(status: u16, body: &[u8], access: &Access, scope: &Scope) -> String {
-    let said: Option<Value> =
+    let body: Option<Value> =
         body.get(..body.len().min(LONGEST_REFUSAL)).and_then(|it| serde_json::from_slice(it).ok());
-    let message = said.as_ref().and_then(|said| said["message"].as_str()).unwrap_or_default();
+    let message = body.as_ref().and_then(|body| body["message"].as_str()).unwrap_or_default();
     // Before it is cut: half a token is too much, too.
     let message = shown(access.token.hidden_in(message).trim(), LONGEST_MESSAGE);
     let answer = if message.is_empty() { format!("HTTP {status}") } else { format!("HTTP {status}: {message}") };

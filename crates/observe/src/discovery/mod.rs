@@ -135,7 +135,7 @@ impl Discovered {
     }
 }
 
-/// So many characters of somebody else's text as a message shows it: whatever a terminal would act on is escaped.
+/// So many characters of another's text as a message shows it: whatever a terminal would act on is escaped.
 fn shown(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for c in text.chars().take(longest) {

@@ -115,7 +115,7 @@ impl Endpoints {
         self.urls.len()
     }
 
-    /// What there is to say of pods that should have had a page and have none.
+    /// Messages about pods that should have had a page and have none.
     pub(super) fn notices(&self) -> impl Iterator<Item = (LogLevel, String)> {
         self.left_out.iter().map(|(fault, LeftOut { first, others })| {
             let others = match others {
@@ -153,7 +153,7 @@ impl<'a> Pod<'a> {
         self.0["spec"]["containers"].as_array().into_iter().flatten()
     }
 
-    /// An annotation that says something.
+    /// An annotation that is not empty.
     fn annotation(&self, name: &str) -> Option<&'a str> {
         self.0["metadata"]["annotations"][name].as_str().map(str::trim).filter(|text| !text.is_empty())
     }

@@ -1,8 +1,8 @@
 //! A page's lines as declared families with their samples, borrowed from the text.
 //!
-//! Declarations hold for the whole page, wherever they stand: families may be repeated, interleaved, or declared after
+//! Declarations hold for the whole page, wherever they are: families may be repeated, interleaved, or declared after
 //! their samples. A sample belongs to the family declared last before it that has samples of that name; else to any
-//! family that has; else to one of its own name that nobody declared.
+//! family that has; else to one of its own name that is not declared.
 
 use super::line::{Declaration, DeclaredKind, Flaw, Label, Part, SUFFIXES};
 use super::{PageWarning, WarningCause, line, shown};
@@ -42,14 +42,14 @@ impl<'a> Document<'a> {
 pub struct DeclaredFamily<'a> {
     /// As declared: a counter's may or may not end in `_total`.
     pub name: Cow<'a, str>,
-    /// What the page says last.
+    /// The last one on the page.
     pub kind: DeclaredKind,
     /// Likewise; empty where there is none.
     pub help: Cow<'a, str>,
     pub samples: Vec<Sample>,
     /// Of the line that names it first.
     line: usize,
-    /// A counter's samples end in `_total` or they do not: its first one says which, and others are no samples of it.
+    /// A counter's samples end in `_total` or they do not: its first one decides, and others are no samples of it.
     counted_by: Option<Part>,
 }
 
@@ -272,14 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn quotes_in_help_are_escaped_on_pages_that_say_where_they_end() {
+    fn quotes_in_help_are_escaped_on_pages_with_an_end() {
         let help = |text: &str| parse(text).families[0].help.to_string();
         assert_eq!(help("# HELP g \\\"q\\\" \\\\\ng 1\n"), r#"\"q\" \"#);
         assert_eq!(help("# HELP g \\\"q\\\" \\\\\ng 1\n# EOF\n"), r#""q" \"#);
     }
 
     #[test]
-    fn bad_lines_are_counted_and_the_first_is_told() {
+    fn bad_lines_are_counted_and_the_first_is_shown() {
         let bad = parse("g x\n# TYPE g weird\ng 1\nh\n").bad_lines.unwrap();
         assert_eq!((bad.count, bad.line, bad.text), (3, 1, "g x"));
         assert_eq!(

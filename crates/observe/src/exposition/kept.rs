@@ -28,8 +28,8 @@ pub(super) fn keep(mut document: Document<'_>, strings: &mut Strings, redactor: 
     keeping.page
 }
 
-/// Sorts each sample's labels by name; of histograms, `le` comes last, so that what precedes it says which histogram
-/// the sample is of.
+/// Sorts each sample's labels by name; of histograms, `le` comes last, so that what precedes it identifies which
+/// histogram the sample is of.
 fn arrange_labels(family: &DeclaredFamily<'_>, labels: &mut [Label<'_>]) {
     for sample in &family.samples {
         let labels = &mut labels[sample.labels.clone()];
@@ -80,7 +80,7 @@ struct FamilyName<'a> {
 }
 
 impl FamilyName<'_> {
-    /// When something was made, or how long it has been there, says nothing of a run.
+    /// When something was made, or how long it has been there, is no measure of a run.
     fn is_of_an_age(&self) -> bool {
         self.base.ends_with("_created") || self.base.ends_with("_uptime") || self.base.contains("_uptime_")
     }
@@ -192,7 +192,7 @@ impl<'a> Keeping<'a> {
 struct Groups<'a> {
     groups: Vec<Group<'a>>,
     places: HashMap<&'a [Label<'a>], usize>,
-    /// Samples of one histogram mostly stand together.
+    /// Samples of one histogram are mostly neighbours.
     last: Option<(&'a [Label<'a>], usize)>,
 }
 
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn one_warning_tells_of_all_values_of_a_name_that_are_not_finite() {
+    fn one_warning_covers_all_values_of_a_name_that_are_not_finite() {
         let text = "# TYPE g gauge\ng{a=\"1\"} NaN\ng{a=\"2\"} +Inf\ng{a=\"3\"} 1\n# TYPE k gauge\nk 1e999\n";
         assert_eq!(families(text), [family("g", MetricKind::Gauge, 1)]);
         let warned = |name: &str| (WarningCause::NotFinite(name.into()), LogLevel::Warning);

@@ -14,7 +14,7 @@ pub type Flaw = &'static str;
 
 const NO_NUMBER: Flaw = "the value is not a number";
 
-/// What `# TYPE` may say.
+/// The types of `# TYPE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeclaredKind {
     Counter,
@@ -93,7 +93,7 @@ impl DeclaredKind {
     }
 }
 
-/// What a line that begins with `#` says.
+/// The content of a line that begins with `#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declaration<'a> {
     /// The text is still escaped: how depends on the page's grammar.
@@ -177,7 +177,7 @@ fn read_sample_parts<'a>(line: &'a str, labels: &mut Vec<Label<'a>>) -> Result<(
     Ok((name, read_value(cursor.rest())?))
 }
 
-/// Reads labels up to the closing brace, and gives the metric's name where it stands among them.
+/// Reads labels up to the closing brace, and gives the metric's name where it is among them.
 fn read_labels<'a>(cursor: &mut Cursor<'a>, labels: &mut Vec<Label<'a>>) -> Result<Option<Cow<'a, str>>, Flaw> {
     let first = labels.len();
     let mut metric_name = None;

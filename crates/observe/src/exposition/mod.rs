@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - `line`: one line
-//! - [`document`]: a page's lines as declared families with borrowed samples; any reader of such pages can stand on it
+//! - [`document`]: a page's lines as declared families with borrowed samples; any reader of such pages can use it
 //! - `kept`: which of them are kept, under which name, as [`Family`]
 //! - `strings`: texts that many samples and pages share
 
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub use document::{DeclaredFamily, Document, Sample};
 pub use line::{DeclaredKind, Label, Part};
 
-/// What a page came to.
+/// A page that was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// In the order in which the page names them first; no two of one name and kind. None where a page is empty, or
@@ -35,13 +35,13 @@ pub struct Page {
 /// Something on a page that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageWarning {
-    /// The same for the same cause on a later page: a cause is said once an endpoint.
+    /// The same for the same cause on a later page: a cause is logged once an endpoint.
     pub cause: WarningCause,
     pub level: LogLevel,
     pub text: String,
 }
 
-/// Why something was left out, with the family's name where each family is told of.
+/// Why something was left out, with the family's name where each family is named.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WarningCause {
     BadLine,
@@ -79,7 +79,7 @@ impl Reader {
         self.read_hiding(text, &Redactor::default())
     }
 
-    /// The same of a page that may say what nobody may read: no message about it does.
+    /// The same for a page that may hold secrets: no message shows them.
     pub fn read_hiding(&mut self, text: &str, redactor: &Redactor) -> Result<Page, Incompatible> {
         let document = readable(document::parse(text), text, redactor)?;
         self.strings.forget_if_many();

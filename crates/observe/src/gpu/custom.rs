@@ -15,7 +15,7 @@ pub struct SkippedRow {
     pub why: String,
 }
 
-/// What a file came to.
+/// The content of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Custom {
     pub metrics: Vec<CustomMetric>,
@@ -24,7 +24,7 @@ pub struct Custom {
 
 /// How fields of DCGM begin.
 const FIELD: &str = "DCGM_FI_";
-/// What of it says nothing.
+/// Prefixes that mean nothing.
 const PREFIXES: [&str; 2] = ["DCGM_FI_DEV_", "DCGM_FI_PROF_"];
 /// Words that are no words.
 const ABBREVIATIONS: [&str; 10] = ["gpu", "xid", "sm", "nvlink", "pci", "pcie", "cpu", "ram", "vram", "ecc"];
@@ -119,7 +119,7 @@ fn key(field: &str) -> String {
     format!("nvidia_{}", rest.to_lowercase())
 }
 
-/// What stands before the first bracket, each word with a capital; the key where nothing does.
+/// The text before the first bracket, each word with a capital; the key where there is none.
 fn name(help: &str, key: &str) -> String {
     let text = help.split('(').next().unwrap_or_default().trim();
     let text = if text.is_empty() { key.replace('_', " ") } else { text.to_owned() };
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_give_nothing_are_told_by_line() {
+    fn rows_that_give_nothing_are_reported_by_line() {
         let text = "# head\n\nDCGM_FI_DEV_X, gauge\nFOO, gauge, x\nDCGM_FI_DEV_Y, Gauge, y\nDCGM_FI_DEV_A, gauge, a\n\
                     DCGM_FI_PROF_A, gauge, again\nDCGM_FI_DEV_TEMPERATURE, gauge, taken\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n";
         let custom = parse(text);

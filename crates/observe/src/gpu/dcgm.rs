@@ -36,7 +36,7 @@ const MOST_GPUS: usize = 4096;
 /// Characters of a name that are kept: each of them is in every line of a file.
 const LONGEST_NAME: usize = 256;
 
-/// Whether a field is collected without anybody asking.
+/// Whether a field is collected by default.
 pub(super) fn is_known(field: &str) -> bool {
     FIELDS.iter().any(|(known, ..)| *known == field)
 }
@@ -48,7 +48,7 @@ pub struct Dcgm {
     fields: HashMap<String, (MetricId, f64)>,
 }
 
-/// What a page says.
+/// The content of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DcgmPage {
     /// In the order in which GPUs have their first metric; none where no sample is a metric of a GPU.
@@ -82,7 +82,7 @@ impl Dcgm {
         self.read_hiding(text, &Redactor::default())
     }
 
-    /// The same of a page that may say what nobody may read.
+    /// The same for a page that may hold secrets.
     pub fn read_hiding(&self, text: &str, redactor: &Redactor) -> Result<DcgmPage, Incompatible> {
         let document = readable(document::parse(text), text, redactor)?;
         let warnings = document.bad_line_warning(redactor).into_iter().collect();
@@ -92,7 +92,7 @@ impl Dcgm {
             for sample in family.samples.iter().filter(|sample| sample.value.is_finite()) {
                 let Some(gpu) = found.gpu(document.labels(sample)) else { continue };
                 let name = match sample.part {
-                    // A name that nobody declared keeps its ending.
+                    // A name that is not declared keeps its ending.
                     Part::Value => family.name.strip_suffix(TOTAL).unwrap_or(&family.name),
                     Part::Total => &family.name,
                     _ => continue,
@@ -122,7 +122,7 @@ struct Gpus<'r> {
 }
 
 impl Gpus<'_> {
-    /// The GPU that a sample's labels name; what the first of them say of it holds.
+    /// The GPU that a sample's labels name; the first description holds.
     fn gpu(&mut self, labels: &[Label<'_>]) -> Option<usize> {
         let label = |name: &str| labels.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref());
         // What an exporter does not know it leaves out, or empty.
@@ -178,7 +178,7 @@ impl Gpus<'_> {
     }
 }
 
-/// A GPU as it may be kept: without secrets, its names no longer than anybody's.
+/// A GPU as it may be kept: without secrets, its names cut to a limit.
 fn kept(gpu: Gpu, redactor: &Redactor) -> Gpu {
     let text = |text: Arc<str>| match redactor.hide_in_beginning(&text, LONGEST_NAME) {
         same if same == *text => text,
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_and_parts_of_one_index_are_told_apart() {
+    fn machines_and_parts_of_one_index_are_distinguished() {
         let sample = |labels: &str| format!("DCGM_FI_DEV_GPU_UTIL{{gpu=\"0\",modelName=\"m\",{labels}}} 1\n");
         let text = [
             sample("UUID=\"GPU-a\",Hostname=\"one\""),
@@ -268,8 +268,8 @@ mod tests {
             let gpu = &page.readings[0].gpu;
             assert!(gpu.model.chars().count() <= LONGEST_NAME && !gpu.model.contains("sk-"), "{}", gpu.model);
             assert!(!gpu.hostname.as_ref().unwrap().contains("sk-"));
-            let told = &page.warnings[0].text;
-            assert!(told.len() < 400 && !told.contains("sk-"), "{told}");
+            let warning = &page.warnings[0].text;
+            assert!(warning.len() < 400 && !warning.contains("sk-"), "{warning}");
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn more_gpus_than_there_are_anywhere_are_left_out_and_told() {
+    fn more_gpus_than_the_limit_are_left_out_with_a_warning() {
         let line = |uuid: usize| format!("DCGM_FI_DEV_GPU_UTIL{{gpu=\"0\",UUID=\"{uuid}\"}} 1\n");
         let read = page(&(0..MOST_GPUS + 3).map(line).collect::<String>());
         assert_eq!(read.readings.len(), MOST_GPUS);

@@ -1,4 +1,4 @@
-//! What GPUs report by now, for those who watch a run.
+//! What GPUs report by now, for live consumers.
 
 use super::reading::{Gpu, order};
 use super::series::GpuSourceSeries;
@@ -46,12 +46,12 @@ impl Samples {
 pub(super) struct LiveGpus {
     /// By source and GPU, in the places that the store has them at.
     samples: Vec<Vec<BTreeMap<MetricId, Samples>>>,
-    /// A value is another than the one that was told.
+    /// A value differs from the latest snapshot.
     has_changed: bool,
 }
 
 impl LiveGpus {
-    /// Notes what a GPU of a source said.
+    /// Notes a reading of a GPU of a source.
     pub(super) fn note(&mut self, source: usize, gpu: usize, values: &[(MetricId, f64)]) {
         let known = at(at(&mut self.samples, source), gpu);
         for (metric, value) in values {
@@ -61,7 +61,7 @@ impl LiveGpus {
         }
     }
 
-    /// What there is to tell, where a value changed since this was asked last.
+    /// A snapshot, if a value changed since the last one.
     pub(super) fn changed(&mut self, sources: &[GpuSourceSeries], table: &Table) -> Option<GpuSnapshot> {
         std::mem::take(&mut self.has_changed).then(|| self.snapshot(sources, table))
     }
@@ -131,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_says_what_each_gpu_says_now_and_what_it_said_so_far() {
+    fn a_snapshot_has_the_current_value_of_each_gpu_and_statistics_so_far() {
         let mut live = GpuStore::watched();
         for watts in [100.0, 300.0, 200.0] {
             live.add(&scrape(&[("nvidia_power_usage", watts)]));
         }
-        let told = live.changed().unwrap();
-        assert_eq!(&*told.gpus[0].title, "n1:9400 | GPU 0 | NVIDIA H100");
-        let power = &told.gpus[0].metrics[0];
+        let snapshot = live.changed().unwrap();
+        assert_eq!(&*snapshot.gpus[0].title, "n1:9400 | GPU 0 | NVIDIA H100");
+        let power = &snapshot.gpus[0].metrics[0];
         assert_eq!(&*power.tag, "nvidia_power_usage_dcgm_http___n1_9400_metrics_gpu0_GPU-aaaabbbb");
         assert_eq!(&*power.header, "NVIDIA GPU Power Usage | n1:9400 | GPU 0 | NVIDIA H100");
         assert_eq!((&*power.name, &*power.unit, power.current), ("NVIDIA GPU Power Usage", "W", 200.0));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_where_nothing_changed() {
+    fn there_is_no_snapshot_where_nothing_changed() {
         let mut live = GpuStore::watched();
         let same = scrape(&[("nvidia_power_usage", 100.0)]);
         live.add(&same);

@@ -1,16 +1,16 @@
-//! What GPUs report while a run is on: read, kept, and what it comes to.
+//! What GPUs report while a run is on: read, kept and summarised.
 //!
-//! Sources give readings, one file a kind of source; from there on nobody asks where a reading came from.
+//! Sources give readings, one file a kind of source; from there on readings of all sources are alike.
 //!
 //! # Layout
 //! - [`table`]: the metrics that a GPU may have, in the order in which they are shown
 //! - [`custom`]: more of them, from a file of the user's
-//! - [`reading`]: what a source says of its GPUs at one instant
+//! - [`reading`]: what a source reports of its GPUs at one instant
 //! - [`dcgm`]: a source: pages of DCGM exporters
 //! - [`live`]: what GPUs report by now
 //! - [`series`]: the samples of a GPU; [`store`]: those of all GPUs so far, as columns
-//! - [`statistics`]: what the samples of a metric come to
-//! - [`results`]: what all of it came to, for a run and for each of its phases
+//! - [`statistics`]: statistics of the samples of a metric
+//! - [`results`]: results for a run and for each of its phases
 //! - [`pages`]: pages of exporters, as collection wants them
 //! - [`local`]: sources: the GPUs of this machine, without an exporter
 

@@ -8,16 +8,16 @@ use aiperf_plan::redact::Redactor;
 use aiperf_types::{RunEvent, SourceKind, WallNs};
 use std::sync::Arc;
 
-/// Puts what a page says into lines, appended.
+/// Appends the content of a page as lines.
 pub type EncodeGpus = fn(&mut Vec<u8>, &GpuScrape);
 
 /// How pages of GPUs are read.
 pub struct GpuPages {
     pub dcgm: Dcgm,
     pub encode: EncodeGpus,
-    /// Somebody wants to see them while the run is on.
+    /// A live consumer wants them while the run is on.
     pub is_watched: bool,
-    /// What an exporter may say back and nobody may read.
+    /// Secrets that an exporter may echo.
     pub redactor: Arc<Redactor>,
 }
 
@@ -30,7 +30,7 @@ const WORDS: Words = Words {
     wait_limit: "AIPERF_GPU_FINAL_SCRAPE_GRACE_NS",
     flush: "",
     last_failed: "energy of the last moments may be missing",
-    nobody: |missing| {
+    none_reached: |missing| {
         format!(
             "DCGM telemetry skipped: no telemetry sources reachable ({missing}). See what is there: curl -i \
              http://HOST:9400/metrics; to look for none: --no-gpu-telemetry"
@@ -43,7 +43,7 @@ impl PageKind for GpuPages {
     type Reader = ();
     type Store = GpuStore;
     const WORDS: &'static Words = &WORDS;
-    /// DCGM exporters have their pages where they are said to be.
+    /// DCGM exporters have their pages at the given URL.
     const LOOKS_ELSEWHERE: bool = false;
 
     fn read(&self, (): &mut (), page: &FetchedPage) -> ReadPage<GpuScrape> {
@@ -67,7 +67,7 @@ impl PageKind for GpuPages {
     }
 
     fn keep(store: &mut GpuStore, page: &FetchedPage, scrape: GpuScrape, _is_duplicate: bool) -> Vec<String> {
-        // Equal texts are samples like others: a GPU that does nothing says the same each time.
+        // Equal texts are samples like others: an idle GPU reports the same each time.
         if page.is_between_boundaries { store.offer(&scrape) } else { store.add(&scrape) }
     }
 

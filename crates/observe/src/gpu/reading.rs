@@ -1,4 +1,4 @@
-//! What a source says of its GPUs at one instant.
+//! What a source reports of its GPUs at one instant.
 
 use super::table::{MetricId, Table};
 use aiperf_types::WallNs;
@@ -22,13 +22,13 @@ pub struct Gpu {
     pub platform: &'static str,
 }
 
-/// What tells one GPU of a source from another. The index alone does not: two machines behind one exporter, or the
+/// What distinguishes the GPUs of a source. The index alone does not: two machines behind one exporter, or the
 /// parts of one GPU, share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GpuKey {
     uuid: Arc<str>,
     instance: Option<Arc<str>>,
-    /// Of a GPU whose UUID says nothing.
+    /// Of a GPU without a UUID of its own.
     hostname: Option<Arc<str>>,
 }
 

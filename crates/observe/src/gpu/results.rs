@@ -1,4 +1,4 @@
-//! What all readings came to: what the files and tables of GPU telemetry are written from.
+//! Results of all readings: the source of files and tables of GPU telemetry.
 
 use super::reading::{Gpu, order};
 use super::series::{GpuSeries, GpuSourceSeries};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct GpuTelemetry {
     /// Sources as they may be shown: those that were asked for, and those that were found.
     pub configured: Vec<Arc<str>>,
-    /// Those of them that said anything of a GPU.
+    /// Those of them that reported a GPU.
     pub successful: Vec<Arc<str>>,
     /// Those of them that answered, with a word of a GPU or without.
     pub reached: Vec<Arc<str>>,
@@ -110,13 +110,13 @@ impl ObservedGpus {
 
 /// Sums all readings up.
 pub fn summarise_gpus(store: &GpuStore, observed: &ObservedGpus) -> GpuTelemetry {
-    let said: Vec<&GpuSourceSeries> = store.sources().iter().filter(|source| !source.gpus.is_empty()).collect();
-    let successful = |url: &Arc<str>| said.iter().any(|source| source.url == *url);
+    let sources: Vec<&GpuSourceSeries> = store.sources().iter().filter(|source| !source.gpus.is_empty()).collect();
+    let successful = |url: &Arc<str>| sources.iter().any(|source| source.url == *url);
     let configured: Vec<Arc<str>> = observed.sources.iter().map(|(url, _)| url.clone()).collect();
     let phase = |(phase, range): &(PhaseId, TimeRange)| {
         let end = within_grace(*range, observed.grace_after(*range));
         let span = Span { start: Some(range.start), end: Some(end) };
-        GpuPhase { phase: phase.clone(), range: *range, endpoints: endpoints(&said, observed, store.table(), span) }
+        GpuPhase { phase: phase.clone(), range: *range, endpoints: endpoints(&sources, observed, store.table(), span) }
     };
     let several = observed.phases.len() > 1;
     let range = observed.profiling;
@@ -126,7 +126,7 @@ pub fn summarise_gpus(store: &GpuStore, observed: &ObservedGpus) -> GpuTelemetry
         configured,
         reached: observed.reached.clone(),
         range,
-        endpoints: endpoints(&said, observed, store.table(), span),
+        endpoints: endpoints(&sources, observed, store.table(), span),
         phases: observed.phases.iter().filter(|_| several).map(phase).collect(),
         errors: observed.errors.clone(),
         table: store.table().clone(),
@@ -166,8 +166,8 @@ fn name(url: &Arc<str>, observed: &ObservedGpus) -> String {
     }
 }
 
-/// A key for each GPU of a source: `gpu_<index>` where the index is its own; else as much of the UUID, of the part and of
-/// the machine as tells those of one index apart.
+/// A key for each GPU of a source: `gpu_<index>` where the index is its own; else as much of the UUID, of the part and
+/// of the machine as distinguishes those of one index.
 fn keys(gpus: &[&Gpu]) -> Vec<String> {
     let forms: [fn(&Gpu) -> String; 4] = [
         |gpu| format!("gpu_{}", gpu.index),
@@ -186,8 +186,8 @@ fn keys(gpus: &[&Gpu]) -> Vec<String> {
     let mut keys = vec![String::new(); gpus.len()];
     for alike in by_index.into_values() {
         let named = |form: &fn(&Gpu) -> String| -> Vec<String> { alike.iter().map(|at| form(gpus[*at])).collect() };
-        let tells_apart = |named: &Vec<String>| named.iter().collect::<HashSet<_>>().len() == named.len();
-        let named = forms.iter().map(named).find(tells_apart);
+        let are_distinct = |named: &Vec<String>| named.iter().collect::<HashSet<_>>().len() == named.len();
+        let named = forms.iter().map(named).find(are_distinct);
         let named = named.unwrap_or_else(|| alike.iter().map(|at| last(gpus[*at])).collect());
         alike.iter().zip(named).for_each(|(at, key)| keys[*at] = key);
     }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_two_share_is_told_apart_by_uuid_and_part() {
+    fn gpus_that_share_an_index_are_distinguished_by_uuid_and_part() {
         assert_eq!(named(&[gpu(0, "GPU-a", None), gpu(1, "GPU-a", None)]), ["gpu_0", "gpu_1"]);
         assert_eq!(
             named(&[gpu(0, "GPU-aaaabbbbcccc", None), gpu(0, "GPU-bbbb", None), gpu(1, "GPU-c", None)]),
@@ -331,20 +331,20 @@ mod tests {
         let at = [90, 100, 205, 215, 340, 400];
         let pages: Vec<(&str, u64, String)> = at.iter().map(|at| ("http://h", *at, page(*at))).collect();
         let pages: Vec<(&str, u64, &str)> = pages.iter().map(|(url, at, text)| (*url, *at, text.as_str())).collect();
-        let told = summarise_gpus(&store(&pages), &observed(&["http://h", "http://away"]));
+        let summary = summarise_gpus(&store(&pages), &observed(&["http://h", "http://away"]));
         let counted = |endpoints: &[GpuEndpoint]| {
             let stats = endpoints[0].gpus[0].metrics[0].stats;
             (stats.count, stats.min, stats.max)
         };
-        assert_eq!(counted(&told.endpoints), (Some(4), Some(100.0), Some(340.0)));
-        assert_eq!(counted(&told.phases[0].endpoints), (Some(2), Some(100.0), Some(205.0)));
-        assert_eq!(counted(&told.phases[1].endpoints), (Some(2), Some(215.0), Some(340.0)));
-        assert_eq!((told.configured.len(), told.successful.len()), (2, 1));
-        assert_eq!(told.endpoints[0].display_name, "h");
+        assert_eq!(counted(&summary.endpoints), (Some(4), Some(100.0), Some(340.0)));
+        assert_eq!(counted(&summary.phases[0].endpoints), (Some(2), Some(100.0), Some(205.0)));
+        assert_eq!(counted(&summary.phases[1].endpoints), (Some(2), Some(215.0), Some(340.0)));
+        assert_eq!((summary.configured.len(), summary.successful.len()), (2, 1));
+        assert_eq!(summary.endpoints[0].display_name, "h");
     }
 
     #[test]
-    fn a_gpu_is_counted_once_however_many_tell_of_it() {
+    fn a_gpu_is_counted_once_however_many_sources_report_it() {
         let page = "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-a\"} 300\n\
                     DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-a\",GPU_I_ID=\"1\"} 300\n\
                     DCGM_FI_DEV_POWER_USAGE{gpu=\"1\",UUID=\"GPU-b\",GPU_I_ID=\"1\"} 200\n\

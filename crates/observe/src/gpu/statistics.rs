@@ -1,4 +1,4 @@
-//! What the samples of a metric come to, within a span of time. A sample that is not a number was not there.
+//! Statistics of the samples of a metric, within a span of time. A sample that is not a number was not there.
 
 use super::table::GpuMetricKind;
 use crate::numbers;
@@ -68,7 +68,7 @@ fn gauge(mut values: Vec<f64>) -> Option<Stats> {
     Some(stats)
 }
 
-/// The last one where single values stand, and the largest.
+/// The last one where files show single values, and the largest.
 fn code(values: &[f64]) -> Option<Stats> {
     let (_, max) = numbers::least_and_most(values);
     Some(Stats { max: Some(max), ..Stats::of(*values.last()?) })
@@ -82,7 +82,7 @@ mod tests {
     const SPAN: Span = Span { start: Some(WallNs(10)), end: Some(WallNs(30)) };
 
     #[test]
-    fn a_counter_that_fell_is_said_to_have() {
+    fn a_counter_that_fell_is_marked() {
         let grown = |values: &[f64]| increase(&TIMES, values, SPAN).map(|grown| (grown.amount, grown.resets));
         assert_eq!(grown(&[1.0, 2.0, 4.0, 7.0]), Some((6.0, 0)));
         assert_eq!(grown(&[5.0, 6.0, 0.5, 1.0]), Some((0.0, 1)));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_come_to_the_last_and_the_largest() {
+    fn codes_give_the_last_and_the_largest() {
         let (stats, _) = of_kind(GpuMetricKind::Code, &TIMES, &[99.0, 79.0, f64::NAN, 13.0], SPAN).unwrap();
         assert_eq!(stats, Stats { avg: Some(13.0), max: Some(79.0), ..Stats::default() });
     }

@@ -10,22 +10,22 @@ use std::sync::Arc;
 
 /// Bytes of samples past which only those at starts and ends of phases are added: a day of eight GPUs.
 const MOST_BYTES: usize = 256 << 20;
-/// GPUs that are told apart, over all sources.
+/// GPUs that are distinguished, over all sources.
 const MOST_GPUS: usize = 8192;
 
 #[derive(Clone, Debug, Default)]
 pub struct GpuStore {
     sources: Vec<GpuSourceSeries>,
     table: Arc<Table>,
-    /// `None` where nobody watches.
+    /// `None` without live consumers.
     live: Option<LiveGpus>,
     gpus: usize,
     cells: usize,
-    is_told: bool,
+    is_warned: bool,
 }
 
 impl GpuStore {
-    /// One that also has something to tell while the run is on.
+    /// One that also gives snapshots while the run is on.
     pub fn watched() -> Self {
         Self { live: Some(LiveGpus::default()), ..Self::default() }
     }
@@ -43,22 +43,22 @@ impl GpuStore {
         self.cells * size_of::<f64>() >= MOST_BYTES
     }
 
-    /// What there is to tell of all readings, where a value changed since this was asked last.
+    /// A snapshot of all readings, if a value changed since the last one.
     pub fn changed(&mut self) -> Option<GpuSnapshot> {
         self.live.as_mut()?.changed(&self.sources, &self.table)
     }
 
-    /// Adds what a source said between starts and ends of phases, while there is room; tells what could not be kept, once.
+    /// Adds readings between starts and ends of phases, while there is room; warns once of what could not be kept.
     pub fn offer(&mut self, scrape: &GpuScrape) -> Vec<String> {
         self.take(scrape, !self.is_full())
     }
 
-    /// Adds what a source said; tells what could not be kept, once.
+    /// Adds readings; warns once of what could not be kept.
     pub fn add(&mut self, scrape: &GpuScrape) -> Vec<String> {
         self.take(scrape, true)
     }
 
-    /// Finds the GPUs of a source, and adds what it said to its samples, or only to what is told.
+    /// Finds the GPUs of a source, and adds its readings to the samples, or only to snapshots.
     fn take(&mut self, scrape: &GpuScrape, is_kept: bool) -> Vec<String> {
         let was_full = self.is_full();
         let mut left_out = false;
@@ -96,15 +96,15 @@ impl GpuStore {
                 live.note(number, place, &reading.values);
             }
         }
-        let mut told = Vec::new();
-        if left_out && !std::mem::replace(&mut self.is_told, true) {
-            told.push(format!("more than {MOST_GPUS} GPUs were seen: further ones are left out"));
+        let mut warnings = Vec::new();
+        if left_out && !std::mem::replace(&mut self.is_warned, true) {
+            warnings.push(format!("more than {MOST_GPUS} GPUs were seen: further ones are left out"));
         }
         if self.is_full() && !was_full {
             let megabytes = MOST_BYTES >> 20;
-            told.push(format!("samples take {megabytes} MB: from now on only those around phases are kept"));
+            warnings.push(format!("samples take {megabytes} MB: from now on only those around phases are kept"));
         }
-        told
+        warnings
     }
 }
 
@@ -152,20 +152,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_gathered_only_where_somebody_watches() {
+    fn snapshots_are_gathered_only_for_live_consumers() {
         let (mut plain, mut watched) = (GpuStore::default(), GpuStore::watched());
         for store in [&mut plain, &mut watched] {
             store.add(&scrape(10, &[("nvidia_power_usage", 1.0)]));
         }
         assert!(plain.live.is_none() && plain.changed().is_none());
         assert_eq!(watched.changed().unwrap().gpus.len(), 1);
-        // A store that is full goes on telling, also of GPUs that it has no sample of.
+        // A full store goes on giving snapshots, also of GPUs without a sample.
         watched.cells = MOST_BYTES;
         let mut other = scrape(20, &[("nvidia_power_usage", 2.0)]);
         other.readings[0].gpu = Arc::new(Gpu { index: 1, uuid: "GPU-1".into(), ..Gpu::default() });
         watched.offer(&other);
-        let told = watched.changed().unwrap();
-        assert_eq!((told.gpus.len(), told.gpus[1].metrics[0].current), (2, 2.0));
+        let snapshot = watched.changed().unwrap();
+        assert_eq!((snapshot.gpus.len(), snapshot.gpus[1].metrics[0].current), (2, 2.0));
         let kept: Vec<usize> = watched.sources()[0].gpus.iter().map(|gpu| gpu.times().len()).collect();
         assert_eq!(kept, [1, 0]);
     }

@@ -1,11 +1,11 @@
 //! The round trip to the servers, measured while a run is on.
 //!
-//! One thread of its own opens a connection to each server at a beat and closes it again. What is taken as the round trip
-//! is the kernel's own time of the handshake, so that a busy client does not lengthen it.
+//! One thread of its own opens a connection to each server at a beat and closes it again. What is taken as the round
+//! trip is the kernel's own time of the handshake, so that a busy client does not lengthen it.
 //!
 //! # Layout
-//! - `sample`: one probe and what came of it
-//! - `summary`: what all of them came to
+//! - `sample`: one probe and its outcome
+//! - `summary`: the results of all of them
 //! - `setup`: what the probing thread is given and returns
 //! - `pacing`: when a server is probed
 //! - `probing`: the thread that probes

@@ -1,4 +1,4 @@
-//! Probing as a run holds it: started, told of phases, waited for.
+//! Probing as a run holds it: started, notified of phases, waited for.
 
 use super::probing;
 use super::setup::{Command, ProbeSetup, Probed};
@@ -37,7 +37,7 @@ pub enum ProbeThreadError {
 }
 
 impl Prober {
-    /// Starts the thread. It probes nobody before a phase has started.
+    /// Starts the thread. It probes no server before a phase has started.
     pub fn start(setup: ProbeSetup) -> io::Result<Self> {
         let (commands, obeyed) = unbounded_channel();
         let commands = Commands(commands);
@@ -55,12 +55,12 @@ impl Prober {
                 RunEvent::RequestsDone(_) => Command::PhaseDone,
                 _ => return,
             };
-            // Nobody listens any more once probing is over.
+            // The thread is gone once probing is over.
             let _ = commands.send(command);
         }
     }
 
-    /// Makes up for samples that are missing, and gives everything. Once somebody wants to stop it probes nobody.
+    /// Makes up for samples that are missing, and gives everything. After a stop request it probes no server.
     pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Probed, ProbeThreadError> {
         let Self { commands, thread } = self;
         let _ = commands.0.send(if is_stopped() { Command::Stop } else { Command::Finish });

@@ -21,12 +21,12 @@ use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
-/// Probes that follow more closely are ended by a reset: a connection that is closed in order keeps its port for a minute,
-/// and at this beat 3,000 of the 28,000 that there are.
+/// Probes that follow more closely are ended by a reset: a connection that is closed in order keeps its port for a
+/// minute, and at this beat 3,000 of the 28,000 that there are.
 const RESET_BELOW: Nanos = Nanos::from_millis(20);
 
-/// A probe that was let go before this says nothing of its server.
-const SAYS_SOMETHING: Nanos = Nanos::from_millis(1_000);
+/// A probe that was dropped before this shows nothing of its server.
+const CONCLUSIVE: Nanos = Nanos::from_millis(1_000);
 
 /// A server and its probes.
 struct Watched {
@@ -67,7 +67,7 @@ struct Probing {
     until: Option<MonoNs>,
 }
 
-/// Runs until it is told to finish.
+/// Runs until it gets the command to finish.
 pub(super) fn run(setup: ProbeSetup, mut commands: UnboundedReceiver<Command>) -> io::Result<Probed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ProbeSetup { plan, addresses, anchor, phases, announce, encode, file } = setup;
@@ -187,7 +187,7 @@ impl Probing {
         waiting.sort_unstable_by_key(|probe| probe.started);
         for InFlight { target, started, .. } in waiting {
             let waited = now.since(started);
-            if !self.watched[target].pacing.has_enough() && waited >= SAYS_SOMETHING {
+            if !self.watched[target].pacing.has_enough() && waited >= CONCLUSIVE {
                 self.keep(target, started, Err(ProbeError::let_go(waited)));
             }
         }

@@ -27,7 +27,7 @@ pub struct ProbeSetup {
     pub file: Box<dyn Write + Send>,
 }
 
-/// What the probing thread is told.
+/// Commands to the probing thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Command {
     PhaseStarted,

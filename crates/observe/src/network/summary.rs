@@ -1,4 +1,4 @@
-//! What the probes of a run came to: of each server, and of all.
+//! Results of the probes of a run: of each server, and of all.
 
 use super::sample::{ProbeError, ProbeSample};
 use crate::distribution::Distribution;
@@ -6,7 +6,7 @@ use crate::numbers::{deviation, least_and_most, mean, percentiles};
 use aiperf_plan::ProbeTarget;
 use std::sync::Arc;
 
-/// Kinds of errors that are told apart.
+/// Kinds of errors that are distinguished.
 const MOST_ERRORS: usize = 20;
 /// Round trips of a server that are kept one by one: a day of one a second, a hundred seconds of one a millisecond. Of
 /// more, percentiles are within 0.4%; the mean is exact.
@@ -196,8 +196,8 @@ mod tests {
         let times = times.unwrap();
         assert_eq!((succeeded, failed, times.mean, times.min), (rtts.len() as u64, 3, exact.mean, exact.min));
         let pairs = [(times.median, exact.median), (times.p90, exact.p90), (times.p99, exact.p99)];
-        for (told, exact) in pairs {
-            assert!((told - exact).abs() < exact * 0.004, "{told} for {exact}");
+        for (shown, exact) in pairs {
+            assert!((shown - exact).abs() < exact * 0.004, "{shown} for {exact}");
         }
         assert!((times.deviation - exact.deviation).abs() < 1e-3, "{times:?} for {exact:?}");
     }

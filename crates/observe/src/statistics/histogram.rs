@@ -41,7 +41,7 @@ pub(super) fn statistics(view: &View<'_>, slice: Option<Nanos>) -> Option<Statis
     })
 }
 
-/// What the intervals from the reference on say of single buckets.
+/// What the intervals from the reference on show of single buckets.
 pub fn learned(view: &View<'_>) -> Vec<LearnedBucket> {
     let samples = view.learned_from(view.reference().unwrap_or(0));
     learn(view.series.bounds().len(), samples.map(|at| snapshot(view, at)))

@@ -1,4 +1,4 @@
-//! What the samples of a series in a window come to: one file a kind of series.
+//! Statistics of the samples of a series in a window: one file a kind of series.
 
 mod counter;
 mod gauge;

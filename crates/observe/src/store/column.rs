@@ -121,7 +121,7 @@ impl Column {
         }
     }
 
-    /// Notes that there is a value of this fetch, and says where it goes; `Err` where there was one already.
+    /// Notes that there is a value of this fetch, and returns where it goes; `Err` where there was one already.
     fn claim(&mut self, fetch: u32) -> Result<usize, usize> {
         let len = self.len();
         match &mut self.places {

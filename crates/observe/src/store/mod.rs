@@ -15,7 +15,7 @@ use column::{Column, Values};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use warning::Told;
+use warning::Warned;
 
 /// Names of labels of an endpoint: servers have some dozens.
 const MOST_LABEL_NAMES: usize = 1_000;
@@ -41,7 +41,7 @@ pub struct Store {
     /// In the order in which they answered first.
     endpoints: Vec<Endpoint>,
     hasher: RandomState,
-    /// Pages added so far; tells the series that the page in hand has given already.
+    /// Pages added so far; identifies the series that the current page has given already.
     pages: u64,
     /// Numbers kept so far, whosever they are.
     numbers: u64,
@@ -62,7 +62,7 @@ pub struct Endpoint {
     label_names: HashSet<Arc<str>>,
     /// The columns that the last page gave values to, in its order: the next page has the same, as a rule.
     page_order: Vec<u32>,
-    told: Told,
+    warned: Warned,
 }
 
 /// One page as endpoints count them.
@@ -105,14 +105,14 @@ impl Store {
         self.numbers * size_of::<f64>() as u64
     }
 
-    /// Whether only pages that nothing can be said without should be added: those of starts and ends of phases.
+    /// Whether only pages that results need should be added: those of starts and ends of phases.
     pub fn is_full(&self) -> bool {
         self.bytes() >= self.limits.bytes
     }
 
     /// Adds a page, in its place in time; behind those of the same instant. A full store takes it as well.
     ///
-    /// What cannot be kept is told of, in few words however much it is.
+    /// What cannot be kept gives a warning, in few words however much it is.
     pub fn add(&mut self, scrape: Scrape) -> Vec<StoreWarning> {
         if scrape.families.is_empty() {
             return Vec::new();
@@ -122,7 +122,7 @@ impl Store {
         let number = self.endpoint(&scrape.endpoint_url);
         let endpoint = &mut self.endpoints[number];
         let fetch = endpoint.place(&scrape);
-        let mut told = std::mem::take(&mut endpoint.told);
+        let mut warned = std::mem::take(&mut endpoint.warned);
         let known = std::mem::take(&mut endpoint.page_order);
         let (pages, most_series, hasher) = (self.pages, self.limits.series, &self.hasher);
         let mut page = Page { endpoint, known, order: Vec::new(), pages, most_series, numbers: 0, hasher };
@@ -130,9 +130,9 @@ impl Store {
         for family in &scrape.families {
             let mut given = |labels: &Labels, page: &Page<'_>, result: Result<(), Refusal>| {
                 warnings.extend(result.err().and_then(|refusal| match refusal {
-                    Refusal::TooManySeries => told.too_many_series(|| page.largest_metric(), most_series),
-                    Refusal::TooManyLabels => told.too_many_labels(MOST_LABEL_NAMES),
-                    Refusal::Fault(fault) => told.fault(page.key(family, labels), &family.name, labels, fault),
+                    Refusal::TooManySeries => warned.too_many_series(|| page.largest_metric(), most_series),
+                    Refusal::TooManyLabels => warned.too_many_labels(MOST_LABEL_NAMES),
+                    Refusal::Fault(fault) => warned.fault(page.key(family, labels), &family.name, labels, fault),
                 }));
             };
             match &family.samples {
@@ -159,7 +159,7 @@ impl Store {
         }
         let Page { order, numbers, .. } = page;
         self.endpoints[number].page_order = order;
-        self.endpoints[number].told = told;
+        self.endpoints[number].warned = warned;
         self.numbers += numbers;
         warnings.extend((self.is_full() && !was_full).then_some(StoreWarning::Full { bytes: self.limits.bytes }));
         warnings
@@ -175,7 +175,7 @@ impl Store {
                 by_key: HashMap::new(),
                 label_names: HashSet::new(),
                 page_order: Vec::new(),
-                told: Told::default(),
+                warned: Warned::default(),
             });
             self.endpoints.len() - 1
         })
@@ -204,7 +204,7 @@ struct Page<'a> {
     order: Vec<u32>,
     pages: u64,
     most_series: usize,
-    /// Numbers that the page brought.
+    /// Numbers that the page added.
     numbers: u64,
     hasher: &'a RandomState,
 }
@@ -301,7 +301,7 @@ impl Endpoint {
         self.fetches.iter().rev().find(|fetch| !fetch.is_duplicate).map(|fetch| fetch.at)
     }
 
-    /// Notes the fetch, makes room for its values, and says where.
+    /// Notes the fetch, makes room for its values, and returns where.
     fn place(&mut self, scrape: &Scrape) -> u32 {
         let at = scrape.times.at;
         let fetch =
@@ -345,7 +345,7 @@ impl<'a> StoredSeries<'a> {
         self.len() == 0
     }
 
-    /// The fetch that brought a sample.
+    /// The fetch of a sample.
     pub fn fetch(self, sample: usize) -> &'a Fetch {
         &self.endpoint.fetches[self.column.place(sample)]
     }

@@ -55,7 +55,7 @@ fn a_late_page_goes_where_it_belongs_and_behind_those_of_its_instant() {
 }
 
 #[test]
-fn bounds_are_matched_by_value_and_new_ones_are_told_once() {
+fn bounds_are_matched_by_value_and_new_ones_are_reported_once() {
     let mut store = Store::new();
     assert!(store.add(page(1, vec![histogram("h", &[("+Inf", 3.0), ("1.0", 1.0)])])).is_empty());
     let later = || vec![histogram("h", &[("1", 2.0), ("5", 3.0), ("inf", 4.0)])];
@@ -137,7 +137,7 @@ fn of_many_series_with_one_fault_five_are_named_and_then_none() {
         ]
     );
     assert!(store.add(page(3, bad(200))).is_empty());
-    // Another kind of fault is told as ever.
+    // Another kind of fault is reported as ever.
     assert_eq!(store.add(page(4, vec![histogram("a", &[("+Inf", 3.0)])])).len(), 1);
 }
 
@@ -160,7 +160,7 @@ fn an_endpoint_keeps_so_many_series_and_the_metric_that_has_most_is_named_once()
 }
 
 #[test]
-fn a_store_counts_its_numbers_and_says_once_that_it_is_full() {
+fn a_store_counts_its_numbers_and_warns_once_that_it_is_full() {
     // A scalar, and a histogram's sum, count and two buckets: forty bytes a page.
     let pages = |at| page(at, vec![scalar("a", 1.0), histogram("h", &[("1", 1.0), ("+Inf", 1.0)])]);
     let limits = Limits { bytes: 80, ..Limits::default() };
@@ -189,5 +189,5 @@ fn labels_of_ever_new_names_are_left_out_at_last() {
     let warnings = store.add(page(1, vec![family("e", MetricKind::Gauge, samples(0..MOST_LABEL_NAMES + 5))]));
     assert_eq!(warnings, [StoreWarning::TooManyLabels { most: MOST_LABEL_NAMES }]);
     assert_eq!(store.series().count(), MOST_LABEL_NAMES);
-    assert_eq!(store.add(page(2, vec![family("e", MetricKind::Gauge, samples(9_000..9_010))])), [], "told once");
+    assert_eq!(store.add(page(2, vec![family("e", MetricKind::Gauge, samples(9_000..9_010))])), [], "reported once");
 }

@@ -1,4 +1,4 @@
-//! What cannot be kept of a page, told once and in few words.
+//! Warnings about what cannot be kept of a page, once and in few words.
 
 use crate::scrape::Labels;
 use std::collections::HashMap;
@@ -40,15 +40,15 @@ pub enum StoreWarning {
 pub enum StoreFault {
     /// An upper bound that is no number: the series is left out.
     BadBound(Arc<str>),
-    /// A histogram became a single value, or the other way round: what it says now is left out.
+    /// A histogram became a single value, or the other way round: its new values are left out.
     ChangedShape,
     /// A bound that the first page did not have: its observations are left out.
     NewBound(Arc<str>),
 }
 
-/// What was told of an endpoint, and is not told again.
+/// Warnings that were given of an endpoint, and are not repeated.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Warned {
     by_fault: HashMap<&'static str, Named>,
     too_many_series: bool,
     too_many_labels: bool,
@@ -60,7 +60,7 @@ struct Named {
     and_more: bool,
 }
 
-impl Told {
+impl Warned {
     pub(super) fn fault(
         &mut self,
         series: u64,
@@ -92,7 +92,7 @@ impl Told {
     }
 }
 
-impl Told {
+impl Warned {
     pub(super) fn too_many_labels(&mut self, most: usize) -> Option<StoreWarning> {
         (!std::mem::replace(&mut self.too_many_labels, true)).then_some(StoreWarning::TooManyLabels { most })
     }

@@ -145,7 +145,7 @@ fn pod(ip: &str) -> Value {
     })
 }
 
-/// Two pages: the second only for who brings the token of the first.
+/// Two pages: the second only for calls with the token of the first.
 fn two_pages(path: &str) -> Option<(u16, Value)> {
     let (items, next) = match path.split_once("&continue=") {
         None => (json!([pod("10.0.0.9"), pod("fd00::1"), 7]), "a/b=="),
@@ -184,7 +184,7 @@ fn the_pods_of_all_pages_are_found_past_any_proxy() {
 }
 
 #[test]
-fn the_plan_says_where_and_by_which_labels() {
+fn the_plan_sets_namespace_and_labels() {
     let api = Api::start(|_| Some((200, json!({"items": []}))));
     let discovered = api.discover(&PodDiscovery {
         label_selector: Some("app=x".to_owned()),
@@ -205,7 +205,7 @@ fn a_cluster_without_servers_is_a_warning_only_to_who_asked_for_it() {
 }
 
 #[test]
-fn a_disabled_discovery_asks_nobody() {
+fn a_disabled_discovery_calls_no_server() {
     let api = Api::start(two_pages);
     assert_eq!(api.discover(&plan(DiscoveryMode::Disabled)), Discovered::default());
     assert!(api.paths().is_empty());

@@ -310,7 +310,7 @@ fn what_is_written_is_read((families, convention): (Vec<Family>, Convention)) ->
     Ok(())
 }
 
-/// Without the order in which families, samples and buckets stand.
+/// Without the order of families, samples and buckets.
 fn in_no_order(mut families: Vec<Family>) -> Vec<Family> {
     families.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
     for family in &mut families {
@@ -341,7 +341,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bad_line_costs_itself_alone_wherever_it_stands(case in page_and_bad_line()) {
+    fn a_bad_line_costs_itself_alone_wherever_it_is(case in page_and_bad_line()) {
         a_bad_line_costs_itself(case)?;
     }
 

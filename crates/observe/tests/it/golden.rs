@@ -93,7 +93,7 @@ fn golden_pages_become_their_families() {
             simple_pages::families(text)
         } else {
             let outcome = case["expected"]["outcome"].as_str().unwrap();
-            assert!(matches!(outcome, "record" | "empty"), "an outcome that nobody knows: {outcome}");
+            assert!(matches!(outcome, "record" | "empty"), "an unknown outcome: {outcome}");
             Some(case["expected"]["families"].as_array().cloned().unwrap_or_default())
         };
         // As texts, because maps are equal in any order.
@@ -116,8 +116,8 @@ fn unit_by_15_14(name: &str, description: &str) -> Option<&'static str> {
         rests.map(|rest| rest.chars().take_while(|c| c.is_alphanumeric()).collect()).collect()
     };
     let named = [after("in "), after("(")].concat();
-    let is_said = |words: &[&str]| named.iter().any(|word| words.contains(&word.as_str()));
-    let described = words.iter().find(|(_, words)| is_said(words)).map(|(unit, _)| *unit);
+    let is_named = |words: &[&str]| named.iter().any(|word| words.contains(&word.as_str()));
+    let described = words.iter().find(|(_, words)| is_named(words)).map(|(unit, _)| *unit);
     let is_named = ["_us", "_microseconds"].iter().any(|suffix| name.to_lowercase().ends_with(suffix));
     described.or(is_named.then_some("microseconds"))
 }
@@ -171,8 +171,8 @@ fn golden_pages_of_a_real_server_give_every_family_they_declare() {
             assert!(expected.len() > 50, "{} families", expected.len());
             assert_eq!(found, expected);
             let causes: Vec<WarningCause> = page.warnings.iter().map(|warning| warning.cause.clone()).collect();
-            let told = summaries.iter().map(|(name, _)| WarningCause::Summary((*name).into()));
-            assert_eq!(causes, told.collect::<Vec<_>>());
+            let wanted = summaries.iter().map(|(name, _)| WarningCause::Summary((*name).into()));
+            assert_eq!(causes, wanted.collect::<Vec<_>>());
 
             let lines = |is_counted: &dyn Fn(&str) -> bool| {
                 body.lines().filter(|line| !line.starts_with('#') && is_counted(line)).count()

@@ -66,7 +66,7 @@ fn skip_page(case: &Value) -> Option<String> {
             Some(uuid) => uuids.entry(index).or_default().insert(uuid),
         };
     }
-    uuids.values().any(|uuids| uuids.len() > 1).then(|| "12: GPUs are told apart by UUID".to_owned())
+    uuids.values().any(|uuids| uuids.len() > 1).then(|| "12: GPUs are distinguished by UUID".to_owned())
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The round trip to servers: golden data of what probes come to, and probing over real sockets.
+//! The round trip to servers: golden data of probe results, and probing over real sockets.
 
 use crate::support;
 
@@ -85,17 +85,17 @@ fn golden_probes() {
     );
 }
 
-/// What was said and written.
+/// What was logged and written.
 #[derive(Clone, Default)]
 struct Heard {
-    said: Arc<Mutex<Vec<(LogLevel, String)>>>,
+    logged: Arc<Mutex<Vec<(LogLevel, String)>>>,
     written: Arc<Mutex<Vec<u8>>>,
     is_full: bool,
 }
 
 impl Announce for Heard {
     fn say(&self, level: LogLevel, text: String) {
-        self.said.lock().unwrap().push((level, text));
+        self.logged.lock().unwrap().push((level, text));
     }
 
     fn emit(&self, _: RunEvent) {}
@@ -132,8 +132,8 @@ fn server() -> (TcpListener, ProbeTarget) {
     (listener, target("127.0.0.1", port))
 }
 
-/// A port that nobody listens at.
-fn nobody() -> ProbeTarget {
+/// A port without a listener.
+fn closed_port() -> ProbeTarget {
     server().1
 }
 
@@ -189,11 +189,11 @@ fn a_probe_comes_with_the_first_phase_and_the_rest_at_the_end() {
     assert_eq!((summary.all.succeeded, summary.all.failed, summary.targets.len()), (5, 0, 1));
     assert!(summary.all.times.unwrap().mean > 0.0 && file_failure.is_none());
     assert_eq!(heard.lines(), vec![format!("{} true", target.address()); 5]);
-    assert!(heard.said.lock().unwrap().is_empty());
+    assert!(heard.logged.lock().unwrap().is_empty());
 }
 
 #[test]
-fn nobody_is_probed_before_a_phase_and_after_a_wish_to_stop() {
+fn no_server_is_probed_before_a_phase_and_after_a_stop_request() {
     let heard = Heard::default();
     let (_listener, target) = server();
     let prober = prober(vec![target], &heard);
@@ -204,7 +204,7 @@ fn nobody_is_probed_before_a_phase_and_after_a_wish_to_stop() {
 #[test]
 fn a_server_that_refuses_fails_ten_times_and_takes_nothing_from_another() {
     let heard = Heard::default();
-    let ((_listener, there), gone) = (server(), nobody());
+    let ((_listener, there), gone) = (server(), closed_port());
     let Probed { summary, .. } = finished(prober(vec![gone.clone(), there.clone()], &heard));
     let of = |target: &ProbeTarget| {
         let found = summary.targets.iter().find(|summary| *summary.target == *target).unwrap();
@@ -233,17 +233,17 @@ fn a_full_disk_is_one_warning_and_probing_goes_on() {
     let Probed { summary, file_failure } = finished(prober(vec![target], &heard));
     assert_eq!(summary.all.succeeded, 5);
     assert_eq!(file_failure.unwrap().kind(), io::ErrorKind::StorageFull);
-    let said = heard.said.lock().unwrap();
+    let logged = heard.logged.lock().unwrap();
     assert!(
-        said.len() == 1 && said[0].0 == LogLevel::Warning && said[0].1.contains("takes no more samples"),
-        "{said:?}"
+        logged.len() == 1 && logged[0].0 == LogLevel::Warning && logged[0].1.contains("takes no more samples"),
+        "{logged:?}"
     );
 }
 
 #[test]
-fn probing_ends_when_nobody_holds_it_any_more() {
+fn probing_ends_when_its_owner_drops_it() {
     let heard = Heard::default();
-    let prober = prober(vec![nobody()], &heard);
+    let prober = prober(vec![closed_port()], &heard);
     let listen = prober.listener();
     drop(prober);
     // The thread lets go of what it announces to.

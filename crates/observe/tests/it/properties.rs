@@ -19,9 +19,9 @@ fn text(text: impl AsRef<str>) -> Arc<str> {
     Arc::from(text.as_ref())
 }
 
-/// What one page says of a gauge, a counter and a histogram; each may be missing.
+/// One page with a gauge, a counter and a histogram; each may be missing.
 #[derive(Clone, Debug)]
-struct Said {
+struct PageValues {
     at: u64,
     is_profiling: bool,
     gauge: Option<f64>,
@@ -30,43 +30,43 @@ struct Said {
 }
 
 prop_compose! {
-    fn said()(
+    fn values()(
         at in 0..100_000_u64,
         is_profiling in prop::bool::weighted(0.8),
         gauge in prop::option::of(-1e6..1e6),
         counter in prop::option::of(0.0..1e6),
         observations in prop::option::of(prop::collection::vec(0.0..30.0_f64, 0..8)),
-    ) -> Said {
-        Said { at, is_profiling, gauge, counter, observations }
+    ) -> PageValues {
+        PageValues { at, is_profiling, gauge, counter, observations }
     }
 }
 
 /// Pages of instants that differ, so that their order is theirs alone.
-fn pages() -> impl Strategy<Value = Vec<Said>> {
-    prop::collection::vec(said(), 1..24).prop_map(|mut pages| {
+fn pages() -> impl Strategy<Value = Vec<PageValues>> {
+    prop::collection::vec(values(), 1..24).prop_map(|mut pages| {
         pages.iter_mut().enumerate().for_each(|(number, page)| page.at = page.at * 100 + number as u64);
         pages
     })
 }
 
-fn scrape(said: &Said, url: &str) -> Scrape {
+fn scrape(values: &PageValues, url: &str) -> Scrape {
     let mut families = Vec::new();
     let mut scalar = |name: &str, kind, value: Option<f64>| {
         let samples = value.map(|value| Samples::Scalars(vec![ScalarSample { labels: Vec::new(), value }]));
         families.extend(samples.map(|samples| Family { name: text(name), kind, description: text(""), samples }));
     };
-    scalar(GAUGE, MetricKind::Gauge, said.gauge);
-    scalar(COUNTER, MetricKind::Counter, said.counter);
-    if let Some(observations) = &said.observations {
+    scalar(GAUGE, MetricKind::Gauge, values.gauge);
+    scalar(COUNTER, MetricKind::Counter, values.counter);
+    if let Some(observations) = &values.observations {
         let up_to = |bound: f64| observations.iter().filter(|value| **value <= bound).count() as f64;
         let buckets = BOUNDS.iter().map(|bound| (text(bound.to_string()), up_to(*bound))).collect();
         let (sum, count) = (Some(observations.iter().sum()), Some(observations.len() as f64));
         let samples = Samples::Histograms(vec![HistogramSample { labels: Vec::new(), buckets, sum, count }]);
         families.push(Family { name: text("histogram"), kind: MetricKind::Histogram, description: text(""), samples });
     }
-    let times = ScrapeTimes { at: WallNs(said.at), ..ScrapeTimes::default() };
+    let times = ScrapeTimes { at: WallNs(values.at), ..ScrapeTimes::default() };
     let profiling = PhaseId { index: 0, profiling_index: Some(0), name: text("profiling"), kind: PhaseKind::Profiling };
-    let phase = said.is_profiling.then(|| Arc::new(profiling));
+    let phase = values.is_profiling.then(|| Arc::new(profiling));
     Scrape { endpoint_url: text(url), times, phase, is_duplicate: false, families }
 }
 
@@ -79,9 +79,9 @@ fn run(windowing: Windowing, slice: Option<u64>) -> Observed {
     }
 }
 
-fn store<'a>(pages: impl IntoIterator<Item = &'a Said>, url: &str) -> Store {
+fn store<'a>(pages: impl IntoIterator<Item = &'a PageValues>, url: &str) -> Store {
     let mut store = Store::new();
-    pages.into_iter().for_each(|said| assert!(store.add(scrape(said, url)).is_empty()));
+    pages.into_iter().for_each(|values| assert!(store.add(scrape(values, url)).is_empty()));
     store
 }
 
@@ -132,14 +132,14 @@ proptest! {
     }
 
     #[test]
-    fn series_keep_what_each_page_said_whatever_pages_lack(
+    fn series_keep_the_values_of_each_page_whatever_pages_lack(
         pages in pages().prop_shuffle(),
     ) {
         let store = store(&pages, "http://a/metrics");
-        let mut sorted: Vec<&Said> = pages.iter().collect();
-        sorted.sort_by_key(|said| said.at);
-        for (name, value) in [(GAUGE, (|said| said.gauge) as fn(&Said) -> Option<f64>), (COUNTER, |said| said.counter)] {
-            let given: Vec<(u64, f64)> = sorted.iter().filter_map(|said| Some((said.at, value(said)?))).collect();
+        let mut sorted: Vec<&PageValues> = pages.iter().collect();
+        sorted.sort_by_key(|values| values.at);
+        for (name, value) in [(GAUGE, (|values| values.gauge) as fn(&PageValues) -> Option<f64>), (COUNTER, |values| values.counter)] {
+            let given: Vec<(u64, f64)> = sorted.iter().filter_map(|values| Some((values.at, value(values)?))).collect();
             let series = store.series().find(|series| &**series.name() == name);
             let kept: Vec<(u64, f64)> = series
                 .iter()
@@ -148,7 +148,7 @@ proptest! {
             prop_assert_eq!(kept, given);
         }
         if let Some(series) = store.series().find(|series| series.kind() == MetricKind::Histogram) {
-            let given: Vec<usize> = sorted.iter().filter_map(|said| Some(said.observations.as_ref()?.len())).collect();
+            let given: Vec<usize> = sorted.iter().filter_map(|values| Some(values.observations.as_ref()?.len())).collect();
             let kept: Vec<usize> = (0..series.len()).map(|at| series.histogram(at).1 as usize).collect();
             prop_assert_eq!(kept, given);
         }
@@ -165,14 +165,14 @@ proptest! {
         let (mut ones, mut others) = (one.iter(), other.iter());
         loop {
             let (one, other) = (ones.next(), others.next());
-            one.into_iter().for_each(|said| _ = both.add(scrape(said, "http://a/metrics")));
-            other.into_iter().for_each(|said| _ = both.add(scrape(said, "http://b/metrics")));
+            one.into_iter().for_each(|values| _ = both.add(scrape(values, "http://a/metrics")));
+            other.into_iter().for_each(|values| _ = both.add(scrape(values, "http://b/metrics")));
             if one.is_none() && other.is_none() {
                 break;
             }
         }
         // One endpoint's phases decide for all how samples are chosen; so only where both have some.
-        let has_tags = |pages: &[Said]| pages.iter().any(|said| said.is_profiling && !scrape(said, "").families.is_empty());
+        let has_tags = |pages: &[PageValues]| pages.iter().any(|values| values.is_profiling && !scrape(values, "").families.is_empty());
         prop_assume!(has_tags(&one) == has_tags(&other));
         let both = summarise(&both, &run).metrics;
         for (pages, url) in [(&one, "http://a/metrics"), (&other, "http://b/metrics")] {

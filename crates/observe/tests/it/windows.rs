@@ -184,7 +184,7 @@ fn a_single_page_inside_the_window_is_not_cut() {
 }
 
 #[test]
-fn a_series_of_too_many_slices_has_none_and_the_summary_says_so() {
+fn a_series_of_too_many_slices_has_none_and_the_summary_reports_it() {
     let profiling = phase(0, PhaseKind::Profiling);
     let scalars = |kind| move |seconds: f64| scalar_page(at(seconds), kind, seconds);
     let histograms = |seconds: f64| {
@@ -225,7 +225,7 @@ fn histograms_are_counted_past_the_end_and_divided_by_the_window() {
 fn slices_of_a_histogram_share_its_bounds_even_where_the_whole_has_no_buckets() {
     let profiling = phase(0, PhaseKind::Profiling);
     let mut store = Store::new();
-    // The server counts one bucket anew, so that the whole says nothing of it.
+    // The server counts one bucket anew, so that the whole shows nothing of it.
     for (seconds, low, count) in [(0.0, 5.0, 5.0), (0.25, 0.0, 6.0), (0.5, 1.0, 7.0), (0.75, 2.0, 8.0)] {
         let buckets = vec![(Arc::from("1"), low), (Arc::from("+Inf"), count)];
         store.add(tagged(histogram_page(at(seconds), buckets, Some(count), Some(count)), &profiling));
@@ -274,7 +274,7 @@ fn falls_of_what_only_grows_are_counted() {
 }
 
 #[test]
-fn endpoints_whose_series_fell_are_told_with_how_many() {
+fn endpoints_whose_series_fell_are_reported_with_how_many() {
     let profiling = phase(0, PhaseKind::Profiling);
     let mut store = Store::new();
     for (seconds, value) in [(0.1, 50.0), (0.2, 5.0), (0.3, 2.0)] {

@@ -66,7 +66,7 @@ fn a_page_names_the_next_or_is_the_last() {
 }
 
 #[test]
-fn what_is_no_list_is_said_to_be_none() {
+fn what_is_no_list_is_refused() {
     for body in ["", "<html>", "[]", "{}", r#"{"items":{}}"#, r#"{"items":[{"a":}]}"#, "\u{0}"] {
         let reason = page(body).unwrap_err();
         assert!(reason.starts_with("the API server's answer is no list of pods: "), "{reason}");
@@ -74,7 +74,7 @@ fn what_is_no_list_is_said_to_be_none() {
 }
 
 #[test]
-fn a_forbidden_list_says_what_is_missing_and_how_to_give_it() {
+fn a_forbidden_list_names_what_is_missing_and_how_to_give_it() {
     let body = br#"{"kind":"Status","message":"pods is forbidden: User \"system:serviceaccount:a:b\" cannot list"}"#;
     assert_eq!(
         refusal(403, body, &access(), &named("team-a")),
@@ -89,7 +89,7 @@ fn a_forbidden_list_says_what_is_missing_and_how_to_give_it() {
 }
 
 #[test]
-fn other_refusals_say_their_status_and_what_the_server_said() {
+fn other_refusals_show_their_status_and_the_text_of_the_server() {
     let refused = |status, body: &str| refusal(status, body.as_bytes(), &access(), &Scope::Everywhere);
     assert!(refused(401, r#"{"message":"Unauthorized"}"#).contains("token (HTTP 401: Unauthorized)"));
     assert!(refused(400, r#"{"message":"unable to parse"}"#).contains("unable to parse; is server_metrics.discovery"));

@@ -146,7 +146,7 @@ fn a_path_that_cannot_be_sent_costs_itself() {
 }
 
 #[test]
-fn ipv6_stands_in_brackets_and_what_is_no_address_is_left_out() {
+fn ipv6_gets_brackets_and_what_is_no_address_is_left_out() {
     let pod = |ip: Value| {
         let mut pod = annotated(json!({}));
         pod["status"]["podIP"] = ip;

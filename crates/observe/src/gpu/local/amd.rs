@@ -1,5 +1,5 @@
-//! GPUs of AMD by the files of the kernel's driver, amdgpu: no library is needed. Each file may be missing or say nothing,
-//! which costs what it would have said.
+//! GPUs of AMD by the files of the kernel's driver, amdgpu: no library is needed. Each file may be missing or empty,
+//! which costs its value.
 
 use super::amd_table::AmdTable;
 use super::{HOSTNAME, LocalError, LocalGpus, values};
@@ -110,8 +110,8 @@ fn is_card(path: &Path) -> bool {
 }
 
 fn bus_id(device: &Path) -> Option<String> {
-    let said = text(&device.join("uevent"))?;
-    said.lines().find_map(|line| line.strip_prefix("PCI_SLOT_NAME=")).map(str::to_owned)
+    let content = text(&device.join("uevent"))?;
+    content.lines().find_map(|line| line.strip_prefix("PCI_SLOT_NAME=")).map(str::to_owned)
 }
 
 /// The sensor that is called the junction's.
@@ -127,8 +127,8 @@ fn uncorrectable(ras: &Path) -> Option<u64> {
     let of = |is_block: fn(&str) -> bool| -> Option<u64> {
         let blocks = files.iter().filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_block));
         let errors = |path: &PathBuf| {
-            let said = text(path)?;
-            said.lines().find_map(|line| line.trim().strip_prefix("ue:")?.trim().parse::<u64>().ok())
+            let content = text(path)?;
+            content.lines().find_map(|line| line.trim().strip_prefix("ue:")?.trim().parse::<u64>().ok())
         };
         blocks.filter_map(errors).reduce(u64::saturating_add)
     };
@@ -149,7 +149,7 @@ fn bytes(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What a file says, without blanks around it; nothing is nothing.
+/// The content of a file, without blanks around it; `None` if it is empty.
 fn text(path: &Path) -> Option<String> {
     let text = String::from_utf8(bytes(path)?).ok()?;
     Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_says_everything_that_its_files_say() {
+    fn a_gpu_reports_everything_in_its_files() {
         let gpus = machine().read();
         assert_eq!(gpus.len(), 1, "other makers, connectors and render nodes are none");
         let (gpu, values) = &gpus[0];
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_that_is_missing_costs_what_it_says_or_leaves_it_to_another() {
+    fn each_file_that_is_missing_costs_its_value_or_leaves_it_to_another() {
         let lost = |file: &str| -> (Vec<String>, BTreeMap<String, f64>) {
             let (whole, rest) = (machine().read().remove(0).1, machine().without(file).read().remove(0).1);
             (whole.keys().filter(|key| !rest.contains_key(*key)).cloned().collect(), rest)
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_none_it_is_said_what_is_missing() {
+    fn without_gpus_the_error_names_what_is_missing() {
         for machine in [Machine::new(), Machine::new().with("card0/device/vendor", "0x10de")] {
             let error = AmdGpus::open(machine.0.path()).err().unwrap().to_string();
             assert!(error.contains("no AMD GPU is found in") && error.contains("modprobe amdgpu"), "{error}");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_nonsense_cost_what_they_would_have_said() {
+    fn files_of_nonsense_cost_their_values() {
         let machine = machine()
             .with("card1/device/mem_info_vram_used", "a lot\n")
             .with("card1/device/gpu_metrics", [0xff; 3])

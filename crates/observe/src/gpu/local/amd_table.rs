@@ -1,7 +1,7 @@
-//! `gpu_metrics`, the table that AMD's driver gives of a GPU: a header that says which layout it has, then numbers. Offsets are
+//! `gpu_metrics`, the table that AMD's driver gives of a GPU: a header with its layout, then numbers. Offsets are
 //! those of the kernel's `kgd_pp_interface.h`; a number with all bits set is one that the GPU does not have.
 
-/// What a table says.
+/// The values of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AmdTable {
     /// Of the hottest spot, in °C.
@@ -82,7 +82,7 @@ const V1_4: Layout = Layout {
 };
 /// With 32 engines for pictures before the energy.
 const V1_5: Layout = Layout { energy: at(88, Eight), throttled: [at(104, Four), None], ..V1_4 };
-/// Engines are elsewhere, and throttling is counted instead of told.
+/// Engines are elsewhere, and throttling is counted instead of flagged.
 const V1_6: Layout = Layout { energy: at(16, Eight), throttled: [None, None], ..V1_4 };
 /// With the bandwidth of the memory before the energy.
 const V1_7: Layout = Layout { energy: at(24, Eight), ..V1_6 };
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_that_are_not_known_say_nothing() {
+    fn layouts_that_are_not_known_give_nothing() {
         assert_eq!(AmdTable::read(&[120, 0, 2, 3, 1, 1, 1]), None);
         assert_eq!(AmdTable::read(&table(99, 200, &[])), None);
         assert_eq!(AmdTable::read(&[1, 0, 1]), None);

@@ -1,5 +1,5 @@
-//! GPUs of this machine while a run is on: a thread reads all of them at once, at the moments at which pages of exporters
-//! are fetched. Nothing but that thread waits for a driver.
+//! GPUs of this machine while a run is on: a thread reads all of them at once, at the moments at which pages of
+//! exporters are fetched. Nothing but that thread waits for a driver.
 
 use super::LocalGpus;
 use crate::collection::Announce;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 const SUBJECT: SourceKind = SourceKind::GpuTelemetry;
 const THREAD: &str = "aiperf-gpus";
-/// How often a wait looks whether somebody wants to stop.
+/// How often a wait looks for a stop request.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 /// How often the end of the thread is looked for.
 const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
@@ -34,9 +34,9 @@ pub struct LocalSetup {
     pub source: Arc<str>,
     /// Between readings.
     pub interval: Nanos,
-    /// What one reading may take at most where somebody waits for it.
+    /// What one reading may take at most where a caller waits for it.
     pub patience: Nanos,
-    /// Between two snapshots for those who watch; `None`: nobody does.
+    /// Between two snapshots for live consumers; `None` without any.
     pub live_every: Option<Nanos>,
     /// The run's own.
     pub anchor: WallAnchor,
@@ -111,7 +111,7 @@ impl LocalCollector {
                 RunEvent::PhaseStarted(_) | RunEvent::RequestsDone(_) => Command::Read,
                 _ => return,
             };
-            // Nobody listens any more once reading is over.
+            // The thread is gone once reading is over.
             let _ = commands.send(command);
         }
     }
@@ -153,9 +153,9 @@ struct Reading {
     setup: LocalSetup,
     table: Arc<Table>,
     kept: Arc<Mutex<Kept>>,
-    /// GPUs that said anything so far.
+    /// GPUs with a reading so far.
     seen: HashSet<GpuKey>,
-    /// Of these, those of which it was told that they say nothing any more.
+    /// Of these, those whose silence was logged.
     silent: HashSet<GpuKey>,
     lines: Lines,
     published: MonoNs,
@@ -163,7 +163,7 @@ struct Reading {
 
 impl Reading {
     fn run(mut self, commands: &Receiver<Command>) {
-        self.tell_of_beginning();
+        self.log_start();
         self.read(false);
         let mut next = mono_now().plus(self.setup.interval);
         loop {
@@ -181,7 +181,7 @@ impl Reading {
         }
     }
 
-    fn tell_of_beginning(&self) {
+    fn log_start(&self) {
         let LocalSetup { gpus, source, announce, .. } = &self.setup;
         let models: Vec<Arc<str>> = gpus.gpus().iter().map(|gpu| gpu.model.clone()).collect();
         let named = models.join(", ");
@@ -194,7 +194,7 @@ impl Reading {
     fn read(&mut self, is_between_boundaries: bool) {
         let at = self.setup.anchor.wall(mono_now());
         let readings = self.setup.gpus.read(&self.table);
-        self.tell_of_silent(&readings);
+        self.log_silent(&readings);
         if readings.is_empty() {
             return;
         }
@@ -217,14 +217,14 @@ impl Reading {
         }
     }
 
-    /// GPUs that said something once and nothing now: each is told of once, and counted.
-    fn tell_of_silent(&mut self, readings: &[GpuReading]) {
-        let said: HashSet<GpuKey> = readings.iter().map(|reading| reading.gpu.key()).collect();
+    /// GPUs with an earlier reading and none now: each is logged once, and counted.
+    fn log_silent(&mut self, readings: &[GpuReading]) {
+        let read: HashSet<GpuKey> = readings.iter().map(|reading| reading.gpu.key()).collect();
         let LocalSetup { gpus, source, announce, .. } = &self.setup;
-        if self.seen.iter().any(|key| !said.contains(key)) {
+        if self.seen.iter().any(|key| !read.contains(key)) {
             for gpu in gpus.gpus() {
                 let key = gpu.key();
-                if !self.seen.contains(&key) || said.contains(&key) {
+                if !self.seen.contains(&key) || read.contains(&key) {
                     continue;
                 }
                 let text = format!("GPU {} ({}) says nothing any more", gpu.index, gpu.uuid);
@@ -234,7 +234,7 @@ impl Reading {
                 }
             }
         }
-        self.seen.extend(said);
+        self.seen.extend(read);
     }
 
     fn write_to(&mut self, file: Box<dyn Write + Send>) {
@@ -265,21 +265,21 @@ mod tests {
     use crate::gpu::reading::Gpu;
     use aiperf_types::{PhaseId, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets};
 
-    /// Two GPUs, of which one is lost after so many readings; says when it is read.
-    struct Stand {
+    /// Two GPUs, of which one is lost after so many readings; reports when it is read.
+    struct FakeGpus {
         readings: u64,
         lost_after: u64,
         /// Answers a reading may take; empty: as many as wanted.
         may_end: Option<Receiver<()>>,
     }
 
-    impl Stand {
+    impl FakeGpus {
         fn new(lost_after: u64) -> Self {
             Self { readings: 0, lost_after, may_end: None }
         }
     }
 
-    impl LocalGpus for Stand {
+    impl LocalGpus for FakeGpus {
         fn gpus(&self) -> Vec<Arc<Gpu>> {
             let gpu = |index: i64| Gpu { index, uuid: format!("GPU-{index}").into(), ..Gpu::default() };
             (0..2).map(|index| Arc::new(gpu(index))).collect()
@@ -299,13 +299,13 @@ mod tests {
 
     #[derive(Default)]
     struct Heard {
-        said: Mutex<Vec<String>>,
+        logged: Mutex<Vec<String>>,
         snapshots: Mutex<usize>,
     }
 
     impl Announce for Heard {
         fn say(&self, _: LogLevel, text: String) {
-            self.said.lock().unwrap().push(text);
+            self.logged.lock().unwrap().push(text);
         }
 
         fn emit(&self, event: RunEvent) {
@@ -315,7 +315,7 @@ mod tests {
         }
     }
 
-    fn collector(gpus: Stand, heard: &Arc<Heard>, patience: u64) -> LocalCollector {
+    fn collector(gpus: FakeGpus, heard: &Arc<Heard>, patience: u64) -> LocalCollector {
         LocalCollector::start(LocalSetup {
             gpus: Box::new(gpus),
             source: "pynvml://localhost".into(),
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn gpus_are_read_before_the_start_at_the_start_and_at_the_end() {
         let heard = Arc::new(Heard::default());
-        let collector = collector(Stand::new(9), &heard, 60_000);
+        let collector = collector(FakeGpus::new(9), &heard, 60_000);
         collector.wait_until_read(|| false);
         let listener = collector.listener_until(|| false);
         [started(), done()].iter().for_each(&listener);
@@ -365,37 +365,37 @@ mod tests {
     #[test]
     fn nothing_is_read_once_a_stopped_phase_has_ended() {
         let heard = Arc::new(Heard::default());
-        let collector = collector(Stand::new(9), &heard, 60_000);
+        let collector = collector(FakeGpus::new(9), &heard, 60_000);
         let listener = collector.listener_until(|| true);
         [started(), done(), started()].iter().for_each(&listener);
         assert_eq!(power(&collector.finish()), [1.0, 2.0]);
     }
 
     #[test]
-    fn a_gpu_that_is_lost_is_told_of_once_and_the_others_go_on() {
+    fn a_gpu_that_is_lost_is_logged_once_and_the_others_go_on() {
         let heard = Arc::new(Heard::default());
-        let collector = collector(Stand::new(1), &heard, 60_000);
+        let collector = collector(FakeGpus::new(1), &heard, 60_000);
         let listener = collector.listener_until(|| false);
         [started(), done()].iter().for_each(&listener);
         let collected = collector.finish();
         assert_eq!(power(&collected), [1.0, 2.0, 3.0]);
-        let said = heard.said.lock().unwrap();
-        let lost = said.iter().filter(|text| text.contains("GPU 1 (GPU-1) says nothing any more")).count();
-        assert_eq!((lost, collected.errors.len(), collected.errors[0].count), (1, 1, 2), "{said:?}");
+        let logged = heard.logged.lock().unwrap();
+        let lost = logged.iter().filter(|text| text.contains("GPU 1 (GPU-1) says nothing any more")).count();
+        assert_eq!((lost, collected.errors.len(), collected.errors[0].count), (1, 1, 2), "{logged:?}");
     }
 
     #[test]
-    fn a_driver_that_hangs_holds_nobody_up_and_costs_what_it_hangs_in() {
+    fn a_driver_that_hangs_holds_up_no_run_and_costs_what_it_hangs_in() {
         let heard = Arc::new(Heard::default());
         let (end, may_end) = mpsc::channel();
         end.send(()).unwrap();
-        let collector = collector(Stand { may_end: Some(may_end), ..Stand::new(9) }, &heard, 200);
+        let collector = collector(FakeGpus { may_end: Some(may_end), ..FakeGpus::new(9) }, &heard, 200);
         collector.wait_until_read(|| false);
         collector.listener_until(|| false)(&done());
         let collected = collector.finish();
         assert_eq!(power(&collected), [1.0]);
         assert_eq!(collected.errors.len(), 1);
-        assert!(heard.said.lock().unwrap().iter().any(|text| text.contains("a reading did not end within 0.2 s")));
+        assert!(heard.logged.lock().unwrap().iter().any(|text| text.contains("a reading did not end within 0.2 s")));
     }
 
     /// Takes lines until it is full.
@@ -420,7 +420,7 @@ mod tests {
     fn every_reading_is_written_and_a_full_disk_ends_no_reading() {
         for (room, lines) in [(100, "2\n2\n2\n"), (4, "2\n2\n")] {
             let heard = Arc::new(Heard::default());
-            let collector = collector(Stand::new(9), &heard, 60_000);
+            let collector = collector(FakeGpus::new(9), &heard, 60_000);
             collector.wait_until_read(|| false);
             let taken = Arc::default();
             collector.write_to(Box::new(File(Arc::clone(&taken), room)));

@@ -25,7 +25,7 @@ const HOSTNAME: &str = "localhost";
 pub trait LocalGpus: Send {
     /// Who they are.
     fn gpus(&self) -> Vec<Arc<Gpu>>;
-    /// What they say now. What cannot be read is left out, and so is a GPU of which nothing can.
+    /// Their current readings. What cannot be read is left out, and so is a GPU of which nothing can.
     fn read(&mut self, table: &Table) -> Vec<GpuReading>;
 }
 

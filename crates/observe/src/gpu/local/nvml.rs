@@ -1,5 +1,5 @@
-//! GPUs of NVIDIA by NVML, the library of their driver. It is loaded when somebody asks for it; each of its calls may be
-//! missing or fail, which costs what it would have said.
+//! GPUs of NVIDIA by NVML, the library of their driver. It is loaded on request; each of its calls may be missing
+//! or fail, which costs its value.
 
 use super::{HOSTNAME, LocalError, LocalGpus, values};
 use crate::gpu::reading::{Gpu, GpuReading};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub const SOURCE: &str = "pynvml://localhost";
 const PLATFORM: &str = "nvidia";
-/// Two samples of a GPU's parts that lie closer together say zero, whatever the GPU did.
+/// Two samples of a GPU's parts that lie closer together show zero, whatever the GPU did.
 const SAMPLES_APART: Nanos = Nanos(100_000_000);
 
 /// The library once it is loaded. It stays until the process ends: starting it again takes a driver up to seconds.
@@ -78,7 +78,7 @@ impl LocalGpus for NvmlGpus {
 }
 
 impl NvmlGpu {
-    /// One that cannot even be had says nothing, and others do.
+    /// One that cannot be opened is left out; others are not.
     fn open(nvml: &'static Nvml, index: u32) -> Option<Self> {
         let device = nvml.device_by_index(index).ok()?;
         let uuid = device.uuid().ok();
@@ -117,7 +117,8 @@ impl NvmlGpu {
         ]
     }
 
-    /// What the GPU sampled of its multiprocessors since the sample before; else what its processes are said to use.
+    /// What the GPU sampled of its multiprocessors since the sample before; else what its processes are reported to
+    /// use.
     fn sm_utilization(&mut self) -> Option<f64> {
         if self.parts.as_ref().is_some_and(Parts::is_fresh) {
             return None;
@@ -164,7 +165,7 @@ mod raw {
 
     /// Processes of a GPU that are asked for at most.
     const MOST_PROCESSES: c_uint = 1 << 16;
-    /// Structures say how large they are, and which version of theirs this is.
+    /// Structures hold their size and their version.
     const PROCESSES_VERSION: c_uint = size_of::<nvmlProcessesUtilizationInfo_v1_t>() as c_uint | 1 << 24;
 
     /// Bytes in use, those that the driver keeps for itself included: the wrapper's own call leaves these out.
@@ -203,9 +204,9 @@ mod raw {
         // SAFETY: numbers alone, for which zero is a value.
         let mut processes: Vec<nvmlProcessUtilizationInfo_v1_t> = vec![unsafe { zeroed() }; room];
         asked.procUtilArray = processes.as_mut_ptr();
-        // SAFETY: the array has as many elements as the structure says, and stays where it is until the call is over.
+        // SAFETY: the array has as many elements as the structure states, and stays where it is until the call is over.
         let code = unsafe { call(device.handle(), &raw mut asked) };
-        let said = processes.iter().take(asked.processSamplesCount as usize);
-        (code == SUCCESS).then(|| said.map(|process| f64::from(process.smUtil)).sum())
+        let samples = processes.iter().take(asked.processSamplesCount as usize);
+        (code == SUCCESS).then(|| samples.map(|process| f64::from(process.smUtil)).sum())
     }
 }
