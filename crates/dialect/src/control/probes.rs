@@ -1,10 +1,11 @@
 //! Whether a server is ready: it lists the model, or it answers a request of one token.
 
 use super::{Call, Method, Outcome, add, headers};
+use crate::kinds::{chat, dialect};
 use crate::request::url;
 use aiperf_plan::{BaseUrl, EndpointPlan, Readiness};
 use aiperf_types::{EndpointKind, MonoNs, Nanos};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What is asked to learn whether a server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,26 +50,26 @@ fn get(endpoint: &EndpointPlan, server: &BaseUrl, url: String) -> Call {
     Call { method: Method::Get, server: server.clone(), url, headers: headers(endpoint, server), body: Vec::new() }
 }
 
-/// Endpoint types whose smallest request is known.
-const KNOWN: &[EndpointKind] =
-    &[EndpointKind::Chat, EndpointKind::Messages, EndpointKind::Completions, EndpointKind::Embeddings];
-
 /// Whether a request of this endpoint type can be made to ask whether a server is ready; all others ask by chat.
 pub fn is_asked_in_its_own_type(kind: EndpointKind) -> bool {
-    KNOWN.contains(&kind)
+    dialect(kind).smallest_request.is_some()
 }
 
 fn inference(endpoint: &EndpointPlan, server: &BaseUrl, model: &str) -> Call {
-    let kind = if is_asked_in_its_own_type(endpoint.kind) { endpoint.kind } else { EndpointKind::Chat };
-    let url = url::join(server.request_base(), kind, false, endpoint.path.as_deref(), &[]);
-    let body = match kind {
-        EndpointKind::Completions => json!({"prompt": "Lo", "max_tokens": 1, "model": model}),
-        EndpointKind::Embeddings => json!({"input": "Lo", "model": model}),
-        _ => json!({"messages": [{"role": "user", "content": "Lo"}], "max_tokens": 1, "model": model}),
+    let (kind, smallest_request) = match dialect(endpoint.kind).smallest_request {
+        Some(smallest_request) => (endpoint.kind, smallest_request),
+        None => (EndpointKind::Chat, chat::smallest_request as fn(&str) -> Value),
     };
+    let url = url::join(server.request_base(), kind, false, endpoint.path.as_deref(), &[]);
     let mut headers = headers(endpoint, server);
     add(&mut headers, "Content-Type", "application/json");
-    Call { method: Method::Post, server: server.clone(), url, headers, body: body.to_string().into_bytes() }
+    Call {
+        method: Method::Post,
+        server: server.clone(),
+        url,
+        headers,
+        body: smallest_request(model).to_string().into_bytes(),
+    }
 }
 
 /// Whether a list of models, as `/v1/models` answers it, names a model.

@@ -23,10 +23,16 @@ pub const DIALECT: Dialect = Dialect {
     capture: |_| Box::new(ChatCapture::default()),
     has_steady_frame: true,
     ending: Ending::Done,
+    counts_additions: true,
+    smallest_request: Some(smallest_request),
     ..Dialect::new(EndpointKind::Chat, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 
 pub(super) const HISTORY: History = History { items, text_end: "}", opening };
+
+pub(crate) fn smallest_request(model: &str) -> Value {
+    json!({"messages": [{"role": "user", "content": "Lo"}], "max_tokens": 1, "model": model})
+}
 
 const PARTS: Parts = Parts {
     text: "text",

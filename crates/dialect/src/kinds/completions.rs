@@ -9,11 +9,12 @@ use crate::text::lenient::{Index, List, Str};
 use crate::text::strict::{Only, Text};
 use aiperf_types::EndpointKind;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 pub const DIALECT: Dialect = Dialect {
     ending: Ending::Done,
+    smallest_request: Some(|model| json!({"prompt": "Lo", "max_tokens": 1, "model": model})),
     ..Dialect::new(EndpointKind::Completions, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 

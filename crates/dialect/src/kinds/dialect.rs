@@ -35,6 +35,10 @@ pub struct Dialect {
     pub ending: Ending,
     /// An answer holds a vector for each input of its request.
     pub embeds_each_input: bool,
+    /// The input tokens of a turn can be counted by what its request adds to the one before.
+    pub counts_additions: bool,
+    /// The body of its smallest request to a model, which probes whether a server is ready; without one, chat's is sent.
+    pub smallest_request: Option<fn(&str) -> Value>,
 }
 
 /// What marks the end of a stream, besides the end of its body.
@@ -68,6 +72,8 @@ impl Dialect {
             is_free: false,
             ending: Ending::Unmarked,
             embeds_each_input: false,
+            counts_additions: false,
+            smallest_request: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Anthropic messages.
 
-use super::{Carries, Dialect, Ending, History, Opening};
+use super::{Carries, Dialect, Ending, History, Opening, chat};
 use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
@@ -23,6 +23,7 @@ pub const DIALECT: Dialect = Dialect {
     capture: |_| Box::new(MessagesCapture::default()),
     inputs: inputs::of_blocks,
     ending: Ending::Event,
+    smallest_request: Some(chat::smallest_request),
     ..Dialect::new(EndpointKind::Messages, frame, |_| Box::new(Stateless(|json, _| parse(json))))
 };
 

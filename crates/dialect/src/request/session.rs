@@ -5,7 +5,7 @@ use super::{DialectError, Frame, HistoryEntry, Request};
 use crate::api::Api;
 use crate::kinds::shared::content::text_message;
 use crate::kinds::{Carries, History};
-use aiperf_types::{Body, BodyKind, ContextMode, Conversation, EndpointKind, Reply, Turn};
+use aiperf_types::{Body, BodyKind, ContextMode, Conversation, Reply, Turn};
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Session {
     }
 
     fn in_mode(mode: ContextMode, api: Arc<Api>, conversation: Arc<Conversation>) -> Self {
-        let has_deltas = api.dialect.kind == EndpointKind::Chat
+        let has_deltas = api.dialect.counts_additions
             && !api.endpoint.server_token_count
             && conversation.turns.len() > 1
             && mode != ContextMode::MessageArrayWithResponses;
@@ -409,6 +409,7 @@ fn encoded(values: &[Value]) -> Result<Bytes, DialectError> {
 mod tests {
     use super::*;
     use aiperf_plan::{BaseUrl, EndpointPlan};
+    use aiperf_types::EndpointKind;
 
     #[test]
     fn what_turns_add_is_kept_for_counting_only_where_it_is_counted() {
