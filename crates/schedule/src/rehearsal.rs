@@ -56,7 +56,6 @@ enum Due {
     Return,
 }
 
-/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     answered: Answered,

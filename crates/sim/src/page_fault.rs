@@ -24,7 +24,10 @@ pub enum PageFaultKind {
     /// are being answered go on.
     Restart,
     /// A family is of another type.
-    Type { family: String, becomes: FamilyType },
+    Type {
+        family: String,
+        becomes: FamilyType,
+    },
     /// Malformed lines are among good ones.
     MalformedLines,
     /// No line is one.
@@ -41,7 +44,6 @@ pub enum PageFaultKind {
     Status(u16),
     /// The response is JSON, and declared as JSON.
     Json,
-    /// The connection is reset.
     Reset,
     /// The client is sent elsewhere, a number of times, before it gets the page.
     Redirect(Redirect),

@@ -103,7 +103,6 @@ impl Sim {
         self.origin.clone()
     }
 
-    /// A handle that stops it.
     pub fn stop_handle(&self) -> StopHandle {
         self.stop.clone()
     }

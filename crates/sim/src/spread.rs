@@ -17,7 +17,6 @@ pub enum Spread {
     Constant(f64),
     /// Normal, cut at zero.
     Normal(Normal<f64>),
-    /// Log-normal.
     LogNormal(LogNormal<f64>),
 }
 

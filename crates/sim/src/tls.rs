@@ -37,7 +37,6 @@ pub enum Certificate {
     #[default]
     Good,
     Expired,
-    /// It is for another host.
     WrongHost,
     /// It is signed by another authority than the one written for clients.
     UnknownCa,

@@ -29,7 +29,6 @@ pub(crate) struct Kind {
     added: usize,
 }
 
-/// Every kind.
 const KINDS: &[Kind] = &[
     // Kimi, by Moonshot.
     Kind {

@@ -140,6 +140,5 @@ impl serde_json::ser::Formatter for Spaced {
 pub struct TemplateCost {
     /// Once a conversation.
     pub fixed: usize,
-    /// For every message.
     pub per_message: usize,
 }

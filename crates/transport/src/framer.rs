@@ -33,7 +33,6 @@ pub enum FrameError {
     ShortBody {
         /// Bytes that came.
         got: u64,
-        /// Bytes announced.
         announced: u64,
     },
     /// The connection closed within a chunked body.

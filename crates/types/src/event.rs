@@ -381,7 +381,6 @@ pub struct GpuSnapshot {
     pub gpus: Vec<GpuState>,
 }
 
-/// One GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuState {
     /// Its source, its number and its model, as in `localhost | GPU 0 | NVIDIA H100`.

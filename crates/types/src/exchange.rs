@@ -11,7 +11,6 @@ pub struct PhaseIndex(pub u16);
 /// Which request this is, and what records report of its content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestTag {
-    /// The phase it belongs to.
     pub phase: PhaseIndex,
     /// Its number within the phase, from 0.
     pub number: u64,
@@ -26,14 +25,12 @@ pub struct RequestTag {
     pub correlation_id: CorrelationId,
     /// When it was sent in the recording that it replays, in milliseconds.
     pub scheduled_send_ms: Option<f64>,
-    /// The worker that sent it.
     pub worker: u16,
     /// Dataset session id of the conversation.
     pub session_id: Arc<str>,
     pub requested_osl: Option<u32>,
     /// Its model, where the run has several.
     pub model: Option<Arc<str>>,
-    /// Images that it carries.
     pub images: u32,
     /// Vectors that it asks for, where its answer holds one for each input.
     pub vectors: Option<u32>,

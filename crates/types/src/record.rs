@@ -128,7 +128,6 @@ pub struct Measured {
     pub tokens: TokenCounts,
     pub usage: Usage,
     pub requested_osl: Option<u32>,
-    /// Images sent.
     pub images: u32,
     /// Seconds of audio sent.
     pub audio_seconds: Option<f64>,

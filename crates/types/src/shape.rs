@@ -16,7 +16,6 @@ pub struct TurnShape {
 pub struct Branch {
     /// The turn that starts it.
     pub after: u32,
-    /// The conversation that is started.
     pub conversation: u32,
     /// The turn that waits for its end, if one does.
     pub joins: Option<u32>,

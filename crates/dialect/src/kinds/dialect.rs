@@ -121,7 +121,6 @@ impl Dialect {
 pub enum Carries {
     /// All turns, as a list of items.
     History(&'static History),
-    /// The last turn.
     LastTurn,
     /// One turn, and a conversation has no other.
     OneTurn,

@@ -38,7 +38,6 @@ use serde_json::{Map, Value};
 pub struct Request<'a> {
     pub api: &'a ApiSettings,
     pub conversation: &'a Conversation,
-    /// The turn that is asked.
     pub turn: &'a Turn,
     /// The history so far, responses included, where it is not in a list of items; the last is `turn`.
     pub history: &'a [HistoryEntry],
@@ -55,7 +54,6 @@ pub struct Request<'a> {
 pub enum HistoryEntry {
     /// A turn of the conversation, by its index.
     Asked(usize),
-    /// An answer.
     Answered(Box<Turn>),
 }
 

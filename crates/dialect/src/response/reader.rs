@@ -22,7 +22,6 @@ pub trait Reader {
 /// How a response came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// A whole body.
     Body,
     /// The data of an event of a stream.
     Event,

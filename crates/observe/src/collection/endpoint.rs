@@ -79,7 +79,6 @@ enum State {
     Off,
 }
 
-/// One endpoint.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     url: MetricsUrl,

@@ -36,7 +36,6 @@ impl<C> Default for ReadPage<C> {
     }
 }
 
-/// A kind of pages.
 pub trait PageKind: Send + Sync + 'static {
     /// The content of one page.
     type Content: Send + 'static;

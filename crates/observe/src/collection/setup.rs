@@ -31,7 +31,6 @@ pub struct Pods {
 pub struct CollectedEndpoint {
     pub url: MetricsUrl,
     pub is_guess: bool,
-    /// It answered.
     pub was_reached: bool,
     pub errors: Vec<ScrapeError>,
 }

@@ -111,7 +111,6 @@ impl Dcgm {
     }
 }
 
-/// The GPUs of a page.
 struct Gpus<'r> {
     redactor: &'r Redactor,
     found: Vec<Found>,

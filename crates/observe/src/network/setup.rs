@@ -19,7 +19,6 @@ pub struct ProbeSetup {
     pub addresses: AddressChoice,
     /// The run's own.
     pub anchor: WallAnchor,
-    /// Phases that the run has.
     pub phases: usize,
     pub announce: Arc<dyn Announce>,
     pub encode: EncodeSample,

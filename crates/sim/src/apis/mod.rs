@@ -102,7 +102,6 @@ pub(crate) enum Streams {
     Never,
     /// The member `stream` of the body.
     ByMember,
-    /// This path.
     ByPath(&'static str),
     /// The header field `accept`.
     ByAccept,
@@ -311,7 +310,6 @@ pub(crate) struct Span {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) reasoning: bool,
-    /// They are the last.
     pub(crate) last: bool,
 }
 
