@@ -1,4 +1,4 @@
-//! Manifests keep to ARCHITECTURE.md: which crates of ours depend on which, and who uses a crate of others.
+//! Manifests keep to the documents: which crates of ours depend on which, and who uses a crate of others.
 //!
 //! A row of its table of dependencies names one crate or several; its second column lists the workspace crates that
 //! depend on each of them, those that only need it to build as `name (build)`, and `tests` where tests and benches of
@@ -107,11 +107,9 @@ fn users_in_manifests() -> BTreeMap<String, BTreeSet<String>> {
 
 /// The second column as it is.
 fn users_in_table() -> BTreeMap<String, BTreeSet<String>> {
-    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
-    let (_, section) = text.split_once("\n## Dependencies\n").expect("a section of dependencies");
-    let section = section.split("\n## ").next().unwrap_or_default();
+    let text = fs::read_to_string(root().join("docs/dependencies.md")).expect("docs/dependencies.md");
     let mut rows = BTreeMap::new();
-    for row in section.lines().filter(|line| line.starts_with('|')).skip(2) {
+    for row in text.lines().filter(|line| line.starts_with('|')).skip(2) {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let [crates, users, reason] = cells[..] else { panic!("a row has three columns: {row}") };
         assert!(!reason.is_empty(), "a dependency needs a reason: {row}");
@@ -124,22 +122,22 @@ fn users_in_table() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn the_table_of_dependencies_says_what_the_manifests_say() {
+fn the_table_of_dependencies_agrees_with_the_manifests() {
     let (manifests, table) = (users_in_manifests(), users_in_table());
     let mut wrong = Vec::new();
     for (name, users) in &manifests {
         let users_text = users.iter().cloned().collect::<Vec<_>>().join(", ");
         match table.get(name) {
-            _ if users.is_empty() => wrong.push(format!("{name} is used by nobody: take it out of Cargo.toml")),
+            _ if users.is_empty() => wrong.push(format!("{name} has no user: remove it from Cargo.toml")),
             None => wrong.push(format!("{name} has no row; it is used by: {users_text}")),
-            Some(said) if said != users => wrong.push(format!("{name} is used by: {users_text}")),
+            Some(listed) if listed != users => wrong.push(format!("{name} is used by: {users_text}")),
             Some(_) => {}
         }
     }
     wrong.extend(
-        table.keys().filter(|name| !manifests.contains_key(*name)).map(|name| format!("{name} is no dependency")),
+        table.keys().filter(|name| !manifests.contains_key(*name)).map(|name| format!("{name} is not a dependency")),
     );
-    assert!(wrong.is_empty(), "ARCHITECTURE.md, Dependencies:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "docs/dependencies.md:\n{}", wrong.join("\n"));
 }
 
 #[test]
