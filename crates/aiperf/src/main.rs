@@ -10,6 +10,22 @@
 //! - [`terminal`]: whatever is written to stdout and stderr
 //! - [`new_file`]: files that users ask for by name
 //! - [`exit`]: exit codes; [`junit`]: what CI reads besides
+//!
+//! # Invariants
+//! - Only this crate talks to people. Of the client, only the live API (`api`) listens on a socket.
+//! - The two threads of the live API share state with each other only, never with a thread that measures.
+//! - No write to a terminal or pipe decides what the program does (`terminal`).
+//! - The screen of the dashboard is a function of its model, and the model is a function of events, keys and instants.
+//!   Only `driver`, `canvas` and `threads` have side effects. A signal or a panic that ends the run restores the
+//!   terminal through `Canvas`.
+//! - One file per pane (`dashboard/panes`) and per group of routes (`api/routes`); each folder has one table.
+//! - `phase_progress` computes state, share and time left of a phase. Bar and dashboard only show them.
+//! - A panic ends the command with exit code 1. The consumers of its run are closed first.
+//! - `unsafe` occurs in `allocator` only: the call of mimalloc that returns memory to the system.
+//! - `tests/it/golden_commands` runs recorded commands of the reference against the simulated server. A deliberate
+//!   difference is a rule in `decided.rs`.
+//! - `tests/it/wire` runs the binary over every kind of connection. A new kind is a row in `kinds.rs`; a new behaviour
+//!   is a test over all rows. `tests/it/hostile/rows` lists misbehaving servers.
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
 

@@ -19,6 +19,34 @@
 //! - [`runs`]: many runs, one after the other; [`gather`]: what they came to, said and written down
 //! - [`measurement`]: the run's own error, as numbers and in words
 //! - [`aggregate`]: what many runs came to: trials and sweeps; [`compare`]: runs side by side
+//!
+//! # Invariants
+//! Before a run
+//! - A stop request ends the preparation at once; its thread is abandoned (`preparation`).
+//! - Nothing in an artifact directory is removed before everything that can be checked is checked
+//!   (`Campaign::prepare`). The directory is locked during a run.
+//! - Probes and hooks are state machines of `dialect`. This crate only calls and waits, through `transport::fetch`,
+//!   never through the pool of a worker.
+//!
+//! One run
+//! - A consumer of a run is one file and one row of `consumers`. All consumers pass the same stages, from the
+//!   preparation to the last file. A run that fails or panics closes them too.
+//! - Every part that failed before it could report is in `RunResult.degraded`.
+//! - Nothing waits for the OTLP thread except the end of the program, for at most 5 s.
+//!
+//! Several runs
+//! - Runs follow one another in one process. A strategy without a clock decides the next one from the results so far
+//!   (`runs/strategies`). The driver knows runs only as the trait `RunIn` (`runs/driver.rs`);
+//!   `aiperf/src/commands/many_runs.rs` implements it.
+//! - Nothing needs all cells in advance: a run keeps its cell.
+//! - Listeners, signals and the common log belong to the campaign. Artifacts, collectors, OTLP (its sums count from the
+//!   start of a run) and a log belong to each run. Tokenizers, and a dataset that must be the same, pass from run to
+//!   run (`kept`).
+//! - Results of several runs are computed from values (`aggregate`) and written from values (`report/src/aggregate`).
+//!   Of a run, its statistics are kept. Single requests are kept only if no file has them (`runs/ran.rs`,
+//!   `worth_keeping`); otherwise `gather` reads the records file again. `runs/resume.rs` reads the results of an
+//!   earlier command.
+//! - Whatever is made of a sweep is one file and one row (`aggregate/post_process`).
 
 pub mod aggregate;
 mod caller;

@@ -26,6 +26,20 @@
 //! - `advice`: the way out of a refusal
 //! - `export`, `command_line`, `show`: what leaves the process, without secrets
 //! - `help`, [`completion`], `manual`, `schema`, `init`: texts made from the tables
+//!
+//! # Invariants
+//! - Only this crate reads the flags and YAML files that make a plan.
+//! - Flags are laid over a document: that of a file, or an empty one.
+//! - The section of a setting defines its type, range, default and text. A flag that sets it takes them from there.
+//! - A choice is an enum with names, and a flag is a constant. So code cannot ask for one that does not exist.
+//! - Flags are one file per area and one table (`flags`); settings are one file per section (`sections`).
+//! - `input_config` has one form. `Setting::full` writes every setting that holds; `export.rs` fills in the sections
+//!   that every run has.
+//! - `plan/user_files.rs` renders user files, with the bounds of all templates. They are checked before a run and
+//!   written before it starts. None leaves the artifact directory, and none takes the name of a file of the run
+//!   (`rules/files.rs`).
+//! - Listed cells, such as those of a grid, are planned before the first run. For others the plan has a function that
+//!   plans them on demand (`plan/points.rs`).
 
 mod advice;
 mod choice;

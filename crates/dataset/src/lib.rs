@@ -24,6 +24,12 @@
 //! - [`turn_models`]: which model each turn goes to
 //! - `turn_shape`: turns as schedules see them; `long_delays`: what is told of their delays
 //! - [`error`]: what can go wrong
+//!
+//! # Invariants
+//! - The crate knows no clock and no socket. A conversation is a function of the plan, the seed and its index.
+//! - One file per layout of input files (`files`), per format of traces (`trace`) and per kind of public dataset
+//!   (`public`); each folder has one table.
+//! - The memory that input files take is counted while they are read (`files/room.rs`).
 
 mod additions;
 pub mod columns;

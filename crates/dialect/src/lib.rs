@@ -14,6 +14,18 @@
 //! - [`kinds`]: one file an endpoint type and the table that lists them; [`api`]: an endpoint with its dialect
 //! - [`video`]: the steps of a request that makes a video
 //! - [`control`]: calls to servers around a run
+//!
+//! # Invariants
+//! - The crate is pure: no socket, no clock, no file, no async.
+//! - One file per endpoint type and one table (`kinds`).
+//! - One rule decides whether a response reports an error (`response/reader.rs`). A truthy `error` member fails it,
+//!   whatever else it contains; only the job of a video has an `error` member of its own. An `object` of `error`, a
+//!   failure code with a message and no content, and a finish reason of `error` or `abort` fail it too.
+//! - Events without content are bounded (`response/answer.rs`).
+//! - A session keeps each turn encoded and puts the frame of the newest turn around all of them. So turn *k* costs what
+//!   turn *k* adds, and a body is a few pieces.
+//! - Probes and hooks are pure state machines (`control`): what to call, and what follows from the response.
+//! - The steps of a video carry the names of their failures (`video`). `engine` names all other failures.
 
 pub mod api;
 pub mod control;

@@ -16,6 +16,17 @@
 //! - [`run`]: what decides which metrics a run has; the metrics of one record; all that is known of one, for those who
 //!   write it down; service level objectives; limits that fail a run; whether a request is a result at all
 //! - [`phase`]: the records of a phase, what is known of them while it is on, and what they and their slices come to
+//!
+//! # Invariants
+//! - The crate is pure: no socket, no clock, no file, no async.
+//! - Folders are floors: each uses only those before it, and no two files of a folder use each other.
+//!   `tests/it/layers.rs` reads the imports.
+//! - Every metric is one row of its family (`registry/families`).
+//! - Sums are integers of 128 bits. So merging two halves gives the whole.
+//! - Curves are swept in the order of time. The curves of merged parts are swept from the records of all parts
+//!   (`curves/column_sweep.rs`). Requests that wait to be swept take at most 192 MiB.
+//! - Only the registry checks and judges a limit that fails a run (`check_limit`, `judge_limit`). A run of several is
+//!   judged by its outcome, so a run of an earlier command is judged too.
 
 pub mod curves;
 pub mod facts;

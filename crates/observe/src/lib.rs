@@ -24,6 +24,26 @@
 //! - [`gpu`]: what GPUs report
 //! - [`collection`]: the shell: pages fetched while a run is on
 //! - [`network`]: the round trip to the servers, measured while a run is on
+//!
+//! # Invariants
+//! - Everything but `collection`, `network`, `gpu/local` and the calls of `discovery` takes texts and instants and
+//!   returns values: no clock, no socket, no file. When an endpoint is fetched is a pure state machine
+//!   (`collection/endpoint.rs`), and so is when a server is probed (`network/pacing.rs`).
+//! - The first GET of an endpoint checks that it answers, and its page is the baseline. The run starts when the state
+//!   of every endpoint is known.
+//! - The fetching thread only fetches: a tick per interval, and a boundary when a phase starts or its last request
+//!   ended. An endpoint has one fetch at a time. The stamp of a page is that of its first byte.
+//! - The keeper numbers pages and stores them in the order of arrival. The reading thread has the lowest priority, so
+//!   no thread waits for it: the keeper itself reads a page that has waited for 0.5 s, and every page that a thread
+//!   waits for.
+//! - The keeper stores pages, not the reading thread: the end of a run waits for the store. Storing takes 0.1 to 0.7 ms
+//!   a page (`cargo bench -p aiperf-observe`).
+//! - `collection` knows pages by their kind (`collection/kind.rs`): how one is read, what is kept, what is reported.
+//!   Pages of servers and of GPUs (`gpu/pages.rs`) are two kinds, each with its own threads.
+//! - A probe is the kernel's time of the handshake. So a late probe is still exact (`network`).
+//! - GPU samples end with the last request, before the summary is written: it contains them.
+//! - Code that stores, summarises and reports GPU readings does not know their source.
+//! - `unsafe` occurs in `gpu/local/nvml.rs` only: calls of NVIDIA's library that its wrapper leaves out.
 
 pub mod collection;
 pub mod deltas;

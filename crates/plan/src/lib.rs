@@ -23,6 +23,18 @@
 //! - [`nearest`]: the name that was meant, for messages
 //! - [`form`]: plans that travel to other machines, and plans for people: what becomes of secrets
 //! - [`redact`]: what of headers, URLs and texts may be shown
+//!
+//! # Invariants
+//! - The crate is pure: no socket, no clock, no file, no async. It knows no flag and no file format.
+//! - One value knows the user's secrets: `redact::Redactor`, made once per plan. Text leaves the program through it:
+//!   log lines, messages, errors of requests, inputs, the configuration.
+//! - One list defines which names mean a secret (`redact/names.rs`). A list or object under such a name is hidden as a
+//!   whole.
+//! - Secrets in bodies and templates are hidden as text, in one pass (`redact/payload.rs`).
+//! - A plan that is sent to another machine carries every secret. A plan that is written for people carries none. Only
+//!   the two functions of `form.rs` write plans. One table lists the places that hold secrets (`redact/places.rs`).
+//! - A random draw is a function of (seed, purpose, index), so its order does not matter.
+//! - A strategy chooses a point; `CampaignPlan::cell` makes a cell of it. Nothing needs all cells in advance.
 
 pub mod additions;
 pub mod api;

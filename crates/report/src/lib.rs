@@ -30,6 +30,15 @@
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
 //!   directory, and files that appear whole; `reserve`: room for those of the end
 //! - `json`, `number`, `stamp`: how values become text
+//!
+//! # Invariants
+//! - Every file of a run is one row of one table (`kinds`). Removal of stale files, the footer and the ready marker
+//!   follow from it.
+//! - Files are written in two steps: exporters without `needs_observers` as soon as the records are done, the others
+//!   after the flush period. The ready marker is last.
+//! - `reserve` keeps 2 MiB of the disk for the files of the end. Line files are opened for appending. Bytes that
+//!   another process cut off are reported when the file is complete.
+//! - The files of several runs are written from values (`aggregate`), as those of one run are.
 
 pub mod aggregate;
 pub mod artifacts;

@@ -21,6 +21,18 @@
 //! - [`ramp`]: limits that climb step by step
 //! - [`failures`]: when so many requests fail that the run is ended
 //! - [`rehearsal`]: a schedule in virtual time, against a server that is [`assumed`]
+//!
+//! # Invariants
+//! - The crate is pure: no socket, no clock, no file, no async. Virtual time and real time give the same schedule.
+//! - It owns the arrivals, the slots of sessions and prefills, the ends of phases and their counters. The conductor of
+//!   `engine` only executes.
+//! - A slot belongs to a session or a request, not to a counter. So phases may overlap.
+//! - A rate is integrated: arrival *n* of a phase is due when the integral of its rate reaches the sum of *n* unit
+//!   intervals. So errors do not add up, and a changing rate needs no polling.
+//! - It knows conversations by their shape only (`types::Shapes`: turns, delays, timestamps). It draws them by a
+//!   function of (seed, position). So the draws to come are known (`upcoming`).
+//! - A profiling phase with a hook starts only after the hook has returned: the schedule asks for the call and waits.
+//! - It decides when so many requests have failed that the run ends (`failures`).
 
 pub mod arrivals;
 pub mod assumed;

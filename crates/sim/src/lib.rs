@@ -26,6 +26,13 @@
 //! `vocabulary` and `speculation`; `script`, `redirect` and `exchange` (what is answered when); `reply` and `encoding`
 //! (how it is put on the wire); `canned` (answers made beforehand); `metrics`, `exposition` and `pages` (what is
 //! counted, and shown); `truth` and `idle` (the log).
+//!
+//! # Invariants
+//! - The crate depends on no other crate of the workspace: a shared misreading must not cancel out.
+//! - Besides the live API of `aiperf`, nothing else in the workspace listens on a socket.
+//! - One file per API (`apis`) and per kind of metrics page (`exposition`); each folder has one table.
+//! - One event is one write and one stamp.
+//! - `unsafe` occurs in `idle` only (SCHED_IDLE).
 
 mod apis;
 mod canned;

@@ -11,6 +11,10 @@
 //! - [`holm`](mod@holm): several tests at once
 //! - [`comparison`]: whether one run differs from another
 //! - [`design`]: where to look first in a space of settings: Sobol points, Latin hypercubes
+//!
+//! # Invariants
+//! - The crate is pure: no socket, no clock, no file, no async. It depends on no other crate of the workspace.
+//! - The same seed gives the same result on every machine.
 
 pub mod comparison;
 pub mod design;

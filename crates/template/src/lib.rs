@@ -13,6 +13,12 @@
 //! - `measure`: how large and how deep a value is, and the room of a rendering
 //! - `held`: [`hold`], filters and methods that make much of little
 //! - `render`: [`render`], and [`explained`], the line and the reason of an error
+//!
+//! # Invariants
+//! - The crate is pure: no socket, no clock, no file, no async.
+//! - This is the only place that bounds templates: those of configuration files, of request bodies and of chats.
+//! - The source of a template is rewritten. Every operation that creates, joins, compares or stores a value first
+//!   charges the room of the rendering.
 
 mod guard;
 mod held;

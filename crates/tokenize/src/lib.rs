@@ -19,6 +19,13 @@
 //! - [`template`]: chat templates
 //! - `clock`: the date, for templates that print it
 //! - [`error`]: what can go wrong, and the way out
+//!
+//! # Invariants
+//! - The crate opens no socket and runs no code of a repository.
+//! - Counting can be interrupted (`interrupt`): it checks for a stop request every few milliseconds. The Hugging Face
+//!   library cannot be interrupted, so it counts no text of a record that is longer than 2 MiB.
+//! - Text that cannot be split is merged in windows (`bpe/merge.rs`). Time grows linearly with its length; memory does
+//!   not grow.
 
 mod bpe;
 pub mod builtin;

@@ -28,6 +28,27 @@
 //! - [`budget`]: memory of all answers in flight together
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`os_error`]: errors of the operating system; [`sys`]: the few system calls that have no safe wrapper
+//!
+//! # Invariants
+//! - This crate makes every connection of the program. It knows nothing of what a request means: `dialect` passes in,
+//!   as functions, which event is the last of a stream (`stream_end`).
+//! - On the hot path a read is one `recvmsg` into the buffer of its exchange, its timestamps and one entry of the
+//!   timeline.
+//! - Over TLS, plaintext carries the stamp of the raw read that completed it. Decoded bytes carry the stamp of the read
+//!   that completed them, and the exchange also keeps the bytes as received.
+//! - Each step of a request (blocked, lookup, connect with TLS, sending, waiting, receiving) begins when the previous
+//!   one ended. So the steps add up (`phases`).
+//! - What a server can make the client do is bounded: bytes per response and of all responses in flight (`receive`,
+//!   `budget`), heads (`framer`, `http2/exchange.rs`), frames without progress (`http2/tap.rs`), decoding (`encoding`).
+//! - A pooled connection that ends within a second of the request, before a byte of the response, is replaced by a new
+//!   one, once. All workers share the pace at which a server that accepts no connections is retried (`pace`).
+//! - A stream has 2 s to end after its last event (`stream_end`). Then the client ends it.
+//! - An HTTP/2 exchange is kept as an HTTP/1 head and a body. So nothing downstream knows the difference.
+//! - When a leg is over, a pure script decides whether another follows (`legs`, `redirect`). The record has all of
+//!   them.
+//! - A redirect to another server carries no secret (`redirect`, `engine/src/secrets.rs`): secret headers are left out,
+//!   and a body with secrets is not sent.
+//! - `unsafe` occurs in `sys` only: TCP_INFO, TCP_QUICKACK, SCHED_IDLE, niceness, the registration with tokio.
 
 pub mod body;
 pub mod budget;

@@ -25,6 +25,17 @@
 //! - [`media_type`]: what the type of a body means
 //! - [`event`]: what a run reports while it is on
 //! - [`guard`]: code of others that may panic
+//!
+//! # Invariants
+//! - The crate is pure: no socket, no clock, no file, no async.
+//! - Integers stay integers. Nanoseconds and counts have 64 bits, sums have 128. So merging two halves gives the whole.
+//! - A failure is typed where it happens (`Failure`). `engine/src/failure_names.rs` names it when its record is
+//!   written.
+//! - A value that travels between machines is CBOR (`binary_form`). It begins with its name and version, and a program
+//!   of another version refuses it.
+//! - Run events contain no event per record. Phases and messages reach every listener; of snapshots only the latest
+//!   does. Instants are on the monotonic clock. One anchor, taken before the run starts, turns them into wall time for
+//!   everyone.
 
 pub mod binary_form;
 pub mod body;
