@@ -1,8 +1,8 @@
 //! What GPUs reported, as every file and table of it says it.
 
+use crate::format::stamp::iso;
 use crate::run::PhaseResult;
 use crate::server_metrics_phases::observed_phase;
-use crate::stamp::iso;
 use aiperf_observe::gpu::{Gpu, GpuEndpoint, GpuStats, GpuSummary, GpuTelemetry, Table};
 use aiperf_observe::{ScrapeError, TimeRange};
 use aiperf_types::Stats;

@@ -1,6 +1,6 @@
 //! Every sample of every GPU, as one compact JSON line: written while the run is on.
 
-use crate::json::{push_f64, push_int, push_key, push_str, push_text};
+use crate::format::json::{push_f64, push_int, push_key, push_str, push_text};
 use aiperf_observe::gpu::{Gpu, GpuScrape};
 
 /// As the ready marker names it.

@@ -3,7 +3,7 @@
 //! Bodies arrive compact, as they go over the wire, and leave indented. One body is in memory at a time, so a dataset
 //! of any size costs no second copy.
 
-use crate::json::{push_new_line, push_str};
+use crate::format::json::{push_new_line, push_str};
 use serde::de::IgnoredAny;
 use std::io::{self, Write};
 

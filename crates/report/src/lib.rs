@@ -8,7 +8,7 @@
 //! - [`records_jsonl`]: one line a request, written while the run is on; `record_metadata`: whose it is; `trace_data`: its
 //!   HTTP trace
 //! - [`records_reading`]: the same lines read back, as columns
-//! - `records_parquet`: the same as columns; `parquet_pages`: column chunks of Parquet files
+//! - `records_parquet`: the same as columns; `format::parquet_pages`: column chunks of Parquet files
 //! - [`raw_jsonl`]: the same with all that was sent and came
 //! - [`outputs_json`]: what was generated, gathered while the run is on; `sorted_entries`: in the order of requests
 //! - [`inputs_json`]: what will be sent, written before it
@@ -29,16 +29,7 @@
 //! - [`junit`]: what was checked, for CI systems
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
 //!   directory, and files that appear whole; `reserve`: room for those of the end
-//! - `json`, `number`, `stamp`: how values become text
-//!
-//! # Invariants
-//! - Every file of a run is one row of one table (`kinds`). Removal of stale files, the footer and the ready marker
-//!   follow from it.
-//! - Files are written in two steps: exporters without `needs_observers` as soon as the records are done, the others
-//!   after the flush period. The ready marker is last.
-//! - `reserve` keeps 2 MiB of the disk for the files of the end. Line files are opened for appending. Bytes that
-//!   another process cut off are reported when the file is complete.
-//! - The files of several runs are written from values (`aggregate`), as those of one run are.
+//! - `format::json`, `format::number`, `format::stamp`: how values become text
 
 pub mod aggregate;
 pub mod artifacts;
@@ -46,20 +37,18 @@ pub mod compare;
 pub mod console;
 mod export;
 pub mod files;
+mod format;
 pub mod gpu_telemetry;
 mod gpu_telemetry_csv;
 pub mod gpu_telemetry_jsonl;
 pub mod inputs_json;
-mod json;
 pub mod junit;
 mod kinds;
 pub mod log_lines;
 pub mod marker;
 pub mod network_latency_jsonl;
-mod number;
 pub mod otlp;
 pub mod outputs_json;
-mod parquet_pages;
 pub mod phases;
 pub mod raw_jsonl;
 mod record_metadata;
@@ -75,7 +64,6 @@ pub mod server_metrics_jsonl;
 pub mod server_metrics_parquet;
 mod server_metrics_phases;
 mod sorted_entries;
-pub mod stamp;
 pub mod summary_csv;
 pub mod summary_json;
 pub mod timeslices_csv;
@@ -106,10 +94,11 @@ pub use console::text::{fit, literal, wrap_hanging};
 pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::{LinesFile, discard_temporaries, is_still_there};
+pub use format::number::thousands;
+pub use format::stamp::log_time;
 pub use gpu_telemetry::GpuTelemetryResult;
 pub use junit::{JunitCase, JunitOutcome, junit_xml};
 pub use log_lines::{LogLine, LogLines};
-pub use number::thousands;
 pub use raw_jsonl::RawLine;
 pub use record_metadata::RunIds;
 pub use records_jsonl::RecordLine;
@@ -118,4 +107,3 @@ pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;
 pub use server_metrics_jsonl::{ScrapeFile, scrape_line};
 pub use server_metrics_phases::endpoint_summaries;
-pub use stamp::log_time;

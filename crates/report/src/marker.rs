@@ -1,6 +1,6 @@
 //! The ready marker: written last, so that whoever waits for a run knows that its files are whole.
 
-use crate::json::push_str;
+use crate::format::json::push_str;
 use aiperf_plan::FileNames;
 
 /// Name of the marker in the artifact directory.

@@ -1,6 +1,6 @@
 //! Every probe of the network, as one compact JSON line: written while the run is on.
 
-use crate::json::{push_int, push_number, push_str, push_text};
+use crate::format::json::{push_int, push_number, push_str, push_text};
 use aiperf_observe::ProbeSample;
 use aiperf_observe::network::{ProbeError, RoundTrip};
 

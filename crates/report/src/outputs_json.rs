@@ -4,7 +4,7 @@
 
 use crate::export::{RecordFile, RecordWriting};
 use crate::files;
-use crate::json::{push_int, push_new_line, push_str};
+use crate::format::json::{push_int, push_new_line, push_str};
 use crate::records_jsonl::push_value;
 use crate::sorted_entries::{SortedEntries, key, push_entry};
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, registry};

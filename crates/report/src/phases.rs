@@ -2,8 +2,8 @@
 
 use crate::export::{Exporter, Folder};
 use crate::files;
+use crate::format::json::Pretty;
 use crate::gpu_telemetry;
-use crate::json::Pretty;
 use crate::run::{PhaseResult, RunResult};
 use crate::server_metrics_phases::{self, write_phase_metrics};
 use crate::summary_csv::summary_csv;

@@ -6,7 +6,7 @@
 
 use crate::export::{RecordFile, RecordWriting};
 use crate::files::LinesFile;
-use crate::json::{push_int, push_str, push_texts};
+use crate::format::json::{push_int, push_str, push_texts};
 use crate::record_metadata::{Metadata, push_count, push_error};
 use aiperf_metrics::{RecordEncoder, RecordView};
 use aiperf_plan::redact::Redactor;

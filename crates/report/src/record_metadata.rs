@@ -1,6 +1,6 @@
 //! What record files say of a request alike: its `metadata`, and its error.
 
-use crate::json::{push_int, push_str};
+use crate::format::json::{push_int, push_str};
 use aiperf_types::{CorrelationId, PhaseId, RecordMeta, RequestError, uuid_text};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@
 
 use crate::export::{RecordFile, RecordWriting};
 use crate::files::LinesFile;
-use crate::json::{push_f64, push_int, push_str};
+use crate::format::json::{push_f64, push_int, push_str};
 use crate::record_metadata::{Metadata, push_count, push_error};
 use crate::trace_data;
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, Value, registry};

@@ -3,10 +3,10 @@
 //! With slices of time a long run has millions of them: one series is in memory as text at a time.
 
 use crate::export::Exporter;
-use crate::json::Pretty;
+use crate::format::json::Pretty;
+use crate::format::stamp::iso;
 use crate::run::RunResult;
 use crate::server_metrics::{Number, UniqueNames, statistics};
-use crate::stamp::iso;
 use aiperf_observe::{EndpointInfo, Metric, Series, ServerMetrics, SliceStats, TimeRange, Timeslice};
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -2,11 +2,11 @@
 //! start, a row for each bucket of a histogram, a column for each label.
 
 use crate::export::Exporter;
-use crate::json::push_str;
-use crate::parquet_pages::ColumnData;
+use crate::format::json::push_str;
+use crate::format::parquet_pages::ColumnData;
+use crate::format::stamp::iso;
 use crate::run::RunResult;
 use crate::server_metrics::ServerMetricsResult;
-use crate::stamp::iso;
 use aiperf_observe::{DeltaColumns, Deltas, MetricKind, StoredSeries, deltas, units};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;

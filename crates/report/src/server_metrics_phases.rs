@@ -1,7 +1,7 @@
 //! The servers' own metrics endpoint by endpoint: of one phase, beside its summary (keys sorted, a line break at the
 //! end), and of all for the live API.
 
-use crate::json::Pretty;
+use crate::format::json::Pretty;
 use crate::run::{PhaseResult, RunResult};
 use crate::server_metrics::{ServerMetricsResult, UniqueNames};
 use crate::server_metrics_json::{push_info, push_series, push_urls};

@@ -1,8 +1,8 @@
 //! The summary CSV: a table of distributions, a table of single values, and a table of GPUs where they were looked for.
 
 use crate::export::Exporter;
+use crate::format::number::csv_cell;
 use crate::gpu_telemetry_csv::gpu_rows;
-use crate::number::csv_cell;
 use crate::run::RunResult;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 use std::io::Write;

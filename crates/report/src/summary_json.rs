@@ -1,10 +1,10 @@
 //! The summary JSON: one stats block a metric, and what is needed to understand and repeat the run.
 
 use crate::export::Exporter;
+use crate::format::json::Pretty;
+use crate::format::stamp::iso;
 use crate::gpu_telemetry::GpuTelemetryResult;
-use crate::json::Pretty;
 use crate::run::{PhaseResult, RunInfo, RunResult};
-use crate::stamp::iso;
 use aiperf_metrics::registry::LEADING;
 use aiperf_metrics::{JudgedLimit, MetricResult, Stats, Summary};
 use aiperf_types::{RequestError, WallNs};

@@ -1,7 +1,7 @@
 //! Time slices as CSV: a row for each statistic of each metric of each slice.
 
 use crate::export::Exporter;
-use crate::number::csv_cell;
+use crate::format::number::csv_cell;
 use crate::summary_csv::{LINE_END, columns, quoted};
 use aiperf_metrics::{MetricResult, Slice};
 use std::io::{self, Write};

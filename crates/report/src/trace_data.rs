@@ -1,6 +1,6 @@
 //! `trace_data` of a record line: the HTTP exchange step by step, in wall time.
 
-use crate::json::{push_int, push_str, push_texts};
+use crate::format::json::{push_int, push_str, push_texts};
 use aiperf_types::{EarlierLeg, HttpTrace, MonoNs, Nanos, WallAnchor};
 use std::net::SocketAddr;
 

@@ -2,7 +2,7 @@
 
 use super::confidence_json::push_tally;
 use super::pooled::{Collated, Combined, RunMean};
-use crate::json::Pretty;
+use crate::format::json::Pretty;
 
 /// Version of the document's layout.
 const SCHEMA_VERSION: &str = "1.0.0";

@@ -1,7 +1,7 @@
 //! Several runs of one benchmark as JSON: a block for each statistic of each metric.
 
 use super::trials::{AcrossRuns, ConfidenceReport, RunTally};
-use crate::json::Pretty;
+use crate::format::json::Pretty;
 
 /// Version of the document's layout.
 const SCHEMA_VERSION: &str = "1.0";

@@ -10,7 +10,7 @@ use super::sweep_json::sweep_json;
 use super::trials::ConfidenceReport;
 use crate::artifacts::ExportFailure;
 use crate::export::Folder;
-use crate::json::Pretty;
+use crate::format::json::Pretty;
 use aiperf_plan::FileNames;
 use serde_json::Value;
 use std::io::Write;

@@ -3,7 +3,7 @@
 use super::confidence_json::{push_spread, push_tally};
 use super::sweep::{Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep};
 use super::trials::AcrossRuns;
-use crate::json::Pretty;
+use crate::format::json::Pretty;
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value};
 

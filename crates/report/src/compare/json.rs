@@ -1,7 +1,7 @@
 //! A comparison as JSON.
 
 use super::{CompareReport, Failures, Judgement, Method, Outcome, Pair, Row, RowVerdict};
-use crate::json::Pretty;
+use crate::format::json::Pretty;
 
 /// Version of the document's layout.
 const SCHEMA_VERSION: &str = "1.0";

@@ -4,7 +4,7 @@ use super::{CompareReport, Judgement, Method, Numbers, Outcome, Pair, Reason, Ro
 use crate::console::page::{Page, Style};
 use crate::console::table::{Cell, Column, Table};
 use crate::console::text::{Align, literal, wrap_hanging, wrap_whole};
-use crate::number::{grouped, thousands};
+use crate::format::number::{grouped, thousands};
 
 /// Signs that lead from a verdict to its reason.
 const MARKS: [&str; 8] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸"];

@@ -4,7 +4,7 @@ use super::page::{Page, Style};
 use super::panel::Panel;
 use super::table::{Cell, Column, Table};
 use super::text::{Align, literal};
-use crate::number::thousands;
+use crate::format::number::thousands;
 use crate::run::RunResult;
 use aiperf_types::RequestError;
 use serde_json::Value;

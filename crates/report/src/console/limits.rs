@@ -3,7 +3,7 @@
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::Align;
-use crate::number::grouped;
+use crate::format::number::grouped;
 use aiperf_metrics::{JudgedLimit, Verdict};
 
 /// Every limit with its verdict; nothing without limits.

@@ -1,7 +1,7 @@
 //! A run while it is on, as lines of text: the block it prints now and then.
 
 use super::quantities::clock_text;
-use crate::number::{commas, thousands};
+use crate::format::number::{commas, thousands};
 use aiperf_types::ServerSnapshot;
 use std::fmt::Write;
 

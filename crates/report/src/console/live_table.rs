@@ -1,7 +1,7 @@
 //! The metrics of a run while it is on, as rows for a table that is drawn elsewhere.
 
 use super::metrics::place;
-use crate::number::grouped;
+use crate::format::number::grouped;
 use aiperf_metrics::{Flags, Metric, registry};
 use aiperf_types::{MetricSnapshot, MetricsSnapshot};
 

@@ -3,7 +3,7 @@
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::{Align, wrap};
-use crate::number::grouped;
+use crate::format::number::grouped;
 use crate::run::RunResult;
 use aiperf_metrics::{ConsoleGroup, Flags, MetricResult, Stats, Summary};
 use aiperf_types::EndpointKind;

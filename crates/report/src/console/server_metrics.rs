@@ -4,7 +4,7 @@
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::{Align, one_line, width};
-use crate::number::{grouped, thousands};
+use crate::format::number::{grouped, thousands};
 use crate::run::RunResult;
 use crate::server_metrics::{Number, ServerMetricsResult, statistic};
 use aiperf_observe::{Metric, MetricKind, Series};

@@ -3,7 +3,7 @@
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::Align;
-use crate::number::grouped;
+use crate::format::number::grouped;
 
 /// Statistics of one thing, in the order of `COLUMNS`; none where it has no values.
 pub type StatisticsRow<'a> = (&'a str, Option<[f64; COLUMNS.len()]>);

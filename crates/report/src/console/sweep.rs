@@ -5,7 +5,7 @@ use super::table::{Cell, Column, Table};
 use super::text::{Align, literal};
 use crate::aggregate::sweep::{Best, Sweep, SweptParameter};
 use crate::aggregate::trials::RunTally;
-use crate::number::grouped;
+use crate::format::number::grouped;
 use serde_json::Value;
 
 /// A column of numbers: a statistic of a metric.

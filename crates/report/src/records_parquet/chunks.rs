@@ -8,7 +8,7 @@ use super::cells::CellReader;
 use super::columns::{Columns, Kind};
 use super::delta::push_deltas;
 use super::zstd::Compressor;
-use crate::parquet_pages::{Chunk, Dictionary, Indices, Pages, bits, extend, push_levels, push_run};
+use crate::format::parquet_pages::{Chunk, Dictionary, Indices, Pages, bits, extend, push_levels, push_run};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::statistics::Statistics;

@@ -3,7 +3,7 @@
 
 use super::arrow_schema::ELEMENT;
 use super::cells::Cells;
-use crate::json::push_str;
+use crate::format::json::push_str;
 use crate::record_metadata::{RunIds, hex};
 use crate::records_jsonl::push_spec_decode;
 use aiperf_metrics::{Metric, Metrics, ValueKind};

@@ -2,7 +2,7 @@
 //!
 //! Instants of neighbouring records are near each other, and counts are often the same.
 
-use crate::parquet_pages::{push_bits, push_varint};
+use crate::format::parquet_pages::{push_bits, push_varint};
 
 /// Values of a block, which has its own smallest difference.
 const BLOCK: usize = 128;

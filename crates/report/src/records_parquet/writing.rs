@@ -6,7 +6,7 @@ use super::chunks::GroupEncoder;
 use super::columns::Columns;
 use crate::export::Completion;
 use crate::files::{Staged, is_still_there};
-use crate::parquet_pages::Chunk;
+use crate::format::parquet_pages::Chunk;
 use crate::run::RunResult;
 use crate::summary_json::metrics_on_one_line;
 use aiperf_transport::sys;
