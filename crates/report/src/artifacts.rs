@@ -5,10 +5,10 @@
 use crate::aggregate::files::document_text;
 use crate::export::{Completion, Folder, RecordFile, RecordRun, RecordWriting};
 use crate::files::{self, Staged};
-use crate::inputs_json::write_inputs;
 use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
 use crate::marker::{READY_MARKER, ready_marker};
 use crate::phases::remove_phases;
+use crate::records::inputs_json::write_inputs;
 use crate::reserve::{RESERVES, Reserve};
 use crate::run::RunResult;
 use crate::server_metrics_jsonl::ScrapeFile;

@@ -3,9 +3,8 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, gpu_telemetry_jsonl, network_latency_jsonl, outputs_json, phases, raw_jsonl, records_jsonl,
-    records_parquet, server_metrics_csv, server_metrics_json, server_metrics_jsonl, server_metrics_parquet,
-    summary_csv, summary_json, timeslices_csv, timeslices_json,
+    console, gpu_telemetry_jsonl, network_latency_jsonl, phases, records, server_metrics_csv, server_metrics_json,
+    server_metrics_jsonl, server_metrics_parquet, summary_csv, summary_json, timeslices_csv, timeslices_json,
 };
 use aiperf_plan::FileNames;
 
@@ -16,9 +15,9 @@ pub(crate) const LOG: &str = FileNames::LOG;
 pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Export(&summary_csv::EXPORTER),
     FileKind::Export(&summary_json::EXPORTER),
-    FileKind::Records(&records_jsonl::SINK),
-    FileKind::Records(&records_parquet::SINK),
-    FileKind::Records(&raw_jsonl::SINK),
+    FileKind::Records(&records::jsonl::SINK),
+    FileKind::Records(&records::parquet::SINK),
+    FileKind::Records(&records::raw_jsonl::SINK),
     FileKind::Export(&server_metrics_csv::EXPORTER),
     FileKind::Export(&server_metrics_json::EXPORTER),
     FileKind::Export(&server_metrics_parquet::EXPORTER),
@@ -27,7 +26,7 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Scrapes { label: gpu_telemetry_jsonl::LABEL, file: |names| &names.gpu_telemetry_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),
     FileKind::Export(&timeslices_json::EXPORTER),
-    FileKind::Records(&outputs_json::SINK),
+    FileKind::Records(&records::outputs_json::SINK),
     FileKind::Prepared { label: "Inputs JSON", file: INPUTS },
     FileKind::Export(&console::EXPORTER),
     FileKind::Export(&phases::EXPORTER),

@@ -1,17 +1,17 @@
 //! Writes it down: what a run did, in files for programs and tables for people.
 //!
-//! Takes values and gives text; only [`artifacts`], [`files`] and [`records_reading`] touch the disk. Computes no metric:
+//! Takes values and gives text; only [`artifacts`], [`files`] and [`records::reading`] touch the disk. Computes no metric:
 //! numbers come in display units and leave as they came.
 //!
 //! # Layout
 //! - [`run`]: what there is to write down
-//! - [`records_jsonl`]: one line a request, written while the run is on; `record_metadata`: whose it is; `trace_data`: its
+//! - [`records::jsonl`]: one line a request, written while the run is on; `records::metadata`: whose it is; `records::trace_data`: its
 //!   HTTP trace
-//! - [`records_reading`]: the same lines read back, as columns
-//! - `records_parquet`: the same as columns; `format::parquet_pages`: column chunks of Parquet files
-//! - [`raw_jsonl`]: the same with all that was sent and came
-//! - [`outputs_json`]: what was generated, gathered while the run is on; `sorted_entries`: in the order of requests
-//! - [`inputs_json`]: what will be sent, written before it
+//! - [`records::reading`]: the same lines read back, as columns
+//! - `records::parquet`: the same as columns; `format::parquet_pages`: column chunks of Parquet files
+//! - [`records::raw_jsonl`]: the same with all that was sent and came
+//! - [`records::outputs_json`]: what was generated, gathered while the run is on; `records::sorted_entries`: in the order of requests
+//! - [`records::inputs_json`]: what will be sent, written before it
 //! - `user_files`: texts of the user's own, written before a run
 //! - [`summary_json`], [`summary_csv`]: the metrics of a run
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
@@ -41,20 +41,14 @@ mod format;
 pub mod gpu_telemetry;
 mod gpu_telemetry_csv;
 pub mod gpu_telemetry_jsonl;
-pub mod inputs_json;
 pub mod junit;
 mod kinds;
 pub mod log_lines;
 pub mod marker;
 pub mod network_latency_jsonl;
 pub mod otlp;
-pub mod outputs_json;
 pub mod phases;
-pub mod raw_jsonl;
-mod record_metadata;
-pub mod records_jsonl;
-mod records_parquet;
-pub mod records_reading;
+pub mod records;
 mod reserve;
 pub mod run;
 pub mod server_metrics;
@@ -63,12 +57,10 @@ pub mod server_metrics_json;
 pub mod server_metrics_jsonl;
 pub mod server_metrics_parquet;
 mod server_metrics_phases;
-mod sorted_entries;
 pub mod summary_csv;
 pub mod summary_json;
 pub mod timeslices_csv;
 pub mod timeslices_json;
-mod trace_data;
 mod user_files;
 
 pub use artifacts::{
@@ -99,10 +91,10 @@ pub use format::stamp::log_time;
 pub use gpu_telemetry::GpuTelemetryResult;
 pub use junit::{JunitCase, JunitOutcome, junit_xml};
 pub use log_lines::{LogLine, LogLines};
-pub use raw_jsonl::RawLine;
-pub use record_metadata::RunIds;
-pub use records_jsonl::RecordLine;
-pub use records_reading::{RecordColumn, RecordColumns};
+pub use records::jsonl::RecordLine;
+pub use records::metadata::RunIds;
+pub use records::raw_jsonl::RawLine;
+pub use records::reading::{RecordColumn, RecordColumns};
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;
 pub use server_metrics_jsonl::{ScrapeFile, scrape_line};

@@ -1,7 +1,7 @@
 //! What points say of themselves, beside their value.
 
 use super::messages::{KeyValue, Value};
-use crate::record_metadata::RunIds;
+use crate::records::metadata::RunIds;
 use aiperf_plan::otlp::operation_name;
 use aiperf_plan::{OtlpPlan, Plan};
 use aiperf_types::{HistogramPoint, PhaseId, PhaseTargets};

@@ -4,7 +4,7 @@
 //! whose form follows from the column. Columns without a cell are absent. All integers are little-endian.
 
 use super::columns::{Columns, Kind, Source};
-use crate::record_metadata::RunIds;
+use crate::records::metadata::RunIds;
 use aiperf_metrics::{RecordEncoder, RecordMetrics, RecordView, Value};
 use std::ops::Range;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use super::arrow_schema::ELEMENT;
 use super::cells::Cells;
 use crate::format::json::push_str;
-use crate::record_metadata::{RunIds, hex};
-use crate::records_jsonl::push_spec_decode;
+use crate::records::jsonl::push_spec_decode;
+use crate::records::metadata::{RunIds, hex};
 use aiperf_metrics::{Metric, Metrics, ValueKind};
 use aiperf_types::{CorrelationId, Measured, RecordMeta, RequestError, uuid_text};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};

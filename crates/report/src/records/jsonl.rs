@@ -4,11 +4,11 @@
 //! (metric keys and units, names of phases) is text already, numbers go straight into a buffer that is reused, and
 //! nothing is allocated. `cargo bench -p aiperf-report` gives its cost.
 
+use super::metadata::{Metadata, push_count, push_error};
+use super::trace_data;
 use crate::export::{RecordFile, RecordWriting};
 use crate::files::LinesFile;
 use crate::format::json::{push_f64, push_int, push_str};
-use crate::record_metadata::{Metadata, push_count, push_error};
-use crate::trace_data;
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, Value, registry};
 use aiperf_types::{Measured, RecordMeta, SpecDecode};
 

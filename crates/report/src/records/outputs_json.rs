@@ -2,11 +2,11 @@
 //!
 //! Entries are made on record threads and gathered while the run is on; the file appears whole when it is over.
 
+use super::jsonl::push_value;
+use super::sorted_entries::{SortedEntries, key, push_entry};
 use crate::export::{RecordFile, RecordWriting};
 use crate::files;
 use crate::format::json::{push_int, push_new_line, push_str};
-use crate::records_jsonl::push_value;
-use crate::sorted_entries::{SortedEntries, key, push_entry};
 use aiperf_metrics::{Metric, RecordEncoder, RecordMetrics, RecordView, registry};
 use aiperf_plan::FileNames;
 use aiperf_plan::redact::Redactor;

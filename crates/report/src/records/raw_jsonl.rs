@@ -4,10 +4,10 @@
 //! between its tokens, which are spaces here. A body that is no JSON, such as a form, is a string; one that is no text
 //! is an object with its `raw_bytes` in Base64.
 
+use super::metadata::{Metadata, push_count, push_error};
 use crate::export::{RecordFile, RecordWriting};
 use crate::files::LinesFile;
 use crate::format::json::{push_int, push_str, push_texts};
-use crate::record_metadata::{Metadata, push_count, push_error};
 use aiperf_metrics::{RecordEncoder, RecordView};
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{Body, CacheMarker, RawBody, RawEvents, RawResponse};

@@ -1,0 +1,22 @@
+//! Records: what was sent, what came back, and what was measured of each request.
+//!
+//! # Layout
+//! - `metadata`: which request a record is of; `trace_data`: its HTTP trace
+//! - [`jsonl`]: one line a request, written while the run is on
+//! - [`reading`]: the same lines read back, as columns
+//! - `parquet`: the same records as columns
+//! - [`raw_jsonl`]: the same with everything sent and received
+//! - [`outputs_json`]: generated text, gathered while the run is on; `sorted_entries`: in the order of requests
+//! - [`inputs_json`]: what will be sent, written before the run
+
+pub(crate) mod metadata;
+mod trace_data;
+
+pub mod jsonl;
+pub(crate) mod parquet;
+pub mod raw_jsonl;
+pub mod reading;
+
+pub mod inputs_json;
+pub mod outputs_json;
+mod sorted_entries;
