@@ -9,9 +9,9 @@ use aiperf_observe::{
     TimeRange, Windowing, summarise,
 };
 use aiperf_plan::ServerMetricsFormats;
-use aiperf_report::server_metrics_csv::write_server_metrics_csv;
-use aiperf_report::server_metrics_json::write_server_metrics_json;
-use aiperf_report::server_metrics_parquet::write_server_metrics_parquet;
+use aiperf_report::server_metrics::csv::write_server_metrics_csv;
+use aiperf_report::server_metrics::json::write_server_metrics_json;
+use aiperf_report::server_metrics::parquet::write_server_metrics_parquet;
 use aiperf_report::{RunResult, ServerMetricsResult, scrape_line};
 use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use criterion::{Criterion, criterion_group, criterion_main};

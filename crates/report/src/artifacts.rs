@@ -11,7 +11,7 @@ use crate::phases::remove_phases;
 use crate::records::inputs_json::write_inputs;
 use crate::reserve::{RESERVES, Reserve};
 use crate::run::RunResult;
-use crate::server_metrics_jsonl::ScrapeFile;
+use crate::server_metrics::jsonl::ScrapeFile;
 use crate::user_files;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};

@@ -2,7 +2,7 @@
 
 use crate::format::stamp::iso;
 use crate::run::PhaseResult;
-use crate::server_metrics_phases::observed_phase;
+use crate::server_metrics::phases::observed_phase;
 use aiperf_observe::gpu::{Gpu, GpuEndpoint, GpuStats, GpuSummary, GpuTelemetry, Table};
 use aiperf_observe::{ScrapeError, TimeRange};
 use aiperf_types::Stats;

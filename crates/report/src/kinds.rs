@@ -3,8 +3,8 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, gpu_telemetry_jsonl, network_latency_jsonl, phases, records, server_metrics_csv, server_metrics_json,
-    server_metrics_jsonl, server_metrics_parquet, summary_csv, summary_json, timeslices_csv, timeslices_json,
+    console, gpu_telemetry_jsonl, network_latency_jsonl, phases, records, server_metrics, summary_csv, summary_json,
+    timeslices_csv, timeslices_json,
 };
 use aiperf_plan::FileNames;
 
@@ -18,10 +18,10 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Records(&records::jsonl::SINK),
     FileKind::Records(&records::parquet::SINK),
     FileKind::Records(&records::raw_jsonl::SINK),
-    FileKind::Export(&server_metrics_csv::EXPORTER),
-    FileKind::Export(&server_metrics_json::EXPORTER),
-    FileKind::Export(&server_metrics_parquet::EXPORTER),
-    FileKind::Scrapes { label: server_metrics_jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
+    FileKind::Export(&server_metrics::csv::EXPORTER),
+    FileKind::Export(&server_metrics::json::EXPORTER),
+    FileKind::Export(&server_metrics::parquet::EXPORTER),
+    FileKind::Scrapes { label: server_metrics::jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
     FileKind::Scrapes { label: network_latency_jsonl::LABEL, file: |names| &names.network_latency_jsonl },
     FileKind::Scrapes { label: gpu_telemetry_jsonl::LABEL, file: |names| &names.gpu_telemetry_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),

@@ -17,9 +17,9 @@
 //! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
 //! - [`aggregate`]: many runs: trials and sweeps
 //! - [`compare`]: runs side by side
-//! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics_json`], [`server_metrics_csv`]: their
-//!   statistics; [`server_metrics_parquet`]: every sample; [`server_metrics_jsonl`]: every page, written
-//!   while the run is on; `server_metrics_phases`: each phase
+//! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics::json`], [`server_metrics::csv`]: their
+//!   statistics; [`server_metrics::parquet`]: every sample; [`server_metrics::jsonl`]: every page, written
+//!   while the run is on; `server_metrics::phases`: each phase
 //! - [`network_latency_jsonl`]: every probe of the network, written while the run is on
 //! - [`gpu_telemetry`]: what GPUs reported; `gpu_telemetry_csv`: their table in the summary CSV; [`gpu_telemetry_jsonl`]:
 //!   every sample, written while the run is on
@@ -52,11 +52,6 @@ pub mod records;
 mod reserve;
 pub mod run;
 pub mod server_metrics;
-pub mod server_metrics_csv;
-pub mod server_metrics_json;
-pub mod server_metrics_jsonl;
-pub mod server_metrics_parquet;
-mod server_metrics_phases;
 pub mod summary_csv;
 pub mod summary_json;
 pub mod timeslices_csv;
@@ -97,5 +92,6 @@ pub use records::raw_jsonl::RawLine;
 pub use records::reading::{RecordColumn, RecordColumns};
 pub use run::{PhaseResult, RunInfo, RunResult};
 pub use server_metrics::ServerMetricsResult;
-pub use server_metrics_jsonl::{ScrapeFile, scrape_line};
-pub use server_metrics_phases::endpoint_summaries;
+pub use server_metrics::jsonl as server_metrics_jsonl;
+pub use server_metrics::jsonl::{ScrapeFile, scrape_line};
+pub use server_metrics::phases::endpoint_summaries;

@@ -5,7 +5,8 @@ use crate::files;
 use crate::format::json::Pretty;
 use crate::gpu_telemetry;
 use crate::run::{PhaseResult, RunResult};
-use crate::server_metrics_phases::{self, write_phase_metrics};
+use crate::server_metrics;
+use crate::server_metrics::phases::write_phase_metrics;
 use crate::summary_csv::summary_csv;
 use crate::summary_json::phase_summary_json;
 use aiperf_plan::{ArtifactPlan, FileNames};
@@ -50,7 +51,7 @@ fn write_phases(run: &RunResult, folder: &mut Folder<'_>) {
 }
 
 fn server_metrics_file(phase: &PhaseResult) -> String {
-    format!("{}/{}", phase_folder(&phase.id.name), server_metrics_phases::FILE)
+    format!("{}/{}", phase_folder(&phase.id.name), server_metrics::phases::FILE)
 }
 
 fn gpu_telemetry_file(phase: &PhaseResult) -> String {
@@ -78,7 +79,7 @@ pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
     let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };
     for folder in folders.flatten().map(|entry| entry.path()) {
         let own = [&plan.names.summary_csv, &plan.names.summary_json];
-        for name in own.into_iter().map(String::as_str).chain([server_metrics_phases::FILE, gpu_telemetry::PHASE_FILE])
+        for name in own.into_iter().map(String::as_str).chain([server_metrics::phases::FILE, gpu_telemetry::PHASE_FILE])
         {
             files::remove_if_there(&folder.join(name))?;
         }

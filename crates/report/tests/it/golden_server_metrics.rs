@@ -4,9 +4,9 @@ use crate::support;
 
 use aiperf_golden::{File, Tally};
 use aiperf_observe::{Samples, Scrape, ServerMetrics};
-use aiperf_report::server_metrics_csv::write_server_metrics_csv;
-use aiperf_report::server_metrics_json::write_server_metrics_json;
-use aiperf_report::server_metrics_parquet::write_server_metrics_parquet;
+use aiperf_report::server_metrics::csv::write_server_metrics_csv;
+use aiperf_report::server_metrics::json::write_server_metrics_json;
+use aiperf_report::server_metrics::parquet::write_server_metrics_parquet;
 use aiperf_report::{RunResult, scrape_line};
 use parquet::basic::{LogicalType, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};

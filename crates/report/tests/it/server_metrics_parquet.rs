@@ -6,7 +6,7 @@ use aiperf_observe::{
     DeltaColumns, Family, HistogramSample, MetricKind, Samples, ScalarSample, Scrape, ScrapeTimes, Store, TimeRange,
     Window, Windowing, deltas,
 };
-use aiperf_report::server_metrics_parquet::write_server_metrics_parquet;
+use aiperf_report::server_metrics::parquet::write_server_metrics_parquet;
 use aiperf_report::{RunResult, ServerMetricsResult};
 use aiperf_types::WallNs;
 use parquet::file::reader::{FileReader, SerializedFileReader};

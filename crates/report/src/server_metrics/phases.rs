@@ -1,10 +1,10 @@
 //! The servers' own metrics endpoint by endpoint: of one phase, beside its summary (keys sorted, a line break at the
 //! end), and of all for the live API.
 
+use super::json::{push_info, push_series, push_urls};
+use super::{ServerMetricsResult, UniqueNames};
 use crate::format::json::Pretty;
 use crate::run::{PhaseResult, RunResult};
-use crate::server_metrics::{ServerMetricsResult, UniqueNames};
-use crate::server_metrics_json::{push_info, push_series, push_urls};
 use aiperf_observe::{EndpointInfo, Metric, PhaseMetrics, ScrapeError};
 use serde_json::{Value, json};
 use std::io::{self, Write};

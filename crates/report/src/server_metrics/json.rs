@@ -2,11 +2,11 @@
 //!
 //! With slices of time a long run has millions of them: one series is in memory as text at a time.
 
+use super::{Number, UniqueNames, statistics};
 use crate::export::Exporter;
 use crate::format::json::Pretty;
 use crate::format::stamp::iso;
 use crate::run::RunResult;
-use crate::server_metrics::{Number, UniqueNames, statistics};
 use aiperf_observe::{EndpointInfo, Metric, Series, ServerMetrics, SliceStats, TimeRange, Timeslice};
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,4 +1,16 @@
 //! What the servers' own metrics came to, as every file and table of them says it.
+//!
+//! # Layout
+//! - [`json`], [`csv`]: statistics of every series
+//! - `phases`: each phase, endpoint by endpoint
+//! - [`parquet`]: every sample
+//! - [`jsonl`]: every page, written while the run is on
+
+pub mod csv;
+pub mod json;
+pub mod jsonl;
+pub mod parquet;
+pub(crate) mod phases;
 
 use aiperf_observe::{MetricKind, SeriesStats, ServerMetrics, Store, Window};
 use aiperf_plan::ServerMetricsFormats;

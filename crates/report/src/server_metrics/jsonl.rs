@@ -1,8 +1,8 @@
 //! Every page that a server gave, as one compact JSON line: written while the run is on.
 
+use super::UniqueNames;
 use crate::files::LinesFile;
 use crate::format::json::{push_f64, push_key, push_number, push_str, push_text};
-use crate::server_metrics::UniqueNames;
 use aiperf_observe::scrape::Labels;
 use aiperf_observe::{Family, HistogramSample, Samples, ScalarSample, Scrape};
 use aiperf_types::PhaseId;

@@ -1,9 +1,9 @@
 //! The servers' own metrics as CSV: a table for each kind, with a column for each label, and one of what servers say
 //! of themselves.
 
+use super::{COUNTER, ESTIMATES, GAUGE, Number, ServerMetricsResult, statistics};
 use crate::export::Exporter;
 use crate::run::RunResult;
-use crate::server_metrics::{COUNTER, ESTIMATES, GAUGE, Number, ServerMetricsResult, statistics};
 use crate::summary_csv::{LINE_END, quoted};
 use aiperf_observe::{Metric, MetricKind, Series};
 use std::borrow::Cow;
