@@ -3,8 +3,8 @@
 
 use crate::export::{Exporter, RecordFile};
 use crate::{
-    console, gpu_telemetry_jsonl, network_latency_jsonl, phases, records, server_metrics, summary_csv, summary_json,
-    timeslices_csv, timeslices_json,
+    console, gpu, network_latency_jsonl, phases, records, server_metrics, summary_csv, summary_json, timeslices_csv,
+    timeslices_json,
 };
 use aiperf_plan::FileNames;
 
@@ -23,7 +23,7 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Export(&server_metrics::parquet::EXPORTER),
     FileKind::Scrapes { label: server_metrics::jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
     FileKind::Scrapes { label: network_latency_jsonl::LABEL, file: |names| &names.network_latency_jsonl },
-    FileKind::Scrapes { label: gpu_telemetry_jsonl::LABEL, file: |names| &names.gpu_telemetry_jsonl },
+    FileKind::Scrapes { label: gpu::jsonl::LABEL, file: |names| &names.gpu_telemetry_jsonl },
     FileKind::Export(&timeslices_csv::EXPORTER),
     FileKind::Export(&timeslices_json::EXPORTER),
     FileKind::Records(&records::outputs_json::SINK),

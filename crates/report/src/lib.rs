@@ -21,7 +21,7 @@
 //!   statistics; [`server_metrics::parquet`]: every sample; [`server_metrics::jsonl`]: every page, written
 //!   while the run is on; `server_metrics::phases`: each phase
 //! - [`network_latency_jsonl`]: every probe of the network, written while the run is on
-//! - [`gpu_telemetry`]: what GPUs reported; `gpu_telemetry_csv`: their table in the summary CSV; [`gpu_telemetry_jsonl`]:
+//! - [`gpu`]: what GPUs reported; `gpu::csv`: their table in the summary CSV; [`gpu::jsonl`]:
 //!   every sample, written while the run is on
 //! - [`otlp`]: metrics as OTLP has them, for those who send them
 //! - [`phases`], [`marker`]: the index of phases; the sign that all is written
@@ -38,9 +38,7 @@ pub mod console;
 mod export;
 pub mod files;
 mod format;
-pub mod gpu_telemetry;
-mod gpu_telemetry_csv;
-pub mod gpu_telemetry_jsonl;
+pub mod gpu;
 pub mod junit;
 mod kinds;
 pub mod log_lines;
@@ -83,7 +81,8 @@ pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
 pub use files::{LinesFile, discard_temporaries, is_still_there};
 pub use format::number::thousands;
 pub use format::stamp::log_time;
-pub use gpu_telemetry::GpuTelemetryResult;
+pub use gpu::GpuTelemetryResult;
+pub use gpu::jsonl as gpu_telemetry_jsonl;
 pub use junit::{JunitCase, JunitOutcome, junit_xml};
 pub use log_lines::{LogLine, LogLines};
 pub use records::jsonl::RecordLine;

@@ -1,6 +1,6 @@
 //! What there is to write down: one finished run.
 
-use crate::gpu_telemetry::GpuTelemetryResult;
+use crate::gpu::GpuTelemetryResult;
 use crate::server_metrics::ServerMetricsResult;
 use aiperf_metrics::{JudgedLimit, Slice, Summary, Thresholds};
 use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity};

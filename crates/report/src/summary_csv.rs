@@ -2,7 +2,7 @@
 
 use crate::export::Exporter;
 use crate::format::number::csv_cell;
-use crate::gpu_telemetry_csv::gpu_rows;
+use crate::gpu::csv::gpu_rows;
 use crate::run::RunResult;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 use std::io::Write;

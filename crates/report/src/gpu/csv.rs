@@ -1,7 +1,7 @@
 //! The table of GPUs below the tables of the summary CSV: a row a GPU and metric.
 
+use super::GpuTelemetryResult;
 use crate::format::number::csv_cell;
-use crate::gpu_telemetry::GpuTelemetryResult;
 use crate::summary_csv::{LINE_END, columns, quoted};
 use aiperf_observe::gpu::{Gpu, GpuSummary};
 use aiperf_types::Stats;

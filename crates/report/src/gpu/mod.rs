@@ -1,4 +1,11 @@
 //! What GPUs reported, as every file and table of it says it.
+//!
+//! # Layout
+//! - `csv`: their table in the summary CSV
+//! - [`jsonl`]: every sample, written while the run is on
+
+pub(crate) mod csv;
+pub mod jsonl;
 
 use crate::format::stamp::iso;
 use crate::run::PhaseResult;
