@@ -2,10 +2,7 @@
 //! ready marker names follow from it.
 
 use crate::export::{Exporter, RecordFile};
-use crate::{
-    console, gpu, network_latency_jsonl, phases, records, server_metrics, summary_csv, summary_json, timeslices_csv,
-    timeslices_json,
-};
+use crate::{console, gpu, network_latency_jsonl, records, server_metrics, summary};
 use aiperf_plan::FileNames;
 
 pub(crate) const INPUTS: &str = FileNames::INPUTS;
@@ -13,8 +10,8 @@ pub(crate) const LOG: &str = FileNames::LOG;
 
 /// Every kind, in the order the footer lists them.
 pub(crate) const KINDS: &[FileKind] = &[
-    FileKind::Export(&summary_csv::EXPORTER),
-    FileKind::Export(&summary_json::EXPORTER),
+    FileKind::Export(&summary::csv::EXPORTER),
+    FileKind::Export(&summary::json::EXPORTER),
     FileKind::Records(&records::jsonl::SINK),
     FileKind::Records(&records::parquet::SINK),
     FileKind::Records(&records::raw_jsonl::SINK),
@@ -24,12 +21,12 @@ pub(crate) const KINDS: &[FileKind] = &[
     FileKind::Scrapes { label: server_metrics::jsonl::LABEL, file: |names| &names.server_metrics_jsonl },
     FileKind::Scrapes { label: network_latency_jsonl::LABEL, file: |names| &names.network_latency_jsonl },
     FileKind::Scrapes { label: gpu::jsonl::LABEL, file: |names| &names.gpu_telemetry_jsonl },
-    FileKind::Export(&timeslices_csv::EXPORTER),
-    FileKind::Export(&timeslices_json::EXPORTER),
+    FileKind::Export(&summary::timeslices_csv::EXPORTER),
+    FileKind::Export(&summary::timeslices_json::EXPORTER),
     FileKind::Records(&records::outputs_json::SINK),
     FileKind::Prepared { label: "Inputs JSON", file: INPUTS },
     FileKind::Export(&console::EXPORTER),
-    FileKind::Export(&phases::EXPORTER),
+    FileKind::Export(&summary::phases::EXPORTER),
     FileKind::Prepared { label: "Log File", file: LOG },
 ];
 

@@ -13,8 +13,8 @@
 //! - [`records::outputs_json`]: what was generated, gathered while the run is on; `records::sorted_entries`: in the order of requests
 //! - [`records::inputs_json`]: what will be sent, written before it
 //! - `user_files`: texts of the user's own, written before a run
-//! - [`summary_json`], [`summary_csv`]: the metrics of a run
-//! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
+//! - [`summary::json`], [`summary::csv`]: the metrics of a run
+//! - [`summary::timeslices_json`], [`summary::timeslices_csv`]: the same, cut into slices of time
 //! - [`aggregate`]: many runs: trials and sweeps
 //! - [`compare`]: runs side by side
 //! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics::json`], [`server_metrics::csv`]: their
@@ -24,7 +24,7 @@
 //! - [`gpu`]: what GPUs reported; `gpu::csv`: their table in the summary CSV; [`gpu::jsonl`]:
 //!   every sample, written while the run is on
 //! - [`otlp`]: metrics as OTLP has them, for those who send them
-//! - [`phases`], [`marker`]: the index of phases; the sign that all is written
+//! - [`summary::phases`], [`marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - [`junit`]: what was checked, for CI systems
 //! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
@@ -45,15 +45,11 @@ pub mod log_lines;
 pub mod marker;
 pub mod network_latency_jsonl;
 pub mod otlp;
-pub mod phases;
 pub mod records;
 mod reserve;
 pub mod run;
 pub mod server_metrics;
-pub mod summary_csv;
-pub mod summary_json;
-pub mod timeslices_csv;
-pub mod timeslices_json;
+pub mod summary;
 mod user_files;
 
 pub use artifacts::{

@@ -5,7 +5,7 @@ use super::python;
 use super::sweep::{CellMetrics, Sweep};
 use super::sweep_json::bests;
 use crate::format::number::csv_cell;
-use crate::summary_csv::{push_line, quoted};
+use crate::summary::csv::{push_line, quoted};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 

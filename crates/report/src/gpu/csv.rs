@@ -2,7 +2,7 @@
 
 use super::GpuTelemetryResult;
 use crate::format::number::csv_cell;
-use crate::summary_csv::{LINE_END, columns, quoted};
+use crate::summary::csv::{LINE_END, columns, quoted};
 use aiperf_observe::gpu::{Gpu, GpuSummary};
 use aiperf_types::Stats;
 

@@ -4,7 +4,7 @@
 use super::{COUNTER, ESTIMATES, GAUGE, Number, ServerMetricsResult, statistics};
 use crate::export::Exporter;
 use crate::run::RunResult;
-use crate::summary_csv::{LINE_END, quoted};
+use crate::summary::csv::{LINE_END, quoted};
 use aiperf_observe::{Metric, MetricKind, Series};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};

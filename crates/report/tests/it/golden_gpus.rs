@@ -5,7 +5,7 @@ use crate::support;
 use aiperf_golden::{Area, Shape, has};
 use aiperf_metrics::Stats;
 use aiperf_observe::gpu::{Gpu, GpuEndpoint, GpuStats, GpuSummary, GpuTelemetry, Table};
-use aiperf_report::summary_csv::run_csv;
+use aiperf_report::summary::csv::run_csv;
 use aiperf_report::{GpuTelemetryResult, Page, RunResult, report};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use crate::support;
 
 use aiperf_golden::{Shape, Tally, has};
 use aiperf_metrics::{ConsoleGroup, Summary, registry};
-use aiperf_report::summary_csv::summary_csv;
-use aiperf_report::summary_json::summary_json;
+use aiperf_report::summary::csv::summary_csv;
+use aiperf_report::summary::json::summary_json;
 use aiperf_report::{ExitError, Page, RunResult, exit_panel, report};
 use aiperf_types::{EndpointKind, RequestError};
 use serde_json::Value;

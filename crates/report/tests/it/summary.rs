@@ -2,8 +2,8 @@
 
 use crate::support;
 
-use aiperf_report::summary_csv::summary_csv;
-use aiperf_report::summary_json::summary_json;
+use aiperf_report::summary::csv::summary_csv;
+use aiperf_report::summary::json::summary_json;
 use aiperf_report::{RunInfo, RunResult};
 use aiperf_types::{RequestError, WallNs};
 use serde_json::json;

@@ -8,7 +8,7 @@ use crate::export::Completion;
 use crate::files::{Staged, is_still_there};
 use crate::format::parquet_pages::Chunk;
 use crate::run::RunResult;
-use crate::summary_json::metrics_on_one_line;
+use crate::summary::json::metrics_on_one_line;
 use aiperf_transport::sys;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;

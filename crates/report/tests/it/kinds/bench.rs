@@ -2,8 +2,8 @@
 
 use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Thresholds, VendorTotals};
 use aiperf_plan::{ArtifactPlan, FileNames};
-use aiperf_report::summary_csv::summary_csv;
-use aiperf_report::summary_json::summary_json;
+use aiperf_report::summary::csv::summary_csv;
+use aiperf_report::summary::json::summary_json;
 use aiperf_report::{Page, RecordLine, RunInfo, RunResult, report};
 use aiperf_testkit::outputs::Shown;
 use aiperf_types::{

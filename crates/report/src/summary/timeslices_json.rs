@@ -2,10 +2,10 @@
 //!
 //! A slice takes some 25 KB, and a long run has tens of thousands: one is in memory as text at a time.
 
+use super::json::{in_file_order, push_metric};
 use crate::export::Exporter;
 use crate::format::json::Pretty;
 use crate::run::RunResult;
-use crate::summary_json::{in_file_order, push_metric};
 use aiperf_metrics::Slice;
 use std::io::{self, Write};
 

@@ -1,5 +1,7 @@
 //! `phase_manifest.json`: an index of the phases of a run that had more than one.
 
+use super::csv::summary_csv;
+use super::json::phase_summary_json;
 use crate::export::{Exporter, Folder};
 use crate::files;
 use crate::format::json::Pretty;
@@ -7,8 +9,6 @@ use crate::gpu;
 use crate::run::{PhaseResult, RunResult};
 use crate::server_metrics;
 use crate::server_metrics::phases::write_phase_metrics;
-use crate::summary_csv::summary_csv;
-use crate::summary_json::phase_summary_json;
 use aiperf_plan::{ArtifactPlan, FileNames};
 use serde_json::{Value, json};
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Time slices as CSV: a row for each statistic of each metric of each slice.
 
+use super::csv::{LINE_END, columns, quoted};
 use crate::export::Exporter;
 use crate::format::number::csv_cell;
-use crate::summary_csv::{LINE_END, columns, quoted};
 use aiperf_metrics::{MetricResult, Slice};
 use std::io::{self, Write};
 

@@ -1,0 +1,12 @@
+//! The metrics of a run.
+//!
+//! # Layout
+//! - [`json`], [`csv`]: over the profiling phases
+//! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
+//! - [`phases`]: the index of phases, and the files of each
+
+pub mod csv;
+pub mod json;
+pub mod phases;
+pub mod timeslices_csv;
+pub mod timeslices_json;
