@@ -12,7 +12,7 @@
 //! - [`records::raw_jsonl`]: the same with all that was sent and came
 //! - [`records::outputs_json`]: what was generated, gathered while the run is on; `records::sorted_entries`: in the order of requests
 //! - [`records::inputs_json`]: what will be sent, written before it
-//! - `user_files`: texts of the user's own, written before a run
+//! - `artifacts::user_files`: texts of the user's own, written before a run
 //! - [`summary::json`], [`summary::csv`]: the metrics of a run
 //! - [`summary::timeslices_json`], [`summary::timeslices_csv`]: the same, cut into slices of time
 //! - [`aggregate`]: many runs: trials and sweeps
@@ -24,11 +24,11 @@
 //! - [`gpu`]: what GPUs reported; `gpu::csv`: their table in the summary CSV; [`gpu::jsonl`]:
 //!   every sample, written while the run is on
 //! - [`otlp`]: metrics as OTLP has them, for those who send them
-//! - [`summary::phases`], [`marker`]: the index of phases; the sign that all is written
+//! - [`summary::phases`], [`artifacts::marker`]: the index of phases; the sign that all is written
 //! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
 //! - [`junit`]: what was checked, for CI systems
-//! - `export`: what a kind of file must give; `kinds`: every kind in one table; [`artifacts`], [`files`]: the
-//!   directory, and files that appear whole; `reserve`: room for those of the end
+//! - `export`: what a kind of file must give; `artifacts::kinds`: every kind in one table; [`artifacts`], [`files`]: the
+//!   directory, and files that appear whole; `artifacts::reserve`: room for those of the end
 //! - `format::json`, `format::number`, `format::stamp`: how values become text
 
 pub mod aggregate;
@@ -40,17 +40,13 @@ pub mod files;
 mod format;
 pub mod gpu;
 pub mod junit;
-mod kinds;
 pub mod log_lines;
-pub mod marker;
 pub mod network_latency_jsonl;
 pub mod otlp;
 pub mod records;
-mod reserve;
 pub mod run;
 pub mod server_metrics;
 pub mod summary;
-mod user_files;
 
 pub use artifacts::{
     Artifacts, ExportFailure, FirstWritten, IncompleteFile, OpenRecordFile, ReportError, StagedInputs, Written,

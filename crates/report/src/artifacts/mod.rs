@@ -1,20 +1,30 @@
 //! The artifact directory: prepared before a run, filled during it and after it.
 //!
 //! Exporters do not depend on each other: one that fails is reported, and the others still write.
+//!
+//! # Layout
+//! - `kinds`: every kind of file in one table
+//! - `user_files`: texts of the user's own, written before a run
+//! - `reserve`: room on the disk for the files of the end
+//! - [`marker`]: the sign that everything is written
+
+mod kinds;
+pub mod marker;
+mod reserve;
+mod user_files;
 
 use crate::aggregate::files::document_text;
 use crate::export::{Completion, Folder, RecordFile, RecordRun, RecordWriting};
 use crate::files::{self, Staged};
-use crate::kinds::{FileKind, INPUTS, KINDS, LOG};
-use crate::marker::{READY_MARKER, ready_marker};
 use crate::records::inputs_json::write_inputs;
-use crate::reserve::{RESERVES, Reserve};
 use crate::run::RunResult;
 use crate::server_metrics::jsonl::ScrapeFile;
 use crate::summary::phases::remove_phases;
-use crate::user_files;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
+use kinds::{FileKind, INPUTS, KINDS, LOG};
+use marker::{READY_MARKER, ready_marker};
+use reserve::{RESERVES, Reserve};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
