@@ -25,7 +25,7 @@
 //!   every sample, written while the run is on
 //! - [`otlp`]: metrics as OTLP has them, for those who send them
 //! - [`summary::phases`], [`artifacts::marker`]: the index of phases; the sign that all is written
-//! - [`console`]: the report that people read; [`log_lines`]: the lines that a run says while it is on
+//! - [`console`]: the report that people read; [`console::log_lines`]: the lines that a run says while it is on
 //! - [`junit`]: what was checked, for CI systems
 //! - `export`: what a kind of file must give; `artifacts::kinds`: every kind in one table; [`artifacts`], [`files`]: the
 //!   directory, and files that appear whole; `artifacts::reserve`: room for those of the end
@@ -40,7 +40,6 @@ pub mod files;
 mod format;
 pub mod gpu;
 pub mod junit;
-pub mod log_lines;
 pub mod network_latency_jsonl;
 pub mod otlp;
 pub mod records;
@@ -60,6 +59,7 @@ pub use console::gpu::gpu_number;
 pub use console::limits::limit_line;
 pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::live_table::{LIVE_COLUMNS, LiveRow, live_rows};
+pub use console::log_lines::{LogLine, LogLines};
 pub use console::metrics::accepted_drafts_line;
 pub use console::notices::{ExitError, cancelling_panel, exit_panel, force_quit_panel};
 pub use console::page::Page;
@@ -76,7 +76,6 @@ pub use format::stamp::log_time;
 pub use gpu::GpuTelemetryResult;
 pub use gpu::jsonl as gpu_telemetry_jsonl;
 pub use junit::{JunitCase, JunitOutcome, junit_xml};
-pub use log_lines::{LogLine, LogLines};
 pub use records::jsonl::RecordLine;
 pub use records::metadata::RunIds;
 pub use records::raw_jsonl::RawLine;

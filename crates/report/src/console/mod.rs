@@ -16,6 +16,7 @@
 //! - `statistics`: how numbers are spread, for what is no run
 //! - `trials`: several runs, before and after; `sweep`: the table of a sweep, and what it came to
 //! - `live`: the block printed while a run is on; `live_table`: the metrics of that moment as rows
+//! - [`log_lines`]: the lines that are logged while a run is on
 
 pub(crate) mod errors;
 pub(crate) mod footer;
@@ -23,6 +24,7 @@ pub(crate) mod gpu;
 pub(crate) mod limits;
 pub(crate) mod live;
 pub(crate) mod live_table;
+pub mod log_lines;
 pub(crate) mod metrics;
 pub(crate) mod notices;
 pub mod page;

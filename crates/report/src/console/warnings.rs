@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use super::panel::Panel;
-use crate::console::text::{literal, one_line};
+use super::text::{literal, one_line};
 use crate::format::number::{commas, thousands};
 use crate::run::RunResult;
 use aiperf_types::RequestError;

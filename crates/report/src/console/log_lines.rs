@@ -1,7 +1,7 @@
 //! Run events as lines of a log.
 
-use crate::console::live::{LiveBlock, ServerLine, live_block};
-use crate::console::text::literal;
+use super::live::{LiveBlock, ServerLine, live_block};
+use super::text::literal;
 use aiperf_plan::redact::Redactor;
 use aiperf_types::{
     LogLevel, MetricsSnapshot, MonoNs, Nanos, PhaseId, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, RunEvent,
