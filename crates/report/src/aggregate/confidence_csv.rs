@@ -2,7 +2,7 @@
 
 use super::python;
 use super::trials::{AcrossRuns, ConfidenceReport};
-use crate::summary::csv::{push_line, quoted};
+use crate::format::csv::{push_line, quoted};
 
 const HEAD: &str = "metric,mean,std,min,max,cv,se,ci_low,ci_high,t_critical,unit";
 

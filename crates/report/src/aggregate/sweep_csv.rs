@@ -4,8 +4,8 @@ use super::confidence_csv::title_case;
 use super::python;
 use super::sweep::{CellMetrics, Sweep};
 use super::sweep_json::bests;
+use crate::format::csv::{push_line, quoted};
 use crate::format::number::csv_cell;
-use crate::summary::csv::{push_line, quoted};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 

@@ -3,8 +3,8 @@
 
 use super::{COUNTER, ESTIMATES, GAUGE, Number, ServerMetricsResult, statistics};
 use crate::export::Exporter;
+use crate::format::csv::{LINE_END, quoted};
 use crate::run::RunResult;
-use crate::summary::csv::{LINE_END, quoted};
 use aiperf_observe::{Metric, MetricKind, Series};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};

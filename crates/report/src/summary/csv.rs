@@ -1,13 +1,13 @@
 //! The summary CSV: a table of distributions, a table of single values, and a table of GPUs where they were looked for.
 
 use crate::export::Exporter;
+use crate::format::csv::{columns, push_line, quoted};
 use crate::format::number::csv_cell;
 use crate::gpu::csv::gpu_rows;
 use crate::run::RunResult;
 use aiperf_metrics::{MetricResult, Stats, Summary};
 use std::io::Write;
 
-pub(crate) const LINE_END: &str = "\r\n";
 const VALUES: &str = "Metric,Value";
 
 pub(crate) const EXPORTER: Exporter = Exporter {
@@ -54,28 +54,6 @@ pub fn summary_csv(metrics: &Summary) -> String {
     out
 }
 
-/// The statistics of a metric by name, in the order of the columns.
-pub(crate) fn columns(stats: &Stats) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
-    let &Stats { avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std, count: _ } = stats;
-    [
-        ("avg", avg),
-        ("min", min),
-        ("max", max),
-        ("sum", sum),
-        ("p1", p1),
-        ("p5", p5),
-        ("p10", p10),
-        ("p25", p25),
-        ("p50", p50),
-        ("p75", p75),
-        ("p90", p90),
-        ("p95", p95),
-        ("p99", p99),
-        ("std", std),
-    ]
-    .into_iter()
-}
-
 fn has_percentile(stats: &Stats) -> bool {
     let &Stats { p1, p5, p10, p25, p50, p75, p90, p95, p99, .. } = stats;
     [p1, p5, p10, p25, p50, p75, p90, p95, p99].iter().any(Option::is_some)
@@ -89,31 +67,9 @@ fn label(metric: &MetricResult) -> String {
     }
 }
 
-/// Quotes a field that needs it.
-pub(crate) fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
-}
-
-/// Appends a line with its end.
-pub(crate) fn push_line(out: &mut String, line: &str) {
-    out.push_str(line);
-    out.push_str(LINE_END);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_field_with_a_comma_or_a_quote_is_quoted() {
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
-        assert_eq!(quoted("plain (ms)"), "plain (ms)");
-    }
 
     #[test]
     fn nothing_measured_is_an_empty_file() {

@@ -1,7 +1,7 @@
 //! Time slices as CSV: a row for each statistic of each metric of each slice.
 
-use super::csv::{LINE_END, columns, quoted};
 use crate::export::Exporter;
+use crate::format::csv::{LINE_END, columns, quoted};
 use crate::format::number::csv_cell;
 use aiperf_metrics::{MetricResult, Slice};
 use std::io::{self, Write};
