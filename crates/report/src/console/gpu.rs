@@ -6,8 +6,7 @@ use super::panel::Panel;
 use super::table::{Cell, Column, Table};
 use super::text::{Align, one_line};
 use crate::format::number::grouped;
-use crate::gpu::GpuTelemetryResult;
-use crate::run::RunResult;
+use crate::run::{GpuTelemetryResult, RunResult};
 use aiperf_observe::gpu::{GpuStats, GpuSummary};
 use aiperf_types::Stats;
 

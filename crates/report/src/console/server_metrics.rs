@@ -5,8 +5,8 @@ use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::{Align, one_line, width};
 use crate::format::number::{grouped, thousands};
-use crate::run::RunResult;
-use crate::server_metrics::{Number, ServerMetricsResult, statistic};
+use crate::run::{RunResult, ServerMetricsResult};
+use crate::server_metrics::statistics::{Number, statistic};
 use aiperf_observe::{Metric, MetricKind, Series};
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! The table of GPUs below the tables of the summary CSV: a row a GPU and metric.
 
-use super::GpuTelemetryResult;
 use crate::format::csv::{LINE_END, columns, quoted};
 use crate::format::number::csv_cell;
+use crate::run::GpuTelemetryResult;
 use aiperf_observe::gpu::{Gpu, GpuSummary};
 use aiperf_types::Stats;
 

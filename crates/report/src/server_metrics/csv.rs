@@ -1,10 +1,10 @@
 //! The servers' own metrics as CSV: a table for each kind, with a column for each label, and one of what servers say
 //! of themselves.
 
-use super::{COUNTER, ESTIMATES, GAUGE, Number, ServerMetricsResult, statistics};
+use super::statistics::{COUNTER, ESTIMATES, GAUGE, Number, statistics};
 use crate::export::Exporter;
 use crate::format::csv::{LINE_END, quoted};
-use crate::run::RunResult;
+use crate::run::{RunResult, ServerMetricsResult};
 use aiperf_observe::{Metric, MetricKind, Series};
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};

@@ -2,7 +2,8 @@
 //!
 //! With slices of time a long run has millions of them: one series is in memory as text at a time.
 
-use super::{Number, UniqueNames, statistics};
+use super::statistics::{Number, statistics};
+use super::unique_names::UniqueNames;
 use crate::export::Exporter;
 use crate::format::json::Pretty;
 use crate::format::stamp::iso;

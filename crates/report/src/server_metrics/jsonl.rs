@@ -1,6 +1,6 @@
 //! Every page that a server gave, as one compact JSON line: written while the run is on.
 
-use super::UniqueNames;
+use super::unique_names::UniqueNames;
 use crate::files::LinesFile;
 use crate::format::json::{push_f64, push_key, push_number, push_str, push_text};
 use aiperf_observe::scrape::Labels;

@@ -1,12 +1,11 @@
 //! The servers' own metrics as Parquet: every sample of the profiling phases, cumulative values counted from their
 //! start, a row for each bucket of a histogram, a column for each label.
 
-use super::ServerMetricsResult;
 use crate::export::Exporter;
 use crate::format::json::push_str;
 use crate::format::parquet_pages::ColumnData;
 use crate::format::stamp::iso;
-use crate::run::RunResult;
+use crate::run::{RunResult, ServerMetricsResult};
 use aiperf_observe::{DeltaColumns, Deltas, MetricKind, StoredSeries, deltas, units};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::ByteArray;

@@ -2,9 +2,9 @@
 //! end), and of all for the live API.
 
 use super::json::{push_info, push_series, push_urls};
-use super::{ServerMetricsResult, UniqueNames};
+use super::unique_names::UniqueNames;
 use crate::format::json::Pretty;
-use crate::run::{PhaseResult, RunResult};
+use crate::run::{PhaseResult, RunResult, ServerMetricsResult, observed_phase};
 use aiperf_observe::{EndpointInfo, Metric, PhaseMetrics, ScrapeError};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -38,19 +38,6 @@ pub(crate) fn write_phase_metrics(
     json.end_object();
     out.write_all(&json.finish())?;
     out.write_all(b"\n")
-}
-
-/// The phase that something was observed in, as files of observers say it.
-pub(crate) fn observed_phase(phase: &PhaseResult) -> Value {
-    json!({
-        "phase_index": phase.id.index,
-        "profiling_index": phase.id.profiling_index,
-        "phase_name": phase.id.name,
-        "phase_kind": phase.id.kind.name(),
-        "start_ns": phase.start.0,
-        "end_ns": phase.end.0,
-        "was_cancelled": phase.was_cancelled,
-    })
 }
 
 fn write_data(

@@ -3,8 +3,7 @@
 use crate::export::Exporter;
 use crate::format::json::Pretty;
 use crate::format::stamp::iso;
-use crate::gpu::GpuTelemetryResult;
-use crate::run::{PhaseResult, RunInfo, RunResult};
+use crate::run::{GpuTelemetryResult, PhaseResult, RunInfo, RunResult};
 use aiperf_metrics::registry::LEADING;
 use aiperf_metrics::{JudgedLimit, MetricResult, Stats, Summary};
 use aiperf_types::{RequestError, WallNs};

@@ -55,7 +55,7 @@ fn server_metrics_file(phase: &PhaseResult) -> String {
 }
 
 fn gpu_telemetry_file(phase: &PhaseResult) -> String {
-    format!("{}/{}", phase_folder(&phase.id.name), gpu::PHASE_FILE)
+    format!("{}/{}", phase_folder(&phase.id.name), gpu::json::PHASE_FILE)
 }
 
 /// A document with a line break at the end.
@@ -79,7 +79,7 @@ pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
     let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };
     for folder in folders.flatten().map(|entry| entry.path()) {
         let own = [&plan.names.summary_csv, &plan.names.summary_json];
-        for name in own.into_iter().map(String::as_str).chain([server_metrics::phases::FILE, gpu::PHASE_FILE]) {
+        for name in own.into_iter().map(String::as_str).chain([server_metrics::phases::FILE, gpu::json::PHASE_FILE]) {
             files::remove_if_there(&folder.join(name))?;
         }
         let _ = std::fs::remove_dir(&folder);

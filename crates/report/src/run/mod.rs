@@ -1,11 +1,18 @@
 //! What there is to write down: one finished run.
+//!
+//! # Layout
+//! - `server_metrics`, `gpu_telemetry`: what observers saw while it was on
 
-use crate::gpu::GpuTelemetryResult;
-use crate::server_metrics::ServerMetricsResult;
+mod gpu_telemetry;
+mod server_metrics;
+
+pub use gpu_telemetry::GpuTelemetryResult;
+pub use server_metrics::ServerMetricsResult;
+
 use aiperf_metrics::{JudgedLimit, Slice, Summary, Thresholds};
 use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity};
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// One finished run, complete or not.
@@ -76,6 +83,19 @@ pub struct PhaseResult {
     /// Interrupted by the user.
     pub was_cancelled: bool,
     pub metrics: Summary,
+}
+
+/// The phase that something was observed in, as files of observers say it.
+pub(crate) fn observed_phase(phase: &PhaseResult) -> Value {
+    json!({
+        "phase_index": phase.id.index,
+        "profiling_index": phase.id.profiling_index,
+        "phase_name": phase.id.name,
+        "phase_kind": phase.id.kind.name(),
+        "start_ns": phase.start.0,
+        "end_ns": phase.end.0,
+        "was_cancelled": phase.was_cancelled,
+    })
 }
 
 /// Who a run is and how it was started: enough to run it again.
