@@ -83,3 +83,10 @@ impl<'a> Folder<'a> {
         self.failures
     }
 }
+
+/// A file of the run and what it is called in the footer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenFile {
+    pub label: &'static str,
+    pub path: PathBuf,
+}

@@ -35,6 +35,7 @@ pub mod aggregate;
 pub mod artifacts;
 pub mod compare;
 pub mod console;
+mod error;
 mod export;
 pub mod files;
 mod format;
@@ -47,10 +48,7 @@ pub mod run;
 pub mod server_metrics;
 pub mod summary;
 
-pub use artifacts::{
-    Artifacts, ExportFailure, FirstWritten, IncompleteFile, OpenRecordFile, ReportError, StagedInputs, Written,
-    WrittenFile,
-};
+pub use artifacts::{Artifacts, FirstWritten, IncompleteFile, OpenRecordFile, StagedInputs, Written};
 pub use compare::cases::compare_cases;
 pub use compare::json::compare_json;
 pub use compare::table::compare_text;
@@ -69,7 +67,8 @@ pub use console::statistics::{StatisticsRow, statistics_table};
 pub use console::sweep::{SWEEP_COLUMNS, SweepColumn, SweepRow, SweepTable, sweep_conclusion};
 pub use console::text::{fit, literal, wrap_hanging};
 pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
-pub use export::{Completion, RecordFile, RecordRun, RecordWriting};
+pub use error::{ExportFailure, ReportError};
+pub use export::{Completion, RecordFile, RecordRun, RecordWriting, WrittenFile};
 pub use files::{LinesFile, discard_temporaries, is_still_there};
 pub use format::number::thousands;
 pub use format::stamp::log_time;

@@ -8,13 +8,14 @@ use super::sweep::Sweep;
 use super::sweep_csv::sweep_csv;
 use super::sweep_json::sweep_json;
 use super::trials::ConfidenceReport;
-use crate::artifacts::ExportFailure;
+use crate::error::ExportFailure;
 use crate::export::Folder;
-use crate::format::json::Pretty;
 use aiperf_plan::FileNames;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
+
+pub use crate::format::json::document_text;
 
 /// Names of the files, relative to the folder of the aggregate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,13 +75,6 @@ pub fn write_sweep(dir: &Path, names: &AggregateNames, sweep: &Sweep) -> Vec<Exp
 /// Writes a document beside them: what was made of a sweep, or how its points were drawn.
 pub fn write_document(dir: &Path, name: &str, document: &Value) -> Vec<ExportFailure> {
     write_all(dir, "sweep", &[(name, document_text(document))])
-}
-
-/// A document as these files hold it.
-pub fn document_text(document: &Value) -> Vec<u8> {
-    let mut json = Pretty::default();
-    json.value(document);
-    json.finish()
 }
 
 fn write_all(dir: &Path, exporter: &'static str, files: &[(&str, Vec<u8>)]) -> Vec<ExportFailure> {

@@ -1,7 +1,8 @@
 //! The directory of many runs.
 
 use super::files::AggregateNames;
-use crate::artifacts::{ReportError, remove_results, take};
+use crate::artifacts::{remove_results, take};
+use crate::error::ReportError;
 use crate::files;
 use aiperf_plan::ArtifactPlan;
 use std::fs::File;

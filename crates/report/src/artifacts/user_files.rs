@@ -1,6 +1,6 @@
 //! Files with a text of the user's own: where they may lie, and how they are written.
 
-use super::ReportError;
+use crate::error::ReportError;
 use crate::files;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, UserFile, collide};

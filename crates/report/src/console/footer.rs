@@ -2,7 +2,7 @@
 
 use super::page::{Page, Style};
 use super::text::{literal, width, wrap, wrap_hanging, wrap_whole};
-use crate::artifacts::WrittenFile;
+use crate::export::WrittenFile;
 use crate::run::RunResult;
 
 /// The footer, ending in an empty line. Paths are never broken, so that they can be copied.

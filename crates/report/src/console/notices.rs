@@ -3,7 +3,7 @@
 use super::page::{Page, Style};
 use super::panel::Panel;
 use super::text::{literal, one_line, width, wrap};
-use crate::artifacts::ReportError;
+use crate::error::ReportError;
 use crate::run::RunResult;
 use std::path::Path;
 

@@ -255,6 +255,13 @@ pub(crate) fn push_new_line(out: &mut Vec<u8>, level: usize) {
     out.resize(out.len() + 2 * level, b' ');
 }
 
+/// A document as files hold it.
+pub fn document_text(document: &Value) -> Vec<u8> {
+    let mut json = Pretty::default();
+    json.value(document);
+    json.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
