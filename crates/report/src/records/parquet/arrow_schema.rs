@@ -5,12 +5,10 @@
 //! members before them, and offsets that point forward. It is written from the top down, and offsets are filled in when
 //! what they point to is written. `scripts/check-docs` holds it against Arrow itself.
 
-use super::columns::{Column, Columns, Kind};
+use super::column::{Column, ELEMENT, Kind};
+use super::columns::Columns;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-
-/// What lists call their elements.
-pub(crate) const ELEMENT: &str = "element";
 
 /// Starts every message.
 const CONTINUATION: [u8; 4] = [0xff; 4];

@@ -3,58 +3,7 @@
 //! A row is its length in bytes and its cells in the order of columns; a cell is the number of its column and a value
 //! whose form follows from the column. Columns without a cell are absent. All integers are little-endian.
 
-use super::columns::{Columns, Kind, Source};
-use crate::records::metadata::RunIds;
-use aiperf_metrics::{RecordEncoder, RecordMetrics, RecordView, Value};
 use std::ops::Range;
-use std::sync::Arc;
-
-/// Puts records into rows. Each record thread has its own.
-pub(crate) struct RecordRow {
-    columns: Arc<Columns>,
-    ids: RunIds,
-}
-
-impl RecordRow {
-    pub(crate) fn new(columns: Arc<Columns>, benchmark_id: &str) -> Self {
-        Self { columns, ids: RunIds::new(benchmark_id) }
-    }
-
-    /// Metrics of a record come in the order of columns: one walk finds them all. A run's metrics say which columns there
-    /// are and what its records have, so that each finds its place; should one not, it goes alone.
-    fn push_metrics(&self, cells: &mut Cells<'_>, metrics: &RecordMetrics) {
-        let mut columns = self.columns.metrics();
-        for (metric, value) in metrics.iter() {
-            let Some((column, _)) = columns.find(|(_, known)| std::ptr::eq(*known, metric)) else {
-                debug_assert!(false, "{} has no column", metric.tag);
-                columns = self.columns.metrics();
-                continue;
-            };
-            cells.go_to(column);
-            match (self.columns.kind(column), value) {
-                (Some(Kind::Int), Value::Int(value)) => cells.maybe_signed(Some(value)),
-                (Some(Kind::Float), Value::Float(value)) => cells.float(value),
-                (Some(Kind::Floats), Value::List(values)) => cells.floats(values),
-                (kind, value) => debug_assert!(false, "{}: {value:?} in a column of {kind:?}", metric.tag),
-            }
-        }
-    }
-}
-
-impl RecordEncoder for RecordRow {
-    /// As in the JSONL, a record with neither a metric nor an error has nothing to say.
-    fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
-        if record.measured.error.is_none() && record.metrics.iter().next().is_none() {
-            return;
-        }
-        let start = out.len();
-        out.extend_from_slice(&[0; 4]);
-        let source = Source { ids: self.ids, meta: record.meta, measured: record.measured };
-        self.columns.write(&source, &mut Cells::new(out), |cells| self.push_metrics(cells, record.metrics));
-        let length = (out.len() - start - 4) as u32;
-        out[start..start + 4].copy_from_slice(&length.to_le_bytes());
-    }
-}
 
 /// Writes the cells of a row.
 pub(crate) struct Cells<'o> {
@@ -63,7 +12,7 @@ pub(crate) struct Cells<'o> {
 }
 
 impl<'o> Cells<'o> {
-    fn new(out: &'o mut Vec<u8>) -> Self {
+    pub(crate) fn new(out: &'o mut Vec<u8>) -> Self {
         Self { out, column: 0 }
     }
 

@@ -5,7 +5,8 @@
 //! byte, all first bytes, then all second ones, so that what they share stands together.
 
 use super::cells::CellReader;
-use super::columns::{Columns, Kind};
+use super::column::Kind;
+use super::columns::Columns;
 use super::delta::push_deltas;
 use super::zstd::Compressor;
 use crate::format::parquet_pages::{Chunk, Dictionary, Indices, Pages, bits, extend, push_levels, push_run};

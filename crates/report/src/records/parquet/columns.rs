@@ -1,45 +1,18 @@
 //! The columns of the file: metadata as the JSONL names it, a column for each metric that records of the run may have,
 //! what servers told of speculative decoding, and the error.
 
-use super::arrow_schema::ELEMENT;
 use super::cells::Cells;
+use super::column::{Column, ELEMENT, Kind};
 use crate::format::json::push_str;
 use crate::records::jsonl::push_spec_decode;
 use crate::records::metadata::{RunIds, hex};
 use aiperf_metrics::{Metric, Metrics, ValueKind};
 use aiperf_types::{CorrelationId, Measured, RecordMeta, RequestError, uuid_text};
-use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::basic::{ConvertedType, LogicalType, Repetition};
 use parquet::errors::Result;
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use std::io;
 use std::sync::Arc;
-
-/// What the values of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Int,
-    Float,
-    Bool,
-    Text,
-    Floats,
-    Texts,
-}
-
-impl Kind {
-    /// Of a column's values, or those of its lists.
-    pub(crate) fn physical(self) -> Physical {
-        match self {
-            Self::Int => Physical::INT64,
-            Self::Float | Self::Floats => Physical::DOUBLE,
-            Self::Bool => Physical::BOOLEAN,
-            Self::Text | Self::Texts => Physical::BYTE_ARRAY,
-        }
-    }
-
-    pub(crate) fn is_list(self) -> bool {
-        matches!(self, Self::Floats | Self::Texts)
-    }
-}
 
 /// A record, as far as columns other than metrics look at it.
 pub(crate) struct Source<'a> {
@@ -136,12 +109,6 @@ fn spec_decode(of: &Source<'_>, cells: &mut Cells<'_>) {
         push_spec_decode(&mut text, told);
         cells.text(&text);
     }
-}
-
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) unit: Option<&'static str>,
 }
 
 /// The columns of a run, in the order of the file.

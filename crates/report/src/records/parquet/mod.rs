@@ -1,21 +1,23 @@
 //! The records file as columns: a row for each line of the JSONL, in the same order.
 //!
-//! Encoders put records into cells on the record threads ([`cells`], by the table in [`columns`]). The thread of the file
-//! collects these, which costs a copy, and parts them into row groups; a thread of lowest priority turns each group
-//! into compressed column chunks ([`chunks`]), and that of the file appends what is done ([`writing`]).
+//! Encoders put records into cells on the record threads ([`rows`] into [`cells`], by the table in [`columns`]). The
+//! thread of the file collects these, which costs a copy, and parts them into row groups; a thread of lowest priority
+//! turns each group into compressed column chunks ([`chunks`]), and that of the file appends what is done ([`writing`]).
 //! Nobody waits for that thread: a group is a value, and what it has not done may be done by others.
 
 mod arrow_schema;
 mod cells;
 mod chunks;
+mod column;
 mod columns;
 mod delta;
+mod rows;
 mod writing;
 mod zstd;
 
 use crate::export::{RecordFile, RecordWriting};
-use cells::RecordRow;
 use columns::Columns;
+use rows::RecordRow;
 use std::sync::Arc;
 use writing::Writing;
 
