@@ -10,11 +10,10 @@ use crate::runs::convergence::has_shown_enough;
 use crate::runs::resume::records;
 use aiperf_plan::{self as plan, CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
-    AggregateNames, CellOfSweep, ConfidenceReport, RunsFolder, write_collated, write_confidence, write_document,
-    write_sweep,
+    AggregateNames, CellOfSweep, ConfidenceReport, write_collated, write_confidence, write_document, write_sweep,
 };
 use aiperf_report::{
-    ExportFailure, MultiRunPlan, Page, ReportError, multi_run_banner, multi_run_summary, sweep_conclusion,
+    ExportFailure, MultiRunPlan, Page, ReportError, RunsFolder, multi_run_banner, multi_run_summary, sweep_conclusion,
 };
 use aiperf_types::LogLevel;
 use std::collections::BTreeMap;

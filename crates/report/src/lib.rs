@@ -48,7 +48,7 @@ pub mod run;
 pub mod server_metrics;
 pub mod summary;
 
-pub use artifacts::{Artifacts, FirstWritten, IncompleteFile, OpenRecordFile, StagedInputs, Written};
+pub use artifacts::{Artifacts, FirstWritten, IncompleteFile, OpenRecordFile, RunsFolder, StagedInputs, Written};
 pub use compare::cases::compare_cases;
 pub use compare::json::compare_json;
 pub use compare::table::compare_text;

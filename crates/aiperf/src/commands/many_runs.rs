@@ -15,8 +15,7 @@ use aiperf_campaign::runs::{self, ChangedError, Driven, Ran, Resumed, RunIn, dri
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, Cell, FileNames, LogLevel, Plan, RunId};
-use aiperf_report::aggregate::RunsFolder;
-use aiperf_report::{JunitCase, LogLine, LogLines, Page, limit_line};
+use aiperf_report::{JunitCase, LogLine, LogLines, Page, RunsFolder, limit_line};
 use aiperf_types::Nanos;
 use std::path::PathBuf;
 use std::sync::Arc;

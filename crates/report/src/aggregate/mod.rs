@@ -6,7 +6,6 @@
 //! - [`trials`]: several runs of one benchmark; [`confidence_json`], [`confidence_csv`]: their files
 //! - [`pooled`]: the requests of several runs as one population; [`collated_json`]: its file
 //! - [`sweep`]: one benchmark under several settings; [`sweep_json`], [`sweep_csv`]: its files
-//! - [`folder`]: the directory of all runs
 //! - [`files`]: names, and files that appear whole
 //! - `python`: values as the reference prints them
 
@@ -14,7 +13,6 @@ pub mod collated_json;
 pub mod confidence_csv;
 pub mod confidence_json;
 pub mod files;
-pub mod folder;
 pub mod pooled;
 mod python;
 pub mod sweep;
@@ -23,7 +21,6 @@ pub mod sweep_json;
 pub mod trials;
 
 pub use files::{AggregateNames, write_collated, write_confidence, write_document, write_sweep};
-pub use folder::RunsFolder;
 pub use pooled::{Collated, Combined, Pooled, RunMean};
 pub use sweep::{Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep, SweepCell, SweptParameter};
 pub use trials::{AcrossRuns, CellOfSweep, ConfidenceReport, FailedRun, RunTally};

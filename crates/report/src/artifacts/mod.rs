@@ -7,11 +7,15 @@
 //! - `user_files`: texts of the user's own, written before a run
 //! - `reserve`: room on the disk for the files of the end
 //! - [`marker`]: the sign that everything is written
+//! - `runs_folder`: the directory of many runs
 
 mod kinds;
 pub mod marker;
 mod reserve;
+mod runs_folder;
 mod user_files;
+
+pub use runs_folder::RunsFolder;
 
 use crate::error::{ExportFailure, ReportError};
 use crate::export::{Completion, Folder, RecordFile, RecordRun, RecordWriting, WrittenFile};
@@ -75,7 +79,7 @@ impl Drop for Artifacts {
 }
 
 /// Makes a directory, makes sure that it can be written to, and takes it until the lock goes. Nothing in it is touched.
-pub(crate) fn take(dir: &Path) -> Result<File, ReportError> {
+fn take(dir: &Path) -> Result<File, ReportError> {
     let at = |source| ReportError::Directory { dir: dir.to_owned(), source };
     std::fs::create_dir_all(dir).map_err(at)?;
     let lock = File::open(dir).map_err(at)?;
@@ -88,7 +92,7 @@ pub(crate) fn take(dir: &Path) -> Result<File, ReportError> {
 }
 
 /// Removes from a directory what a run left there.
-pub(crate) fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
+fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
     let stale = KINDS.iter().filter(|kind| kind.is_removed_before_a_run()).map(|kind| kind.file(&plan.names));
     std::iter::once(READY_MARKER)
         .chain(stale)

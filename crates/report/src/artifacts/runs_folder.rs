@@ -1,7 +1,7 @@
 //! The directory of many runs.
 
-use super::files::AggregateNames;
-use crate::artifacts::{remove_results, take};
+use super::{remove_results, take};
+use crate::aggregate::AggregateNames;
 use crate::error::ReportError;
 use crate::files;
 use aiperf_plan::ArtifactPlan;
