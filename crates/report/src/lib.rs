@@ -1,35 +1,26 @@
 //! Writes it down: what a run did, in files for programs and tables for people.
 //!
-//! Takes values and gives text; only [`artifacts`], [`files`] and [`records::reading`] touch the disk. Computes no metric:
-//! numbers come in display units and leave as they came.
+//! Takes values and gives text. Only [`files`], [`records`], [`summary::phases`] and [`artifacts`] touch the disk. Computes
+//! no metric: numbers come in display units and leave unchanged.
 //!
 //! # Layout
-//! - [`run`]: what there is to write down
-//! - [`records::jsonl`]: one line a request, written while the run is on; `records::metadata`: whose it is; `records::trace_data`: its
-//!   HTTP trace
-//! - [`records::reading`]: the same lines read back, as columns
-//! - `records::parquet`: the same as columns; `format::parquet_pages`: column chunks of Parquet files
-//! - [`records::raw_jsonl`]: the same with all that was sent and came
-//! - [`records::outputs_json`]: what was generated, gathered while the run is on; `records::sorted_entries`: in the order of requests
-//! - [`records::inputs_json`]: what will be sent, written before it
-//! - `artifacts::user_files`: texts of the user's own, written before a run
-//! - [`summary::json`], [`summary::csv`]: the metrics of a run
-//! - [`summary::timeslices_json`], [`summary::timeslices_csv`]: the same, cut into slices of time
-//! - [`aggregate`]: many runs: trials and sweeps
-//! - [`compare`]: runs side by side
-//! - [`server_metrics`]: what the servers' own metrics came to; [`server_metrics::json`], [`server_metrics::csv`]: their
-//!   statistics; [`server_metrics::parquet`]: every sample; [`server_metrics::jsonl`]: every page, written
-//!   while the run is on; `server_metrics::phases`: each phase
+//! Each uses only those before it.
+//! - `format`: how values become JSON, CSV, numbers, points in time and column chunks of Parquet files
+//! - [`files`]: files that appear whole, and files that grow line by line
+//! - `error`: why something could not be written
+//! - [`run`]: one finished run, which is what there is to write down
+//! - `export`: what a kind of file must provide
+//! - [`server_metrics`]: the files of the servers' own metrics
 //! - [`network_latency_jsonl`]: every probe of the network, written while the run is on
-//! - [`gpu`]: what GPUs reported; `gpu::csv`: their table in the summary CSV; [`gpu::jsonl`]:
-//!   every sample, written while the run is on
-//! - [`otlp`]: metrics as OTLP has them, for those who send them
-//! - [`summary::phases`], [`artifacts::marker`]: the index of phases; the sign that all is written
-//! - [`console`]: the report that people read; [`console::log_lines`]: the lines that a run says while it is on
+//! - [`gpu`]: the files of what GPUs reported
+//! - [`summary`]: the metrics of a run, of its time slices and of its phases
+//! - [`records`]: each request: what is sent, what came back and what was measured
+//! - [`otlp`]: metrics as OTLP messages, for senders of them
+//! - [`aggregate`]: the files of many runs: trials and sweeps
+//! - [`console`]: the report that people read, and the lines that are logged while a run is on
 //! - [`junit`]: what was checked, for CI systems
-//! - `export`: what a kind of file must give; `artifacts::kinds`: every kind in one table; [`artifacts`], [`files`]: the
-//!   directory, and files that appear whole; `artifacts::reserve`: room for those of the end
-//! - `format::json`, `format::number`, `format::stamp`: how values become text
+//! - [`compare`]: runs side by side
+//! - [`artifacts`]: the directory of a run, with every kind of file in one table (`artifacts/kinds.rs`)
 
 pub mod aggregate;
 pub mod artifacts;
