@@ -35,7 +35,7 @@ pub struct RecordRun {
 pub struct RecordWriting {
     /// Makes an encoder for each thread that computes records.
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
-    /// Takes what encoders made. It is written to by one thread, which nobody else waits for; what its errors say is told
+    /// Takes what encoders made. It is written to by one thread, which no other waits for. Its errors are shown
     /// to the user, who wants to know what is kept.
     pub file: Box<dyn Write + Send>,
     /// Bytes that it keeps in memory at most, whatever the number of records.
@@ -55,7 +55,7 @@ pub(crate) struct Exporter {
     pub(crate) file: fn(&FileNames) -> &str,
     /// Whether a run has something for it to write; `None` where every run has.
     pub(crate) applies: Option<fn(&RunResult) -> bool>,
-    /// It says what observers saw, which is known a while after the last request.
+    /// It contains what observers saw, which is known a while after the last request.
     pub(crate) needs_observers: bool,
     pub(crate) write: fn(&RunResult, &mut Folder<'_>),
 }

@@ -141,7 +141,7 @@ fn shortened(name: &str) -> Cow<'_, str> {
 pub(crate) fn is_too_long(dir: &Path, within: &Path) -> bool {
     let too_long =
         |path: &Path| path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename);
-    // Behind a folder that is not there, nobody looks at names.
+    // Below a missing folder, names are not checked.
     too_long(&dir.join(within)) || within.components().any(|part| too_long(&dir.join(part)))
 }
 
@@ -170,8 +170,8 @@ const TOGETHER: usize = 1 << 18;
 
 /// A file that grows during a run, by whole lines. What was flushed survives anything that happens to the process.
 ///
-/// Lines go to its end, wherever that is: a file that somebody else cut would otherwise be filled up with zeros to where
-/// it ended before.
+/// Lines go to its end, wherever that is: a file that another process cut would otherwise be filled up with zeros to
+/// where it ended before.
 #[derive(Debug)]
 pub struct LinesFile {
     file: File,
@@ -183,8 +183,8 @@ pub struct LinesFile {
     loss: Loss,
 }
 
-/// Lines that somebody else took out of a file while the run was on. More may be written behind what is left, so this
-/// is told when the file is complete.
+/// Lines that another process took out of a file while the run was on. More may be written behind what is left, so this
+/// is reported when the file is complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loss(Arc<AtomicU64>);
 
@@ -218,7 +218,7 @@ impl LinesFile {
         self.loss.clone()
     }
 
-    /// Writes what waits; where that fails, tells how many bytes of it are in the file.
+    /// Writes what waits; if that fails, returns how many bytes of it are in the file.
     fn put(&mut self) -> Result<(), (usize, io::Error)> {
         let mut put = 0;
         while put < self.waiting.len() {
@@ -375,8 +375,8 @@ mod tests {
             file.write_all(b"five\n").unwrap();
             file.flush().unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}four\nfive\n"));
-            let told = loss.check().unwrap_err().to_string();
-            assert_eq!(told, format!("it was cut by somebody else while the run was on; lines lost: {lost}"));
+            let error = loss.check().unwrap_err().to_string();
+            assert_eq!(error, format!("it was cut by somebody else while the run was on; lines lost: {lost}"));
         }
     }
 

@@ -14,14 +14,14 @@ pub struct JunitCase {
 pub enum JunitOutcome {
     Passed,
     Failed(String),
-    /// Nothing could be said.
+    /// The check was inconclusive.
     Skipped(String),
     /// It could not be checked.
     Error(String),
 }
 
 impl JunitOutcome {
-    /// The element that says so, and its words.
+    /// The element of the outcome, and its words.
     fn element(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::Passed => None,
@@ -65,7 +65,7 @@ pub fn junit_xml(suite: &str, cases: &[JunitCase]) -> String {
     out
 }
 
-/// Text as it may stand in an element or an attribute. What no XML document may hold is shown as a replacement.
+/// Text as an element or an attribute may contain it. What no XML document may hold is shown as a replacement.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

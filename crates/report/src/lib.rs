@@ -1,7 +1,7 @@
 //! Writes it down: what a run did, in files for programs and tables for people.
 //!
-//! Takes values and gives text. Only [`files`], [`records`], [`summary::phases`] and [`artifacts`] touch the disk. Computes
-//! no metric: numbers come in display units and leave unchanged.
+//! Takes values and gives text. Only [`files`], [`records`], [`summary::phases`] and [`artifacts`] touch the disk. No
+//! metric is computed here: numbers come in display units and leave unchanged.
 //!
 //! # Layout
 //! Each uses only those before it.

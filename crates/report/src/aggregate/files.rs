@@ -58,12 +58,12 @@ pub fn write_confidence(dir: &Path, names: &AggregateNames, report: &ConfidenceR
     )
 }
 
-/// Writes what the requests of several runs came to.
+/// Writes the results of the requests of several runs.
 pub fn write_collated(dir: &Path, names: &AggregateNames, collated: &Collated) -> Vec<ExportFailure> {
     write_all(dir, "collated", &[(&names.collated_json, collated_json(collated))])
 }
 
-/// Writes what the cells of a sweep came to.
+/// Writes the results of the cells of a sweep.
 pub fn write_sweep(dir: &Path, names: &AggregateNames, sweep: &Sweep) -> Vec<ExportFailure> {
     write_all(
         dir,

@@ -1,6 +1,6 @@
-//! Many runs written down: how far trials agree, and what the cells of a sweep came to.
+//! Many runs written down: how far trials agree, and the results of the cells of a sweep.
 //!
-//! The values come from whoever ran them; nothing is computed here.
+//! The values come from the caller; nothing is computed here.
 //!
 //! # Layout
 //! - [`trials`]: several runs of one benchmark; [`confidence_json`], [`confidence_csv`]: their files

@@ -2,7 +2,7 @@
 
 use super::trials::RunTally;
 
-/// What every request of every run that succeeded came to.
+/// The results of every request of every successful run.
 #[derive(Clone, Debug)]
 pub struct Collated {
     /// This program's.

@@ -1,4 +1,4 @@
-//! One benchmark under several settings: what each cell came to, and which are the best.
+//! One benchmark under several settings: the result of each cell, and the best ones.
 
 use super::trials::{AcrossRuns, RunTally};
 use aiperf_metrics::Stats;
@@ -99,7 +99,7 @@ impl SweepCell {
     }
 }
 
-/// What a cell came to: its only run as it is, or how far its trials agree.
+/// The result of a cell: its only run as it is, or how far its trials agree.
 #[derive(Clone, Debug)]
 pub enum CellMetrics {
     /// By tag.

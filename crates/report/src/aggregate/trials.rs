@@ -18,7 +18,7 @@ pub struct FailedRun {
     pub error: String,
 }
 
-/// One statistic of one metric over several runs. What so few runs cannot tell is absent.
+/// One statistic of one metric over several runs. What needs more runs is absent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcrossRuns {
     pub mean: Option<f64>,
@@ -49,7 +49,7 @@ pub struct ConfidenceReport {
     /// The level of the intervals: 0.95.
     pub level: f64,
     pub cooldown_seconds: f64,
-    /// Where in a sweep these runs stand, if in one.
+    /// The place of these runs in a sweep, if in one.
     pub cell: Option<CellOfSweep>,
     /// Where the dataset came from.
     pub dataset: Option<Value>,
@@ -57,7 +57,7 @@ pub struct ConfidenceReport {
     pub metrics: Vec<(String, AcrossRuns)>,
 }
 
-/// The settings that tell runs of a sweep from its others.
+/// The settings in which runs of a sweep differ from its others.
 #[derive(Clone, Debug)]
 pub struct CellOfSweep {
     pub label: String,
@@ -73,7 +73,7 @@ impl ConfidenceReport {
         self.tally.successful.len() == 1
     }
 
-    /// What stands beside the counts of runs, in the order of the files.
+    /// What the files list beside the counts of runs, in the order of the files.
     pub(crate) fn metadata(&self) -> Map<String, Value> {
         let mut members = Map::new();
         let mut add = |key: &str, value: Value| drop(members.insert(key.to_owned(), value));

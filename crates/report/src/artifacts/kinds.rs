@@ -32,11 +32,11 @@ pub(crate) const KINDS: &[FileKind] = &[
 
 /// One kind of file, by when it is written.
 pub(crate) enum FileKind {
-    /// Before the load, or from outside, whatever the plan says.
+    /// Before the load, or from outside, whatever the plan asks for.
     Prepared { label: &'static str, file: &'static str },
     /// While the run is on, record by record.
     Records(&'static RecordFile),
-    /// While the run is on, by whoever watches the servers: scrape by scrape, probe by probe.
+    /// While the run is on, by observers of the servers: scrape by scrape, probe by probe.
     Scrapes { label: &'static str, file: fn(&FileNames) -> &str },
     /// When the run is over.
     Export(&'static Exporter),
@@ -60,7 +60,7 @@ impl FileKind {
         }
     }
 
-    /// Whether it goes before a run: after a kill no earlier summary may stand beside new records. What is prepared
+    /// Whether it goes before a run: after a kill no earlier summary may be left beside new records. What is prepared
     /// replaces its predecessor at once.
     pub(crate) fn is_removed_before_a_run(&self) -> bool {
         !matches!(self, Self::Prepared { .. })

@@ -72,7 +72,7 @@ pub struct Artifacts {
 pub struct StagedInputs(Staged);
 
 impl Drop for Artifacts {
-    /// Said, not left to the end of the file: a child process that is just being started may hold a copy of it.
+    /// Unlocks at once, before the file is closed: a child process that is just being started may hold a copy of it.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
@@ -124,7 +124,7 @@ pub struct OpenRecordFile {
     pub writing: RecordWriting,
 }
 
-/// A record file that is complete only with what the run came to.
+/// A record file that is complete only with the result of the run.
 pub struct IncompleteFile {
     pub name: &'static str,
     pub path: PathBuf,
@@ -267,7 +267,8 @@ impl Artifacts {
         user_files::write(&self.plan, redactor)
     }
 
-    /// Writes what the run is, for whoever looks whether it must be run again. To be called when the run is about to start.
+    /// Writes what the run is, so that a later command sees whether to run it again. To be called when the run is about
+    /// to start.
     pub fn write_run_config(&self, document: &Value) -> Result<(), ReportError> {
         let path = self.path(FileNames::RUN_CONFIG);
         let written = files::write_whole(&path, |out| out.write_all(&document_text(document)));

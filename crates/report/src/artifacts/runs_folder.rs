@@ -16,7 +16,7 @@ pub struct RunsFolder {
 }
 
 impl Drop for RunsFolder {
-    /// Said, not left to the end of the file: a child process that is just being started may hold a copy of it.
+    /// Unlocks at once, before the file is closed: a child process that is just being started may hold a copy of it.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
@@ -28,14 +28,14 @@ impl RunsFolder {
         Ok(Self { lock: take(dir)?, dir: dir.to_owned() })
     }
 
-    /// Removes what a run on its own left in the directory itself, so that it is not taken for what these came to.
+    /// Removes what a run on its own left in the directory itself, so that it is not taken for the result of these.
     pub fn remove_lone_run(&self, artifacts: &ArtifactPlan) -> Result<(), ReportError> {
         let own = ArtifactPlan { dir: self.dir.clone(), ..artifacts.clone() };
         remove_results(&own).map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })
     }
 
-    /// Removes from these folders what an earlier command said of all of its runs, so that it is not taken for what is
-    /// said of these. `documents` are files that have names of their own.
+    /// Removes from these folders the results of all runs of an earlier command, so that they are not taken for
+    /// those of these. `documents` are files that have names of their own.
     pub fn remove_stale<'a>(
         &self,
         folders: impl IntoIterator<Item = PathBuf>,

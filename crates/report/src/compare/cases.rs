@@ -4,7 +4,7 @@ use super::table::judgement_words;
 use super::{CompareReport, Outcome};
 use crate::junit::{JunitCase, JunitOutcome};
 
-/// One case for each limit of each pair: failed where it is broken, skipped where nothing can be said.
+/// One case for each limit of each pair: failed where it is broken, skipped where the comparison is inconclusive.
 pub fn compare_cases(report: &CompareReport) -> Vec<JunitCase> {
     let case = |(pair, judgement): (&super::Pair, &super::Judgement)| {
         let (first, second) = (&report.sides[pair.first].path, &report.sides[pair.second].path);

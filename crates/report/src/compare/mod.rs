@@ -1,6 +1,6 @@
 //! Runs side by side written down: what differs, how sure that is, and whether limits hold.
 //!
-//! The values come from whoever compared them; nothing is computed here but shares of what is there.
+//! The values come from the caller; nothing is computed here but shares of what is there.
 //!
 //! # Layout
 //! - [`table`]: for people; [`compare_json`](mod@json): for programs; [`cases`]: for CI systems
@@ -149,7 +149,7 @@ pub struct Numbers {
     pub p: Option<f64>,
     /// The same, corrected for how many comparisons there are.
     pub corrected_p: Option<f64>,
-    /// Independent values that would tell as much, of each side.
+    /// Independent values that would give as much evidence, of each side.
     pub effective: Option<(f64, f64)>,
 }
 
@@ -162,7 +162,7 @@ impl Numbers {
     }
 }
 
-/// What is to be said of the second side.
+/// The verdict on the second side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowVerdict {
     Better,
@@ -186,7 +186,7 @@ impl RowVerdict {
     }
 }
 
-/// Why nothing can be said.
+/// Why the comparison is inconclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     WithinNoise,

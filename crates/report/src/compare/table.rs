@@ -15,7 +15,7 @@ const LONGEST_HEADER: usize = 30;
 /// Columns that short names have, and the fewest, before they go on in the next row.
 const SHORT_NAME: usize = 16;
 const LEAST_NAME: usize = 9;
-/// The longest unit that stands behind a short name: longer ones are told by the name.
+/// The longest unit that follows a short name: longer ones are left to the name.
 const SHORT_UNIT: usize = 6;
 const SHARES_LINE: &str = "Shares of requests are compared by their counts (Fisher's exact test).";
 /// Settings that are named one by one.
@@ -115,7 +115,7 @@ fn reasons(rows: &[Row]) -> Vec<Reason> {
 /// The table in the form that the page has room for.
 fn fitting_table<'a>(report: &'a CompareReport, pair: &Pair, reasons: &[Reason], page: Page) -> Table<'a> {
     let wide = table(report, pair, reasons, Form::Wide);
-    // A name that is broken into many lines says less than its short form.
+    // A name that is broken into many lines is harder to read than its short form.
     if wide.least_width(LABEL_WIDTH) <= page.width() {
         return wide;
     }

@@ -53,7 +53,7 @@ pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String
 
 const ABSENT: &str = "N/A";
 
-/// Errors that differ in nothing but an id or a time are as many as requests: the first of them say enough.
+/// Errors that differ in nothing but an id or a time are as many as requests: the first of them are enough.
 const MOST_ROWS: usize = 25;
 
 fn more_row(rest: &[(RequestError, u64)]) -> [Cell; 4] {
@@ -80,8 +80,8 @@ fn cut(message: String) -> String {
 
 fn narrow_row(error: &RequestError, count: u64) -> Vec<Cell> {
     let [code, kind, message, count] = row(error, count);
-    let said = cut(message.text);
-    let text = if kind.text == ABSENT { said } else { format!("{}: {said}", kind.text) };
+    let message_text = cut(message.text);
+    let text = if kind.text == ABSENT { message_text } else { format!("{}: {message_text}", kind.text) };
     vec![code, Cell { text, style: message.style }, count]
 }
 
@@ -96,7 +96,7 @@ struct Known {
     fixes: &'static [&'static str],
 }
 
-/// Stands in advice for the name of the records file.
+/// Placeholder in advice for the name of the records file.
 const RECORDS: &str = "{records}";
 
 const KNOWN: &[Known] = &[Known {

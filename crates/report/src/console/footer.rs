@@ -36,7 +36,7 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
     out
 }
 
-/// Parts of the run that ended before they could say what they saw.
+/// Parts of the run that ended before they could report what they saw.
 fn degraded(run: &RunResult, page: Page) -> String {
     if run.degraded.is_empty() {
         return String::new();

@@ -20,7 +20,7 @@ const COMPARING: &str =
     "Metric semantics are platform-specific; cross-platform comparisons require workload and collector validation.";
 const NOTHING: &str = "No GPU telemetry data collected during the benchmarking run.";
 
-/// GPUs that were seen, or that somebody asked for.
+/// GPUs that were seen, or that the user asked for.
 fn result(run: &RunResult) -> Option<&GpuTelemetryResult> {
     let result = run.gpu_telemetry.as_deref()?;
     (result.is_requested || result.has_data()).then_some(result)

@@ -53,7 +53,7 @@ fn in_unit(number: &str, unit: &str) -> String {
     if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
 }
 
-/// Two decimals, unless they would tell another number.
+/// Two decimals, unless they would show another number.
 fn shown(value: f64) -> String {
     let rounded = (value * 100.0).round() / 100.0;
     let is_close = (rounded - value).abs() <= value.abs() / 1000.0;

@@ -5,7 +5,7 @@ use crate::format::number::{commas, thousands};
 use aiperf_types::ServerSnapshot;
 use std::fmt::Write;
 
-/// What a server's own metrics say, for the last line of the block.
+/// What a server's own metrics report, for the last line of the block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServerLine {
     /// Prefix cache hits, in percent.

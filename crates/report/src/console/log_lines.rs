@@ -18,7 +18,7 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// Turns what a run tells into lines: messages as they are said, phases as they start, statistics every now and then.
+/// Turns run events into lines: messages as they come, phases as they start, statistics every now and then.
 #[derive(Clone, Debug)]
 pub struct LogLines {
     level: LogLevel,
@@ -31,19 +31,19 @@ pub struct LogLines {
     stats_due: MonoNs,
     /// Records and seconds of the statistics shown last.
     shown: Option<(u64, f64)>,
-    /// What the servers said last.
+    /// What the servers reported last.
     server: Option<ServerLine>,
     redactor: Arc<Redactor>,
-    /// Warnings and errors said so far: the same one is not said twice.
-    said: BTreeSet<String>,
+    /// Warnings and errors logged so far: the same one is not logged twice.
+    logged: BTreeSet<String>,
 }
 
 impl LogLines {
     /// Lines of this level and above, without secrets; statistics as often as asked for, if at all.
     pub fn new(level: LogLevel, stats_every: Option<Nanos>, redactor: Arc<Redactor>) -> Self {
-        let (anchor, stats_due, said) = (WallAnchor::default(), MonoNs(0), BTreeSet::new());
+        let (anchor, stats_due, logged) = (WallAnchor::default(), MonoNs(0), BTreeSet::new());
         let (lasted, latest, shown, server) = (BTreeMap::new(), None, None, None);
-        Self { level, stats_every, anchor, lasted, latest, stats_due, shown, server, redactor, said }
+        Self { level, stats_every, anchor, lasted, latest, stats_due, shown, server, redactor, logged }
     }
 
     /// The lines of one event, most often none or one.
@@ -53,7 +53,7 @@ impl LogLines {
                 self.anchor = run.anchor;
                 self.shown = None;
                 self.server = None;
-                self.said.clear();
+                self.logged.clear();
                 None
             }
             RunEvent::Message(message) => {
@@ -69,7 +69,7 @@ impl LogLines {
                 self.lasted.entry(moment.phase.index).and_modify(|(_, done)| *done = Some(moment.at));
                 None
             }
-            // Only now is it known which requests failed: an error may stand in an answer that began well.
+            // Only now is it known which requests failed: an answer that began well may contain an error.
             RunEvent::PhaseComplete(moment) => {
                 let (started, done) = self.lasted.get(&moment.phase.index).copied().unwrap_or((moment.at, None));
                 let elapsed = done.unwrap_or(moment.at).since(started);
@@ -88,13 +88,13 @@ impl LogLines {
     }
 
     /// The line without secrets and without what would act on a terminal, unless it is of no interest or a warning that
-    /// was said already.
+    /// was logged already.
     fn safe(&mut self, line: LogLine) -> Option<LogLine> {
         if line.level < self.level {
             return None;
         }
         let line = LogLine { text: literal(&self.redactor.hide(&line.text)), ..line };
-        let is_new = line.level < LogLevel::Warning || self.said.insert(line.text.clone());
+        let is_new = line.level < LogLevel::Warning || self.logged.insert(line.text.clone());
         is_new.then_some(line)
     }
 
@@ -102,8 +102,8 @@ impl LogLines {
         LogLine { at: self.anchor.wall(at), level: LogLevel::Notice, text }
     }
 
-    /// Records take their time: a phase that is told complete after the next one started did not overlap with it, unless
-    /// its requests did.
+    /// Records take their time: a phase that is reported complete after the next one started did not overlap with it,
+    /// unless its requests did.
     fn before_the_latest(&self, moment: &PhaseMoment, done: Option<MonoNs>) -> String {
         match (&self.latest, done) {
             (Some((latest, started)), Some(done)) if latest.index > moment.phase.index && done <= *started => {
@@ -193,16 +193,16 @@ mod tests {
     #[test]
     fn what_a_server_says_does_not_act_on_the_terminal() {
         let text = "a\x1b[2Jb".into();
-        let said = RunEvent::Message(Message { at: WallNs(1), level: LogLevel::Warning, text });
-        assert_eq!(log_lines(LogLevel::Info, None).lines(&said)[0].text, "a\\u{1b}[2Jb");
+        let event = RunEvent::Message(Message { at: WallNs(1), level: LogLevel::Warning, text });
+        assert_eq!(log_lines(LogLevel::Info, None).lines(&event)[0].text, "a\\u{1b}[2Jb");
     }
 
     #[test]
-    fn the_same_warning_is_not_said_twice_in_a_run() {
+    fn the_same_warning_is_not_logged_twice_in_a_run() {
         let mut lines = log_lines(LogLevel::Info, None);
-        let mut said = |level| lines.lines(&message(level)).len();
-        assert_eq!([said(LogLevel::Warning), said(LogLevel::Warning)], [1, 0]);
-        assert_eq!([said(LogLevel::Info), said(LogLevel::Info)], [1, 1]);
+        let mut logged = |level| lines.lines(&message(level)).len();
+        assert_eq!([logged(LogLevel::Warning), logged(LogLevel::Warning)], [1, 0]);
+        assert_eq!([logged(LogLevel::Info), logged(LogLevel::Info)], [1, 1]);
     }
 
     #[test]

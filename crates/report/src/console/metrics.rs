@@ -22,7 +22,7 @@ const FOR_DEVELOPERS: &[(Flags, &str)] = &[
     (Flags::INTERNAL, "NVIDIA AIPerf | Internal Metrics"),
 ];
 
-/// Metrics without a display order, which stand after those that have one, in this order.
+/// Metrics without a display order, which come after those that have one, in this order.
 const UNORDERED: &[&str] = &[
     "effective_concurrency",
     "effective_decode_throughput",
@@ -46,7 +46,7 @@ const UNORDERED: &[&str] = &[
     "adj_inter_token_latency",
 ];
 
-/// Metrics that stand last of all, in this order.
+/// Metrics that come last of all, in this order.
 const LAST: &[&str] = &["total_gpu_power", "total_gpu_energy", "output_tokens_per_joule", "energy_per_user"];
 
 /// Longest header that still has its unit beside it.
@@ -87,7 +87,7 @@ pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
     Some(format!("\n\n{drawn}{}", left_out(&tables, run, page).unwrap_or_default()))
 }
 
-/// Says which statistics are not shown, and where they are.
+/// Lists which statistics are not shown, and where they are.
 pub(crate) fn left_out(tables: &[Table], run: &RunResult, page: Page) -> Option<String> {
     let is_missing =
         |name: &&&str| tables.iter().any(|table| !table.columns.iter().any(|column| column.title == **name));
@@ -138,7 +138,7 @@ pub(crate) fn trace_table(run: &RunResult, page: Page) -> Option<String> {
     Some(format!("\n\n{}", drawn.draw(page)))
 }
 
-/// Says how to have cache reads reported, when usage is reported without them.
+/// Explains how to have cache reads reported, when usage is reported without them.
 pub(crate) fn cache_hint(metrics: &Summary, page: Page) -> Option<String> {
     metrics.avg("total_usage_prompt_tokens")?;
     if metrics.avg("total_usage_prompt_cache_read_tokens").is_some() {

@@ -6,7 +6,7 @@
 //! - `quantities`: lengths of time and counts of bytes in words
 //! - `table`, `panel`: the two shapes everything takes
 //! - `metrics`: metric tables and the prompt-cache hint
-//! - `server_metrics`: what the servers said of themselves
+//! - `server_metrics`: what the servers reported of themselves
 //! - `gpu`: what GPUs reported
 //! - `errors`: the error table, and advice on errors that are known
 //! - `limits`: what fails a run, and whether it is the case
@@ -14,7 +14,7 @@
 //! - `notices`: panels outside the report: exit errors, cancellation
 //! - `footer`: where everything was written
 //! - `statistics`: how numbers are spread, for what is no run
-//! - `trials`: several runs, before and after; `sweep`: the table of a sweep, and what it came to
+//! - `trials`: several runs, before and after; `sweep`: the table of a sweep, and its result
 //! - `live`: the block printed while a run is on; `live_table`: the metrics of that moment as rows
 //! - [`log_lines`]: the lines that are logged while a run is on
 
@@ -56,7 +56,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     },
 };
 
-/// The report of a run: every block that has something to say, in a fixed order.
+/// The report of a run: every block that is not empty, in a fixed order.
 pub fn report(run: &RunResult, page: Page) -> String {
     let errors = [incomplete(run, page), errors::advice(run, page), errors::table(&run.errors, page)];
     let results = || {

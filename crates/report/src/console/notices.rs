@@ -101,7 +101,7 @@ pub fn exit_panel(errors: &[ExitError], log_file: Option<&Path>, page: Page) -> 
         lines.extend(entry(group, page.width()));
     }
     let log_file = log_file.map(|path| format!("Log File: {}", literal(&path.display().to_string())));
-    // A path is to be copied: one that the panel would break stands below it.
+    // A path is to be copied: one that the panel would break is printed below it.
     let (inside, below) = match log_file {
         Some(line) if width(&line) + PANEL_EDGES <= page.width() => (Some(line), String::new()),
         Some(line) => (None, format!("{line}\n")),

@@ -1,6 +1,6 @@
 //! Lengths of time and counts of bytes as people read them.
 
-/// Stands where nothing is known.
+/// Shown where nothing is known.
 const UNKNOWN: &str = "--";
 
 const MINUTE: f64 = 60.0;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_said_in_two_units() {
+    fn what_is_left_is_shown_in_two_units() {
         let left = [60.9, 61.5, 3600.5, 3719.9, 89_999.9].map(|seconds| remaining_text(Some(seconds)));
         assert_eq!(left, ["1m", "1m 2s", "1h", "1h 1m", "1d"]);
     }

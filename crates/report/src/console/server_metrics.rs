@@ -1,4 +1,4 @@
-//! What the servers said of themselves: a table for each kind of server that is known, and one of how well SGLang's
+//! What the servers reported of themselves: a table for each kind of server that is known, and one of how well SGLang's
 //! drafts were accepted.
 
 use super::page::{Page, Style};
@@ -252,7 +252,7 @@ fn cut_middle(value: &str) -> String {
     format!("{}…{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
 }
 
-/// A narrower screen has room for names and values alone: what belongs to a name stands below it.
+/// A narrower screen has room for names and values alone: what belongs to a name is below it.
 const ROOM_FOR_COLUMNS: usize = 60;
 
 fn in_two_columns(rows: Vec<[String; 5]>, page: Page) -> Vec<[String; 5]> {
@@ -347,7 +347,7 @@ pub(crate) fn spec_decode(run: &RunResult, page: Page) -> Option<String> {
 }
 
 impl Draft {
-    /// The series of measured models, each once: ranks of one pipeline say the same.
+    /// The series of measured models, each once: ranks of one pipeline report the same.
     fn series<'a>(&self, run: &RunResult, observed: &'a ServerMetricsResult) -> Vec<&'a Series> {
         let is_measured = |series: &&Series| {
             let model = label(series, "model_name").unwrap_or_default().to_lowercase();
@@ -370,13 +370,13 @@ impl Draft {
                 text.map(|text| Cell { text, style: Style::GREEN })
             };
             let numbers: Option<Vec<Cell>> = numbers.map(cell).into_iter().collect();
-            let told = labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
-            let told = match (is_alone, told.is_empty()) {
+            let named = labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+            let named = match (is_alone, named.is_empty()) {
                 (true, _) => String::new(),
                 (false, true) => format!(" (series={})", at + 1),
-                (false, false) => format!(" ({told})"),
+                (false, false) => format!(" ({named})"),
             };
-            let label = Cell { text: format!("{}{told}", self.label), style: Style::CYAN };
+            let label = Cell { text: format!("{}{named}", self.label), style: Style::CYAN };
             Some(std::iter::once(label).chain(numbers?).collect())
         })
     }

@@ -104,7 +104,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// What a sweep came to, below its table: how many cells keep to the limits, which are the best, which runs failed.
+/// The result of a sweep, below its table: how many cells keep to the limits, which are the best, which runs failed.
 pub fn sweep_conclusion(sweep: &Sweep) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(sla) = &sweep.sla {

@@ -181,7 +181,7 @@ fn cut_spaces(mut line: String, limit: usize) -> String {
     line
 }
 
-/// Where text stands in its columns.
+/// Where text is in its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,

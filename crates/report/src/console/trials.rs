@@ -1,13 +1,13 @@
-//! Several runs of one benchmark, as lines of the log: what is about to run, and what it came to.
+//! Several runs of one benchmark, as lines of the log: what is about to run, and its results.
 
 use super::sweep::failed_lines;
 use crate::aggregate::trials::{AcrossRuns, ConfidenceReport};
 
-/// Columns of the rules between which blocks stand.
+/// Columns of the rules between blocks.
 const RULE: usize = 80;
 /// Metrics that runs are compared by.
 const KEY_METRICS: [&str; 4] = ["request_throughput", "time_to_first_token", "inter_token_latency", "request_latency"];
-/// The first that there is of a metric stands for it.
+/// The first that a metric has represents it.
 const KEY_STATS: [&str; 4] = ["avg", "p99", "max", "p50"];
 /// How the numbers are to be read.
 const GUIDE: [&str; 7] = [

@@ -38,7 +38,7 @@ Fix Options:
   - --extra-inputs min_tokens:<N> - Set minimum output length (vLLM, TensorRT-LLM, SGLang)
   - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
 
-/// The same where the server was told to go on.
+/// The same where the server was asked to go on.
 const SHORTER_ALL_THE_SAME: &str = "Why: Outputs are shorter than requested although ignore_eos was sent: the server does not know it, or counts tokens in another way.
 
 Fix Options:
@@ -187,7 +187,7 @@ fn reasons(errors: &[&(RequestError, u64)]) -> Vec<(String, u64)> {
     reasons.into_iter().map(text).collect()
 }
 
-/// A letter stands for each number.
+/// Each number has a letter.
 fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut was_digit = false;
@@ -208,7 +208,7 @@ pub(crate) fn doubts(run: &RunResult, page: Page) -> Option<String> {
     (!lines.is_empty()).then(|| panel("Measurement Warning", &lines.join("\n"), page))
 }
 
-/// How many requests a counter counted, in words; `None` when there is nothing to say.
+/// How many requests a counter counted, in words; `None` when it is zero or absent.
 fn share(run: &RunResult, counter: &str) -> Option<String> {
     let count = run.metrics.avg(counter).filter(|count| *count > 0.0)?;
     let total = run.metrics.avg("request_count").filter(|total| *total > 0.0)?;

@@ -1,6 +1,6 @@
 //! Column chunks of Parquet files, made of runs.
 //!
-//! In a table of time series most columns say the same for thousands of rows. The library's own column writers take
+//! In a table of time series most columns have one value for thousands of rows. The library's own column writers take
 //! them value by value, which costs some 30 ns each; here a run costs the same whatever its length. The library still
 //! writes page headers, row groups and the footer. `cargo bench -p aiperf-report` gives the cost of a file.
 
@@ -52,7 +52,7 @@ pub(crate) enum Indices {
 
 /// What the heads of a dictionary and of a page take, about.
 const PAGE_HEADS: usize = 128;
-/// Runs that are at least so long on average are shorter than what they stand for.
+/// Runs that are at least so long on average are shorter than the values themselves.
 const LONG_RUN: usize = 4;
 
 impl ColumnData {
@@ -151,7 +151,7 @@ impl ColumnData {
     }
 }
 
-/// What a chunk says, before it is compressed: all of it on one page, behind its dictionary.
+/// The content of a chunk, before it is compressed: all of it on one page, behind its dictionary.
 pub(crate) struct Pages<'a> {
     /// Its values one after the other, and how many there are.
     pub(crate) dictionary: Option<(&'a [u8], usize)>,
@@ -298,7 +298,7 @@ pub(crate) fn bits(largest: usize) -> u8 {
     (usize::BITS - largest.leading_zeros()).max(1) as u8
 }
 
-/// A value and how often it stands there.
+/// A value and how often it is repeated.
 pub(crate) fn push_run(out: &mut Vec<u8>, value: usize, length: usize, bits: u8) {
     push_varint(out, (length << 1) as u64);
     out.extend_from_slice(&value.to_le_bytes()[..usize::from(bits.div_ceil(8))]);

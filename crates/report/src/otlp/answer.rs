@@ -1,4 +1,4 @@
-//! What a receiver said to an export, by the rules of OTLP over HTTP.
+//! The answer of a receiver to an export, by the rules of OTLP over HTTP.
 
 use super::messages::{ExportMetricsServiceResponse, Status};
 use aiperf_plan::redact::Redactor;
@@ -26,7 +26,7 @@ pub enum Answer {
 pub enum Receipt {
     Whole,
     Part(Rejected),
-    /// What it says of that is no message of OTLP.
+    /// Its report of that is no message of OTLP.
     Unreadable,
 }
 
@@ -39,17 +39,18 @@ pub struct Rejected {
 
 /// Statuses after which the same may be sent again.
 const RETRYABLE: [u16; 4] = [429, 502, 503, 504];
-/// Characters of what a receiver says that are passed on.
+/// Characters of a receiver's message that are passed on.
 const LONGEST: usize = 200;
 const PROTOBUF: &str = "application/x-protobuf";
 
 impl Answer {
-    /// What an exchange with the receiver means; `now` is for dates in it. A receiver may say back what nobody may read.
+    /// What an exchange with the receiver means; `now` is for dates in it. A receiver may echo secrets.
     pub fn of(called: Result<Fetched, FetchError>, now: WallNs, redactor: &Redactor) -> Self {
         match called {
             Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(receipt(&fetched, redactor)),
             Ok(fetched) => {
-                let why = format!("it answered {} {}{}", fetched.status, fetched.reason, said(&fetched, redactor));
+                let why =
+                    format!("it answered {} {}{}", fetched.status, fetched.reason, error_message(&fetched, redactor));
                 match RETRYABLE.contains(&fetched.status) {
                     true => Self::Later { why, after: fetched.header("retry-after").and_then(|text| wait(text, now)) },
                     false => Self::Refused { why },
@@ -77,8 +78,8 @@ fn receipt(fetched: &Fetched, redactor: &Redactor) -> Receipt {
     Receipt::Part(Rejected { points: partial.rejected_data_points, why: beginning(&partial.error_message, redactor) })
 }
 
-/// What an answer says of its error, after a colon.
-fn said(fetched: &Fetched, redactor: &Redactor) -> String {
+/// The error message of an answer, after a colon.
+fn error_message(fetched: &Fetched, redactor: &Redactor) -> String {
     let text = match fetched.media_type == PROTOBUF {
         true => Status::decode(fetched.body.as_slice()).map(|status| status.message).unwrap_or_default(),
         false => String::from_utf8_lossy(&fetched.body).into_owned(),
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_taken_of_an_export_is_told() {
+    fn what_was_not_taken_of_an_export_is_reported() {
         let partial =
             ExportMetricsPartialSuccess { rejected_data_points: 7, error_message: "no histograms".to_owned() };
         let body = ExportMetricsServiceResponse { partial_success: Some(partial) }.encode_to_vec();
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_the_receiver_said() {
+    fn a_refusal_contains_the_message_of_the_receiver() {
         let status = Status { message: "bad\ndata".to_owned() }.encode_to_vec();
         let why = |answer| match answer {
             Answer::Refused { why } => why,

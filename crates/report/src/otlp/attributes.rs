@@ -1,4 +1,4 @@
-//! What points say of themselves, beside their value.
+//! The attributes of points.
 
 use super::messages::{KeyValue, Value};
 use crate::records::metadata::RunIds;
@@ -12,7 +12,7 @@ pub(super) struct Attributes {
     ids: RunIds,
     /// The attributes that the conventions for generative AI ask for.
     conventions: [KeyValue; 3],
-    /// Phases that share their kind with another, by index: their names tell them apart.
+    /// Phases that share their kind with another, by index: they differ by name.
     named: Vec<bool>,
 }
 

@@ -26,7 +26,7 @@ pub struct Exporting {
     /// Since when everything counts.
     start: MonoNs,
     histograms: Option<Arc<Histograms>>,
-    /// `None` where nobody wants it.
+    /// `None` where it is not wanted.
     timing: Option<Timing>,
     gzip: bool,
 }
@@ -45,7 +45,7 @@ impl Exporting {
         }
     }
 
-    /// Takes what an event says.
+    /// Takes an event.
     pub fn hear(&mut self, event: &RunEvent) {
         if let RunEvent::Histograms(histograms) | RunEvent::RecordsComplete(Some(histograms)) = event {
             self.histograms = Some(histograms.clone());
@@ -66,7 +66,7 @@ impl Exporting {
         zipped.write_all(&message).and_then(|()| zipped.finish()).ok()
     }
 
-    /// Header fields that say what a body is.
+    /// Header fields that describe a body.
     pub fn headers(&self) -> Vec<(String, String)> {
         let plain = [("Content-Type", "application/x-protobuf"), ("Accept", "application/x-protobuf")];
         let zipped = self.gzip.then_some(("Content-Encoding", "gzip"));

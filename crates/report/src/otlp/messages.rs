@@ -1,6 +1,6 @@
 //! The messages of OTLP metrics that are sent and answered, field by field as `opentelemetry/proto` numbers them.
 //!
-//! Written here because the crate of the project brings its SDK, tonic and their futures along; `scripts/check-telemetry`
+//! Written here because the crate of the project depends on its SDK, tonic and their futures; `scripts/check-telemetry`
 //! holds these against the official definition in another language.
 
 use prost::{Enumeration, Message, Oneof};
@@ -167,7 +167,7 @@ pub struct ExportMetricsPartialSuccess {
     pub error_message: String,
 }
 
-/// What a receiver says of an error: `google.rpc.Status`.
+/// How a receiver describes an error: `google.rpc.Status`.
 #[derive(Clone, PartialEq, Message)]
 pub struct Status {
     #[prost(string, tag = "2")]

@@ -4,10 +4,10 @@
 //! # Layout
 //! - [`messages`]: the messages of OTLP metrics
 //! - [`resource`]: who sends
-//! - `attributes`: what points say of themselves
+//! - `attributes`: the attributes of points
 //! - [`timing`]: phases as counters
 //! - [`export`]: one message of all there is
-//! - [`answer`]: what a receiver said to it
+//! - [`answer`]: the answer of a receiver to it
 //! - [`pacing`]: when the next is due
 
 pub mod answer;

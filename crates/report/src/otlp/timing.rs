@@ -53,7 +53,7 @@ impl PhaseTiming {
     }
 
     /// Counters never fall, whatever order news come in.
-    fn tell(&mut self, counts: &PhaseProgress, at: MonoNs) {
+    fn update(&mut self, counts: &PhaseProgress, at: MonoNs) {
         let before = self.counts;
         let counters = |counts: &PhaseProgress| COUNTERS.map(|(.., value)| value(counts));
         if counters(counts).iter().zip(counters(&before)).all(|(new, old)| *new >= old) {
@@ -82,7 +82,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Takes what an event says of a phase.
+    /// Updates the phase that an event is about.
     pub fn hear(&mut self, event: &RunEvent) {
         let (phase, counts, at, is_done) = match event {
             RunEvent::PhaseStarted(started) => {
@@ -100,7 +100,7 @@ impl Timing {
                 let Some(known) = self.phases.iter().find(|known| known.phase.index == progress.phase.index) else {
                     return;
                 };
-                // What it says of records is older than what ended the requests.
+                // Its record counts are older than what ended the requests.
                 let counts = PhaseProgress { ending: known.counts.ending, ..progress.counts };
                 (&progress.phase, counts, known.started.plus(progress.elapsed), false)
             }
@@ -113,7 +113,7 @@ impl Timing {
             if is_done {
                 known.done = Some(at);
             }
-            known.tell(&counts, at);
+            known.update(&counts, at);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::format::json::{push_new_line, push_str};
 use serde::de::IgnoredAny;
 use std::io::{self, Write};
 
-/// Level at which a body stands: inside the document, `data`, the session and `payloads`.
+/// Level of a body: inside the document, `data`, the session and `payloads`.
 const BODY_LEVEL: usize = 4;
 
 /// Writes the whole document: one entry a session, one body a turn, in the order given.
@@ -59,7 +59,7 @@ struct Open {
     member_at: usize,
 }
 
-/// Indents valid JSON. Members that are null are left out, as they say nothing about a request.
+/// Indents valid JSON. Members that are null are left out, as they do not change a request.
 fn indent(out: &mut Vec<u8>, json: &[u8], level: usize) {
     let mut open: Vec<Open> = Vec::new();
     let mut expects_key = false;

@@ -54,8 +54,8 @@ impl RecordLine {
         Self { metadata: Metadata::new(benchmark_id), keys }
     }
 
-    /// Appends the line of one request, with its line break. A record with neither a metric nor an error has nothing to
-    /// say and gives no line; the return value says whether there is one.
+    /// Appends the line of one request, with its line break. A record with neither a metric nor an error gives
+    /// no line; returns whether there is one.
     pub fn write(
         &mut self,
         out: &mut Vec<u8>,
@@ -142,8 +142,8 @@ pub(crate) fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
     }
 }
 
-/// What the server told of speculative decoding; what it left out is left out.
-pub(crate) fn push_spec_decode(out: &mut Vec<u8>, told: &SpecDecode) {
+/// What the server reported of speculative decoding; what it left out is left out.
+pub(crate) fn push_spec_decode(out: &mut Vec<u8>, reported: &SpecDecode) {
     out.extend_from_slice(b"{\"engine\":\"vllm\"");
     let float = |out: &mut Vec<u8>, key: &str, value: Option<f64>| {
         if let Some(value) = value {
@@ -161,22 +161,22 @@ pub(crate) fn push_spec_decode(out: &mut Vec<u8>, told: &SpecDecode) {
         }
         out.extend_from_slice(if values.is_empty() { b"[]" } else { b"]" });
     };
-    float(out, ",\"mean_acceptance_length\":", told.mean_acceptance_length);
-    float(out, ",\"draft_acceptance_rate\":", told.draft_acceptance_rate);
+    float(out, ",\"mean_acceptance_length\":", reported.mean_acceptance_length);
+    float(out, ",\"draft_acceptance_rate\":", reported.draft_acceptance_rate);
     out.extend_from_slice(b",\"acceptance_histogram\":{");
-    for (at, (accepted, steps)) in told.acceptance_histogram.iter().enumerate() {
+    for (at, (accepted, steps)) in reported.acceptance_histogram.iter().enumerate() {
         out.extend_from_slice(if at == 0 { b"\"" } else { b",\"" });
         push_int(out, *accepted);
         out.extend_from_slice(b"\":");
         push_int(out, *steps);
     }
     out.push(b'}');
-    count(out, ",\"num_accepted_draft_tokens\":", told.num_accepted_draft_tokens);
-    count(out, ",\"num_draft_tokens\":", told.num_draft_tokens);
-    count(out, ",\"num_spec_steps\":", told.num_spec_steps);
-    count(out, ",\"num_spec_tokens\":", told.num_spec_tokens);
-    count(out, ",\"completion_tokens\":", told.completion_tokens);
-    list(out, ",\"per_step_accepted\":", &told.per_step_accepted);
-    list(out, ",\"per_step_drafted\":", &told.per_step_drafted);
+    count(out, ",\"num_accepted_draft_tokens\":", reported.num_accepted_draft_tokens);
+    count(out, ",\"num_draft_tokens\":", reported.num_draft_tokens);
+    count(out, ",\"num_spec_steps\":", reported.num_spec_steps);
+    count(out, ",\"num_spec_tokens\":", reported.num_spec_tokens);
+    count(out, ",\"completion_tokens\":", reported.completion_tokens);
+    list(out, ",\"per_step_accepted\":", &reported.per_step_accepted);
+    list(out, ",\"per_step_drafted\":", &reported.per_step_drafted);
     out.push(b'}');
 }

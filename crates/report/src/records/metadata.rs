@@ -1,4 +1,4 @@
-//! What record files say of a request alike: its `metadata`, and its error.
+//! What all record files contain of a request: its `metadata`, and its error.
 
 use crate::format::json::{push_int, push_str};
 use aiperf_types::{CorrelationId, PhaseId, RecordMeta, RequestError, uuid_text};

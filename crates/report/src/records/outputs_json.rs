@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is said of an entry's request, in this order.
+/// The metrics of an entry's request, in this order.
 const METRICS: [&str; 6] = [
     "input_sequence_length",
     "output_token_count",
@@ -50,7 +50,7 @@ pub(crate) const SINK: RecordFile = RecordFile {
     },
 };
 
-/// Takes entries as they come. Nobody else asks for them before the run is over.
+/// Takes entries as they come. No other thread reads them before the run is over.
 struct Gathering(Arc<Mutex<SortedEntries>>);
 
 impl Write for Gathering {
@@ -114,7 +114,7 @@ impl OutputEntry {
 impl RecordEncoder for OutputEntry {
     fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
         let RecordView { meta, .. } = record;
-        // What the run itself cut off says nothing of the server, in no file but those of single requests.
+        // What the run itself cut off is no result of the server: only files of single requests list it.
         if meta.phase.kind != PhaseKind::Profiling || record.exchange.was_cut_off() {
             return;
         }
@@ -144,13 +144,14 @@ impl RecordEncoder for OutputEntry {
     }
 }
 
-/// What a model thought, and then what it said; `None` when that is nothing.
+/// The reasoning of a model and then its output; `None` when both are empty.
 fn generated(parsed: &Parsed) -> Option<Cow<'_, str>> {
-    let [thought, said] = [&parsed.reasoning_text, &parsed.output_text].map(|text| text.as_deref().unwrap_or_default());
-    match (thought, said) {
+    let [reasoning, output] =
+        [&parsed.reasoning_text, &parsed.output_text].map(|text| text.as_deref().unwrap_or_default());
+    match (reasoning, output) {
         ("", "") => None,
-        ("", said) => Some(said.into()),
-        (thought, "") => Some(thought.into()),
-        (thought, said) => Some(format!("{thought}{said}").into()),
+        ("", output) => Some(output.into()),
+        (reasoning, "") => Some(reasoning.into()),
+        (reasoning, output) => Some(format!("{reasoning}{output}").into()),
     }
 }

@@ -1,6 +1,6 @@
 //! The raw file: one compact JSON line a request, with everything that was sent and everything that came.
 //!
-//! A body of JSON stands in its line byte by byte as it was sent, but for the secrets that it held and for line breaks
+//! A body of JSON is in its line byte by byte as it was sent, but for the secrets that it held and for line breaks
 //! between its tokens, which are spaces here. A body that is no JSON, such as a form, is a string; one that is no text
 //! is an object with its `raw_bytes` in Base64.
 
@@ -42,7 +42,7 @@ pub struct RawLine {
 }
 
 impl RawLine {
-    /// A writer for the run with this id, and what it may not tell.
+    /// A writer for the run with this id, and the secrets to hide.
     pub fn new(benchmark_id: &str, redactor: Arc<Redactor>) -> Self {
         Self { metadata: Metadata::new(benchmark_id), redactor }
     }
@@ -127,7 +127,7 @@ impl RawLine {
     }
 }
 
-/// Line breaks of valid JSON stand between its tokens.
+/// Line breaks of valid JSON are between its tokens.
 fn push_on_one_line(out: &mut Vec<u8>, json: &[u8]) {
     let start = out.len();
     out.extend_from_slice(json);

@@ -2,7 +2,7 @@
 //!
 //! A file of a million requests has gigabytes, of which a comparison needs some numbers a line; so lines are read one by
 //! one, and what is not asked for is skipped without being kept. Files may be packed (`.gz`, `.zst`), and may end in the
-//! middle: what was there before is given, and that it ended so is said.
+//! middle: what was there before is returned, with a note that it ended so.
 
 use flate2::bufread::MultiGzDecoder;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -47,7 +47,7 @@ pub struct RecordColumn {
 }
 
 impl RecordColumns {
-    /// Reads a file. An error is one of opening it; what comes later is told in the result.
+    /// Reads a file. An error is one of opening it; later ones are part of the result.
     pub fn read(path: &Path, tags: &[String]) -> io::Result<Self> {
         let file = BufReader::with_capacity(READ_SIZE, File::open(path)?);
         Ok(match path.extension().and_then(|end| end.to_str()) {
@@ -252,7 +252,7 @@ struct Metrics<'a> {
 }
 
 impl Metrics<'_> {
-    /// The column of the metric that stands at a place of a line.
+    /// The column of the metric at a place of a line.
     fn column(&mut self, at: usize, key: &[u8]) -> Option<usize> {
         if let Some((known, column)) = self.keys.get(at)
             && known == key

@@ -119,7 +119,7 @@ impl SortedEntries {
     }
 }
 
-/// A file that nobody else sees, where there is room for the results too.
+/// A file without a name, where there is room for the results too.
 fn open_scratch(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

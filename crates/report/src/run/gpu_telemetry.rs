@@ -7,7 +7,7 @@ use aiperf_observe::gpu::GpuTelemetry;
 #[derive(Debug)]
 pub struct GpuTelemetryResult {
     pub telemetry: GpuTelemetry,
-    /// Somebody asked for it, and is told where there is nothing.
+    /// The user asked for it, and gets a notice if there is nothing.
     pub is_requested: bool,
 }
 

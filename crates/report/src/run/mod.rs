@@ -63,9 +63,9 @@ pub struct RunResult {
     pub judged: Vec<JudgedLimit>,
     /// Show the HTTP trace table.
     pub show_trace_timing: bool,
-    /// What was seen of the servers; `None` where nobody looked, or nothing was seen.
+    /// What was seen of the servers; `None` where they were not watched, or nothing was seen.
     pub server_metrics: Option<Arc<ServerMetricsResult>>,
-    /// What was seen of GPUs; `None` where nobody looked.
+    /// What was seen of GPUs; `None` where they were not watched.
     pub gpu_telemetry: Option<Arc<GpuTelemetryResult>>,
 }
 
@@ -85,7 +85,7 @@ pub struct PhaseResult {
     pub metrics: Summary,
 }
 
-/// The phase that something was observed in, as files of observers say it.
+/// The phase that something was observed in, as files of observers describe it.
 pub(crate) fn observed_phase(phase: &PhaseResult) -> Value {
     json!({
         "phase_index": phase.id.index,
@@ -122,7 +122,7 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// The run that a plan says, with its command line as it may be shown.
+    /// The run of a plan, with its command line as it may be shown.
     pub fn of(run: &RunIdentity, cli_command: String) -> Self {
         let place = run.place.clone();
         Self {

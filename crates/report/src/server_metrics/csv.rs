@@ -1,5 +1,5 @@
-//! The servers' own metrics as CSV: a table for each kind, with a column for each label, and one of what servers say
-//! of themselves.
+//! The servers' own metrics as CSV: a table for each kind, with a column for each label, and one of how servers
+//! describe themselves.
 
 use super::statistics::{COUNTER, ESTIMATES, GAUGE, Number, statistics};
 use crate::export::Exporter;
@@ -102,7 +102,7 @@ impl<'a> Row<'a> {
         Self { metric, series, endpoint: observed.display_name(&series.endpoint_url), labels }
     }
 
-    /// Rows with the same labels stand together.
+    /// Rows with the same labels are together.
     fn place(&self, other: &Self) -> Ordering {
         // As texts of a 0 or a 1 a column would be compared: the first column that only one of them has decides.
         fn columns<'b>(row: &'b Row<'_>) -> impl Iterator<Item = Reverse<usize>> + 'b {
@@ -131,7 +131,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What servers say of themselves in labels: a row for each label.
+/// How servers describe themselves in labels: a row for each label.
 fn write_infos(out: &mut impl Write, observed: &ServerMetricsResult, is_first: &mut bool) -> io::Result<()> {
     let infos = observed.metrics.metrics.iter().filter(|metric| is_info(metric));
     let mut rows: Vec<(&Metric, &str, &Series)> = infos
@@ -152,7 +152,7 @@ fn write_infos(out: &mut impl Write, observed: &ServerMetricsResult, is_first: &
     Ok(())
 }
 
-/// A gauge that is always 1 and says something by its labels.
+/// A gauge that is always 1 and carries information in its labels.
 fn is_info(metric: &Metric) -> bool {
     metric.kind == MetricKind::Gauge && !has_labels(metric)
 }
@@ -162,7 +162,7 @@ fn has_labels(metric: &Metric) -> bool {
     !metric.name.ends_with("_info")
 }
 
-/// Labels in an order in which those that occur together stand together.
+/// Labels in an order in which those that occur together are together.
 fn label_columns<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<&'a str> {
     let mut sets: BTreeSet<BTreeSet<&str>> = BTreeSet::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

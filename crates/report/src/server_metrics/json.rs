@@ -166,7 +166,7 @@ fn write_metrics(out: &mut impl Write, json: &mut Pretty, metrics: &[Metric]) ->
     Ok(())
 }
 
-/// The members of a series that do not say where it is from.
+/// The members of a series other than its origin.
 pub(crate) fn push_series(json: &mut Pretty, series: &Series) {
     if !series.labels.is_empty() {
         json.key("labels");

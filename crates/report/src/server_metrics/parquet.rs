@@ -39,7 +39,7 @@ const SCHEMA_VERSION: &str = "1.0";
 const SCHEMA_NOTE: &str = "Label columns vary by endpoint/model. Use union_by_name=true for cross-file queries.";
 /// Rows of a row group at most.
 const GROUP: usize = 10_000;
-/// A series of so many rows has row groups of its own, in which most columns say one thing.
+/// A series of so many rows has row groups of its own, in which most columns have one value.
 const OWN_GROUP: usize = 1_000;
 /// Longer texts have no bounds in the footer, which every reader reads first.
 const LONGEST_BOUND: usize = 64;
@@ -271,7 +271,7 @@ fn timestamps(parts: &[Part<'_>]) -> (ColumnData, Statistics) {
     (data, statistics)
 }
 
-/// What a histogram says once an instant.
+/// The values that a histogram has once an instant.
 fn of_instants(
     parts: &[Part<'_>],
     of: impl for<'b> Fn(&'b DeltaColumns<'_>) -> Option<&'b Vec<f64>>,
@@ -314,7 +314,7 @@ fn columns(observed: &ServerMetricsResult) -> Vec<(String, Column)> {
     };
     let labels: BTreeSet<&Arc<str>> =
         observed.store.series().flat_map(|series| series.labels()).map(|(name, _)| name).collect();
-    // DuckDB and others do not tell columns apart by the case of their letters.
+    // To DuckDB and others, columns that differ only in case are the same.
     let folded = |name: &str| name.to_lowercase();
     let mut taken: BTreeSet<String> =
         BEFORE_LABELS.iter().chain(&BEHIND_LABELS).map(|(name, _)| (*name).to_owned()).collect();

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_of_two_kinds_is_told_apart_by_the_kind() {
+    fn a_name_of_two_kinds_has_the_kind_added() {
         let mut names = UniqueNames::default();
         let named = [MetricKind::Gauge, MetricKind::Counter].map(|kind| names.name("x", kind));
         assert_eq!(named, ["x", "x (counter)"]);

@@ -59,7 +59,7 @@ fn has_percentile(stats: &Stats) -> bool {
     [p1, p5, p10, p25, p50, p75, p90, p95, p99].iter().any(Option::is_some)
 }
 
-/// The header with its unit, unless the unit only says that something is counted.
+/// The header with its unit, unless the unit only marks a count.
 fn label(metric: &MetricResult) -> String {
     match metric.unit.to_ascii_lowercase().as_str() {
         "count" | "requests" => quoted(&metric.header),

@@ -201,7 +201,7 @@ fn push_run_info(json: &mut Pretty, info: &RunInfo) {
     json.end_object();
 }
 
-/// What was not measured is crossed: nothing says that it was kept to.
+/// A limit without a measurement counts as crossed: nothing shows that it holds.
 fn push_limits(json: &mut Pretty, judged: &[JudgedLimit]) {
     json.key("limits");
     json.begin_list();

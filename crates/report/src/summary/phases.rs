@@ -73,7 +73,7 @@ pub fn phase_folder(name: &str) -> String {
     format!("{PHASES}/{}", if safe.starts_with('.') { format!("_{safe}") } else { safe })
 }
 
-/// Removes the phases' own files of an earlier run, and their folders unless somebody put other files there.
+/// Removes the phases' own files of an earlier run, and their folders unless there are other files in them.
 pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
     let phases = plan.dir.join(PHASES);
     let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Time slices as JSON: what the requests that started in each came to, and the configuration of the run.
+//! Time slices as JSON: the results of the requests that started in each, and the configuration of the run.
 //!
 //! A slice takes some 25 KB, and a long run has tens of thousands: one is in memory as text at a time.
 

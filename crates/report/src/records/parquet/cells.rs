@@ -147,7 +147,7 @@ impl<'a> CellReader<'a> {
         self.take().map(|length| u32::from_le_bytes(length) as usize)
     }
 
-    /// Where a text stands in what is read.
+    /// Where a text is in the bytes.
     pub(crate) fn text(&mut self) -> Option<Range<usize>> {
         let length = self.length()?;
         self.skip(length)

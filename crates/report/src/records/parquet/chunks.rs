@@ -2,7 +2,7 @@
 //!
 //! Each kind of value has the encoding that its content calls for: texts that repeat (phases, workers) a dictionary,
 //! those that do not (ids) their lengths and then all their bytes; whole numbers their differences; floats byte by
-//! byte, all first bytes, then all second ones, so that what they share stands together.
+//! byte, all first bytes, then all second ones, so that what they share is together.
 
 use super::cells::CellReader;
 use super::column::Kind;
@@ -76,7 +76,7 @@ enum Values {
     Ints(Vec<i64>),
     Floats(Vec<f64>),
     Bools(Vec<bool>),
-    /// Where they stand in the rows.
+    /// Where they are in the rows.
     Texts(Vec<Range<usize>>),
 }
 
@@ -97,7 +97,7 @@ impl Levels {
         self.repetition.clear();
     }
 
-    /// Rows up to this one are absent where nothing was said of them.
+    /// Rows up to this one are absent unless they have a cell.
     fn fill(&mut self, rows: usize) {
         self.push(0, rows - self.rows);
     }
@@ -204,7 +204,7 @@ impl ColumnValues {
     }
 }
 
-/// The texts of a column, in the rows they stand in.
+/// The texts of a column, in the rows they are in.
 struct Texts<'a> {
     rows: &'a [u8],
     places: &'a [Range<usize>],

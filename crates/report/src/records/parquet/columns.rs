@@ -1,5 +1,5 @@
 //! The columns of the file: metadata as the JSONL names it, a column for each metric that records of the run may have,
-//! what servers told of speculative decoding, and the error.
+//! what servers reported of speculative decoding, and the error.
 
 use super::cells::Cells;
 use super::column::{Column, ELEMENT, Kind};
@@ -27,7 +27,7 @@ impl Source<'_> {
     }
 }
 
-/// A column that every file has. A record that says nothing of it writes no cell.
+/// A column that every file has. A record without a value writes no cell.
 struct Fixed {
     name: &'static str,
     kind: Kind,
@@ -104,9 +104,9 @@ fn phase_kind(of: &Source<'_>, cells: &mut Cells<'_>) {
 }
 
 fn spec_decode(of: &Source<'_>, cells: &mut Cells<'_>) {
-    if let Some(told) = &of.measured.spec_decode {
+    if let Some(reported) = &of.measured.spec_decode {
         let mut text = Vec::new();
-        push_spec_decode(&mut text, told);
+        push_spec_decode(&mut text, reported);
         cells.text(&text);
     }
 }

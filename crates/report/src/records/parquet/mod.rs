@@ -3,7 +3,7 @@
 //! Encoders put records into cells on the record threads ([`rows`] into [`cells`], by the table in [`columns`]). The
 //! thread of the file collects these, which costs a copy, and parts them into row groups; a thread of lowest priority
 //! turns each group into compressed column chunks ([`chunks`]), and that of the file appends what is done ([`writing`]).
-//! Nobody waits for that thread: a group is a value, and what it has not done may be done by others.
+//! No other thread waits for that one: a group is a value, and what it has not done may be done by others.
 
 mod arrow_schema;
 mod cells;

@@ -18,8 +18,8 @@ impl RecordRow {
         Self { columns, ids: RunIds::new(benchmark_id) }
     }
 
-    /// Metrics of a record come in the order of columns: one walk finds them all. A run's metrics say which columns there
-    /// are and what its records have, so that each finds its place; should one not, it goes alone.
+    /// Metrics of a record come in the order of columns: one walk finds them all. Columns and records
+    /// follow from the metrics of the run, so that each finds its place; should one not, it alone is left out.
     fn push_metrics(&self, cells: &mut Cells<'_>, metrics: &RecordMetrics) {
         let mut columns = self.columns.metrics();
         for (metric, value) in metrics.iter() {
@@ -40,7 +40,7 @@ impl RecordRow {
 }
 
 impl RecordEncoder for RecordRow {
-    /// As in the JSONL, a record with neither a metric nor an error has nothing to say.
+    /// As in the JSONL, a record with neither a metric nor an error writes nothing.
     fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
         if record.measured.error.is_none() && record.metrics.iter().next().is_none() {
             return;

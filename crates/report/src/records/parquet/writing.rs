@@ -1,5 +1,5 @@
 //! The file while the run is on: rows are collected into row groups, which are turned into chunks by a thread of lowest
-//! priority and appended in order by whoever hands rows on.
+//! priority and appended in order by the thread that hands rows on.
 
 use super::arrow_schema::arrow_schema;
 use super::chunks::GroupEncoder;
@@ -26,7 +26,7 @@ const SCHEMA_VERSION: &str = "1.0";
 /// Bytes of rows that make a row group: some 2,700 records with 100 chunks each, or 6,000 without. While it is turned
 /// into chunks it takes about as much again.
 const GROUP: usize = 4 << 20;
-/// Groups that may wait for the thread. What is more is done by whoever hands rows on.
+/// Groups that may wait for the thread. What is more is done by the thread that hands rows on.
 const MOST_WAITING: usize = 2;
 
 /// What all of it takes in memory: the rows of one group more than may wait, and of one that is collected; what the two
@@ -152,12 +152,12 @@ impl Writing {
     }
 }
 
-/// Turns groups into chunks, one after the other, until nobody sends any more.
+/// Turns groups into chunks, one after the other, until the sender is gone.
 fn encode_groups(groups: &Receiver<Arc<Group>>, mut encoder: GroupEncoder) {
     // Where that is not possible, it competes with the others for a core.
     let _ = sys::set_idle_priority();
     for group in groups {
-        // Whoever was in a hurry did it meanwhile.
+        // The other thread did it meanwhile.
         if Arc::strong_count(&group) > 1 {
             let _ = group.chunks.set(encoder.chunks(&group.rows));
         }
@@ -200,7 +200,7 @@ impl Write for RowsFile {
     }
 }
 
-/// Nobody else has it while the run is on.
+/// No other thread holds it while the run is on.
 fn lock(shared: &Mutex<Option<Writing>>) -> MutexGuard<'_, Option<Writing>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -209,7 +209,7 @@ fn gone() -> io::Error {
     io::Error::other("it could not be written while the run was on")
 }
 
-/// What the disk said, where it was the disk.
+/// The error of the disk, where it was the disk.
 fn as_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {

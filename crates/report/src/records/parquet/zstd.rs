@@ -24,7 +24,7 @@ impl Compressor {
         Ok(Self { encoder: Encoder::new(LEVEL).map_err(external)?, room: Vec::new() })
     }
 
-    /// Compresses bytes. Where they change their nature is told by `ends`, in ascending order.
+    /// Compresses bytes. `ends` are the places where they change their nature, in ascending order.
     pub(crate) fn compress(&mut self, bytes: &[u8], ends: &[usize]) -> Result<Vec<u8>> {
         self.put(bytes, ends).map_err(external)?;
         Ok(self.room.as_slice().to_vec())
