@@ -283,7 +283,7 @@ fn page(at: u64, phase: Option<&PhaseResult>, value: f64) -> Scrape {
     }
 }
 
-/// What pages came to in a run of these phases.
+/// The result of pages in a run of these phases.
 fn watched(pages: Vec<Scrape>, phases: &[PhaseResult], formats: ServerMetricsFormats) -> Arc<ServerMetricsResult> {
     let mut store = Store::new();
     pages.into_iter().for_each(|page| drop(store.add(page)));

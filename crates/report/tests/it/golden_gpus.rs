@@ -71,7 +71,7 @@ fn golden_tables_of_gpus() {
         |_| None,
         |case| {
             let shown = report(&RunResult { metrics: summary(Vec::new()), ..run(&case["input"]) }, Page::file());
-            // Sources that said nothing have a line each.
+            // Sources that reported nothing have a line each.
             let expected = case["expected"]["console"].as_str().unwrap().replace("endpoints:  • ", "endpoints:\n  • ");
             assert_eq!(shown, expected, "{shown}");
         },
@@ -92,7 +92,7 @@ fn golden_rows_of_gpus() {
     });
 }
 
-/// A screen of 80 columns: nothing is wider, and what is left out is said.
+/// A screen of 80 columns: nothing is wider, and what is left out is listed.
 #[test]
 fn tables_of_gpus_fit_a_narrow_screen() {
     let file = area().files_of(TELEMETRY).into_iter().next().unwrap();

@@ -42,7 +42,7 @@ fn golden_files_that_nothing_here_reads_are_named() {
     area().tell_unread("report: metrics", &[is_block, is_drafts_line]);
 }
 
-/// What a server says, where it says anything.
+/// What a server reports, if anything.
 fn server_line(server: &Value) -> Option<ServerLine> {
     server.as_object()?;
     let value = |name: &&'static str| Some((*name, server[*name].as_f64()?));

@@ -1,6 +1,6 @@
 //! Raw lines and `outputs.json` against those of real runs.
 //!
-//! A golden line is turned back into the exchange that it tells of and written again; a golden document is made again of
+//! A golden line is turned back into its exchange and written again; a golden document is made again of
 //! the records beside it, handed over from the last to the first.
 
 use crate::support;

@@ -131,7 +131,7 @@ fn decided(text: &str) -> String {
     let text = with_adjusted_in_order(&text);
     let text = text.replacen("    1. Check the backend", "    2. Check the backend", 1);
     let Some((before, rest)) = cut(&text, "HTTP Trace Timing", "└") else { return text };
-    // The trace table stands after the metric tables, and the hint only once.
+    // The trace table comes after the metric tables, and the hint only once.
     let (trace, after) = rest;
     let hint_end = "(TRT-LLM reports it by default).\n";
     let after = after
@@ -144,7 +144,7 @@ fn decided(text: &str) -> String {
     }
 }
 
-/// Error-adjusted metrics stand as the metrics they adjust do; in the reference they are in no order.
+/// Error-adjusted metrics are in the order of the metrics they adjust; in the reference they are in no order.
 fn with_adjusted_in_order(text: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let place = |header: &str| lines.iter().position(|line| line.contains(header));
@@ -167,7 +167,7 @@ fn cut<'a>(text: &'a str, title: &str, last: &str) -> Option<(&'a str, (&'a str,
     Some((text[..start].strip_suffix("\n\n")?, (&text[start..end], &text[end..])))
 }
 
-/// GPU notes are printed only when there are GPUs or somebody asked.
+/// GPU notes are printed only when there are GPUs or the user asked.
 fn without_gpu_notes(text: &str) -> String {
     let text = match cut(text, "GPU Telemetry Platform", "╰") {
         Some((before, (_, after))) => format!("{before}{after}"),

@@ -31,7 +31,7 @@ fn each_run(title: &str, file_kind: &str, skip: fn(&Value) -> Option<&'static st
     tally.finish();
 }
 
-/// Why what pages come to here is not what the reference made of them.
+/// Why the result of pages here is not what the reference made of them.
 fn done_better(golden: &Value) -> Option<&'static str> {
     let refused = golden["expected"]["disabled_on_parse_error"].as_array();
     if refused.is_some_and(|refused| !refused.is_empty()) {
@@ -106,7 +106,7 @@ fn is_kept_by_reference(golden: &Value, name: &str, labels: &[(&str, &str)]) -> 
     metric["series"].as_array().unwrap().iter().any(is_it)
 }
 
-/// What the pages of a golden file come to, less what section 15 asks for beyond it: more label sets (4), numbers of
+/// The result of the pages of a golden file, less what section 15 asks for beyond it: more label sets (4), numbers of
 /// resets (2), more units (14).
 fn watched(golden: &Value) -> RunResult {
     let mut run = watch(golden);
@@ -127,7 +127,7 @@ fn pairs(labels: &[(Arc<str>, Arc<str>)]) -> Vec<(&str, &str)> {
     labels.iter().map(|(name, value)| (&**name, &**value)).collect()
 }
 
-/// Golden data without empty slices and buckets, which say nothing (15.11, 15.16).
+/// Golden data without empty slices and buckets, which carry nothing (15.11, 15.16).
 fn without_empties(value: &Value) -> Value {
     let is_empty = |key: &str, value: &Value| match key {
         "timeslices" => value.as_array().is_some_and(Vec::is_empty),
@@ -160,7 +160,7 @@ fn golden_pages_come_to_csv() {
     });
 }
 
-/// A page as the reference writes it: without what servers say of themselves, and without 15.4.
+/// A page as the reference writes it: without how servers describe themselves, and without 15.4.
 fn as_reference_keeps_it(golden: &Value, mut scrape: Scrape) -> Scrape {
     scrape.families.retain(|family| !family.name.ends_with("_info"));
     for family in &mut scrape.families {

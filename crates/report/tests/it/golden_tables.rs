@@ -121,7 +121,7 @@ fn golden_metric_rendering() {
     );
 }
 
-/// The messages of an error table without spaces: a long one stands in several rows.
+/// The messages of an error table without spaces: a long one has several rows.
 fn messages(table: &str) -> String {
     let rows = table.lines().filter(|line| line.starts_with('│'));
     let cells = rows.filter_map(|row| row.split('│').nth(3));

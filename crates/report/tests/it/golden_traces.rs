@@ -108,7 +108,7 @@ fn golden_traces_are_written_as_recorded() {
     tally.finish();
 }
 
-/// The instants that an exported trace tells, as if the wall clock were the monotonic one.
+/// The instants of an exported trace, as if the wall clock were the monotonic one.
 fn perf_of(trace: &Value) -> Value {
     let instant = |(key, value): (&String, &Value)| {
         let key = key.strip_suffix("_ns").map_or(key.clone(), |step| format!("{step}_perf_ns"));

@@ -58,7 +58,7 @@ fn line(exchange: &Exchange, raw: &RawExchange, error: Option<RequestError>) -> 
     text
 }
 
-/// What stands for the body of a request.
+/// What represents the body of a request.
 fn payload(body: impl Into<Body>) -> String {
     let exchange = Exchange { request_body: body.into(), ..Exchange::default() };
     let text = line(&exchange, &RawExchange::default(), None);
@@ -96,7 +96,7 @@ fn a_body_of_json_is_spliced_in_byte_by_byte() {
 fn a_body_that_is_no_json_is_a_string_and_one_that_is_no_text_is_base64() {
     let form = "--x\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nhi\r\n--x--\r\n";
     assert_eq!(serde_json::from_str::<Value>(&payload(form)).unwrap(), form);
-    // What a form says as JSON is not what was sent.
+    // A form as JSON is not what was sent.
     let both = Body::with_payload(vec![form.into()], "{\"prompt\":\"hi\"}".into());
     assert_eq!(serde_json::from_str::<Value>(&payload(both)).unwrap(), form);
     assert_eq!(payload(&b"\xff\xfe"[..]), "{\"raw_bytes\":\"//4=\"}");
@@ -188,7 +188,7 @@ fn output(session_num: u64, turn: u32, said: &'static str) -> Output {
     Output { meta: meta(session_num, turn, PhaseKind::Profiling), thought: "", said, failure: None }
 }
 
-/// Writes records, and what the file says then, if there is one.
+/// Writes records, and returns what the file then contains, if there is one.
 fn outputs(dir: &Path, records: &[Output]) -> Option<Value> {
     let plan = ArtifactPlan { outputs: true, ..ArtifactPlan::new(dir, FileNames::new(None)).without_records() };
     let artifacts = Artifacts::prepare(&plan).unwrap();

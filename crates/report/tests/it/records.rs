@@ -58,7 +58,7 @@ fn cancelled() -> Measured {
 
 #[test]
 fn what_a_server_tells_of_speculative_decoding_is_kept() {
-    let told = SpecDecode {
+    let reported = SpecDecode {
         mean_acceptance_length: Some(2.0),
         draft_acceptance_rate: Some(0.5),
         acceptance_histogram: [(0, 1), (2, 1)].into(),
@@ -70,7 +70,7 @@ fn what_a_server_tells_of_speculative_decoding_is_kept() {
         per_step_accepted: Some(vec![0, 2]),
         per_step_drafted: None,
     };
-    let measured = Measured { spec_decode: Some(Box::new(told)), ..cancelled() };
+    let measured = Measured { spec_decode: Some(Box::new(reported)), ..cancelled() };
     let line = line(&meta("a"), &measured, &RecordMetrics::default()).unwrap();
     let line: Json = serde_json::from_str(&line).unwrap();
     let expected = r#"{"engine":"vllm","mean_acceptance_length":2.0,"draft_acceptance_rate":0.5,"acceptance_histogram":{"0":1,"2":1},"num_accepted_draft_tokens":2,"num_draft_tokens":4,"num_spec_steps":2,"num_spec_tokens":2,"completion_tokens":7,"per_step_accepted":[0,2]}"#;

@@ -25,7 +25,7 @@ fn failed(mut record: (RecordMeta, Measured), error: RequestError) -> (RecordMet
     record
 }
 
-/// Records of every sort, and one that has nothing to say.
+/// Records of every sort, and one that writes nothing.
 fn of_every_sort() -> Vec<(RecordMeta, Measured)> {
     let mut noise = Noise(7);
     let mut plain = |number: u64, chunks: u64| streamed(number, chunks, &mut noise);
@@ -146,8 +146,8 @@ fn row_of(line: &str) -> Map<String, Value> {
     let mut row = line["metadata"].as_object().unwrap().clone();
     let metrics = line["metrics"].as_object().unwrap();
     row.extend(metrics.iter().map(|(tag, metric)| (tag.clone(), metric["value"].clone())));
-    if let Some(told) = line.get("spec_decode_acceptance") {
-        row.insert("spec_decode_acceptance".into(), json!(told.to_string()));
+    if let Some(reported) = line.get("spec_decode_acceptance") {
+        row.insert("spec_decode_acceptance".into(), json!(reported.to_string()));
     }
     let error = line["error"].as_object().into_iter().flatten();
     row.extend(error.map(|(key, value)| (format!("error_{key}"), value.clone())));
@@ -179,7 +179,7 @@ fn every_value_of_the_jsonl_is_in_a_column() {
     let labels: Vec<&str> = written.files.iter().map(|file| file.label).collect();
     assert!(labels.contains(&"Records Parquet"), "{labels:?}");
     let rows = rows(dir.path());
-    assert_eq!(rows.len(), 9, "one record had nothing to say");
+    assert_eq!(rows.len(), 9, "one record writes nothing");
     assert_eq!(rows[3]["error_cause_chain"], json!(["Outer", "Inner"]));
     assert_eq!(rows[4]["error_cause_chain"], json!([]));
     assert_eq!(rows[5]["error_cause_chain"], Value::Null);

@@ -75,15 +75,15 @@ fn text(row: &Row, name: &str) -> Option<String> {
     })
 }
 
-/// A row as it is told: name, kind, instant, labels, then value, sum, count, bound and its observations.
-type Told = (String, String, String, Vec<Option<String>>, [Option<String>; 5]);
+/// A row as it is read: name, kind, instant, labels, then value, sum, count, bound and its observations.
+type ReadRow = (String, String, String, Vec<Option<String>>, [Option<String>; 5]);
 
 const LABELS: [&str; 4] = ["engine", "label_count", "label_unit", "model_name"];
 
-fn read_rows(bytes: Vec<u8>) -> (Vec<Told>, Vec<i64>) {
+fn read_rows(bytes: Vec<u8>) -> (Vec<ReadRow>, Vec<i64>) {
     let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
     let groups = file.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
-    let told = |row: Row| {
+    let read = |row: Row| {
         let get = |name: &str| text(&row, name);
         (
             get("metric_name").unwrap(),
@@ -93,10 +93,10 @@ fn read_rows(bytes: Vec<u8>) -> (Vec<Told>, Vec<i64>) {
             ["value", "sum", "count", "bucket_le", "bucket_count"].map(get),
         )
     };
-    (file.get_row_iter(None).unwrap().map(|row| told(row.unwrap())).collect(), groups)
+    (file.get_row_iter(None).unwrap().map(|row| read(row.unwrap())).collect(), groups)
 }
 
-fn expected_rows(observed: &ServerMetricsResult) -> Vec<Told> {
+fn expected_rows(observed: &ServerMetricsResult) -> Vec<ReadRow> {
     let number = |value: f64| Some(value.to_string());
     let mut rows = Vec::new();
     for series in observed.store.series() {

@@ -1,4 +1,4 @@
-//! Tables of what servers said of themselves.
+//! Tables of what servers reported of themselves.
 
 use crate::support;
 

@@ -43,12 +43,12 @@ fn names_that_are_too_long_are_refused_before_anything_is_removed() {
     let dir = tempfile::tempdir().unwrap();
     let long = "x".repeat(256);
     for path in [long.clone(), format!("not/there/{long}"), format!("{long}/x")] {
-        let told = refusal(dir.path(), &[(&path, "")]);
-        assert!(told.contains("cannot write the user file") && told.contains("no name as long as that"), "{told}");
+        let error = refusal(dir.path(), &[(&path, "")]);
+        assert!(error.contains("cannot write the user file") && error.contains("no name as long as that"), "{error}");
     }
     let plan = ArtifactPlan::new(dir.path(), FileNames::new(Some(&"x".repeat(250))));
-    let told = Artifacts::prepare(&plan).unwrap_err().to_string();
-    assert!(told.contains("no name as long as that of") && told.contains("--profile-export-prefix"), "{told}");
+    let error = Artifacts::prepare(&plan).unwrap_err().to_string();
+    assert!(error.contains("no name as long as that of") && error.contains("--profile-export-prefix"), "{error}");
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn a_user_file_stays_in_the_directory() {
         ("inside", "is a folder"),
         ("", "no name"),
     ] {
-        let said = refusal(dir.path(), &[(path, "")]);
-        assert!(said.contains(why), "{path}: {said}");
+        let error = refusal(dir.path(), &[(path, "")]);
+        assert!(error.contains(why), "{path}: {error}");
     }
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     Artifacts::prepare(&plan(dir.path(), &[("link/x", ""), ("new/folder/x", "")])).unwrap();
@@ -111,9 +111,9 @@ fn a_user_file_is_no_other_file() {
         "phases/x",
         ".aiperf_results_ready.json",
     ] {
-        let said = refusal(dir.path(), &[(path, "")]);
-        assert!(said.contains("a file of the run has that path"), "{path}: {said}");
-        assert!(said.contains("try: another path in artifacts.user_files"), "{said}");
+        let error = refusal(dir.path(), &[(path, "")]);
+        assert!(error.contains("a file of the run has that path"), "{path}: {error}");
+        assert!(error.contains("try: another path in artifacts.user_files"), "{error}");
     }
     assert!(refusal(dir.path(), &[("a/b", ""), ("a", "")]).contains("another user file"));
     Artifacts::prepare(&plan(dir.path(), &[("logs/notes", ""), ("a/b", ""), ("a/c", "")])).unwrap();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const EPOCH: u64 = 1_760_000_000_000_000_000;
 const MS: u64 = 1_000_000;
-/// Wide enough for every label to stand on the lines it asks for.
+/// Wide enough for every label to have the lines it asks for.
 const WIDE: Page = Page::plain(400);
 
 /// Request `number` of a run: sent 100 ms after the one before, and answered in pieces so many milliseconds after that.
@@ -60,7 +60,7 @@ pub(crate) fn refused(number: u64) -> Measured {
     }
 }
 
-/// Three requests, answered as the first, the second and the third list says.
+/// Three requests, answered as in the first, the second and the third list.
 pub(crate) fn three(pieces_ms: [&[u64]; 3]) -> Vec<Measured> {
     (0..).zip(pieces_ms).map(|(number, pieces)| answered(number, pieces)).collect()
 }

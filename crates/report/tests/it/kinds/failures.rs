@@ -7,7 +7,7 @@ use aiperf_types::{EndpointKind, Measured, TokenCounts};
 
 /// These and one that failed, of which the input is known where it was counted here.
 fn and_one_that_failed(mut records: Vec<Measured>, input: Option<u64>) -> Vec<Measured> {
-    // Whatever a server said before it failed is not a measurement.
+    // What a server sent before it failed is not a measurement.
     let failed = Measured {
         usage: text_usage(40, 5),
         requested_osl: Some(5),

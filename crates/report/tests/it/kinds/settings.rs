@@ -57,7 +57,7 @@ fn failed_requests_are_attempts_that_were_not_good() {
 #[test]
 fn a_replayed_schedule_tells_how_late_it_was() {
     let mut records = streams();
-    // Sent 100 ms apart where the trace says 100, 99 and 80: the offsets grow by 0, 1 and 21 ms.
+    // Sent 100 ms apart where the trace has 100, 99 and 80: the offsets grow by 0, 1 and 21 ms.
     for (record, scheduled) in records.iter_mut().zip([100.0, 199.0, 279.0]) {
         record.scheduled_send_ms = Some(scheduled);
     }

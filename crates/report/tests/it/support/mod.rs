@@ -141,7 +141,7 @@ pub(crate) fn result(tag: &str, block: &Value) -> MetricResult {
     let known = registry::find(tag);
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     let header = known.map(|metric| metric.header).or(text("header")).unwrap_or(tag);
-    // Single values have no count, whatever the reference's intermediate results say.
+    // Single values have no count, whatever the reference's intermediate results have.
     let single = known.is_some_and(|metric| matches!(metric.kind(), Kind::Aggregate(_) | Kind::Derived));
     MetricResult {
         tag: tag.to_owned().into(),

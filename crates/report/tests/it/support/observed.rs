@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) const ALL_FORMATS: ServerMetricsFormats =
     ServerMetricsFormats { json: true, csv: true, jsonl: true, parquet: true };
 
-/// Runs whose servers were watched: what they were told, and what the files say.
+/// Runs whose servers were watched: what they sent, and what the files contain.
 pub(crate) fn watched_runs() -> Vec<File> {
     let is_one = |file: &File| has(&file.content, "scrapes") && has(&file.content, "expected.json");
     Area::of("server-metrics").files().into_iter().filter(is_one).collect()
@@ -231,7 +231,7 @@ fn phase(scrape: &Value) -> Option<Arc<PhaseId>> {
     Some(Arc::new(id))
 }
 
-/// The run of a golden file, with what its pages come to here.
+/// The run of a golden file, with the result of its pages here.
 pub(crate) fn watch(golden: &Value) -> RunResult {
     let mut store = Store::new();
     scrapes(golden).into_iter().for_each(|scrape| drop(store.add(scrape)));
