@@ -21,6 +21,15 @@
 //! - [`junit`]: what was checked, for CI systems
 //! - [`compare`]: runs side by side
 //! - [`artifacts`]: the directory of a run, with every kind of file in one table (`artifacts/kinds.rs`)
+//!
+//! # Invariants
+//! - Every file of a run is one row of one table (`artifacts::kinds`). Removal of stale files, the footer and the ready
+//!   marker follow from it.
+//! - Files are written in two steps: exporters without `needs_observers` as soon as the records are done, the others
+//!   after the flush period. The ready marker is last.
+//! - `artifacts::reserve` keeps 2 MiB of the disk for the files of the end. Line files are opened for appending. Bytes
+//!   that another process cut off are reported when the file is complete.
+//! - The files of several runs are written from values (`aggregate`), as those of one run are.
 
 pub mod aggregate;
 pub mod artifacts;
