@@ -3,8 +3,9 @@
 use aiperf_plan::form::secret_places;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{
-    BaseUrl, Cadence, DcgmExporter, DiscoveryMode, EndpointPlan, GpuSource, GpuTelemetryPlan, MetricsEndpoint,
-    MetricsUrl, OtlpPlan, Plan, PodDiscovery, Proxy, ServerMetricsFormats, ServerMetricsPlan,
+    BaseUrl, CacheReset, Cadence, DcgmExporter, DiscoveryMode, EndpointPlan, GpuSource, GpuTelemetryPlan,
+    MetricsEndpoint, MetricsUrl, OtlpPlan, Plan, PodDiscovery, Proxy, ServerMetricsFormats, ServerMetricsPlan,
+    ServerProfiler,
 };
 use aiperf_testkit::plan::plan;
 use aiperf_types::{FormError, Nanos};
@@ -74,6 +75,14 @@ const PUT: &[(&str, Put)] = &[
     ("URLs", |plan| plan.endpoint.urls.push(url("http://u:S@h:1/v1"))),
     ("URLs", |plan| plan.endpoint.urls.push(url("http://h:1/v1?api_key=S"))),
     ("path", |plan| plan.endpoint.path = Some(format!("/v1/chat?api_key={SECRET}&x=1"))),
+    ("paths of hooks", |plan| {
+        let (timeout, max_retry) = (Nanos(1), Nanos(1));
+        plan.endpoint.cache_reset = Some(CacheReset { path: text("/reset?token=S"), timeout, max_retry });
+    }),
+    ("paths of hooks", |plan| {
+        let (start_path, stop_path) = (text("/start?api_key=S"), text("/stop?api_key=S"));
+        plan.endpoint.server_profiler = Some(ServerProfiler { start_path, stop_path, timeout: Nanos(1) });
+    }),
     ("proxies", |plan| plan.endpoint.http.proxies.https = Some(Proxy::parse(&text("http://u:S@p:1")).unwrap())),
     ("extra inputs", |plan| {
         plan.endpoint.extra.insert("auth".into(), json!({"token": SECRET, "kind": "x"}));
