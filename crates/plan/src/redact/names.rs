@@ -139,15 +139,30 @@ pub fn is_secret_parameter(name: &str) -> bool {
     is_secret_name(name) || member.is_some_and(is_secret_name) || WORDS.iter().any(is_one)
 }
 
-/// Whether a name could be that of a secret, by its last two letters: most names are told apart so, and cheaply.
+/// The last two letters of words: most names can be ruled out by theirs, without a look at every word.
+const ENDINGS: [[bool; 26]; 26] = {
+    let mut endings = [[false; 26]; 26];
+    let mut at = 0;
+    while at < WORDS.len() {
+        let word = WORDS[at].word.as_bytes();
+        endings[(word[word.len() - 2] - b'a') as usize][(word[word.len() - 1] - b'a') as usize] = true;
+        at += 1;
+    }
+    endings
+};
+
+/// Whether a name could be that of a secret, by its last letters. Every name of every body is asked, so this is cheap.
 pub(super) fn may_be_secret_name(name: &str) -> bool {
-    let [.., a, b] = name.as_bytes() else { return false };
-    let is_letters = a.is_ascii_alphabetic() && b.is_ascii_alphabetic();
-    let ends_so = |last: &[u8]| {
-        WORDS.iter().any(|Word { word, .. }| word.as_bytes()[word.len() - last.len()..].eq_ignore_ascii_case(last))
+    let ends_so = |a: u8, b: u8| {
+        let index = |letter: u8| usize::from(letter.to_ascii_lowercase() - b'a');
+        // Anything but a letter may be a separator or an escape, behind which a word ends.
+        !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic()) || ENDINGS[index(a)][index(b)]
     };
-    // Anything else may be a separator or an escape, behind which a word ends; `s` may make a plural.
-    !is_letters || ends_so(&[*a, *b]) || (b.eq_ignore_ascii_case(&b's') && ends_so(&[*a]))
+    match name.as_bytes() {
+        [.., a, b, b's' | b'S'] => ends_so(*a, *b) || ends_so(*b, b's'),
+        [.., a, b] => ends_so(*a, *b),
+        _ => false,
+    }
 }
 
 /// How many bytes of a name stand before the word that it ends in.
