@@ -267,7 +267,7 @@ fn an_error_inside_a_choice_is_an_error_that_keeps_the_text() {
             let parsed = answer.finish();
             assert_eq!(parsed.output_text.as_deref(), Some("a"), "{kind:?}");
             let error = parsed.error.unwrap();
-            assert_eq!((error.code, error.message.as_str()), (Some(502), "lost"), "{kind:?}");
+            assert_eq!((error.code, error.message.contains("lost")), (Some(502), true), "{kind:?}: {error:?}");
         }
     }
 }
