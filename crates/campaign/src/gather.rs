@@ -78,7 +78,7 @@ pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), Repo
     folder.remove_stale(folders, &names, [DESIGN_FILE, ERRORS_FILE].into_iter().chain(made))
 }
 
-/// Removes what an earlier command said of a cell that is not listed.
+/// Removes what an earlier command reported of a cell that is not listed.
 pub fn remove_stale_cell(plan: &CampaignPlan, cell: &plan::Cell, folder: &RunsFolder) -> Result<(), ReportError> {
     folder.remove_stale([plan.aggregate_dir(cell)], &AggregateNames::of(&plan.base.artifacts.names), [])
 }

@@ -37,7 +37,7 @@ pub(super) struct State {
     /// Runs that are about to begin.
     coming: Vec<About>,
     pub(super) live: Live,
-    /// What the last run came to.
+    /// The result of the last run.
     outcome: Outcome,
     pusher: Pusher,
     clients: Vec<Arc<Mailbox>>,
@@ -102,7 +102,7 @@ impl Hub {
         self.state().outcome = outcome;
     }
 
-    /// All runs are over: clients get what the last one came to.
+    /// All runs are over: clients get the result of the last one.
     pub(super) fn end(&self) {
         self.state().end();
     }

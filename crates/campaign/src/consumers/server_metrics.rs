@@ -48,7 +48,7 @@ fn setup(run: &RunContext, watched: &ServerMetricsPlan) -> Result<Setup<ServerPa
     let RunContext { plan, events, redactor, .. } = run;
     let encode: aiperf_observe::EncodeLine = server_metrics_jsonl::scrape_line;
     let cluster = Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT));
-    // What nobody hears of is not made.
+    // Events without a listener are not made.
     let publish_interval = events.metrics_every().map_or(Nanos::MAX, |_| watched.cadence.publish_interval);
     let page = |endpoint: &MetricsEndpoint| WatchedPage { endpoint: endpoint.clone(), is_guess: false };
     Ok(Setup {

@@ -1,4 +1,4 @@
-//! Has runs run as a strategy decides, and keeps what they came to.
+//! Has runs run as a strategy decides, and keeps their results.
 
 use super::ran::Ran;
 use super::resume::ChangedError;
@@ -69,7 +69,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Runs until nothing more is asked for, or somebody wants to stop; returns whether it is complete.
+    /// Runs until nothing more is asked for, or a stop is requested; returns whether it is complete.
     fn drive(&mut self, strategy: &mut dyn Strategy, runner: &mut impl RunIn) -> Result<bool, DriveError> {
         loop {
             match strategy.next(&self.done) {

@@ -25,7 +25,7 @@
 //! - [`strategies`]: every strategy, one file each: grids, trials, cooldowns
 //! - [`mod@check`]: whether runs will measure what they are watched by
 //! - [`mod@resume`]: what an earlier command left of them
-//! - [`driver`]: has runs run as a strategy decides, and keeps what they came to
+//! - [`driver`]: has runs run as a strategy decides, and keeps their results
 
 pub mod check;
 pub mod convergence;

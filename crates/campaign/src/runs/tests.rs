@@ -1,4 +1,4 @@
-//! Runs that nobody lists: a search that chooses each point from the results so far.
+//! Runs that no list has: a search that chooses each point from the results so far.
 
 use super::{Next, Ran, Resumed, RunIn, Strategy, drive, resume};
 use crate::aggregate::{RunMetric, RunOutcome};

@@ -94,7 +94,7 @@ pub(super) fn hide(cell: &mut Cell, redactor: &Redactor) {
     if let Cow::Owned(hidden) = redactor.hide(&cell.label) {
         cell.label = hidden;
     }
-    // A folder that tells of no secret, and still of one run.
+    // A folder that names no secret, and still one run.
     if matches!(redactor.hide(&cell.name), Cow::Owned(_))
         || cell.values.keys().any(|path| export::is_secret_setting(path))
     {
