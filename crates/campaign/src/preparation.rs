@@ -14,7 +14,7 @@ use aiperf_dataset::{Dataset, FetchMedia, Making};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Arrival, DatasetPlan, Plan};
+use aiperf_plan::{DatasetPlan, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::Tokenizers;
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
@@ -233,7 +233,7 @@ impl Job {
             dataset.check_images_are_inline()?;
         }
         for phase in &plan.phases {
-            if let Arrival::FixedSchedule { zero } = phase.arrival {
+            if let Some(zero) = phase.arrival.replay_zero() {
                 dataset.check_timestamps(zero)?;
             }
         }

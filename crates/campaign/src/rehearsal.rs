@@ -7,7 +7,7 @@ use crate::public_files::PublicFiles;
 use crate::tokenizers;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Stop;
-use aiperf_plan::{Arrival, DatasetPlan, FilePlan, MediaPlan, Plan, SyntheticPlan, TextPlan};
+use aiperf_plan::{DatasetPlan, FilePlan, MediaPlan, Plan, SyntheticPlan, TextPlan};
 pub use aiperf_schedule::{
     Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
     RehearsalKind, RequestEnd, Setup,
@@ -52,7 +52,7 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
         Making { room: memory::room(), public_files: &public_files, ..Making::new(&draws, tokenizers.first()) };
     let dataset = Dataset::of(&without_text, making)?;
     for phase in &plan.phases {
-        if let Arrival::FixedSchedule { zero } = phase.arrival {
+        if let Some(zero) = phase.arrival.replay_zero() {
             dataset.check_timestamps(zero)?;
         }
     }

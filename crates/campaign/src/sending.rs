@@ -1,6 +1,6 @@
 //! What phases were asked to send and what they sent: a part of what a run says of itself.
 
-use aiperf_plan::{Arrival, PhasePlan};
+use aiperf_plan::PhasePlan;
 use aiperf_schedule::RateCurve;
 use aiperf_types::{Nanos, PhaseProgress, WallNs};
 use serde_json::{Value, json};
@@ -50,18 +50,19 @@ impl PhaseSending {
     /// Requests of which each stands for an interval within that time. A rate sends after each interval. The first of
     /// users comes at once, so that the one that ends the phase has no interval of its own.
     fn intervals(&self, requests: u64) -> u64 {
-        let closing = matches!(self.plan.arrival, Arrival::UserCentric { .. }) && !self.ended_by_time();
+        let closing = self.plan.arrival.user_interval().is_some() && !self.ended_by_time();
         requests.saturating_sub(u64::from(closing))
     }
 
     /// Requests that the user asked for within that time; `None` where the server sets the pace.
     fn asked(&self) -> Option<f64> {
-        let time = self.asking();
-        match (&self.plan.arrival, &self.rate) {
-            (Arrival::Rate { .. }, Some(curve)) => Some(curve.expected(time)),
-            (Arrival::UserCentric { rate, .. }, _) => Some(rate * time.as_secs_f64()),
-            (Arrival::FixedSchedule { .. }, _) => Some(self.counts.offered as f64),
-            (Arrival::Concurrency | Arrival::Rate { .. }, _) => None,
+        let (time, arrival) = (self.asking(), &self.plan.arrival);
+        if arrival.replays() {
+            return Some(self.counts.offered as f64);
+        }
+        match arrival.rate_plan() {
+            Some(_) => self.rate.as_ref().map(|curve| curve.expected(time)),
+            None => arrival.steady_rate().map(|rate| rate * time.as_secs_f64()),
         }
     }
 
@@ -304,17 +305,13 @@ pub(crate) fn never_begun(phases: &[PhaseSending], count: u64) -> Option<String>
 /// What to do so that fewer find no slot: only limits that are set can be raised.
 fn ways_to_slots(phase: &PhaseSending) -> String {
     let raise = phase.limits().into_iter().map(|flag| format!("raise {flag}"));
-    let lower = match phase.plan.arrival {
-        Arrival::Rate { .. } | Arrival::UserCentric { .. } => Some("lower the rate".to_owned()),
-        Arrival::Concurrency | Arrival::FixedSchedule { .. } => None,
-    };
+    let lower = phase.plan.arrival.top_rate().map(|_| "lower the rate".to_owned());
     raise.chain(lower).collect::<Vec<_>>().join(" or ")
 }
 
 /// Why users sent less than they were asked to, where nothing that is counted kept them.
 fn late_users(plan: &PhasePlan) -> Option<String> {
-    let Arrival::UserCentric { users, rate } = plan.arrival else { return None };
-    let gap = f64::from(users) / rate;
+    let gap = plan.arrival.user_interval()?;
     let ended = plan.sessions().map(|sessions| format!(", or all {sessions} sessions were begun"));
     Some(format!("answers took longer than the {gap:.1} s after which a user sends again{}", ended.unwrap_or_default()))
 }
@@ -322,7 +319,7 @@ fn late_users(plan: &PhasePlan) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_plan::{ArrivalLaw, Draws, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen};
+    use aiperf_plan::{Arrival, ArrivalLaw, Draws, RateLevel, RatePlan, RatePoint, ScheduleZero, StopWhen};
     use aiperf_types::PhaseKind;
 
     fn phase(arrival: Arrival, seconds: f64, counts: PhaseProgress) -> PhaseSending {

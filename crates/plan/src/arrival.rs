@@ -89,6 +89,39 @@ impl Arrival {
         }
     }
 
+    /// The timestamp of a recording that is the start of the phase, where it replays one.
+    pub fn replay_zero(&self) -> Option<ScheduleZero> {
+        match self {
+            Self::FixedSchedule { zero } => Some(*zero),
+            Self::Concurrency | Self::Rate { .. } | Self::UserCentric { .. } => None,
+        }
+    }
+
+    /// Its rate over time, where requests arrive independently of each other.
+    pub fn rate_plan(&self) -> Option<&RatePlan> {
+        match self {
+            Self::Rate { rate, .. } => Some(rate),
+            Self::Concurrency | Self::UserCentric { .. } | Self::FixedSchedule { .. } => None,
+        }
+    }
+
+    /// Requests a second, where these are the same over the whole phase once its ramp is over.
+    pub fn steady_rate(&self) -> Option<f64> {
+        match self {
+            Self::UserCentric { rate, .. } => Some(*rate),
+            Self::Rate { rate: RatePlan { level: RateLevel::Fixed(rate), .. }, .. } => Some(*rate),
+            Self::Rate { .. } | Self::Concurrency | Self::FixedSchedule { .. } => None,
+        }
+    }
+
+    /// Seconds after which a user sends again, where there are users.
+    pub fn user_interval(&self) -> Option<f64> {
+        match self {
+            Self::UserCentric { users, rate } => Some(f64::from(*users) / rate),
+            Self::Concurrency | Self::Rate { .. } | Self::FixedSchedule { .. } => None,
+        }
+    }
+
     /// The most requests a second that it asks for; `None` where the server sets the pace, or a recording does.
     pub fn top_rate(&self) -> Option<f64> {
         match self {

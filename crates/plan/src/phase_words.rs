@@ -74,7 +74,7 @@ impl PhasePlan {
                 format!("{law} {}", rate_in_words(rate))
             }
             Arrival::UserCentric { users, rate } => {
-                let gap = f64::from(*users) / rate;
+                let gap = self.arrival.user_interval().unwrap_or_default();
                 let gap = (gap * 1e3).round() / 1e3;
                 format!("{}, each of whom sends every {gap} s, {rate} req/s together", counted((*users).into(), "user"))
             }

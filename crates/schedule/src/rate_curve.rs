@@ -7,7 +7,7 @@
 use crate::ramp::EventTimes;
 use crate::setup::Setup;
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{Arrival, Draws, Plan, Ramp, RampStrategy, RateLevel, RatePlan, TimingPlan};
+use aiperf_plan::{Draws, Plan, Ramp, RampStrategy, RateLevel, RatePlan, TimingPlan};
 use aiperf_types::{Nanos, PhaseIndex};
 
 /// A ramp in random steps has at most so many: past this they are too small to be seen.
@@ -111,10 +111,8 @@ impl RateCurve {
 
     /// The same of a plan, for those who ask after the run; `None` where the phase has no rate.
     pub fn in_plan(plan: &Plan, phase: PhaseIndex) -> Option<Self> {
-        match &plan.phases.get(usize::from(phase.0))?.arrival {
-            Arrival::Rate { rate, .. } => Some(Self::drawn(rate, &plan.draws(), &plan.timing, phase)),
-            Arrival::Concurrency | Arrival::UserCentric { .. } | Arrival::FixedSchedule { .. } => None,
-        }
+        let rate = plan.phases.get(usize::from(phase.0))?.arrival.rate_plan()?;
+        Some(Self::drawn(rate, &plan.draws(), &plan.timing, phase))
     }
 
     fn drawn(plan: &RatePlan, draws: &Draws, timing: &TimingPlan, phase: PhaseIndex) -> Self {

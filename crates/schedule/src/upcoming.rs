@@ -3,7 +3,7 @@
 use crate::message::OrderId;
 use crate::replay::replay_order;
 use crate::sampler::Sampler;
-use aiperf_plan::{Arrival, PhasePlan, Plan, Sampling, StopWhen};
+use aiperf_plan::{PhasePlan, Plan, Sampling, StopWhen};
 use aiperf_types::{PhaseIndex, Shapes};
 
 /// Conversations in the order in which they are drawn.
@@ -33,7 +33,7 @@ impl Order {
 pub fn orders(plan: &Plan, shapes: &Shapes) -> Vec<(OrderId, Order)> {
     let mut orders: Vec<(OrderId, Order)> = Vec::new();
     for (index, phase) in (0..).zip(&plan.phases) {
-        let id = if replays(phase) { OrderId::Replayed(PhaseIndex(index)) } else { OrderId::Sampled };
+        let id = if phase.arrival.replays() { OrderId::Replayed(PhaseIndex(index)) } else { OrderId::Sampled };
         if orders.iter().all(|(known, _)| *known != id) {
             let order = match id {
                 OrderId::Sampled => Order::Sampled {
@@ -50,24 +50,20 @@ pub fn orders(plan: &Plan, shapes: &Shapes) -> Vec<(OrderId, Order)> {
 
 /// How many conversations, from the first, a run can draw: the others need not be made ready.
 pub fn reachable(plan: &Plan, shapes: &Shapes) -> u32 {
-    let is_in_order = plan.sampling == Sampling::Sequential && !plan.phases.iter().any(replays);
+    let is_in_order = plan.sampling == Sampling::Sequential && !plan.phases.iter().any(|phase| phase.arrival.replays());
     let drawn = most_draws(&plan.phases).filter(|_| is_in_order).and_then(|drawn| u32::try_from(drawn).ok());
     drawn.map_or(shapes.len(), |drawn| drawn.min(shapes.len()))
 }
 
-fn replays(phase: &PhasePlan) -> bool {
-    matches!(phase.arrival, Arrival::FixedSchedule { .. })
-}
-
 /// How many conversations the sampler is asked for at most; `None` where only time limits them.
 pub fn most_draws(phases: &[PhasePlan]) -> Option<u64> {
-    phases.iter().filter(|phase| !replays(phase)).map(most_sessions).sum()
+    phases.iter().filter(|phase| !phase.arrival.replays()).map(most_sessions).sum()
 }
 
 /// How many sessions a phase draws at most. Each sends a request at once, unless it waits for the prefill of others;
 /// users draw theirs long before.
 fn most_sessions(phase: &PhasePlan) -> Option<u64> {
-    if matches!(phase.arrival, Arrival::UserCentric { .. }) {
+    if phase.arrival.user_interval().is_some() {
         return None;
     }
     let limit = |stop: &StopWhen| match stop {

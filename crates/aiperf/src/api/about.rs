@@ -2,8 +2,8 @@
 
 use super::prometheus::Labels;
 use super::views::without_nulls;
+use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{Arrival, PhasePlan, Plan, RateLevel};
 use aiperf_report::RunInfo;
 use aiperf_types::{Nanos, PhaseKind};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ impl About {
             endpoint_type: plan.endpoint.kind.name(),
             streaming: plan.endpoint.streaming,
             concurrency: first.and_then(|phase| phase.concurrency),
-            request_rate: first.and_then(rate),
+            request_rate: first.and_then(|phase| phase.arrival.steady_rate()),
             config: config(plan, redactor),
             run_info: run_info(&info),
             server_pages: pages.map(|page| page.url.shown()).collect(),
@@ -91,17 +91,6 @@ impl About {
             label("request_rate", self.request_rate.map(|rate| format!("{rate:?}"))),
         ];
         labels.into_iter().flatten().collect()
-    }
-}
-
-fn rate(phase: &PhasePlan) -> Option<f64> {
-    match &phase.arrival {
-        Arrival::Rate { rate, .. } => match &rate.level {
-            RateLevel::Fixed(rate) => Some(*rate),
-            RateLevel::Series(_) => None,
-        },
-        Arrival::UserCentric { rate, .. } => Some(*rate),
-        Arrival::Concurrency | Arrival::FixedSchedule { .. } => None,
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn phases(
 fn one_phase(tree: &Tree, phase: &Phase, at: &str) -> PhasePlan {
     let kind = phase.kind.unwrap_or(PhaseKind::Profiling);
     let arrival = arrival(phase);
-    let concurrency = phase.concurrency.or((arrival == Arrival::Concurrency).then_some(DEFAULT_CONCURRENCY));
+    let concurrency = phase.concurrency.or(arrival.is_closed_loop().then_some(DEFAULT_CONCURRENCY));
     let concurrency = concurrency.map(limit);
     let prefill_concurrency = phase.prefill_concurrency.map(limit);
     // Without a grace period a profiling phase ends with its time; a warmup waits for what it sent.

@@ -7,7 +7,7 @@ use super::axis::{Axis, time_unit};
 use super::stretches::{Stretch, Stretches};
 use super::words::number;
 use aiperf_campaign::rehearsal::{RateCurve, RehearsalEvent, RehearsalKind, Setup};
-use aiperf_plan::{Arrival, PhasePlan, Plan};
+use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::thousands;
 use aiperf_types::{Nanos, PhaseIndex};
 use std::fmt::Write;
@@ -328,16 +328,13 @@ impl Picture {
 
 /// The rate that a phase asks for, as a line of no more points than it needs.
 fn wanted(phase: &PhasePlan, setup: &Setup, index: PhaseIndex, from: Nanos, to: Nanos) -> Vec<(f64, f64)> {
-    let rate_at: Box<dyn Fn(Nanos) -> f64> = match &phase.arrival {
-        Arrival::Rate { rate, .. } => {
+    let rate_at: Box<dyn Fn(Nanos) -> f64> = match (phase.arrival.rate_plan(), phase.arrival.steady_rate()) {
+        (Some(rate), _) => {
             let curve = RateCurve::of_phase(rate, setup, index);
             Box::new(move |at| curve.rate_at(at))
         }
-        Arrival::UserCentric { rate, .. } => {
-            let rate = *rate;
-            Box::new(move |_| rate)
-        }
-        Arrival::Concurrency | Arrival::FixedSchedule { .. } => return Vec::new(),
+        (None, Some(rate)) => Box::new(move |_| rate),
+        (None, None) => return Vec::new(),
     };
     let sends = to.0.saturating_sub(from.0) as f64;
     let place = |place| Nanos((sends * place as f64 / COLUMNS as f64) as u64);

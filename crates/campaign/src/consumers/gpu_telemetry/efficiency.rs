@@ -5,7 +5,7 @@ use aiperf_observe::TimeRange;
 use aiperf_observe::gpu::Gpu;
 use aiperf_observe::gpu::ObservedGpus;
 use aiperf_observe::gpu::results::{PowerSamples, SourceSamples};
-use aiperf_plan::{Arrival, PhasePlan, Plan};
+use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{PhaseResult, RunResult};
 use aiperf_types::{Nanos, PhaseKind, WallNs};
 use std::sync::Arc;
@@ -67,7 +67,8 @@ pub(crate) fn add(
     interval: Nanos,
 ) {
     let add = |metrics: &mut Summary, span: &MeasuredSpan, phase: Option<&PhasePlan>| {
-        let (window, sampling, users) = (span.window(), span.sampling(interval), phase.and_then(users));
+        let (window, sampling, users) =
+            (span.window(), span.sampling(interval), phase.and_then(PhasePlan::session_limit).map(u64::from));
         let measured: Vec<MeasuredGpu<'_>> = samples.iter().map(|gpu| MeasuredGpu::of(gpu, window, sampling)).collect();
         let all: Vec<GpuSamples<'_>> = measured.iter().map(MeasuredGpu::samples).collect();
         let totals = GpuTotals::of_whole(&all, window, sampling);
@@ -110,12 +111,6 @@ impl<'a> MeasuredGpu<'a> {
         let of = |source: Option<&'a SourceSamples>| source.map_or(&[][..], |source| source.samples.as_slice());
         GpuSamples { power_w: of(self.power), energy_mj: of(self.energy) }
     }
-}
-
-/// Users that a phase was asked to be: one where it is held to a concurrency that nobody gave.
-fn users(phase: &PhasePlan) -> Option<u64> {
-    let is_closed = matches!(phase.arrival, Arrival::Concurrency);
-    phase.concurrency.or(is_closed.then_some(1)).map(u64::from)
 }
 
 /// What of a span the samples of a GPU do not cover.
