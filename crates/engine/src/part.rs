@@ -7,9 +7,9 @@
 //! Parts are of one plan: a phase of one is the phase with the same index of another. Their instants are on the wall
 //! clock, so machines whose clocks differ have to agree on one before.
 
-use crate::quality::{Conduct, Quality};
+use crate::recording::quality::{Conduct, Quality};
+use crate::recording::sinks::SinkFailure;
 use crate::run::{Lost, Outcome, PhaseOutcome};
-use crate::sinks::SinkFailure;
 use aiperf_metrics::{Accumulator, Limits, Metrics, Records, SweepLine};
 use aiperf_types::{BinaryForm, FormError, PhaseKind, WallNs};
 use serde::{Deserialize, Serialize};

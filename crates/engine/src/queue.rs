@@ -1,8 +1,8 @@
 //! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of
 //! bytes, or of time, the conductor sends nothing new.
 
-use crate::prompt_counts::PromptHistory;
-use crate::recorder::Computed;
+use crate::recording::recorder::Computed;
+use crate::requests::prompt_counts::PromptHistory;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress};

@@ -1,6 +1,6 @@
 //! What several tests of this crate need.
 
-use crate::hooks::PhaseHooks;
+use crate::sending::hooks::PhaseHooks;
 use aiperf_transport::{
     Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Resolution, Reuse,
     SocketOptions, StampMode, StreamEnd,

@@ -46,8 +46,8 @@
 //! - An HTTP/2 exchange is kept as an HTTP/1 head and a body. So nothing downstream knows the difference.
 //! - When a leg is over, a pure script decides whether another follows (`legs`, `redirect`). The record has all of
 //!   them.
-//! - A redirect to another server carries no secret (`redirect`, `engine/src/secrets.rs`): secret headers are left out,
-//!   and a body with secrets is not sent.
+//! - A redirect to another server carries no secret (`redirect`, `engine/src/sending/secrets.rs`): secret headers are
+//!   left out, and a body with secrets is not sent.
 //! - `unsafe` occurs in `sys` only: TCP_INFO, TCP_QUICKACK, SCHED_IDLE, niceness, the registration with tokio.
 
 pub mod body;

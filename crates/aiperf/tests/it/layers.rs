@@ -63,12 +63,16 @@ const ALLOWED: &[Ring] = &[
     },
     Ring {
         krate: "engine",
-        files: &["ahead", "requests"],
-        reason: "requests are made ahead, and making one ahead is making a request",
-    },
-    Ring {
-        krate: "engine",
-        files: &["curves", "quality", "queue", "record", "recorder", "request_watch", "sinks", "stalls"],
+        files: &[
+            "events::request_watch",
+            "queue",
+            "recording::curves",
+            "recording::quality",
+            "recording::record",
+            "recording::recorder",
+            "recording::sinks",
+            "recording::stalls",
+        ],
         reason: "the recorder owns every consumer of records, and these share its nouns",
     },
     Ring {

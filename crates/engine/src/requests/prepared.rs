@@ -1,7 +1,7 @@
 //! A request that is ready to be sent, with what follows it.
 
-use crate::markers::MarkerSpot;
-use crate::prompt_counts::PromptHistory;
+use crate::requests::markers::MarkerSpot;
+use crate::requests::prompt_counts::PromptHistory;
 use aiperf_dialect::{EncodedRequest, HeadTemplate, Session};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@ mod phases;
 use super::*;
 use crate::events::{Interest, Observer, Subscription};
 use crate::part::RunPart;
-use crate::stalls::StallCause;
+use crate::recording::stalls::StallCause;
 use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{Limits, RecordEncoder, RecordView, RunTraits, Summary, Window};

@@ -1,8 +1,8 @@
 //! How exact the run itself was: a benchmark that measures itself instead of the server is worse than none, so it
 //! says how far it stood in the way.
 
-use crate::record::Record;
-use crate::sinks::SinkStall;
+use crate::recording::record::Record;
+use crate::recording::sinks::SinkStall;
 use aiperf_metrics::Durations;
 use aiperf_tokenize::GivenUp;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline, WallNs};

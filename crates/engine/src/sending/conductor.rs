@@ -1,15 +1,15 @@
 //! The schedule driven by a clock. With one worker it lives in that worker's loop; with several it has a thread.
 
 use crate::events::Events;
-use crate::hooks::HookCalls;
-use crate::phases::PhaseTrack;
-use crate::progress::{PhaseReports, ProgressReports};
+use crate::events::phases::PhaseTrack;
+use crate::events::progress::{PhaseReports, ProgressReports};
 use crate::queue::Queue;
-use crate::reach::Reach;
+use crate::sending::hooks::HookCalls;
+use crate::sending::reach::Reach;
+use crate::sending::unsent::Unsent;
+use crate::sending::worker::Command;
+use crate::sending::workers::Workers;
 use crate::stop::Stop;
-use crate::unsent::Unsent;
-use crate::worker::Command;
-use crate::workers::Workers;
 use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Dispatch, Event, PhaseEnd, Schedule, Setup};
 use aiperf_transport::clock::mono_now;
@@ -402,9 +402,9 @@ async fn reach(timer: &mut DeadlineTimer, at: Option<MonoNs>) -> io::Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phases;
+    use crate::events::phases;
+    use crate::events::worker_counters::AllCounters;
     use crate::testing::plan;
-    use crate::worker_counters::AllCounters;
     use aiperf_plan::{Arrival, ArrivalLaw, RatePlan, StopWhen};
     use aiperf_schedule::RequestEnd;
     use aiperf_types::{Exchange, WallAnchor};

@@ -2,8 +2,8 @@
 //! each request where they ask for it. The schedule hears of failures where it ends a run in which too many fail.
 
 use crate::events::Events;
-use crate::failure_reports::FailureReports;
-use crate::phases::PhaseTrack;
+use crate::events::failure_reports::FailureReports;
+use crate::events::phases::PhaseTrack;
 use crate::queue::Finished;
 use aiperf_metrics::{BaseValue, RecordMetrics};
 use aiperf_plan::Plan;

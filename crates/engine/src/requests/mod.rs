@@ -3,9 +3,9 @@
 //! several turns whose requests depend on answers, that is the first turn, and the pieces that the others add: a session
 //! goes on from there.
 
-use crate::ahead::{Ahead, First, Prepared};
-use crate::markers::{self, Markers};
-use crate::prompt_counts::{self, FirstCounts, InputTokens, PromptHistory};
+use crate::requests::ahead::{Ahead, First, Prepared};
+use crate::requests::markers::Markers;
+use crate::requests::prompt_counts::{FirstCounts, InputTokens, PromptHistory};
 use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
 use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, Session};
@@ -20,7 +20,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use thiserror::Error;
 
+pub(crate) mod ahead;
+mod markers;
 mod prepared;
+pub(crate) mod prompt_counts;
 
 use prepared::LaterTurns;
 pub use prepared::PreparedRequest;

@@ -5,9 +5,9 @@
 //! goes on when no request does.
 
 use crate::events::Events;
-use crate::phases::PhaseTrack;
+use crate::events::phases::PhaseTrack;
+use crate::events::worker_counters::AllCounters;
 use crate::queue::Queue;
-use crate::worker_counters::AllCounters;
 use aiperf_schedule::PhaseState;
 use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, PhaseStage, Progress, RunEvent};
 use std::sync::Arc;
@@ -155,8 +155,8 @@ fn line_of(name: &str, counts: &PhaseProgress, elapsed: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::phases;
     use crate::events::{Interest, Subscription};
-    use crate::phases;
     use crate::testing::plan;
     use aiperf_types::{PhaseMoment, WallAnchor};
 

@@ -1,14 +1,14 @@
 //! Requests in flight on one thread.
 
-use crate::ahead::{First, Prepared};
-use crate::legs::VideoLegs;
+use crate::events::worker_counters::{AllCounters, WorkerCounters};
 use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::Requests;
-use crate::secrets::Secrets;
-use crate::sessions::Sessions;
-use crate::unsent::Unsent;
-use crate::worker_counters::{AllCounters, WorkerCounters};
+use crate::requests::ahead::{First, Prepared};
+use crate::sending::legs::VideoLegs;
+use crate::sending::secrets::Secrets;
+use crate::sending::sessions::Sessions;
+use crate::sending::unsent::Unsent;
 use aiperf_dialect::KnownMessages;
 use aiperf_dialect::request::head::field_value;
 use aiperf_plan::Plan;

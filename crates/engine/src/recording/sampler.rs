@@ -1,8 +1,8 @@
 //! Asks the record threads for their running statistics and histograms, once for everyone who watches.
 
 use crate::events::Events;
-use crate::phases::PhaseTrack;
-use crate::recorder::{LiveByKind, Question, Recorder, Running};
+use crate::events::phases::PhaseTrack;
+use crate::recording::recorder::{LiveByKind, Question, Recorder, Running};
 use aiperf_metrics::{Live, Metrics};
 use aiperf_types::{LatencyBucket, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
 

@@ -1,11 +1,11 @@
 //! One exchange parsed, counted and measured: everything a metric may depend on.
 
 use crate::failure_names;
-use crate::prompt_counts::{PromptHistory, RefusedByTemplate};
 use crate::queue::Finished;
 use crate::reading::Reading;
+use crate::recording::trace::http_trace;
 use crate::requests::Requests;
-use crate::trace::http_trace;
+use crate::requests::prompt_counts::{PromptHistory, RefusedByTemplate};
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::{GivenUp, Tokenizers};
@@ -473,7 +473,7 @@ mod tests {
         plan.tokenizer.apply_chat_template = true;
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
         reader.requests = Arc::new(Requests::new(Arc::new(plan), dataset, "1").unwrap());
-        let mut quality = crate::quality::Quality::default();
+        let mut quality = crate::recording::quality::Quality::default();
         for _ in 0..2 {
             let exchange = exchange(&reader, answered("hello"));
             let record = reader.read(&exchange, 0);

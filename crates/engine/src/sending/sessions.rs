@@ -1,7 +1,7 @@
 //! Sessions of several turns that a worker has open: what was said in them, for the turns to come.
 
-use crate::ahead::Prepared;
-use crate::prompt_counts::PromptHistory;
+use crate::requests::ahead::Prepared;
+use crate::requests::prompt_counts::PromptHistory;
 use crate::requests::{PreparedRequest, Requests, Unbuildable};
 use aiperf_dialect::{DialectError, Session};
 use aiperf_schedule::Dispatch;

@@ -1,21 +1,21 @@
 //! The sending side of a run: workers and their conductor.
 
-use crate::conductor::{Conductor, Parts, Sources};
 use crate::error::EngineError;
 use crate::events::Events;
-use crate::phases::PhaseTrack;
-use crate::progress::PhaseReports;
-use crate::quality::{Conduct, run_queue_wait};
+use crate::events::phases::PhaseTrack;
+use crate::events::progress::PhaseReports;
+use crate::events::worker_counters::AllCounters;
 use crate::queue::Queue;
+use crate::recording::quality::{Conduct, run_queue_wait};
 use crate::requests::Requests;
-use crate::secrets::Secrets;
+use crate::sending::conductor::{Conductor, Parts, Sources};
+use crate::sending::secrets::Secrets;
+use crate::sending::unsent::Unsent;
+use crate::sending::worker::{self, Command, Ids, Patience, Worker};
+use crate::sending::workers::Workers;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
 use crate::travel;
-use crate::unsent::Unsent;
-use crate::worker::{self, Command, Ids, Patience, Worker};
-use crate::worker_counters::AllCounters;
-use crate::workers::Workers;
 use aiperf_dialect::sse;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};

@@ -1,7 +1,7 @@
 //! Records of phases that end when too many of them fail, as the schedule hears of them: in order of completion, so many
 //! without an error, then so many with one. Nothing is told of other phases.
 
-use crate::phases::PhaseTrack;
+use crate::events::phases::PhaseTrack;
 use aiperf_schedule::Event;
 use aiperf_types::PhaseIndex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -61,7 +61,7 @@ fn tell(conductor: &UnboundedSender<Event>, phase: usize, run: &mut Run) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phases;
+    use crate::events::phases;
     use crate::testing::plan;
 
     fn reports(thresholds: [Option<f64>; 2]) -> Option<(FailureReports, UnboundedReceiver<Event>)> {

@@ -1,7 +1,7 @@
 //! Who carries out what the conductor decides: the one worker on the same thread, or several on threads of their own.
 
-use crate::unsent::Unsent;
-use crate::worker::{Command, Worker};
+use crate::sending::unsent::Unsent;
+use crate::sending::worker::{Command, Worker};
 use aiperf_schedule::{Dispatch, Event};
 use aiperf_types::{MonoNs, NumberMap, PhaseIndex};
 use std::cell::RefCell;

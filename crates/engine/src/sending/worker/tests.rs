@@ -1,8 +1,8 @@
 use super::*;
-use crate::ahead::BodyThreads;
 use crate::queue::Arrival;
-use crate::record::Reader;
+use crate::recording::record::Reader;
 use crate::requests::EncodingBudget;
+use crate::requests::ahead::BodyThreads;
 use crate::testing::{client, json, plan, serve, stream};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_schedule::Draw;
@@ -431,7 +431,7 @@ fn records_say_of_each_turn_what_it_was() {
         assert!(exchanges.iter().all(|exchange| exchange.prompt.is_some()), "what each adds alone is counted");
         let whole = exchanges.iter().map(|exchange| reader.read(exchange, 0).measured.tokens.input);
         assert_eq!(whole.collect::<Vec<_>>(), wanted, "and that is what the whole has");
-        let of = |record: &crate::record::Record| {
+        let of = |record: &crate::recording::record::Record| {
             let measured = &record.measured;
             (record.meta.turn_index, measured.requested_osl, measured.audio_seconds, measured.scheduled_send_ms)
         };

@@ -9,9 +9,9 @@
 //! Nobody is woken before the end: a writer looks every `LOOK_EVERY` what there is, and writes it in one go.
 
 use crate::queue::{Batch, LONGEST_WAIT};
-use crate::recorder::Computed;
-use crate::shelf::Shelf;
-use crate::stalls::{StallTimes, ThreadCounters};
+use crate::recording::recorder::Computed;
+use crate::recording::shelf::Shelf;
+use crate::recording::stalls::{StallTimes, ThreadCounters};
 use aiperf_metrics::RecordEncoder;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
@@ -426,7 +426,7 @@ impl Drop for SinkWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stalls::StallCause;
+    use crate::recording::stalls::StallCause;
     use crate::testing::Shown;
 
     struct Full;

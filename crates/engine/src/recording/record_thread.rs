@@ -6,7 +6,7 @@
 //! come to the end of is computed by the coordinator instead.
 
 use crate::queue::{Batch, Claimant};
-use crate::recorder::{Findings, Question, Recorder, Running};
+use crate::recording::recorder::{Findings, Question, Recorder, Running};
 use aiperf_transport::sys;
 use std::collections::VecDeque;
 use std::ops::Deref;

@@ -1,14 +1,14 @@
 //! Exchanges turned into records and added up. Each thread that computes has a recorder of its own; their findings are
 //! merged when the run is over.
 
-use crate::curves::Sweeps;
-use crate::quality::Quality;
+use crate::events::request_watch::OddLength;
 use crate::queue::{Batch, Claimant, Finished};
-use crate::raw::raw_exchange;
-use crate::record::{Reader, Record};
-use crate::request_watch::OddLength;
-use crate::shelf::Shelf;
-use crate::sinks::Encoded;
+use crate::recording::curves::Sweeps;
+use crate::recording::quality::Quality;
+use crate::recording::raw::raw_exchange;
+use crate::recording::record::{Reader, Record};
+use crate::recording::shelf::Shelf;
+use crate::recording::sinks::Encoded;
 use crate::stop::Stop;
 use aiperf_metrics::{
     Accumulator, Instruments, Limits, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,

@@ -1,8 +1,8 @@
 //! The curves of phases: records of all threads swept together while the run is on.
 
-use crate::phases::PhaseTrack;
+use crate::events::phases::PhaseTrack;
 use crate::queue::Queue;
-use crate::recorder::Courtesy;
+use crate::recording::recorder::Courtesy;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::{PhasePlan, overlapping};
 use aiperf_types::{PhaseKind, WallNs};
@@ -212,7 +212,7 @@ impl SharedSweepLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phases;
+    use crate::events::phases;
     use crate::testing::plan;
     use aiperf_metrics::{Context, Limits, RecordMetrics, RunTraits, Summary};
     use aiperf_plan::{Arrival, Plan};

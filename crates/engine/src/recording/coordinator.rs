@@ -7,14 +7,14 @@
 //! threads do.
 
 use crate::events::Events;
-use crate::phases::PhaseTrack;
-use crate::progress::{PhaseReports, RecordReports};
+use crate::events::phases::PhaseTrack;
+use crate::events::progress::{PhaseReports, RecordReports};
+use crate::events::request_watch::RequestWatch;
 use crate::queue::{Arrival, Batch, Claimant, Finished, Queue};
-use crate::record_thread::Mailboxes;
-use crate::recorder::{Computed, Findings, Recorder, Running};
-use crate::request_watch::RequestWatch;
-use crate::sampler::{self, Sampler};
-use crate::sinks::{Handed, OrderedSinks, Ready, SinkFailure, SinkStall, StallNews};
+use crate::recording::record_thread::Mailboxes;
+use crate::recording::recorder::{Computed, Findings, Recorder, Running};
+use crate::recording::sampler::{self, Sampler};
+use crate::recording::sinks::{Handed, OrderedSinks, Ready, SinkFailure, SinkStall, StallNews};
 use aiperf_metrics::Metrics;
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;

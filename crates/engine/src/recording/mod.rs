@@ -1,0 +1,22 @@
+//! The recording side of a run: it turns finished exchanges into records, adds these up and writes them. It takes
+//! exchanges from the queue and knows nothing of workers.
+//!
+//! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps; `raw`: the exchange as it was
+//! - `recorder`: batches of records, added up; `curves`: records of all threads, in the order of time
+//! - [`quality`]: how exact the run itself was
+//! - [`sinks`]: records written in order of completion; `shelf`: their buffers; [`stalls`]: why one is late
+//! - `record_thread`: computes batches at the lowest priority
+//! - `coordinator`: hands out exchanges and writes their records; `sampler`: when it asks for running statistics
+
+pub(crate) mod coordinator;
+pub(crate) mod curves;
+pub mod quality;
+mod raw;
+pub mod record;
+pub(crate) mod record_thread;
+pub(crate) mod recorder;
+mod sampler;
+pub(crate) mod shelf;
+pub mod sinks;
+pub mod stalls;
+mod trace;
