@@ -7,7 +7,8 @@
 //! # Layout
 //! From the bottom up; each uses only those before it. Sending and recording do not know each other: the queue is all
 //! that lies between them.
-//! - [`stop`]: a request to end early; `failure_names`: what failures are called in records
+//! - [`stop`]: a request to end early; `failure_names`: what failures are called in records; `kernel_counters`: what
+//!   the kernel counts of CPU time
 //! - [`requests`]: what is sent, encoded before the clock starts or ahead of its use
 //! - [`reading`]: responses read, once they are complete or while they arrive
 //! - `queue`: finished exchanges on their way to their records, with a budget
@@ -77,6 +78,7 @@
 pub mod error;
 pub mod events;
 mod failure_names;
+mod kernel_counters;
 pub mod part;
 mod queue;
 pub mod reading;

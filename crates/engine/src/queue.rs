@@ -1,22 +1,34 @@
 //! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of
 //! bytes, or of time, the conductor sends nothing new.
 
-use crate::recording::recorder::Computed;
 use crate::requests::prompt_counts::PromptHistory;
-use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress};
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, OnceLock};
 
 /// A finished exchange, and what is kept to count its prompt by.
 pub(crate) struct Finished {
     pub(crate) exchange: Exchange,
     /// Where its prompt can be counted by what it adds to those before it.
     pub(crate) prompt: Option<Arc<PromptHistory>>,
+}
+
+impl Finished {
+    /// What it holds in memory, nearly.
+    pub(crate) fn held(&self) -> usize {
+        let exchange = &self.exchange;
+        let parsed = exchange.parsed.as_deref().map_or(0, |parsed| {
+            let texts = [&parsed.output_text, &parsed.reasoning_text];
+            let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
+            size_of_val(parsed) + texts + size_of_val(&parsed.content[..])
+        });
+        let (raw, reads, body) = (&exchange.raw, &exchange.timeline.reads, &exchange.request_body);
+        raw.len() + reads.capacity() * 16 + size_of::<Exchange>() + parsed + body.owned()
+    }
 }
 
 impl From<Exchange> for Finished {
@@ -83,7 +95,7 @@ impl Queue {
     }
 
     pub(crate) fn push(&self, exchange: Finished) {
-        let bytes = size(&exchange);
+        let bytes = exchange.held();
         let phase = usize::from(exchange.tag.phase.0);
         self.arrived[phase].fetch_add(1, Relaxed);
         if exchange.never_left() {
@@ -193,69 +205,6 @@ impl Queue {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Acquire)
-    }
-}
-
-/// What an exchange holds in memory, nearly.
-fn size(exchange: &Exchange) -> usize {
-    let parsed = exchange.parsed.as_deref().map_or(0, |parsed| {
-        let texts = [&parsed.output_text, &parsed.reasoning_text].into_iter().flatten().map(String::len).sum::<usize>();
-        size_of_val(parsed) + texts + size_of_val(&parsed.content[..])
-    });
-    let (raw, reads, body) = (&exchange.raw, &exchange.timeline.reads, &exchange.request_body);
-    raw.len() + reads.capacity() * 16 + size_of::<Exchange>() + parsed + body.owned()
-}
-
-/// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds
-/// it lets go.
-pub(crate) struct Batch {
-    pub(crate) number: u64,
-    pub(crate) exchanges: Vec<Finished>,
-    /// What they count in the budget.
-    pub(crate) bytes: usize,
-    /// Their records, once the record thread it was handed to is done.
-    pub(crate) computed: OnceLock<Computed>,
-    /// Whose records count: see [`Batch::claim`].
-    claimed_by: AtomicU8,
-    buffers: Arc<[BufferReturn]>,
-}
-
-/// Who may compute a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claimant {
-    /// The record thread it was handed to.
-    RecordThread = 1,
-    /// The coordinator, when that thread gets no core.
-    Coordinator = 2,
-}
-
-const UNCLAIMED: u8 = 0;
-
-impl Batch {
-    pub(crate) fn new(number: u64, exchanges: Vec<Finished>, buffers: Arc<[BufferReturn]>) -> Self {
-        let bytes = exchanges.iter().map(|exchange| size(exchange)).sum();
-        Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
-    }
-
-    /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.
-    pub(crate) fn claim(&self, by: Claimant) -> bool {
-        self.claimed_by.compare_exchange(UNCLAIMED, by as u8, AcqRel, Acquire).is_ok()
-    }
-
-    pub(crate) fn is_claimed_by(&self, by: Claimant) -> bool {
-        self.claimed_by.load(Acquire) == by as u8
-    }
-}
-
-impl Drop for Batch {
-    fn drop(&mut self) {
-        let mut by_worker: Vec<Vec<_>> = self.buffers.iter().map(|_| Vec::new()).collect();
-        for Finished { exchange, .. } in self.exchanges.drain(..) {
-            by_worker[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
-        }
-        for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {
-            buffers.give(spent);
-        }
     }
 }
 

@@ -62,20 +62,6 @@ const ALLOWED: &[Ring] = &[
         reason: "sessions, their blocks and their settings",
     },
     Ring {
-        krate: "engine",
-        files: &[
-            "events::request_watch",
-            "queue",
-            "recording::curves",
-            "recording::quality",
-            "recording::record",
-            "recording::recorder",
-            "recording::sinks",
-            "recording::stalls",
-        ],
-        reason: "the recorder owns every consumer of records, and these share its nouns",
-    },
-    Ring {
         krate: "metrics",
         files: &["run::record", "run::selection"],
         reason: "a record holds what is selected, and the selection reads a record",

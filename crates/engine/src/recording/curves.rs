@@ -2,7 +2,7 @@
 
 use crate::events::phases::PhaseTrack;
 use crate::queue::Queue;
-use crate::recording::recorder::Courtesy;
+use crate::recording::courtesy::Courtesy;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::{PhasePlan, overlapping};
 use aiperf_types::{PhaseKind, WallNs};

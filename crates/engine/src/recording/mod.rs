@@ -2,13 +2,16 @@
 //! exchanges from the queue and knows nothing of workers.
 //!
 //! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps; `raw`: the exchange as it was
+//! - `batch`: exchanges that are computed together, and what their records are; `courtesy`: who gives way to workers
 //! - `recorder`: batches of records, added up; `curves`: records of all threads, in the order of time
 //! - [`quality`]: how exact the run itself was
 //! - [`sinks`]: records written in order of completion; `shelf`: their buffers; [`stalls`]: why one is late
 //! - `record_thread`: computes batches at the lowest priority
 //! - `coordinator`: hands out exchanges and writes their records; `sampler`: when it asks for running statistics
 
+mod batch;
 pub(crate) mod coordinator;
+pub(crate) mod courtesy;
 pub(crate) mod curves;
 pub mod quality;
 mod raw;

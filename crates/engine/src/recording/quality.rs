@@ -8,7 +8,6 @@ use aiperf_tokenize::GivenUp;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline, WallNs};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::fs;
 
 /// No request needs as long from its start to its first try to connect, unless it waits.
 const STEPS_BEFORE_CONNECT: Nanos = Nanos(1_000_000);
@@ -277,26 +276,6 @@ impl Conduct {
         self.steal_share = [self.steal_share, other.steal_share].into_iter().flatten().reduce(f64::max);
         self.throttled = [self.throttled, other.throttled].into_iter().flatten().reduce(|one, two| one + two);
     }
-}
-
-/// Time the calling thread has waited for a core, by the kernel's account.
-pub(crate) fn run_queue_wait() -> Nanos {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    Nanos(text.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0))
-}
-
-/// CPU time of all cores, in ticks: stolen, and all.
-pub(crate) fn stolen_ticks() -> Option<(u64, u64)> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let fields: Vec<u64> =
-        text.lines().next()?.split_ascii_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
-    Some((*fields.get(7)?, fields.iter().take(8).sum()))
-}
-
-/// Times the control group was throttled so far.
-pub(crate) fn throttled_periods() -> Option<u64> {
-    let text = fs::read_to_string("/sys/fs/cgroup/cpu.stat").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! holds nothing that others wait for: its mailbox is only ever tried, never waited for, and a batch that it does not
 //! come to the end of is computed by the coordinator instead.
 
-use crate::queue::{Batch, Claimant};
+use crate::recording::batch::{Batch, Claimant};
 use crate::recording::recorder::{Findings, Question, Recorder, Running};
 use aiperf_transport::sys;
 use std::collections::VecDeque;

@@ -2,13 +2,14 @@
 //! merged when the run is over.
 
 use crate::events::request_watch::OddLength;
-use crate::queue::{Batch, Claimant, Finished};
+use crate::queue::Finished;
+use crate::recording::batch::{Batch, Claimant, Computed};
+use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::quality::Quality;
 use crate::recording::raw::raw_exchange;
 use crate::recording::record::{Reader, Record};
 use crate::recording::shelf::Shelf;
-use crate::recording::sinks::Encoded;
 use crate::stop::Stop;
 use aiperf_metrics::{
     Accumulator, Instruments, Limits, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
@@ -16,20 +17,10 @@ use aiperf_metrics::{
 use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::{GivenUp, interruptible};
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, Measured, MonoNs, Nanos, PhaseKind, RawExchange, RequestError};
+use aiperf_types::{Exchange, Measured, MonoNs, Nanos, PhaseKind, RawExchange};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
-
-/// What the records of a batch came to; nothing where they could not be computed.
-#[derive(Default)]
-pub(crate) struct Computed {
-    pub(crate) encoded: Encoded,
-    /// The requests that failed, by their place in the batch; without those that the run itself cut off.
-    pub(crate) failures: Vec<(usize, RequestError)>,
-    /// Those whose answer is not as long as was asked for.
-    pub(crate) odd_lengths: Vec<OddLength>,
-}
 
 /// What all recorders of a run share.
 pub(crate) struct RecordContext {
@@ -203,24 +194,6 @@ impl LiveByKind {
     pub(crate) fn merge(&mut self, other: &Self) {
         for (own, others) in [(&mut self.warmup, &other.warmup), (&mut self.profiling, &other.profiling)] {
             join(own, others.as_ref(), Live::merge);
-        }
-    }
-}
-
-/// Whether a thread gives way to others between two records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Courtesy {
-    /// A record thread. A kernel that preempts lazily notices that a worker wants its core only when the thread enters
-    /// the kernel or the clock ticks, 4 ms later; entering it after every record makes that one record's time.
-    GivesWay,
-    /// The coordinator: it computes only what cannot wait any longer.
-    GoesOn,
-}
-
-impl Courtesy {
-    pub(crate) fn give_way(self) {
-        if self == Self::GivesWay {
-            std::thread::yield_now();
         }
     }
 }

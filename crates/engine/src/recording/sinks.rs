@@ -8,8 +8,8 @@
 //!
 //! Nobody is woken before the end: a writer looks every `LOOK_EVERY` what there is, and writes it in one go.
 
-use crate::queue::{Batch, LONGEST_WAIT};
-use crate::recording::recorder::Computed;
+use crate::queue::LONGEST_WAIT;
+use crate::recording::batch::{Batch, Computed};
 use crate::recording::shelf::Shelf;
 use crate::recording::stalls::{StallTimes, ThreadCounters};
 use aiperf_metrics::RecordEncoder;
@@ -89,9 +89,6 @@ pub(crate) enum StallNews {
     /// It lasted for so long.
     Ended(Nanos),
 }
-
-/// The records of a batch in bytes, by sink.
-pub(crate) type Encoded = Vec<Arc<Vec<u8>>>;
 
 /// Brings batches back into order and hands them to the sinks.
 pub(crate) struct OrderedSinks {

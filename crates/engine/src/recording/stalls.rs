@@ -1,7 +1,7 @@
 //! Why a sink keeps records waiting: what its thread did meanwhile, by the kernel's account. A thread that waits for a
 //! core is no slow disk, and a faster one would not help it.
 
-use crate::recording::quality::stolen_ticks;
+use crate::kernel_counters::stolen_ticks;
 use aiperf_types::{MonoNs, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -1,0 +1,75 @@
+//! A batch of finished exchanges, and the records computed from it. Record threads, the coordinator and the sinks share
+//! it.
+
+use crate::events::request_watch::OddLength;
+use crate::queue::Finished;
+use aiperf_transport::BufferReturn;
+use aiperf_types::RequestError;
+use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use std::sync::{Arc, OnceLock};
+
+/// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds
+/// it lets go.
+pub(crate) struct Batch {
+    pub(crate) number: u64,
+    pub(crate) exchanges: Vec<Finished>,
+    /// What they count in the budget.
+    pub(crate) bytes: usize,
+    /// Their records, once the record thread it was handed to is done.
+    pub(crate) computed: OnceLock<Computed>,
+    /// Whose records count: see [`Batch::claim`].
+    claimed_by: AtomicU8,
+    buffers: Arc<[BufferReturn]>,
+}
+
+/// Who may compute a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claimant {
+    /// The record thread it was handed to.
+    RecordThread = 1,
+    /// The coordinator, when that thread gets no core.
+    Coordinator = 2,
+}
+
+const UNCLAIMED: u8 = 0;
+
+impl Batch {
+    pub(crate) fn new(number: u64, exchanges: Vec<Finished>, buffers: Arc<[BufferReturn]>) -> Self {
+        let bytes = exchanges.iter().map(Finished::held).sum();
+        Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
+    }
+
+    /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.
+    pub(crate) fn claim(&self, by: Claimant) -> bool {
+        self.claimed_by.compare_exchange(UNCLAIMED, by as u8, AcqRel, Acquire).is_ok()
+    }
+
+    pub(crate) fn is_claimed_by(&self, by: Claimant) -> bool {
+        self.claimed_by.load(Acquire) == by as u8
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let mut by_worker: Vec<Vec<_>> = self.buffers.iter().map(|_| Vec::new()).collect();
+        for Finished { exchange, .. } in self.exchanges.drain(..) {
+            by_worker[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
+        }
+        for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {
+            buffers.give(spent);
+        }
+    }
+}
+
+/// The records of a batch; empty if they could not be computed.
+#[derive(Default)]
+pub(crate) struct Computed {
+    pub(crate) encoded: Encoded,
+    /// The requests that failed, by their place in the batch; without those that the run itself cut off.
+    pub(crate) failures: Vec<(usize, RequestError)>,
+    /// Those whose answer is not as long as was asked for.
+    pub(crate) odd_lengths: Vec<OddLength>,
+}
+
+/// The records of a batch in bytes, by sink.
+pub(crate) type Encoded = Vec<Arc<Vec<u8>>>;
