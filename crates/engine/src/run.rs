@@ -19,7 +19,7 @@ use crate::recording::recorder::{CountingTime, Findings, RecordContext, Recorder
 use crate::recording::shelf::Shelf;
 use crate::recording::sinks::{OrderedSinks, RecordSink, SinkFailure, SinkWriter};
 use crate::requests::Requests;
-use crate::requests::ahead::BodyThreads;
+use crate::requests::body_threads::BodyThreads;
 use crate::sending::conductor::{PhaseRun, Sources};
 use crate::sending::hooks::{self, HookThread, PhaseHooks};
 use crate::sending::load::{Load, Shared, WorkerSetup};

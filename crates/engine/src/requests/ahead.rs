@@ -5,34 +5,30 @@
 //! there, or it is late. A late one is made at once by a thread of normal priority, and its request goes out when it is
 //! made; no worker makes any.
 
-use crate::requests::{PreparedRequest, Requests, Unbuildable};
-use aiperf_dataset::courtesy;
+use crate::requests::prepared::Prepared;
 use aiperf_schedule::{Draw, Order, OrderId};
-use aiperf_transport::sys;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::{Builder, JoinHandle, scope};
-use std::time::Duration;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{Builder, scope};
 use tokio::sync::oneshot;
 
 /// Draws that a ring spans: a third of a second of the largest rates there are.
 const SPAN: usize = 1 << 14;
-/// How long a thread sleeps that is as far ahead as it may be: longer and longer.
-const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
-const LONGEST_SLEEP: Duration = Duration::from_millis(8);
-/// A thread that makes bodies for so many cores: as many as feed workers that need the others.
-const CORES_A_THREAD: usize = 4;
-
-/// What came of making a body.
-pub(crate) type Prepared = Result<Arc<PreparedRequest>, Unbuildable>;
 
 /// The first request of a session.
 pub(crate) enum First {
     Ready(Prepared),
     /// Being made.
     Late(oneshot::Receiver<Prepared>),
+}
+
+/// Makes bodies.
+pub(crate) trait BodyBuilder: Sync {
+    /// Whether the body of a conversation is kept for the whole run, so that none is made.
+    fn is_kept(&self, conversation: u32) -> bool;
+    /// The first request of a conversation, and the bytes that it takes.
+    fn build(&self, conversation: u32) -> (Prepared, usize);
 }
 
 /// Bodies ahead of the draws of a run.
@@ -43,11 +39,11 @@ pub(crate) struct Ahead {
     is_closed: AtomicBool,
 }
 
-/// A body that somebody waits for.
-struct LateBody {
-    draw: Draw,
-    conversation: u32,
-    reply: oneshot::Sender<Prepared>,
+/// A body that a worker waits for.
+pub(super) struct LateBody {
+    pub(super) draw: Draw,
+    pub(super) conversation: u32,
+    pub(super) reply: oneshot::Sender<Prepared>,
 }
 
 /// The bodies of one order of draws, those of [`SPAN`] draws at most.
@@ -85,14 +81,14 @@ impl Ahead {
     }
 
     /// Makes bodies on so many threads until as many are ready as may be.
-    pub(crate) fn fill(&self, requests: &Requests, threads: usize) {
+    pub(super) fn fill(&self, builder: &impl BodyBuilder, threads: usize) {
         scope(|scope| {
             for _ in 1..threads {
-                // Where no more threads are to be had, fewer do it.
+                // Fewer threads do it, too.
                 let _ =
-                    Builder::new().name("aiperf-make".into()).spawn_scoped(scope, || while self.make_next(requests) {});
+                    Builder::new().name("aiperf-make".into()).spawn_scoped(scope, || while self.make_next(builder) {});
             }
-            while self.make_next(requests) {}
+            while self.make_next(builder) {}
         });
     }
 
@@ -113,15 +109,33 @@ impl Ahead {
         Some(answer)
     }
 
+    /// From now on late bodies are asked for; gives where.
+    pub(super) fn open(&self) -> Receiver<Option<LateBody>> {
+        let (ask, asked) = channel();
+        let _ = self.late.set(ask);
+        asked
+    }
+
+    /// No more bodies are made.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Relaxed);
+        // A thread that is gone already needs no word.
+        self.late.get().into_iter().for_each(|late| drop(late.send(None)));
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Relaxed)
+    }
+
     fn ring(&self, draw: Draw) -> Option<&Ring> {
         self.rings.iter().find(|ring| ring.id == draw.order)
     }
 
     /// Makes the body that is needed next; `false` where all rings are as far ahead as they may be.
-    fn make_next(&self, requests: &Requests) -> bool {
-        let claimed = self.rings.iter().find_map(|ring| Some((ring, ring.claim(requests)?)));
+    pub(super) fn make_next(&self, builder: &impl BodyBuilder) -> bool {
+        let claimed = self.rings.iter().find_map(|ring| Some((ring, ring.claim(builder)?)));
         let Some((ring, (position, conversation))) = claimed else { return false };
-        ring.put(position, requests.make_ahead(conversation));
+        ring.put(position, builder.build(conversation));
         true
     }
 }
@@ -144,7 +158,7 @@ impl Ring {
     }
 
     /// The next draw whose body is to be made, and its conversation; nobody else makes it.
-    fn claim(&self, requests: &Requests) -> Option<(u64, u32)> {
+    fn claim(&self, builder: &impl BodyBuilder) -> Option<(u64, u32)> {
         loop {
             let (position, reached) = (self.next.load(Acquire), self.reached.load(Acquire));
             if position >= reached + SPAN as u64 {
@@ -158,7 +172,7 @@ impl Ring {
                 continue;
             }
             let is_wanted = self.slot(position).taken.load(Acquire) <= position;
-            if is_wanted && !requests.is_kept(conversation) {
+            if is_wanted && !builder.is_kept(conversation) {
                 return Some((position, conversation));
             }
         }
@@ -213,80 +227,11 @@ impl Slot {
     }
 }
 
-/// The threads that make bodies while a run is on. They end when this goes.
-pub(crate) struct BodyThreads {
-    requests: Arc<Requests>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl BodyThreads {
-    /// None where every body is there already.
-    pub(crate) fn start(requests: &Arc<Requests>, cores: usize) -> io::Result<Option<Self>> {
-        let Some(ahead) = requests.ahead() else { return Ok(None) };
-        let (ask, asked) = channel();
-        let _ = ahead.late.set(ask);
-        let mut started = Self { requests: requests.clone(), threads: Vec::new() };
-        let late = requests.clone();
-        started.spawn("aiperf-late".to_owned(), move || make_late(&late, &asked))?;
-        for number in 0..(cores / CORES_A_THREAD).max(1) {
-            let requests = requests.clone();
-            started.spawn(format!("aiperf-ahead-{number}"), move || stay_ahead(&requests))?;
-        }
-        Ok(Some(started))
-    }
-
-    fn spawn(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        self.threads.push(Builder::new().name(name).spawn(work)?);
-        Ok(())
-    }
-}
-
-impl Drop for BodyThreads {
-    fn drop(&mut self) {
-        if let Some(ahead) = self.requests.ahead() {
-            ahead.is_closed.store(true, Relaxed);
-            // One that is gone already needs no word.
-            ahead.late.get().into_iter().for_each(|late| drop(late.send(None)));
-        }
-        self.threads.drain(..).for_each(|thread| drop(thread.join()));
-    }
-}
-
-fn stay_ahead(requests: &Requests) {
-    // A kernel that refuses leaves the thread at normal priority: slower reads, same bodies.
-    let _ = sys::set_idle_priority();
-    courtesy::give_way();
-    let Some(ahead) = requests.ahead() else { return };
-    let mut sleep = SHORTEST_SLEEP;
-    while !ahead.is_closed.load(Relaxed) {
-        if ahead.make_next(requests) {
-            sleep = SHORTEST_SLEEP;
-            std::thread::yield_now();
-        } else {
-            std::thread::sleep(sleep);
-            sleep = (sleep * 2).min(LONGEST_SLEEP);
-        }
-    }
-}
-
-fn make_late(requests: &Requests, asked: &Receiver<Option<LateBody>>) {
-    while let Ok(Some(LateBody { draw, conversation, reply })) = asked.recv() {
-        // It may have become ready since.
-        let ready = requests.ahead().and_then(|ahead| ahead.take(draw));
-        // Nobody waits any more where the run was stopped.
-        if !reply.is_closed() {
-            let _ = reply.send(ready.unwrap_or_else(|| requests.make_ahead(conversation).0));
-        }
-    }
-}
-
 #[cfg(test)]
 impl Ahead {
     /// From now on late bodies are asked for and nobody makes them, as long as what this gives is there.
     pub(crate) fn ask_in_vain(&self) -> impl Sized + use<> {
-        let (ask, asked) = channel();
-        let _ = self.late.set(ask);
-        asked
+        self.open()
     }
 }
 

@@ -3,7 +3,7 @@
 //! several turns whose requests depend on answers, that is the first turn, and the pieces that the others add: a session
 //! goes on from there.
 
-use crate::requests::ahead::{Ahead, First, Prepared};
+use crate::requests::ahead::{Ahead, BodyBuilder, First};
 use crate::requests::markers::Markers;
 use crate::requests::prompt_counts::{FirstCounts, InputTokens, PromptHistory};
 use aiperf_dataset::{Dataset, DatasetError, TurnModels, in_order};
@@ -12,21 +12,20 @@ use aiperf_dialect::{Api, ApiError, DialectError, EncodedRequest, HeadTemplate, 
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_schedule::Dispatch;
 use aiperf_tokenize::{TokenizeError, Tokenizer, Tokenizers};
-use aiperf_types::{
-    Body, CacheMarker, Conversation, CorrelationId, EndpointKind, Exchange, Failure, PhaseIndex, RequestTag, Shapes,
-};
+use aiperf_types::{Body, CacheMarker, Conversation, CorrelationId, Exchange, PhaseIndex, RequestTag, Shapes};
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 use thiserror::Error;
 
 pub(crate) mod ahead;
+pub(crate) mod body_threads;
 mod markers;
 mod prepared;
 pub(crate) mod prompt_counts;
 
 use prepared::LaterTurns;
-pub use prepared::PreparedRequest;
+pub use prepared::{BuildFault, Prepared, PreparedRequest, Unbuildable};
 
 /// Conversations that are put into a chat template before the run: enough to see one that it refuses.
 const CHECKED: usize = 100;
@@ -38,37 +37,6 @@ pub enum RequestsError {
     Api(#[from] ApiError),
     #[error(transparent)]
     Conversation(#[from] Unbuildable),
-}
-
-/// A conversation of which no request can be made: which one, and why.
-#[derive(Clone, Debug, Error)]
-#[error("{place}: {source}")]
-pub struct Unbuildable {
-    pub place: String,
-    pub session_id: Arc<str>,
-    kind: EndpointKind,
-    pub source: BuildFault,
-}
-
-/// Why no request can be made of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BuildFault {
-    #[error(transparent)]
-    Dialect(#[from] DialectError),
-    /// Its rows cannot be read any more.
-    #[error("{0}")]
-    Unread(String),
-}
-
-impl From<&Unbuildable> for Failure {
-    fn from(error: &Unbuildable) -> Self {
-        let is_unsupported = matches!(
-            (error.kind, &error.source),
-            (_, BuildFault::Dialect(DialectError::Unsupported(..)))
-                | (EndpointKind::Raw, BuildFault::Dialect(DialectError::Missing(..)))
-        );
-        Self::Unbuildable { is_unsupported, message: error.to_string() }
-    }
 }
 
 /// The requests of a run, by conversation.
@@ -255,10 +223,6 @@ impl Requests {
         self.ahead.as_ref()
     }
 
-    pub(crate) fn is_kept(&self, conversation: u32) -> bool {
-        (conversation as usize) < self.kept.len()
-    }
-
     /// What is sent for the first turn of a session.
     pub(crate) fn first(&self, dispatch: &Dispatch) -> First {
         let conversation = dispatch.conversation;
@@ -285,20 +249,7 @@ impl Requests {
     pub fn request(&self, conversation: u32) -> Prepared {
         match self.kept.get(conversation as usize) {
             Some(request) => Ok(request.clone()),
-            None => self.make_ahead(conversation).0,
-        }
-    }
-
-    /// What is sent for a conversation that is not kept, and the bytes that it takes.
-    pub(crate) fn make_ahead(&self, conversation: u32) -> (Prepared, usize) {
-        let index = conversation as usize;
-        let made = self.conversation(index).and_then(|conversation| self.prepare(index, &conversation));
-        match made {
-            Ok((mut request, bytes)) => {
-                self.hold_heads(&mut request);
-                (Ok(Arc::new(request)), bytes)
-            }
-            Err(error) => (Err(error), 0),
+            None => self.build(conversation).0,
         }
     }
 
@@ -432,7 +383,7 @@ impl Requests {
     }
 
     /// The first turn of a conversation, and the session that goes on from it.
-    fn build(&self, index: usize, conversation: &Arc<Conversation>) -> Result<PreparedRequest, Unbuildable> {
+    fn first_turn(&self, index: usize, conversation: &Arc<Conversation>) -> Result<PreparedRequest, Unbuildable> {
         let mut session = Session::new(self.api.clone(), conversation.clone());
         let session_id = conversation.session_id.as_str().into();
         let mut first = self.ask(&mut session, None, (index as u32, 0), session_id)?;
@@ -445,7 +396,7 @@ impl Requests {
     /// The same with what can be made of the later turns beforehand: those that are the same in every session, or else the
     /// pieces that they add. And the bytes that it takes.
     fn prepare(&self, index: usize, conversation: &Arc<Conversation>) -> Result<(PreparedRequest, usize), Unbuildable> {
-        let mut first = self.build(index, conversation)?;
+        let mut first = self.first_turn(index, conversation)?;
         let mut bytes = first.encoded.body.held();
         match first.later.as_mut() {
             Some(LaterTurns::FromAnswers(session)) if first.wants_reply => {
@@ -527,6 +478,24 @@ impl Requests {
     /// Images that are found in a body.
     fn images_in(&self, body: &Body) -> u32 {
         self.api.dialect.inputs_of(&body.payload()).map_or(0, |inputs| inputs.images)
+    }
+}
+
+impl BodyBuilder for Requests {
+    fn is_kept(&self, conversation: u32) -> bool {
+        (conversation as usize) < self.kept.len()
+    }
+
+    fn build(&self, conversation: u32) -> (Prepared, usize) {
+        let index = conversation as usize;
+        let made = self.conversation(index).and_then(|conversation| self.prepare(index, &conversation));
+        match made {
+            Ok((mut request, bytes)) => {
+                self.hold_heads(&mut request);
+                (Ok(Arc::new(request)), bytes)
+            }
+            Err(error) => (Err(error), 0),
+        }
     }
 }
 

@@ -1,9 +1,45 @@
-//! A request that is ready to be sent, with what follows it.
+//! A request that is ready to be sent, with what follows it; or why there is none.
 
 use crate::requests::markers::MarkerSpot;
 use crate::requests::prompt_counts::PromptHistory;
-use aiperf_dialect::{EncodedRequest, HeadTemplate, Session};
+use aiperf_dialect::{DialectError, EncodedRequest, HeadTemplate, Session};
+use aiperf_types::{EndpointKind, Failure};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// A request, or why none can be made.
+pub type Prepared = Result<Arc<PreparedRequest>, Unbuildable>;
+
+/// A conversation of which no request can be made: which one, and why.
+#[derive(Clone, Debug, Error)]
+#[error("{place}: {source}")]
+pub struct Unbuildable {
+    pub place: String,
+    pub session_id: Arc<str>,
+    pub(super) kind: EndpointKind,
+    pub source: BuildFault,
+}
+
+/// Why no request can be made of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BuildFault {
+    #[error(transparent)]
+    Dialect(#[from] DialectError),
+    /// Its rows cannot be read any more.
+    #[error("{0}")]
+    Unread(String),
+}
+
+impl From<&Unbuildable> for Failure {
+    fn from(error: &Unbuildable) -> Self {
+        let is_unsupported = matches!(
+            (error.kind, &error.source),
+            (_, BuildFault::Dialect(DialectError::Unsupported(..)))
+                | (EndpointKind::Raw, BuildFault::Dialect(DialectError::Missing(..)))
+        );
+        Self::Unbuildable { is_unsupported, message: error.to_string() }
+    }
+}
 
 /// What is sent for a turn, and what records say of it.
 pub struct PreparedRequest {

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::plan;
 use aiperf_dataset::Making;
 use aiperf_plan::{DatasetPlan, Sampling, StopWhen, SyntheticPlan};
-use aiperf_types::{ContextMode, Media, Nanos, Turn};
+use aiperf_types::{ContextMode, EndpointKind, Failure, Media, Nanos, Turn};
 use serde_json::json;
 
 fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
@@ -169,7 +169,7 @@ fn a_form_is_counted_before_what_it_was_made_from_goes() {
 #[test]
 fn header_fields_of_a_request_are_in_its_head_alone() {
     let requests = requests(EndpointKind::Chat).unwrap();
-    let mut request = requests.build(0, &requests.conversation(0).unwrap()).unwrap();
+    let mut request = requests.first_turn(0, &requests.conversation(0).unwrap()).unwrap();
     let plain = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request, &request.encoded)).unwrap();
     request.encoded.headers = vec![("X-Own".to_owned(), "1".to_owned())];
     let own = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request, &request.encoded)).unwrap();

@@ -1,8 +1,7 @@
 //! Sessions of several turns that a worker has open: what was said in them, for the turns to come.
 
-use crate::requests::ahead::Prepared;
 use crate::requests::prompt_counts::PromptHistory;
-use crate::requests::{PreparedRequest, Requests, Unbuildable};
+use crate::requests::{Prepared, PreparedRequest, Requests, Unbuildable};
 use aiperf_dialect::{DialectError, Session};
 use aiperf_schedule::Dispatch;
 use aiperf_types::{CorrelationId, NumberMap, PhaseIndex, Reply};

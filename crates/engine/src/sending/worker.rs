@@ -3,8 +3,8 @@
 use crate::events::worker_counters::{AllCounters, WorkerCounters};
 use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
-use crate::requests::Requests;
-use crate::requests::ahead::{First, Prepared};
+use crate::requests::ahead::First;
+use crate::requests::{Prepared, Requests};
 use crate::sending::legs::VideoLegs;
 use crate::sending::secrets::Secrets;
 use crate::sending::sessions::Sessions;

@@ -1,11 +1,13 @@
 use super::*;
-use crate::requests::EncodingBudget;
+use crate::requests::body_threads::BodyThreads;
+use crate::requests::{EncodingBudget, Requests};
 use crate::testing::plan;
 use aiperf_dataset::{Dataset, Making};
 use aiperf_plan::{DatasetPlan, Distribution, Sampling, StopWhen, SyntheticPlan};
 use aiperf_schedule::Dispatch;
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::Nanos;
+use std::sync::Arc;
 
 const ENTRIES: u32 = 10;
 /// More draws than a ring spans.
@@ -56,7 +58,7 @@ fn each_draw_finds_the_body_of_its_conversation_round_after_round() {
             let dispatch = Dispatch { conversation, draw: draw(position), turns: 1, ..Dispatch::default() };
             let ahead = requests.ahead().unwrap();
             if position % 1000 == 0 {
-                while ahead.make_next(&requests) {}
+                while ahead.make_next(&*requests) {}
             }
             late += u64::from(!requests.is_kept(conversation) && !ahead.is_ready(draw(position)));
             let First::Ready(first) = requests.first(&dispatch) else { panic!("nobody makes late ones here") };
@@ -79,11 +81,11 @@ fn as_many_bytes_are_ready_as_may_be_and_those_that_are_taken_make_room() {
     let ring = &ahead.rings[0];
     let (ready, made) = (ring.bytes.load(Relaxed), ring.next.load(Relaxed));
     assert!((1000..1500).contains(&ready) && made < 20, "{ready} bytes of {made}");
-    assert!(!ahead.make_next(&requests));
+    assert!(!ahead.make_next(&*requests));
     assert!(ahead.take(draw(0)).is_some() && ahead.take(draw(0)).is_none(), "once");
     // The last may have been longer than the first.
     assert!(ring.bytes.load(Relaxed) < 1000 || ahead.take(draw(1)).is_some());
-    assert!(ahead.make_next(&requests));
+    assert!(ahead.make_next(&*requests));
 }
 
 #[test]
@@ -94,7 +96,7 @@ fn what_nobody_asks_for_does_not_stand_in_the_way() {
     let made = ahead.rings[0].next.load(Relaxed);
     // A phase ended, and those that it had drawn are passed over.
     assert!(ahead.take(draw(made)).is_none());
-    assert!(ahead.make_next(&requests), "the oldest goes");
+    assert!(ahead.make_next(&*requests), "the oldest goes");
     assert!(ahead.take(draw(made + 1)).is_some(), "the next one is there");
     let (ready, slots) = (ahead.rings[0].bytes.load(Relaxed), &ahead.rings[0].slots);
     let held: usize = slots.iter().filter_map(|slot| Some(slot.ready.lock().unwrap().as_ref()?.bytes)).sum();
@@ -106,12 +108,12 @@ fn a_body_that_was_taken_late_is_not_made_again() {
     let (requests, _) = requests(0, 1 << 20, Sampling::Sequential);
     let ahead = requests.ahead().unwrap();
     assert!(ahead.take(draw(0)).is_none() && ahead.take(draw(2)).is_none());
-    ahead.make_next(&requests);
-    ahead.make_next(&requests);
+    ahead.make_next(&*requests);
+    ahead.make_next(&*requests);
     assert!(ahead.take(draw(1)).is_some() && ahead.take(draw(3)).is_some());
     // Not even where it was asked for while it was made.
     let ring = &ahead.rings[0];
-    ring.put(0, requests.make_ahead(0));
+    ring.put(0, requests.build(0));
     assert_eq!(ring.bytes.load(Relaxed), 0);
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::queue::Arrival;
 use crate::recording::record::Reader;
 use crate::requests::EncodingBudget;
-use crate::requests::ahead::BodyThreads;
+use crate::requests::body_threads::BodyThreads;
 use crate::testing::{client, json, plan, serve, stream};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_schedule::Draw;
