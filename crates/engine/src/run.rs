@@ -22,7 +22,7 @@ use crate::requests::Requests;
 use crate::requests::body_threads::BodyThreads;
 use crate::sending::conductor::{PhaseRun, Sources};
 use crate::sending::hooks::{self, HookThread, PhaseHooks};
-use crate::sending::load::{Load, Shared, WorkerSetup};
+use crate::sending::load::{Driven, Load, Shared, WorkerSetup};
 use crate::sending::unsent::Unsent;
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
@@ -222,7 +222,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     // A stop request after the last request has cut nothing short. From here on, one value holds for messages, files
     // and the exit code.
     let was_cut_short = hook_failure.is_some()
-        || driven.as_ref().map_or_else(|_| stop.is_stopped(), |(_, conductor)| conductor.was_cut_short());
+        || driven.as_ref().map_or_else(|_| stop.is_stopped(), |driven| driven.conductor.was_cut_short());
     // Warm-up is nobody's result.
     let profiling = || (0..phases.len()).filter(|phase| phases[*phase].id.kind == PhaseKind::Profiling);
     let done: u64 = profiling().map(|phase| queue.recorded(phase)).sum();
@@ -234,7 +234,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
             "No more requests are sent"
         }
         false => {
-            let cut_off = driven.as_ref().map(|(_, conductor)| cut_off(&load.plan, &conductor.phase_runs()));
+            let cut_off = driven.as_ref().map(|driven| cut_off(&load.plan, &driven.conductor.phase_runs()));
             let cut_off = cut_off.unwrap_or_default();
             if cut_off.is_empty() {
                 load.events.say(LogLevel::Notice, "All credits completed");
@@ -262,17 +262,24 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     for (phase, records) in findings.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);
     }
-    let (mut conduct, conductor) = driven?;
+    let Driven { conductor, holds: (holds, held), clock_steps, core_waits } = driven?;
     let given_up = conductor.given_up();
-    conduct.record_threads = sizing.record_threads;
-    conduct.backlog_at_end = backlog_at_end;
-    conduct.drain = mono_now().since(ended);
-    conduct.peak_backlog_bytes = queue.peak_bytes();
-    conduct.relief = relief;
-    conduct.sink_stalls = stalls;
-    conduct.clock_read_ns = read_cost();
-    conduct.steal_share = share(stolen, stolen_ticks());
-    conduct.throttled = throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before));
+    let conduct = Conduct {
+        workers: core_waits.len(),
+        record_threads: sizing.record_threads,
+        backlog_at_end,
+        drain: mono_now().since(ended),
+        peak_backlog_bytes: queue.peak_bytes(),
+        relief,
+        holds,
+        held,
+        sink_stalls: stalls,
+        clock_steps,
+        clock_read_ns: read_cost(),
+        worker_run_queue_wait: core_waits,
+        steal_share: share(stolen, stolen_ticks()),
+        throttled: throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before)),
+    };
     Ok(Outcome {
         phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &findings.lost, &queue, anchor),
         overlapping: context.sweeps.take_joint(),

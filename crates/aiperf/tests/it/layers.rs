@@ -3,6 +3,8 @@
 //! The test reads the imports and paths (`crate::`, `super::`, `self::`) of all code outside `#[cfg(test)]`, and follows
 //! re-exports to the file that defines a name. It ignores the arrow from a module to its own children: a table lists
 //! its rows.
+//!
+//! The engine has floors of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -71,6 +73,18 @@ const ALLOWED: &[Ring] = &[
         files: &["redact::members", "redact::payload", "redact::places", "redact::redactor", "redact::sources"],
         reason: "a redactor hides members of payloads, which hold payloads",
     },
+];
+
+/// The files and folders of the engine, floor by floor: each uses only those on lower floors.
+const ENGINE: &[&[&str]] = &[
+    &["failure_names", "kernel_counters", "sizing", "stop", "travel"],
+    &["error", "reading", "requests"],
+    &["queue"],
+    &["events"],
+    // Neither uses the other: the queue is all that lies between them.
+    &["sending", "recording"],
+    &["run"],
+    &["part"],
 ];
 
 /// A module, as its path from the root of its crate; the root is empty.
@@ -421,4 +435,21 @@ fn files_of_a_crate_use_each_other_in_one_direction() {
     let faults: Vec<String> = new.chain(gone).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(ALLOWED.iter().all(|ring| !ring.reason.is_empty()));
+}
+
+#[test]
+fn the_folders_of_the_engine_are_floors() {
+    let engine = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src"));
+    let floor = |part: &str| ENGINE.iter().position(|floor| floor.contains(&part));
+    let mut faults = Vec::new();
+    for (module, used) in engine.arrows() {
+        let Some(own) = floor(&module[0]) else {
+            faults.push(format!("{} is not listed", module[0]));
+            continue;
+        };
+        let is_above = |other: &&Module| other[0] != module[0] && floor(&other[0]).is_none_or(|other| other >= own);
+        faults
+            .extend(used.iter().filter(is_above).map(|used| format!("{} uses {}", module.join("::"), used.join("::"))));
+    }
+    assert!(faults.is_empty(), "ENGINE:\n{}", faults.join("\n"));
 }

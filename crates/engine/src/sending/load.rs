@@ -7,7 +7,6 @@ use crate::events::progress::PhaseReports;
 use crate::events::worker_counters::AllCounters;
 use crate::kernel_counters::run_queue_wait;
 use crate::queue::Queue;
-use crate::recording::quality::Conduct;
 use crate::requests::Requests;
 use crate::sending::conductor::{Conductor, Parts, Sources};
 use crate::sending::secrets::Secrets;
@@ -107,7 +106,22 @@ pub(crate) struct Load {
     pub(crate) pace: Arc<ConnectPace>,
 }
 
-type Driven = (Conduct, Rc<Conductor>);
+/// What is known of the sending side once every phase is over.
+pub(crate) struct Driven {
+    pub(crate) conductor: Rc<Conductor>,
+    /// How often dispatch was held back, and for how long in all.
+    pub(crate) holds: (u64, Nanos),
+    /// Steps of the wall clock.
+    pub(crate) clock_steps: u64,
+    /// By worker: its wait for a core.
+    pub(crate) core_waits: Vec<Nanos>,
+}
+
+impl Driven {
+    fn new(conductor: Rc<Conductor>, clock_steps: u64, core_waits: Vec<Nanos>) -> Self {
+        Self { holds: conductor.holds(), conductor, clock_steps, core_waits }
+    }
+}
 
 impl Load {
     /// Sends until every phase is over.
@@ -141,7 +155,7 @@ impl Load {
             conductor.drive().await?;
             conductor.dismiss();
             let waits = vec![Nanos(run_queue_wait().0.saturating_sub(waited.0))];
-            Ok((self.conduct(&conductor, worker.clock_steps(), waits), conductor))
+            Ok(Driven::new(conductor, worker.clock_steps(), waits))
         })
     }
 
@@ -182,8 +196,7 @@ impl Load {
             waits.push(waited);
             steps += clock_steps;
         }
-        let conductor = driven?;
-        Ok((self.conduct(&conductor, steps, waits), conductor))
+        Ok(Driven::new(driven?, steps, waits))
     }
 
     fn conductor(&self, sources: Sources) -> Rc<Conductor> {
@@ -251,12 +264,6 @@ impl Load {
     /// The same for every worker of this run, another for the next.
     fn started(&self) -> u64 {
         u64::from(std::process::id()) << 32
-    }
-
-    fn conduct(&self, conductor: &Conductor, clock_steps: u64, worker_run_queue_wait: Vec<Nanos>) -> Conduct {
-        let (holds, held) = conductor.holds();
-        let workers = worker_run_queue_wait.len();
-        Conduct { workers, holds, held, clock_steps, worker_run_queue_wait, ..Conduct::default() }
     }
 }
 
