@@ -2,11 +2,11 @@
 
 use crate::control::{Called, Caller, start_profilers, stop_profilers};
 use aiperf_dialect::control::{Call, Method};
-use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Stop};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::clock::mono_now;
+use aiperf_transport::from_plan::{self, TlsError};
 use aiperf_transport::{Fetcher, fetch, redirect};
 use aiperf_types::{LogLevel, MonoNs, Nanos};
 use std::cell::Cell;
@@ -31,7 +31,7 @@ pub(crate) struct NetworkCaller {
 
 impl NetworkCaller {
     pub(crate) fn new(plan: &Plan, stop: Stop, events: Events, redactor: Arc<Redactor>) -> Result<Self, TlsError> {
-        Ok(Self { fetcher: travel::fetcher(plan)?, stop, events, redactor })
+        Ok(Self { fetcher: from_plan::fetcher(plan)?, stop, events, redactor })
     }
 
     /// The same, past all proxies, as hooks are called.
@@ -48,7 +48,7 @@ impl NetworkCaller {
                 Method::Get => "GET",
                 Method::Post => "POST",
             },
-            origin: travel::origin(&call.server),
+            origin: from_plan::origin(&call.server),
             path: path.unwrap_or_else(|| "/".to_owned()),
             headers: call.headers.clone(),
             body: call.body.clone().into(),

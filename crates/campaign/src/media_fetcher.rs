@@ -3,8 +3,8 @@
 use aiperf_dataset::source::LARGEST_REQUEST;
 use aiperf_dataset::{FetchMedia, Fetched};
 use aiperf_engine::Stop;
-use aiperf_engine::travel::{self, TlsError};
 use aiperf_plan::{MediaFetching, Plan};
+use aiperf_transport::from_plan::{self, TlsError};
 use aiperf_transport::{Fetcher, fetch};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
@@ -19,7 +19,7 @@ pub(crate) struct MediaFetcher {
 
 impl MediaFetcher {
     pub(crate) fn new(plan: &Plan, settings: MediaFetching, stop: Stop) -> Result<Self, TlsError> {
-        Ok(Self { fetcher: travel::fetcher(plan)?, settings, stop })
+        Ok(Self { fetcher: from_plan::fetcher(plan)?, settings, stop })
     }
 
     fn fetch(&self, url: &str, is_over: impl Fn() -> bool) -> Result<Vec<u8>, String> {

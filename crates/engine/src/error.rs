@@ -1,7 +1,7 @@
 //! Why a run could not be started or carried on.
 
 use crate::sizing::TooFewDescriptors;
-use crate::travel::TlsError;
+use aiperf_transport::from_plan::TlsError;
 use std::io;
 use thiserror::Error;
 

@@ -13,8 +13,7 @@
 //! - [`reading`]: responses read, once they are complete or while they arrive
 //! - `queue`: finished exchanges on their way to their records, with a budget
 //! - [`events`]: what a run reports while it is on
-//! - [`travel`]: how the plan has requests travel; `sizing`: how many threads and connections a run gets
-//! - [`error`]: why a run could not be started or carried on
+//! - `sizing`: how many threads and connections a run gets; [`error`]: why a run could not be started or carried on
 //! - `sending`: conductor and workers
 //! - `recording`: record threads, their coordinator and the sinks
 //! - [`mod@run`]: a run from start to end
@@ -90,7 +89,6 @@ mod sizing;
 pub mod stop;
 #[cfg(test)]
 mod testing;
-pub mod travel;
 
 pub use error::EngineError;
 pub use events::{Events, Heard, Interest, Subscription};

@@ -26,14 +26,13 @@ use crate::sending::load::{Driven, Load, Shared, WorkerSetup};
 use crate::sending::unsent::Unsent;
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
-use crate::travel;
 use aiperf_metrics::{Accumulator, Instruments, Limits, Metrics, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-use aiperf_transport::{AnswerBudget, ConnectPace};
+use aiperf_transport::{AnswerBudget, ConnectPace, from_plan};
 use aiperf_types::{Histograms, LogLevel, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -118,7 +117,7 @@ pub struct PhaseOutcome<R = Accumulator> {
 /// Whether this machine can run a plan: looked at before anything of the run is touched.
 pub fn check(plan: &Plan) -> Result<(), EngineError> {
     Sizing::of(Demand::of(plan), Machine::here())?;
-    travel::connect_settings(plan)?;
+    from_plan::connect_settings(plan)?;
     match (plan.runtime.timestamps, keep_stamping()) {
         (Timestamps::Kernel, Err(error)) => Err(EngineError::NoStamps(error)),
         _ => Ok(()),
@@ -143,7 +142,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let places = || Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
     let places = can_run_out.then(places);
     let budget = Arc::new(AnswerBudget::new(plan.endpoint.http.kept_bodies_limit));
-    let shared = Shared { connect: travel::connect_settings(&plan)?, places, budget };
+    let shared = Shared { connect: from_plan::connect_settings(&plan)?, places, budget };
     let counters = AllCounters::of(sizing.workers);
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();

@@ -25,6 +25,7 @@
 //! - [`phases`]: how the time of a leg falls
 //! - [`client`]: one request from start to end; [`fetch`]: calls that are not measured;
 //!   [`download`]: files fetched to disk by such calls
+//! - [`from_plan`]: settings of connections and calls, from the plan
 //! - [`budget`]: memory of all answers in flight together
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`os_error`]: errors of the operating system; [`sys`]: the few system calls that have no safe wrapper
@@ -32,6 +33,7 @@
 //! # Invariants
 //! - This crate makes every connection of the program. It knows nothing of what a request means: `dialect` passes in,
 //!   as functions, which event is the last of a stream (`stream_end`).
+//! - Only `from_plan` knows the plan. All other files take their own settings.
 //! - On the hot path a read is one `recvmsg` into the buffer of its exchange, its timestamps and one entry of the
 //!   timeline.
 //! - Over TLS, plaintext carries the stamp of the raw read that completed it. Decoded bytes carry the stamp of the read
@@ -63,6 +65,7 @@ pub mod download;
 pub mod encoding;
 pub mod fetch;
 pub mod framer;
+pub mod from_plan;
 pub mod handshake;
 pub mod http2;
 pub mod legs;

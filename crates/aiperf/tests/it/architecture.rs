@@ -19,7 +19,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("dataset", &["plan", "tokenize", "types"]),
     ("schedule", &["plan", "types"]),
     ("dialect", &["plan", "template", "types"]),
-    ("transport", &["types"]),
+    ("transport", &["plan", "types"]),
     ("metrics", &["types"]),
     ("observe", &["plan", "transport", "types"]),
     ("engine", &["dataset", "dialect", "metrics", "plan", "schedule", "tokenize", "transport", "types"]),

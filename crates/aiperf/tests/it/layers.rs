@@ -77,7 +77,7 @@ const ALLOWED: &[Ring] = &[
 
 /// The files and folders of the engine, floor by floor: each uses only those on lower floors.
 const ENGINE: &[&[&str]] = &[
-    &["failure_names", "kernel_counters", "sizing", "stop", "travel"],
+    &["failure_names", "kernel_counters", "sizing", "stop"],
     &["error", "reading", "requests"],
     &["queue"],
     &["events"],

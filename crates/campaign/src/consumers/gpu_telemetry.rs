@@ -6,7 +6,6 @@ use super::shared::{self, Announced, errors, profiling_range, started};
 use super::{Consumer, ConsumerError, Degraded, Kind, ProbeResult, RunContext};
 use crate::campaign::traits;
 use aiperf_engine::Events;
-use aiperf_engine::travel::{self, TlsError};
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::gpu::local::{
     AmdGpus, LocalCollected, LocalCollector, LocalError, LocalGpus, LocalSetup, NvmlGpus, amd, nvml,
@@ -19,6 +18,7 @@ use aiperf_plan::{
     BaseUrl, Cadence, DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsEndpoint, Plan,
 };
 use aiperf_report::{ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_jsonl};
+use aiperf_transport::from_plan::{self, TlsError};
 use aiperf_types::{LogLevel, Nanos, SourceKind};
 use std::io;
 use std::path::Path;
@@ -274,8 +274,8 @@ fn pages(
         pods: None,
         cadence: cadence(watched, exporters, events),
         anchor: events.anchor(),
-        fetcher: travel::fetcher(plan)?,
-        origin: travel::origin,
+        fetcher: from_plan::fetcher(plan)?,
+        origin: from_plan::origin,
         announce: Announced::to(events, redactor),
         writes_lines: true,
     })

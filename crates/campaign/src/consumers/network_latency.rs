@@ -2,11 +2,12 @@
 
 use super::shared::{self, Announced, started};
 use super::{Consumer, Degraded, Kind, RunContext, Samples};
-use aiperf_engine::{Events, travel};
+use aiperf_engine::Events;
 use aiperf_observe::network::{RoundTripTimes, RoundTrips, TargetSummary};
 use aiperf_observe::{NetworkSummary, ProbeSetup, Probed, Prober};
 use aiperf_plan::{NetworkLatencyPlan, ProbePlan};
 use aiperf_report::network_latency_jsonl;
+use aiperf_transport::from_plan;
 use aiperf_types::LogLevel;
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ fn setup(run: &RunContext, probes: &ProbePlan) -> ProbeSetup {
     targets.iter_mut().for_each(|target| target.url = redactor.hide(&target.url).into_owned());
     ProbeSetup {
         plan: ProbePlan { targets, ..probes.clone() },
-        addresses: travel::addresses(plan),
+        addresses: from_plan::addresses(plan),
         anchor: events.anchor(),
         phases: plan.phases.len(),
         announce: Announced::to(events, redactor),

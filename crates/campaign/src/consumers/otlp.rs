@@ -5,13 +5,13 @@ use super::shared::{self, Announced};
 use super::{Consumer, Degraded, Kind, RunContext};
 use crate::campaign::Finished;
 use crate::certificates;
-use aiperf_engine::travel::{self, TlsError};
 use aiperf_engine::{Events, Heard, Interest, Stop, Subscription};
 use aiperf_observe::Announce;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{NamedFile, OtlpPlan, Plan};
 use aiperf_report::otlp::{Answer, Exporting, Pacing, Receipt, Rejected};
 use aiperf_transport::clock::mono_now;
+use aiperf_transport::from_plan::{self, TlsError};
 use aiperf_transport::{Fetcher, Identity, TlsSettings, Trust, fetch};
 use aiperf_types::{LogLevel, MonoNs, Nanos, WallAnchor};
 use std::path::PathBuf;
@@ -188,10 +188,10 @@ impl Sender {
         Ok(Self {
             exporting,
             pacing: Pacing::new(otlp.every, now),
-            fetcher: travel::fetcher(plan)?.with_tls(tls(plan, otlp)),
+            fetcher: from_plan::fetcher(plan)?.with_tls(tls(plan, otlp)),
             call: fetch::Call {
                 method: "POST",
-                origin: travel::origin(server),
+                origin: from_plan::origin(server),
                 path: otlp.url.path().to_owned(),
                 headers,
                 body: Default::default(),

@@ -3,7 +3,6 @@
 use super::shared::{self, Announced, errors, profiling_range, started};
 use super::{Boundary, Consumer, Degraded, Kind, ProbeResult, RunContext};
 use aiperf_engine::Events;
-use aiperf_engine::travel::{self, TlsError};
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::{
     Cluster, Collected, Collector, Observed, ObservedEndpoint, ObservedPhase, Pods, ServerMetrics, ServerPages, Setup,
@@ -12,6 +11,7 @@ use aiperf_observe::{
 use aiperf_plan::{Cadence, MetricsEndpoint, ServerMetricsPlan};
 use aiperf_report::{ExportFailure, RunResult, ServerMetricsResult, server_metrics_jsonl};
 use aiperf_transport::clock::mono_now;
+use aiperf_transport::from_plan::{self, TlsError};
 use aiperf_types::{LogLevel, Nanos, PhaseKind, SourceKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -57,8 +57,8 @@ fn setup(run: &RunContext, watched: &ServerMetricsPlan) -> Result<Setup<ServerPa
         pods: Some(Pods { plan: watched.discovery.clone(), cluster }),
         cadence: Cadence { publish_interval, ..watched.cadence },
         anchor: events.anchor(),
-        fetcher: travel::fetcher(plan)?,
-        origin: travel::origin,
+        fetcher: from_plan::fetcher(plan)?,
+        origin: from_plan::origin,
         announce: Announced::to(events, redactor),
         writes_lines: watched.formats.jsonl,
     })

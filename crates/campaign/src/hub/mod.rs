@@ -24,11 +24,11 @@ pub use cache::{RepoKind, RepoName};
 pub use error::{Candidate, HubError};
 pub use settings::HubSettings;
 
-use aiperf_engine::{Stop, travel};
+use aiperf_engine::Stop;
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::lookup::is_below;
-use aiperf_transport::{Call, Download, DownloadError, FetchError, Fetched, Fetcher};
+use aiperf_transport::{Call, Download, DownloadError, FetchError, Fetched, Fetcher, from_plan};
 use api::{Asked, FileHeaders, Resolved};
 use bytes::Bytes;
 use cache::Entry;
@@ -78,7 +78,7 @@ impl Hub {
         let mut travelling = plan.clone();
         travelling.endpoint.http.verify_certificates = true;
         travelling.endpoint.http.proxies = settings.proxies.clone();
-        let fetcher = travel::fetcher(&travelling)
+        let fetcher = from_plan::fetcher(&travelling)
             .map_err(|error| HubError::Network { endpoint: settings.endpoint.clone(), reason: error.to_string() })?;
         Ok(Self::new(settings, fetcher).stopped_by(move || stop.is_stopped()))
     }

@@ -1,9 +1,11 @@
-//! How the plan has requests travel, in the terms of the transport.
+//! Settings of connections and calls, from the plan.
 
+use crate::connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
+use crate::fetch::Fetcher;
+use crate::origin::Origin;
+use crate::proxy::{Proxy, ProxyChoice};
+use crate::tls::{TlsSettings, Trust};
 use aiperf_plan::{BaseUrl, IpVersion, Plan, ReuseStrategy, Transport};
-use aiperf_transport::{
-    AddressChoice, ConnectSettings, Fetcher, Origin, Proxy, ProxyChoice, Resolution, SocketOptions, TlsSettings, Trust,
-};
 use aiperf_types::Nanos;
 use std::sync::Arc;
 
