@@ -48,7 +48,7 @@ impl NetworkCaller {
                 Method::Get => "GET",
                 Method::Post => "POST",
             },
-            origin: from_plan::origin(&call.server),
+            origin: (&call.server).into(),
             path: path.unwrap_or_else(|| "/".to_owned()),
             headers: call.headers.clone(),
             body: call.body.clone().into(),

@@ -5,31 +5,42 @@ use crate::fetch::Fetcher;
 use crate::origin::Origin;
 use crate::proxy::{Proxy, ProxyChoice};
 use crate::tls::{TlsSettings, Trust};
-use aiperf_plan::{BaseUrl, IpVersion, Plan, ReuseStrategy, Transport};
+use aiperf_plan::{BaseUrl, HttpSettings, IpVersion, Plan, ReuseStrategy, Transport};
 use aiperf_types::Nanos;
 use std::sync::Arc;
 
-/// Where a URL of the plan leads.
-pub fn origin(url: &BaseUrl) -> Origin {
-    match url.socket_path() {
-        Some(path) => Origin::Unix(path.to_owned()),
-        None => Origin::Http { tls: url.is_tls(), host: url.host().to_owned(), port: url.port() },
+impl From<&BaseUrl> for Origin {
+    fn from(url: &BaseUrl) -> Self {
+        match url.socket_path() {
+            Some(path) => Self::Unix(path.to_owned()),
+            None => Self::Http { tls: url.is_tls(), host: url.host().to_owned(), port: url.port() },
+        }
     }
 }
 
-/// Which of a server's addresses are used.
-pub fn addresses(plan: &Plan) -> AddressChoice {
-    match plan.endpoint.http.ip_version {
-        IpVersion::V4 => AddressChoice::V4,
-        IpVersion::V6 => AddressChoice::V6,
-        IpVersion::Auto => AddressChoice::Both,
+impl From<IpVersion> for AddressChoice {
+    fn from(version: IpVersion) -> Self {
+        match version {
+            IpVersion::V4 => Self::V4,
+            IpVersion::V6 => Self::V6,
+            IpVersion::Auto => Self::Both,
+        }
     }
 }
 
-/// How connections are made. TLS is set up at once where a URL needs it, so that nothing is sent when it cannot be.
+/// Whose certificates a run accepts.
+pub fn trust(http: &HttpSettings) -> Trust {
+    match &http.ca_file {
+        _ if !http.verify_certificates => Trust::Any,
+        Some(file) => Trust::File(file.clone()),
+        None => Trust::System,
+    }
+}
+
+/// How connections are made. TLS is set up at once if a URL needs it, so that a fault shows before anything is sent.
 pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
     let (endpoint, http) = (&plan.endpoint, &plan.endpoint.http);
-    let tls = Arc::new(tls_settings(plan));
+    let tls = Arc::new(TlsSettings::new(trust(http), endpoint.transport == Transport::Http2));
     if endpoint.urls.iter().any(BaseUrl::is_tls) {
         tls.config().map_err(|error| TlsError(error.to_string()))?;
     }
@@ -52,8 +63,8 @@ pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
             user_timeout_ms: http.user_timeout_ms,
         },
         resolution: Resolution {
-            addresses: addresses(plan),
-            // Who never uses a connection again never uses an address again either.
+            addresses: http.ip_version.into(),
+            // Without reuse of connections, addresses are not reused either.
             believed: match http.dns_cache_seconds.filter(|_| endpoint.reuse != ReuseStrategy::Never) {
                 Some(0) => Some(Nanos::MAX),
                 seconds => seconds.map(|seconds| Nanos(u64::from(seconds) * 1_000_000_000)),
@@ -65,17 +76,7 @@ pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
     })
 }
 
-fn tls_settings(plan: &Plan) -> TlsSettings {
-    let http = &plan.endpoint.http;
-    let trust = match &http.ca_file {
-        _ if !http.verify_certificates => Trust::Any,
-        Some(file) => Trust::File(file.clone()),
-        None => Trust::System,
-    };
-    TlsSettings::new(trust, plan.endpoint.transport == Transport::Http2)
-}
-
-/// Makes calls that nobody measures, the way requests travel. These speak HTTP/1.1 whatever requests speak.
+/// Makes unmeasured calls with the settings of requests, but always over HTTP/1.1.
 pub fn fetcher(plan: &Plan) -> Result<Fetcher, TlsError> {
     let mut calls = plan.clone();
     calls.endpoint.transport = Transport::Http;

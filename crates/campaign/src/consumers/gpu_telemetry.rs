@@ -275,7 +275,6 @@ fn pages(
         cadence: cadence(watched, exporters, events),
         anchor: events.anchor(),
         fetcher: from_plan::fetcher(plan)?,
-        origin: from_plan::origin,
         announce: Announced::to(events, redactor),
         writes_lines: true,
     })

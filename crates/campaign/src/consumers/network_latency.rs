@@ -7,7 +7,6 @@ use aiperf_observe::network::{RoundTripTimes, RoundTrips, TargetSummary};
 use aiperf_observe::{NetworkSummary, ProbeSetup, Probed, Prober};
 use aiperf_plan::{NetworkLatencyPlan, ProbePlan};
 use aiperf_report::network_latency_jsonl;
-use aiperf_transport::from_plan;
 use aiperf_types::LogLevel;
 use std::sync::Arc;
 
@@ -59,7 +58,7 @@ fn setup(run: &RunContext, probes: &ProbePlan) -> ProbeSetup {
     targets.iter_mut().for_each(|target| target.url = redactor.hide(&target.url).into_owned());
     ProbeSetup {
         plan: ProbePlan { targets, ..probes.clone() },
-        addresses: from_plan::addresses(plan),
+        addresses: plan.endpoint.http.ip_version.into(),
         anchor: events.anchor(),
         phases: plan.phases.len(),
         announce: Announced::to(events, redactor),

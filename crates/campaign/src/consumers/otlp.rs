@@ -66,12 +66,9 @@ fn check(plan: &Plan) -> Result<(), OtlpFileError> {
 }
 
 fn tls(plan: &Plan, otlp: &OtlpPlan) -> TlsSettings {
-    let http = &plan.endpoint.http;
-    let trust = match (&otlp.ca_file, &http.ca_file) {
-        (Some(file), _) => Trust::File(file.path.clone()),
-        (None, _) if !http.verify_certificates => Trust::Any,
-        (None, Some(file)) => Trust::File(file.clone()),
-        (None, None) => Trust::System,
+    let trust = match &otlp.ca_file {
+        Some(file) => Trust::File(file.path.clone()),
+        None => from_plan::trust(&plan.endpoint.http),
     };
     let identity = otlp.identity.as_ref();
     let identity =
@@ -191,7 +188,7 @@ impl Sender {
             fetcher: from_plan::fetcher(plan)?.with_tls(tls(plan, otlp)),
             call: fetch::Call {
                 method: "POST",
-                origin: from_plan::origin(server),
+                origin: server.into(),
                 path: otlp.url.path().to_owned(),
                 headers,
                 body: Default::default(),

@@ -58,7 +58,6 @@ fn setup(run: &RunContext, watched: &ServerMetricsPlan) -> Result<Setup<ServerPa
         cadence: Cadence { publish_interval, ..watched.cadence },
         anchor: events.anchor(),
         fetcher: from_plan::fetcher(plan)?,
-        origin: from_plan::origin,
         announce: Announced::to(events, redactor),
         writes_lines: watched.formats.jsonl,
     })

@@ -20,8 +20,8 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
-    AnswerBudget, BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Protocol, Reuse,
-    StampMode, StreamEnd, from_plan,
+    AnswerBudget, BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Origin, Protocol,
+    Reuse, StampMode, StreamEnd,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -243,7 +243,7 @@ impl Load {
     }
 
     fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>) -> Rc<Worker> {
-        let origins = self.plan.endpoint.urls.iter().map(from_plan::origin).collect();
+        let origins = self.plan.endpoint.urls.iter().map(Origin::from).collect();
         let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
         let parts = worker::Parts {

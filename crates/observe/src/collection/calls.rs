@@ -2,8 +2,8 @@
 
 use super::endpoint::{Fetch, Outcome, Purpose};
 use crate::results::ScrapeError;
-use aiperf_plan::{BaseUrl, Cadence};
-use aiperf_transport::{Call, FetchError, Fetched, Origin};
+use aiperf_plan::Cadence;
+use aiperf_transport::{Call, FetchError, Fetched};
 use aiperf_types::{Failure, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +13,12 @@ pub(super) const PAGE_LIMIT: usize = 32 << 20;
 /// Kinds of errors of an endpoint that are distinguished.
 const MOST_ERRORS: usize = 20;
 
-/// Where a URL of the plan leads.
-pub type OriginOf = fn(&BaseUrl) -> Origin;
-
 pub(super) fn duration(length: Nanos) -> Duration {
     Duration::from_nanos(length.0)
 }
 
-/// The call of a fetch; `origin` gives the server of a URL.
-pub(super) fn call(fetch: &Fetch, cadence: &Cadence, origin: OriginOf) -> Call {
+/// The call of a fetch.
+pub(super) fn call(fetch: &Fetch, cadence: &Cadence) -> Call {
     let server = fetch.url.server();
     let mut headers =
         vec![("Accept".to_owned(), "*/*".to_owned()), ("Accept-Encoding".to_owned(), "gzip, deflate".to_owned())];
@@ -34,7 +31,7 @@ pub(super) fn call(fetch: &Fetch, cadence: &Cadence, origin: OriginOf) -> Call {
     };
     Call {
         method: "GET",
-        origin: origin(server),
+        origin: server.into(),
         path: fetch.url.path().to_owned(),
         headers,
         body: Default::default(),

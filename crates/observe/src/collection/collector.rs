@@ -1,6 +1,5 @@
 //! Collection as a run holds it: started, notified of phases, waited for.
 
-use super::calls::OriginOf;
 use super::keeper::{Keeper, Kept, Message, Verdict};
 use super::kind::PageKind;
 use super::scraper::{self, Command, Delivery, Scraped};
@@ -31,7 +30,6 @@ pub struct Setup<K> {
     /// The run's own.
     pub anchor: WallAnchor,
     pub fetcher: Fetcher,
-    pub origin: OriginOf,
     pub announce: Arc<dyn Announce>,
     /// The content of pages is written to the file of [`Collector::write_to`].
     pub writes_lines: bool,
@@ -85,7 +83,7 @@ impl<K: PageKind> Collector<K> {
     pub fn start(setup: Setup<K>) -> io::Result<Self> {
         let (commands, obeyed) = unbounded_channel();
         let (messages, inbox) = mpsc::channel();
-        let Setup { kind, pages, pods, cadence, anchor, fetcher, origin, announce, writes_lines } = setup;
+        let Setup { kind, pages, pods, cadence, anchor, fetcher, announce, writes_lines } = setup;
         let to_scraper = commands.clone();
         let keeper = Keeper {
             kind: Arc::new(kind),
@@ -113,7 +111,6 @@ impl<K: PageKind> Collector<K> {
             cadence,
             anchor,
             fetcher,
-            origin,
             announce,
             deliver: Box::new(deliver),
         };

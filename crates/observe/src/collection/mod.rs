@@ -25,7 +25,6 @@ mod scraper;
 mod server_pages;
 mod setup;
 
-pub use calls::OriginOf;
 pub use collector::{Boundary, CollectError, Collected, Collector, Setup};
 pub use kind::{FetchedPage, PageKind, ReadPage, Words};
 pub use server_pages::{EncodeLine, ServerPages};

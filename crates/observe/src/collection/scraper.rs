@@ -1,6 +1,6 @@
 //! The thread that fetches: one runtime, one session an endpoint, nothing that takes time.
 
-use super::calls::{OriginOf, PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
+use super::calls::{PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
 use super::keeper::Verdict;
 use super::kind::{FetchedPage, Words};
@@ -62,7 +62,6 @@ pub(super) struct Fetching {
     pub(super) cadence: Cadence,
     pub(super) anchor: WallAnchor,
     pub(super) fetcher: Fetcher,
-    pub(super) origin: OriginOf,
     pub(super) announce: Arc<dyn Announce>,
     pub(super) deliver: Box<dyn Fn(Delivery) + Send>,
 }
@@ -323,7 +322,7 @@ impl Scraper {
             let Some(fetch) = watched.endpoint.poll(now, phase) else { continue };
             watched.fetches += 1;
             let (session, done) = (watched.session.clone(), done.clone());
-            let call = call(&fetch, &self.fetching.cadence, self.fetching.origin);
+            let call = call(&fetch, &self.fetching.cadence);
             let task = tokio::task::spawn_local(async move {
                 let result = session.fetch(&call).await;
                 let _ = done.send(Done::Fetched(Box::new(FetchDone { endpoint: number, fetch, result })));
