@@ -1,7 +1,7 @@
 //! What is known of the run before it begins.
 
+use super::json::without_nulls;
 use super::prometheus::Labels;
-use super::views::without_nulls;
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::RunInfo;

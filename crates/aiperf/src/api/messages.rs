@@ -1,6 +1,7 @@
 //! What is pushed to WebSocket clients: one table of the kinds of messages, and what an event says in them.
 
 use super::about::About;
+use super::json::without_nulls;
 use super::live::Live;
 use super::views;
 use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseMoment, RunEvent, SourceKind, WallNs};
@@ -68,7 +69,7 @@ impl Push {
         if let Value::Object(body) = body {
             members.extend(body);
         }
-        Self { kind, snapshot_of: None, body: views::without_nulls(Value::Object(members)) }
+        Self { kind, snapshot_of: None, body: without_nulls(Value::Object(members)) }
     }
 
     fn snapshot(self, of: u32) -> Self {

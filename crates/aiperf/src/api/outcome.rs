@@ -1,6 +1,6 @@
 //! What the run came to.
 
-use super::views::{metric, without_nulls};
+use super::json::{metric, without_nulls};
 use aiperf_campaign::{Finished, MetricResult};
 use aiperf_report::RunResult;
 use aiperf_types::{MetricSnapshot, RequestError};

@@ -1,40 +1,16 @@
 //! What is known of the run, as JSON.
 
 use super::about::About;
+use super::json::{metric, without_nulls};
 use super::live::{Live, LivePhase, LiveSource};
 use crate::dashboard::{Health, Worker};
 use aiperf_types::{
-    EndpointSnapshot, GpuValue, MetricSnapshot, MonoNs, Nanos, SeriesSnapshot, ServerSnapshot, SourceKind, Stats,
+    EndpointSnapshot, GpuValue, MetricSnapshot, MonoNs, Nanos, SeriesSnapshot, ServerSnapshot, SourceKind,
 };
 use serde_json::{Map, Value, json};
 
 /// The one group that threads of one process are.
 const GROUP: &str = "local";
-
-/// The same without members that are null.
-pub(super) fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let kept = members.into_iter().filter(|(_, member)| !member.is_null());
-            Value::Object(kept.map(|(name, member)| (name, without_nulls(member))).collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
-        other => other,
-    }
-}
-
-/// The statistics that there are, by name.
-pub(super) fn stats(stats: &Stats) -> Map<String, Value> {
-    let named = Stats::NAMES.iter().filter_map(|name| Some(((*name).to_owned(), stats.get(name)?.into())));
-    named.chain(stats.count.map(|count| ("count".to_owned(), count.into()))).collect()
-}
-
-/// A metric with its statistics.
-pub(super) fn metric(tag: &str, header: &str, unit: &str, of: &Stats) -> Value {
-    let named = [("tag", tag), ("header", header), ("unit", unit)];
-    let named = named.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
-    Value::Object(named.chain(stats(of)).collect())
-}
 
 fn live_metric(of: &MetricSnapshot) -> Value {
     metric(&of.tag, &of.header, of.unit, &of.stats)

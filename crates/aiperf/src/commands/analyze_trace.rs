@@ -1,6 +1,6 @@
 //! `aiperf analyze-trace`: how long the requests of a trace are, and how much of them a cache could answer.
 
-use super::table::path;
+use super::path::path;
 use crate::exit::{self, Exit};
 use crate::new_file::{WholeFile, discard_parts};
 use crate::{signals, terminal};

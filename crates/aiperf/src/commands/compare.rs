@@ -1,6 +1,6 @@
 //! `aiperf compare`: runs side by side, and whether limits on their differences hold.
 
-use super::table::path;
+use super::path::path;
 use crate::exit::{self, Exit};
 use crate::new_file::{WholeFile, discard_parts};
 use crate::{signals, terminal};

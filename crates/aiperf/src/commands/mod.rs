@@ -7,6 +7,7 @@ pub(crate) mod demo;
 mod many_runs;
 pub(crate) mod metrics;
 mod one_run;
+mod path;
 pub(crate) mod profile;
 pub(crate) mod schedule;
 pub(crate) mod sim;

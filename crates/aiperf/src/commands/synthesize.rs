@@ -1,6 +1,6 @@
 //! `aiperf synthesize agentic-code`: a made-up trace of coding agents, with pages to look at it.
 
-use super::table::path;
+use super::path::path;
 use super::validate_trace;
 use crate::exit::{self, Exit};
 use crate::new_file::{WholeFolder, discard_parts};

@@ -4,11 +4,8 @@
 use super::{analyze_trace, compare, config, demo, metrics, profile, schedule, sim, synthesize};
 use crate::exit::{self, Exit};
 use aiperf_config::completion::{Command as Completed, Values, Word, profile_words};
-use aiperf_config::path_argument;
 use aiperf_plan::nearest::nearest;
 use clap::CommandFactory;
-use std::convert::Infallible;
-use std::path::PathBuf;
 
 struct Command {
     name: &'static str,
@@ -181,11 +178,6 @@ fn completed() -> Vec<Completed> {
         }
     };
     COMMANDS.iter().map(one).collect()
-}
-
-/// A path as it was given, also where it is no text.
-pub(crate) fn path(text: &str) -> Result<PathBuf, Infallible> {
-    Ok(path_argument(text))
 }
 
 /// The options of a command that clap reads.

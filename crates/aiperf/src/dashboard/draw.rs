@@ -3,7 +3,8 @@
 use super::keys::KEYS;
 use super::layout::{self, LEAST};
 use super::model::Model;
-use super::panes::{PANES, PaneId};
+use super::pane_id::PaneId;
+use super::panes::PANES;
 use super::phases;
 use super::shapes::{bar, percent};
 use super::theme::Theme;

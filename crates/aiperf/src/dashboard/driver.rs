@@ -5,7 +5,7 @@ use super::canvas::Canvas;
 use super::draw;
 use super::keys::Effect;
 use super::model::Model;
-use super::panes::PaneId;
+use super::pane_id::PaneId;
 use super::picture;
 use super::theme::{Colours, Theme};
 use super::threads::Threads;

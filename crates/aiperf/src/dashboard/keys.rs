@@ -1,8 +1,9 @@
 //! What keys and the mouse do.
 
 use super::layout;
-use super::model::Model;
-use super::panes::{PANES, PaneId};
+use super::model::{Click, Model};
+use super::pane_id::PaneId;
+use super::panes::PANES;
 use aiperf_types::Nanos;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -32,13 +33,6 @@ const WHEEL: i64 = 3;
 
 /// Rows that are further than any pane is long.
 const MOST_MOVED: i64 = 1 << 32;
-
-/// Where and when the button was pressed last.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Click {
-    pane: PaneId,
-    at: Nanos,
-}
 
 /// Keys of the footer and of the help, besides those of panes: key, label, whether the footer has it.
 pub(crate) const KEYS: &[(&str, &str, bool)] = &[

@@ -1,7 +1,7 @@
 //! Which pane is where.
 
 use super::model::Model;
-use super::panes::PaneId;
+use super::pane_id::PaneId;
 use ratatui::layout::{Position, Rect};
 
 /// The smallest terminal that a dashboard fits on.

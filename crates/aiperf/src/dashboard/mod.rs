@@ -6,7 +6,7 @@
 //! # Layout
 //! - [`model`]: what is known of the run and how it is looked at; `phases`, `logs`, `trends`, `workers`: its parts
 //! - [`keys`]: what keys and the mouse do
-//! - [`layout`]: which pane is where; [`panes`]: one file a pane, and the table of them
+//! - [`layout`]: which pane is where; [`panes`]: one file a pane, and the table of them; [`pane_id`]: their names
 //! - [`draw`]: header, panes, footer, and what lies over them; [`theme`]: colours; [`shapes`]: bars
 //! - [`picture`]: a screen as a file
 //! - [`driver`]: events and keys in, frames out; [`canvas`]: the terminal while it is ours, [`hold`]: whether it
@@ -21,6 +21,7 @@ mod keys;
 mod layout;
 mod logs;
 mod model;
+mod pane_id;
 mod panes;
 mod phases;
 mod picture;

@@ -1,8 +1,7 @@
 //! What is known of a run, and how it is looked at. No clock but what events say and the instants handed in.
 
-use super::keys::Click;
 use super::logs::Logs;
-use super::panes::PaneId;
+use super::pane_id::PaneId;
 use super::phases::Phases;
 use super::threads::ThreadUse;
 use super::trends::Trends;
@@ -68,6 +67,13 @@ pub(crate) struct View {
     waits: bool,
     /// What is looked at once there is more.
     first: Option<PaneId>,
+}
+
+/// Where and when the button was pressed last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Click {
+    pub(crate) pane: PaneId,
+    pub(crate) at: Nanos,
 }
 
 #[derive(Clone, Debug)]

@@ -19,26 +19,6 @@ struct Ring {
 
 const ALLOWED: &[Ring] = &[
     Ring {
-        krate: "aiperf",
-        files: &["api::about", "api::live", "api::outcome", "api::views"],
-        reason: "views of the live API share what the API holds",
-    },
-    Ring {
-        krate: "aiperf",
-        files: &["commands::analyze_trace", "commands::compare", "commands::synthesize", "commands::table"],
-        reason: "the table of commands and its rows",
-    },
-    Ring {
-        krate: "aiperf",
-        files: &["commands::schedule::axis", "commands::schedule::picture"],
-        reason: "a picture and its axis",
-    },
-    Ring {
-        krate: "aiperf",
-        files: &["dashboard::keys", "dashboard::layout", "dashboard::model", "dashboard::panes"],
-        reason: "the model, its keys and its panes",
-    },
-    Ring {
         krate: "campaign",
         files: &["campaign", "consumers", "consumers::live_api", "consumers::stages", "error", "hooks", "preparation"],
         reason: "a campaign drives the consumers in its table, and these read what the campaign finished",

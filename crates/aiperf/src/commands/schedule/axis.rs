@@ -1,8 +1,11 @@
 //! Scales of a picture, with round steps.
 
-use super::picture::{LEFT, RIGHT};
 use super::words::number;
 use std::fmt::Write;
+
+/// Left and right edge of what has a scale.
+pub(super) const LEFT: f64 = 56.0;
+pub(super) const RIGHT: f64 = 780.0;
 
 /// A scale from zero up.
 pub(super) struct Axis {

@@ -3,7 +3,7 @@
 //! A plain SVG of 800 x 360 without scripts, fonts or links; its colours follow the reader's light or dark scheme.
 
 use super::account::Account;
-use super::axis::{Axis, time_unit};
+use super::axis::{Axis, LEFT, RIGHT, time_unit};
 use super::stretches::{Stretch, Stretches};
 use super::words::number;
 use aiperf_campaign::rehearsal::{RateCurve, RehearsalEvent, RehearsalKind, Setup};
@@ -14,8 +14,6 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 360.0;
-pub(super) const LEFT: f64 = 56.0;
-pub(super) const RIGHT: f64 = 780.0;
 /// The line of the legend, and that of the names of phases.
 const LEGEND: f64 = 16.0;
 const NAMES: f64 = 39.0;

@@ -1,7 +1,8 @@
 //! Real-Time GPU Telemetry: what each GPU says now, and what it said so far.
 
-use super::{Pane, PaneId, centred, scrolled};
+use super::{Pane, centred, scrolled};
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
 use aiperf_report::{gpu_number, literal};
 use aiperf_types::{GpuSnapshot, GpuState, GpuValue};

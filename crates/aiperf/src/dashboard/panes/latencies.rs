@@ -1,8 +1,9 @@
 //! Request Latency: how many requests took how long.
 
-use super::{Pane, PaneId, centred};
+use super::{Pane, centred};
 use crate::blocks::blocks;
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
 use aiperf_report::thousands;
 use aiperf_types::LatencyBucket;

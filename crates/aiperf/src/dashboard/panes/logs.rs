@@ -1,8 +1,9 @@
 //! Application Logs: the last lines, or those scrolled to.
 
-use super::{Pane, PaneId};
+use super::Pane;
 use crate::dashboard::logs::Line as LogLine;
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

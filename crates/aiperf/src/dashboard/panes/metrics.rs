@@ -1,7 +1,8 @@
 //! Real-Time Metrics: the statistics so far, in as many columns as fit.
 
-use super::{Pane, PaneId, centred, scrolled};
+use super::{Pane, centred, scrolled};
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
 use aiperf_report::{LIVE_COLUMNS, LiveRow, clock_text};
 use ratatui::buffer::Buffer;

@@ -10,23 +10,12 @@ mod trends;
 mod workers;
 
 use super::model::Model;
+use super::pane_id::PaneId;
 use super::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PaneId {
-    Progress,
-    Metrics,
-    Workers,
-    Gpu,
-    Logs,
-    Trends,
-    Latencies,
-    Server,
-}
 
 /// One row of the table of panes.
 pub(crate) struct Pane {
@@ -48,9 +37,10 @@ pub(crate) struct Pane {
 pub(crate) const PANES: &[Pane] =
     &[progress::PANE, metrics::PANE, workers::PANE, gpu::PANE, logs::PANE, trends::PANE, latencies::PANE, server::PANE];
 
-impl PaneId {
-    pub(crate) const COUNT: usize = PANES.len();
+/// Every pane has a row.
+const _: () = assert!(PANES.len() == PaneId::COUNT);
 
+impl PaneId {
     fn pane(self) -> Option<&'static Pane> {
         PANES.iter().find(|pane| pane.id == self)
     }

@@ -1,8 +1,9 @@
 //! Profile Progress: a bar a stage, and the figures of the phase that is on.
 
-use super::{Pane, PaneId};
+use super::Pane;
 use crate::dashboard::layout;
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::phases;
 use crate::dashboard::shapes::{bar, percent};
 use crate::dashboard::theme::Theme;

@@ -1,7 +1,8 @@
 //! Server Metrics: what the servers say of themselves.
 
-use super::{Pane, PaneId, centred, scrolled};
+use super::{Pane, centred, scrolled};
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
 use aiperf_report::thousands;
 use aiperf_types::ServerSnapshot;

@@ -1,8 +1,9 @@
 //! Trends: request rate, first token and the time between tokens, second by second; how much is in flight and fails.
 
-use super::{Pane, PaneId};
+use super::Pane;
 use crate::blocks::blocks;
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
 use crate::dashboard::trends::{Curve, Trends};
 use crate::phase_progress::share;

@@ -1,7 +1,8 @@
 //! Worker Status: what each worker did and uses, and what our other threads use.
 
-use super::{Pane, PaneId, scrolled};
+use super::{Pane, scrolled};
 use crate::dashboard::model::Model;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
 use crate::dashboard::workers::{Health, Worker};
 use aiperf_report::{RunIds, bytes_text, thousands};

@@ -4,7 +4,7 @@ use super::story::*;
 use crate::dashboard::keys::{Effect, MOST_COPIED};
 use crate::dashboard::logs::{LONGEST_MESSAGE, MOST_LINES};
 use crate::dashboard::model::Model;
-use crate::dashboard::panes::PaneId;
+use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::phases;
 use crate::dashboard::threads::ThreadUse;
 use crate::dashboard::trends::Curve;
