@@ -5,6 +5,7 @@ use crate::certificates;
 use crate::consumers::{AllSamples, Consumers, LiveApi, NamedBoundary, RunContext};
 use crate::control;
 use crate::error::CampaignError;
+use crate::finished::Finished;
 use crate::hooks::Hooks;
 use crate::kept::Kept;
 use crate::limits;
@@ -13,20 +14,19 @@ use crate::objectives;
 use crate::overwrites;
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
+use crate::run_traits::traits;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
 };
-use aiperf_metrics::{Limits, Metrics, RunTraits};
+use aiperf_metrics::{Limits, Metrics};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::run_config;
 use aiperf_plan::{PhasePlan, Plan};
-use aiperf_report::{
-    Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting, RunResult, Written,
-};
+use aiperf_report::{Artifacts, ExportFailure, IncompleteFile, OpenRecordFile, RecordRun, RecordWriting};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock;
-use aiperf_types::{LogLevel, PhaseKind, RunEvent, RunStarted, WallAnchor, WallNs};
+use aiperf_types::{LogLevel, RunEvent, RunStarted, WallAnchor, WallNs};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,20 +52,6 @@ pub struct Prepared {
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     consumers: Consumers,
-}
-
-/// A run that is over and written down.
-pub struct Finished {
-    pub result: RunResult,
-    pub written: Written,
-    /// No request was answered: all failed, or were cut off.
-    pub nothing_answered: bool,
-    /// It ended itself: more requests failed than was allowed, or no server was reachable.
-    pub given_up: bool,
-    /// The user ended it, or it ended itself.
-    pub was_stopped: bool,
-    /// What single requests of its profiling phases measured, by metric; empty where nobody wants that again.
-    pub values: Vec<(&'static str, Vec<f64>)>,
 }
 
 impl Prepared {
@@ -334,18 +320,6 @@ fn described(phase: &PhasePlan) -> String {
         (Some(_), Some(grace)) => format!(" | grace: {} s", grace.as_secs_f64()),
     };
     format!("Phase {}{grace}", phase.in_words())
-}
-
-pub(crate) fn traits(plan: &Plan) -> RunTraits {
-    let mut traits = RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming);
-    traits.server_token_count = plan.endpoint.server_token_count;
-    traits.slos = plan.metrics.slos.clone();
-    traits.fixed_schedule =
-        plan.phases.iter().any(|phase| phase.kind == PhaseKind::Profiling && phase.arrival.replays());
-    traits.thresholds = plan.metrics.thresholds;
-    traits.show_internal = plan.metrics.show_internal;
-    traits.show_experimental = plan.metrics.show_experimental;
-    traits
 }
 
 fn asks_for_a_length_it_may_not_get(plan: &Plan) -> bool {

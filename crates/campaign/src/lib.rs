@@ -5,7 +5,8 @@
 //!
 //! # Layout
 //! - [`error`]: why a run could not be made
-//! - [`campaign`]: what runs share, and each run from its preparation to its files
+//! - [`campaign`]: what runs share, and each run from its preparation to its files; `finished`: a run that is over;
+//!   `run_traits`: what decides which metrics a run has
 //! - [`control`]: calls to the servers around a run; `caller`: who makes them; `hooks`: what is done around phases
 //! - [`hub`]: files of the Hugging Face hub, and its cache
 //! - [`tokenizers`]: those of a run, fetched where they have to be
@@ -56,6 +57,7 @@ pub mod compare;
 pub mod consumers;
 pub mod control;
 pub mod error;
+mod finished;
 pub mod gather;
 mod hooks;
 pub mod hub;
@@ -70,6 +72,7 @@ mod preparation;
 mod public_files;
 pub mod rehearsal;
 mod result;
+mod run_traits;
 pub mod runs;
 mod sending;
 mod slices;
@@ -80,6 +83,7 @@ pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
 pub use aiperf_metrics::{JudgedLimit, MetricResult};
 pub use aiperf_transport::sys::set_lowest_niceness;
-pub use campaign::{Campaign, Finished, Prepared};
+pub use campaign::{Campaign, Prepared};
 pub use error::CampaignError;
+pub use finished::Finished;
 pub use objectives::ObjectivesError;

@@ -19,16 +19,6 @@ struct Ring {
 
 const ALLOWED: &[Ring] = &[
     Ring {
-        krate: "campaign",
-        files: &["campaign", "consumers", "consumers::live_api", "consumers::stages", "error", "hooks", "preparation"],
-        reason: "a campaign drives the consumers in its table, and these read what the campaign finished",
-    },
-    Ring {
-        krate: "campaign",
-        files: &["hub::cache", "hub::error"],
-        reason: "the error of the hub names the faults of its cache",
-    },
-    Ring {
         krate: "config",
         files: &["sweep::design", "sweep::expand"],
         reason: "a design is expanded like any other sweep",

@@ -4,7 +4,7 @@ mod efficiency;
 
 use super::shared::{self, Announced, errors, profiling_range, started};
 use super::{Consumer, ConsumerError, Degraded, Kind, ProbeResult, RunContext};
-use crate::campaign::traits;
+use crate::run_traits::traits;
 use aiperf_engine::Events;
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::gpu::local::{

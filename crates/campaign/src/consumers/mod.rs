@@ -45,7 +45,7 @@ mod server_metrics;
 mod shared;
 mod stages;
 
-use crate::campaign::Finished;
+use crate::finished::Finished;
 use aiperf_engine::{Events, Stop};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;

@@ -3,8 +3,8 @@
 
 use super::shared::{self, Announced};
 use super::{Consumer, Degraded, Kind, RunContext};
-use crate::campaign::Finished;
 use crate::certificates;
+use crate::finished::Finished;
 use aiperf_engine::{Events, Heard, Interest, Stop, Subscription};
 use aiperf_observe::Announce;
 use aiperf_plan::redact::Redactor;

@@ -1,8 +1,8 @@
 //! The stages of all consumers of a run.
 
 use super::{Boundary, CONSUMERS, Consumer, Degraded, Kind, RunContext, Samples};
-use crate::campaign::Finished;
 use crate::error::CampaignError;
+use crate::finished::Finished;
 use aiperf_engine::Events;
 use aiperf_plan::Plan;
 use aiperf_report::{ExportFailure, RunResult};

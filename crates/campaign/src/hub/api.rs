@@ -1,7 +1,7 @@
 //! What is asked of the hub, and what its answers say.
 
-use super::cache::{RepoKind, RepoName};
 use super::error::{Candidate, HubError};
+use super::repo::{RepoKind, RepoName};
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Fetched, Origin};

@@ -1,6 +1,6 @@
 //! What can go wrong with the hub, and the way out.
 
-use super::cache::RepoName;
+use super::repo::{NoRepoName, RepoName};
 use super::settings::EndpointError;
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::DownloadError;
@@ -14,8 +14,8 @@ use thiserror::Error;
 pub enum HubError {
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    #[error("'{0}' is no name of a repository: <owner>/<name>, of letters, digits, '-', '_' and '.'")]
-    Name(String),
+    #[error(transparent)]
+    Name(#[from] NoRepoName),
     #[error("'{0}' is no revision: a branch, a tag or a commit")]
     RevisionName(String),
     #[error("'{0}' is no path in a repository")]

@@ -6,7 +6,7 @@
 //!
 //! # Layout
 //! - [`settings`]: what the environment says
-//! - `cache`: the folders and files on disk
+//! - `repo`: repositories and their names; `cache`: the folders and files on disk
 //! - `api`: what is asked, and what answers mean
 //! - `verify`: hashes
 //! - `url`: files that no repository holds
@@ -15,13 +15,14 @@
 mod api;
 mod cache;
 pub mod error;
+mod repo;
 pub mod settings;
 mod url;
 mod verify;
 
 pub use api::Listing;
-pub use cache::{RepoKind, RepoName};
 pub use error::{Candidate, HubError};
+pub use repo::{NoRepoName, RepoKind, RepoName};
 pub use settings::HubSettings;
 
 use aiperf_engine::Stop;

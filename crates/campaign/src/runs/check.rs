@@ -1,7 +1,7 @@
 //! Whether runs will measure what they are watched by: only the registry of metrics knows.
 
-use crate::campaign::traits;
 use crate::objectives::meant;
+use crate::run_traits::traits;
 use aiperf_metrics::check_limit;
 use aiperf_metrics::limits::WhyNot;
 use aiperf_plan::{CampaignPlan, ConvergenceMode};

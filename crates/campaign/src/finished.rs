@@ -1,0 +1,17 @@
+//! A run that is over.
+
+use aiperf_report::{RunResult, Written};
+
+/// A run that is over and written down.
+pub struct Finished {
+    pub result: RunResult,
+    pub written: Written,
+    /// No request was answered: all failed, or were cut off.
+    pub nothing_answered: bool,
+    /// It ended itself: more requests failed than was allowed, or no server was reachable.
+    pub given_up: bool,
+    /// The user ended it, or it ended itself.
+    pub was_stopped: bool,
+    /// What single requests of its profiling phases measured, by metric; empty where nobody wants that again.
+    pub values: Vec<(&'static str, Vec<f64>)>,
+}
