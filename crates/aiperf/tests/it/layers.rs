@@ -24,24 +24,9 @@ const ALLOWED: &[Ring] = &[
         reason: "a design is expanded like any other sweep",
     },
     Ring {
-        krate: "dataset",
-        files: &["files::media", "files::room", "files::row", "files::text"],
-        reason: "a row holds texts and media, and these are counted while the row is read",
-    },
-    Ring {
-        krate: "dataset",
-        files: &["trace_tools::agentic::blocks", "trace_tools::agentic::config", "trace_tools::agentic::session"],
-        reason: "sessions, their blocks and their settings",
-    },
-    Ring {
         krate: "metrics",
         files: &["run::record", "run::selection"],
         reason: "a record holds what is selected, and the selection reads a record",
-    },
-    Ring {
-        krate: "plan",
-        files: &["redact::members", "redact::payload", "redact::places", "redact::redactor", "redact::sources"],
-        reason: "a redactor hides members of payloads, which hold payloads",
     },
 ];
 

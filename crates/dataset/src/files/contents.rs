@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::fault::Fault;
 use super::media::{MediaFiles, MediaKind, shown};
 use super::room::Room;
-use super::row::Fault;
 use crate::error::DatasetError;
 use crate::image_file::ImageFile;
 use crate::source::FetchMedia;

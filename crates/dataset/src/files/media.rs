@@ -12,8 +12,8 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use base64::read::DecoderReader;
 use base64::write::EncoderStringWriter;
 
+use super::fault::Fault;
 use super::room::{Room, size};
-use super::row::Fault;
 use crate::image_file::{JPEG, PNG};
 use crate::source::LARGEST_REQUEST;
 

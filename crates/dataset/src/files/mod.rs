@@ -5,8 +5,10 @@
 //! before anything is sent, and one that cannot be ends the run; so does a file for which there is no memory.
 
 mod contents;
+mod fault;
 mod folder;
 mod inputs_json;
+mod layout;
 mod media;
 mod multi_turn;
 mod random_pool;
@@ -31,13 +33,15 @@ use aiperf_plan::{Distribution, Draws, FileFormat, FilePlan, FileSource, RecordL
 use aiperf_types::{ContextMode, Conversation, ShapeList, Shapes, Turn};
 
 use self::contents::Contents;
+use self::fault::Fault;
 use self::folder::files_of;
+use self::layout::Layout;
 pub(crate) use self::media::shown;
 use self::random_pool::Pools;
 use self::room::{FEWER, Room, size};
-use self::row::{Encode, Fault, Row};
+use self::row::{Encode, Row};
 use self::selection::{Selection, TurnNote};
-use self::text::{Layout, Text};
+use self::text::Text;
 use self::told::{Ignored, LeftOut};
 pub(crate) use self::wav::seconds as wav_seconds;
 use crate::error::DatasetError;

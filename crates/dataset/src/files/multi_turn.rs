@@ -1,7 +1,9 @@
 //! `multi_turn`: a conversation a line, by its turns, each as a row of `single_turn`.
 
-use super::row::{Encode, Fault, Row};
-use super::{Folder, Format, Layout, ReadRow, single_turn};
+use super::fault::Fault;
+use super::layout::Layout;
+use super::row::{Encode, Row};
+use super::{Folder, Format, ReadRow, single_turn};
 
 pub(super) const FORMAT: Format = Format {
     name: "multi_turn",

@@ -13,10 +13,12 @@ use aiperf_types::{Conversation, Media, Shapes, Turn};
 use rand::RngExt;
 
 use super::contents::Contents;
+use super::fault::Fault;
+use super::layout::Layout;
 use super::media::MediaKind;
 use super::room::{FEWER, Room};
-use super::row::{Encode, Fault, Row};
-use super::text::{Layout, Text};
+use super::row::{Encode, Row};
+use super::text::Text;
 use super::told::Ignored;
 use super::{
     Folder, Format, OutputLengths, Place, ReadRow, may_be_row, media_folder, place_of, single_turn, texts, wav,

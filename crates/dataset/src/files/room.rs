@@ -3,9 +3,9 @@
 
 use std::io::{self, Read};
 
+use super::fault::Fault;
+use super::layout::Layout;
 use super::may_be_row;
-use super::row::Fault;
-use super::text::Layout;
 
 /// The way out of a file that is too large.
 pub(super) const FEWER: &str = "fewer of its rows in a file of their own";

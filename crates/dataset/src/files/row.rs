@@ -3,12 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::Format;
+use super::fault::Fault;
 use super::media::MediaKind;
 use crate::json_kind::kind;
-
-/// What is wrong with a row, after its place: what, why, and the way out.
-#[derive(Debug, PartialEq)]
-pub(super) struct Fault(pub(super) String);
 
 /// Bytes of a session's id: servers refuse heads of more than some thousands.
 const LONGEST_ID: usize = 1024;

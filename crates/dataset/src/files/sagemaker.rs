@@ -5,8 +5,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::row::{Encode, Fault, Row, wrong};
-use super::{Folder, Format, Layout, ReadRow};
+use super::fault::Fault;
+use super::layout::Layout;
+use super::row::{Encode, Row, wrong};
+use super::{Folder, Format, ReadRow};
 use crate::json_kind::kind;
 
 pub(super) const FORMAT: Format = Format {

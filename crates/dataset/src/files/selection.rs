@@ -7,7 +7,7 @@ use aiperf_plan::{FilePlan, TimestampWindow};
 use aiperf_types::{Turn, TurnShape};
 
 use super::Format;
-use super::row::Fault;
+use super::fault::Fault;
 use crate::turn_shape;
 use crate::turn_shape::LONGEST_MS;
 

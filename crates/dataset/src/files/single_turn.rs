@@ -4,10 +4,12 @@ use aiperf_types::{ContextMode, Media, Turn};
 use serde_json::Value;
 
 use super::contents::is_web;
+use super::fault::Fault;
+use super::layout::Layout;
 use super::media::MediaKind;
-use super::row::{Encode, Fault, Row, wrong};
+use super::row::{Encode, Row, wrong};
 use super::wav;
-use super::{Folder, Format, Layout, ReadRow};
+use super::{Folder, Format, ReadRow};
 use crate::turn_shape::{FARTHEST_MS, LONGEST_MS};
 
 pub(super) const FORMAT: Format = Format {

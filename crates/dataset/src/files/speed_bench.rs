@@ -3,8 +3,10 @@
 use aiperf_types::{Media, Turn};
 use serde_json::Value;
 
-use super::row::{Encode, Fault, Row};
-use super::{Folder, Format, Layout, ReadRow};
+use super::fault::Fault;
+use super::layout::Layout;
+use super::row::{Encode, Row};
+use super::{Folder, Format, ReadRow};
 
 pub(super) const FORMAT: Format = Format {
     name: "speed_bench",

@@ -8,18 +8,10 @@ use std::path::PathBuf;
 use flate2::read::MultiGzDecoder;
 use serde_json::value::RawValue;
 
+use super::layout::Layout;
 use super::room::{FEWER, Room, Unread};
 use crate::error::DatasetError;
 use crate::plain_file::{BYTE_ORDER_MARK, PlainFile, not_uncompressed};
-
-/// How rows stand in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// One a line.
-    Lines,
-    /// One an item of a list, which is a member of one document.
-    Items(&'static str),
-}
 
 /// A file as it was read.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Walks through JSON documents: members that say by their names that they hold secrets, and all texts.
 
 use super::names::is_secret_name;
-use super::redactor::LONG;
-use super::sources::secrets_in_urls;
+use super::urls::secrets_in_urls;
+use super::values::LONG;
 use serde_json::{Map, Value};
 
 /// Members of a JSON Schema that describe the members of a document: a name there describes a value and holds none.

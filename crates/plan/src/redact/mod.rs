@@ -2,28 +2,33 @@
 //!
 //! # Layout
 //! - `names`: which names are those of secrets
+//! - `values`: which values can be looked for in any text
+//! - `urls`: the secrets that URLs and credentials hold
 //! - `members`: walks through JSON documents
 //! - `payload`: bodies of requests, and templates of them, as texts
 //! - here: URLs and texts whose parts say by their names that they are secrets
-//! - `sources`: the secrets that headers, URLs and credentials hold
+//! - `headers`: the secrets that headers hold
 //! - `places`: where a plan holds secrets
 //! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
 
 mod forms;
+mod headers;
 mod members;
 mod names;
 mod payload;
 pub(crate) mod places;
 mod redactor;
-mod sources;
+mod urls;
+mod values;
 
+pub use headers::secrets_in_header;
 pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
 pub use redactor::{LONGEST_ERROR, Redactor};
-pub(crate) use sources::secrets_in_credentials;
-use sources::{PARAMETER_ENDS, secret_parameter};
-pub use sources::{secrets_in_header, secrets_in_url, secrets_in_urls};
+pub(crate) use urls::secrets_in_credentials;
+use urls::{PARAMETER_ENDS, secret_parameter};
+pub use urls::{secrets_in_url, secrets_in_urls};
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "<redacted>";

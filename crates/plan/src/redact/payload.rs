@@ -5,7 +5,7 @@
 
 use super::members::{holds_secret, is_describing, leaves};
 use super::names::{is_secret_name, may_be_secret_name};
-use super::sources::secrets_in_url;
+use super::urls::secrets_in_url;
 use super::{REDACTED, url};
 use serde_json::Value;
 use std::borrow::Cow;

@@ -1,10 +1,11 @@
 //! Where a plan holds secrets: one table, a row a place. What hides secrets in texts learns them from it, and what is
 //! written of a plan for people is hidden by it.
 
+use super::headers::{secrets_in_header, secrets_in_value};
 use super::members::{secrets_in_members, visit_secret_members, visit_texts};
 use super::names::{is_secret_name, is_sensitive_header};
 use super::payload::{secrets_in_template, template};
-use super::sources::{secrets_in_header, secrets_in_url, secrets_in_value};
+use super::urls::secrets_in_url;
 use super::{REDACTED, url, urls};
 use crate::url::{BaseUrl, Credentials};
 use crate::{MetricsUrl, OtlpPlan, Plan};

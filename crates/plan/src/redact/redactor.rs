@@ -6,6 +6,7 @@ use super::members::{change_names, visit_texts};
 use super::names::is_sensitive_header;
 use super::payload::{payload, secrets_in_payload};
 use super::places::secrets_of_plan;
+use super::values::{LONG, SHORTEST, is_word};
 use super::{REDACTED, text as by_name, urls};
 use crate::Plan;
 use aiperf_types::{Body, RequestError};
@@ -21,16 +22,6 @@ pub const LONGEST_ERROR: usize = 4096;
 
 /// Bytes of an error's text that are looked at: what is hidden may be longer than what stands in its place.
 const LOOKED_AT: usize = 8 * LONGEST_ERROR;
-
-/// Shorter values are everywhere in ordinary text: to hide them would hide nothing and spoil everything.
-const SHORTEST: usize = 4;
-/// Values of fewer characters may well be words (`user`, `EMPTY`): those that are all letters are looked for as words
-/// of their own, and short ones only in what others say; all others anywhere.
-pub(super) const LONG: usize = 8;
-
-fn is_word(value: &str) -> bool {
-    value.chars().all(char::is_alphabetic)
-}
 
 /// What the user wants nobody to read. Made once, used wherever text leaves the program.
 #[derive(Clone)]

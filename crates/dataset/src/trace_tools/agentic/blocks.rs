@@ -1,7 +1,6 @@
 //! The ids of the blocks of a prompt: first those of all sessions, then those of a group, then the session's own.
 
-use super::config::{AgenticConfig, ConfigFault};
-use super::session::Session;
+use super::fault::ConfigFault;
 
 /// Blocks that all sessions share: the row of every session names them.
 pub(super) const MOST_GLOBAL_BLOCKS: u64 = 100_000;
@@ -22,9 +21,9 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn new(config: &AgenticConfig) -> Self {
-        let blocks = |tokens: u64| tokens.div_ceil(config.block_size);
-        Self { size: config.block_size, global: blocks(config.global_tokens), group: blocks(config.group_tokens) }
+    /// Blocks of a size, of which all sessions and those of a group share so many tokens.
+    pub(super) fn new(size: u64, global_tokens: u64, group_tokens: u64) -> Self {
+        Self { size, global: global_tokens.div_ceil(size), group: group_tokens.div_ceil(size) }
     }
 
     /// Tokens before those of a session's own.
@@ -41,10 +40,6 @@ impl Blocks {
         let group_start = self.global + u64::from(group) * MOST_GROUP_BLOCKS;
         let own_start = self.global + u64::from(MOST_GROUPS) * MOST_GROUP_BLOCKS + session * MOST_SESSION_BLOCKS;
         (0..global).chain(group_start..group_start + of_group).chain(own_start..own_start + own).collect()
-    }
-
-    pub(super) fn first_ids(&self, session: &Session) -> Vec<u64> {
-        self.ids(session.index, session.group, session.turns[0].input)
     }
 
     /// Refuses a prompt for whose blocks there are no ids.
@@ -77,13 +72,8 @@ mod tests {
             |_| None,
             |case| {
                 let number = |name: &str| case[name].as_u64().unwrap();
-                let config = AgenticConfig {
-                    global_tokens: number("layer1_tokens"),
-                    group_tokens: number("layer1_5_tokens"),
-                    block_size: number("block_size"),
-                    ..AgenticConfig::default()
-                };
-                let blocks = Blocks::new(&config);
+                let shared = (number("layer1_tokens"), number("layer1_5_tokens"));
+                let blocks = Blocks::new(number("block_size"), shared.0, shared.1);
                 let found = (blocks.global, blocks.group, blocks.prefix_tokens());
                 assert_eq!(found, (number("l1_blocks"), number("l15_blocks"), number("prefix_tokens")));
                 let ids = blocks.ids(number("session_index"), number("group_id") as u32, number("input_length"));

@@ -1,16 +1,11 @@
 //! What made-up sessions are like, as a JSON file says it.
 
 use super::blocks::{Blocks, MOST_GLOBAL_BLOCKS, MOST_GROUP_BLOCKS, MOST_GROUPS};
+use super::fault::ConfigFault;
 use super::lognormal::Lognormal;
-use super::session::LONGEST_DELAY;
 use crate::json_kind::kind;
 use crate::trace_tools::lines::{number, shown, whole};
 use serde_json::{Map, Value, json};
-
-/// Why sessions cannot be made so: what, and the way out.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConfigFault(pub(super) String);
 
 fn fault<T>(text: impl Into<String>) -> Result<T, ConfigFault> {
     Err(ConfigFault(text.into()))
@@ -23,6 +18,8 @@ const SESSION_ATTEMPTS: u32 = 100;
 const MOST_TOKENS: u64 = 1 << 40;
 /// Tokens of a prompt or an answer; a run takes rows of some fewer.
 pub(super) const LONGEST: u64 = u32::MAX as u64;
+/// Milliseconds of a delay, some thirty years: one that is drawn may be endless.
+pub(super) const LONGEST_DELAY: f64 = 1e12;
 
 /// What sessions are like.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,6 +179,11 @@ impl AgenticConfig {
         self.block_size
     }
 
+    /// The blocks of its prompts.
+    pub(super) fn blocks(&self) -> Blocks {
+        Blocks::new(self.block_size, self.global_tokens, self.group_tokens)
+    }
+
     /// With a limit of tokens of a prompt.
     pub fn with_max_input(mut self, tokens: u64) -> Result<Self, ConfigFault> {
         self.max_prompt = tokens;
@@ -224,7 +226,7 @@ impl AgenticConfig {
         if self.groups > MOST_GROUPS {
             return fault(format!("num_groups {} is more than {MOST_GROUPS}, for which there are ids", self.groups));
         }
-        let Blocks { global, group, .. } = Blocks::new(&self);
+        let Blocks { global, group, .. } = self.blocks();
         if global > MOST_GLOBAL_BLOCKS {
             return fault(format!(
                 "layer1_tokens {} are {global} blocks, which every session would name, and {MOST_GLOBAL_BLOCKS} are the \
@@ -250,7 +252,7 @@ impl AgenticConfig {
             return fault("turns and restart_initial_probability exclude each other\n  try: one of them");
         }
         let least = |spread: &Lognormal| spread.min.map_or(1, |min| min as u64).max(1);
-        let first = Blocks::new(self).prefix_tokens() + least(&self.own_tokens);
+        let first = self.blocks().prefix_tokens() + least(&self.own_tokens);
         let more = self.least_output() + least(&self.new_tokens);
         let turn_count = if turns.attempts.is_some() { turns.min } else { 1 };
         let tokens = more.saturating_mul(turn_count - 1).saturating_add(first);

@@ -3,7 +3,7 @@
 //!
 //! Sessions are made one after another and written as they are made: how many there are decides nothing about memory.
 //!
-//! - [`config`]: what they are like; `lognormal`: how their lengths and delays are spread
+//! - [`config`]: what they are like; `fault`: why they cannot be; `lognormal`: how their lengths and delays are spread
 //! - `blocks`: the ids of blocks of a prompt
 //! - `session`: one session; `sessions`: all, in the order they come in
 //! - `rows`: the trace
@@ -16,6 +16,7 @@ mod column;
 mod comparison;
 pub mod config;
 mod facts;
+mod fault;
 mod lognormal;
 mod pages;
 mod quality;
@@ -24,9 +25,9 @@ mod session;
 mod sessions;
 mod structure;
 
-use blocks::Blocks;
-pub use config::{AgenticConfig, ConfigFault};
+pub use config::AgenticConfig;
 use facts::Facts;
+pub use fault::ConfigFault;
 use rows::Rows;
 use serde_json::json;
 use sessions::Sessions;
@@ -81,13 +82,13 @@ impl AgenticPlan {
         mut put: impl FnMut(&'static str, WriteFile<'_>) -> Result<(), MakeError>,
     ) -> Result<AgenticDataset, MakeError> {
         let config = &self.config;
-        let blocks = Blocks::new(config);
+        let blocks = config.blocks();
         let mut facts = Facts::new(config);
         put(TRACE, &mut |to| {
             let mut rows = Rows::new(config.block_size);
             for session in Sessions::new(self) {
                 let session = session?;
-                rows.write(&session, &blocks.first_ids(&session), to)?;
+                rows.write(&session, &session.first_ids(&blocks), to)?;
                 facts.add(session);
             }
             Ok(())

@@ -1,14 +1,13 @@
 //! One session, turn by turn.
 
 use super::blocks::Blocks;
-use super::config::{AgenticConfig, ConfigFault, LONGEST, Turns};
+use super::config::{AgenticConfig, LONGEST, LONGEST_DELAY, Turns};
+use super::fault::ConfigFault;
 use super::lognormal::Lognormal;
 use rand::{Rng, RngExt};
 
 /// Turns of a session: with less than 30 tokens a turn, a session would go on for ever.
 const MOST_TURNS: usize = 10_000;
-/// Milliseconds of a delay, some thirty years: one that is drawn may be endless.
-pub(super) const LONGEST_DELAY: f64 = 1e12;
 
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +46,13 @@ pub(super) struct Session {
     pub(super) turns: Vec<Turn>,
     pub(super) end: End,
     pub(super) is_restart: bool,
+}
+
+impl Session {
+    /// The ids of the blocks of its first prompt.
+    pub(super) fn first_ids(&self, blocks: &Blocks) -> Vec<u64> {
+        blocks.ids(self.index, self.group, self.turns[0].input)
+    }
 }
 
 /// What sessions are made by.

@@ -1,8 +1,7 @@
 //! All sessions, in the order they come in.
 
 use super::AgenticPlan;
-use super::blocks::Blocks;
-use super::config::ConfigFault;
+use super::fault::ConfigFault;
 use super::session::{Maker, Session};
 use aiperf_plan::Draws;
 use aiperf_plan::draw::Purpose;
@@ -33,7 +32,7 @@ impl<'a> Sessions<'a> {
         let config = &plan.config;
         let draws = Draws::new(Some(plan.seed), "");
         Self {
-            maker: Maker::new(config, Blocks::new(config)),
+            maker: Maker::new(config, config.blocks()),
             count: plan.sessions,
             next: 0,
             of_session: draws.purpose("agentic.session"),
@@ -146,14 +145,14 @@ mod tests {
     #[test]
     fn what_goes_on_has_another_id_the_blocks_of_what_it_goes_on_from_and_comes_later() {
         let plan = plan(r#"{"restart_initial_probability": 1, "reset": null}"#, 40, 5);
-        let (made, blocks) = (all(&plan), Blocks::new(&plan.config));
+        let (made, blocks) = (all(&plan), plan.config.blocks());
         let restarted: Vec<_> = made.iter().enumerate().filter(|(_, session)| session.is_restart).collect();
         assert!(restarted.len() > 5, "{}", restarted.len());
         for (place, second) in restarted {
             let (at, first) = made.iter().enumerate().find(|(_, one)| one.index == second.index).unwrap();
             assert!(first.id != second.id && first.end == End::RestartSplit && (5..15).contains(&first.turns.len()));
             assert!(place >= at + 10, "{place} after {at}");
-            assert!(blocks.first_ids(second).starts_with(&blocks.first_ids(first)));
+            assert!(second.first_ids(&blocks).starts_with(&first.first_ids(&blocks)));
         }
     }
 

@@ -10,7 +10,7 @@ const SHOWN: usize = 50;
 
 /// The document.
 pub(super) fn structure(config: &AgenticConfig, sessions: &[Session]) -> Value {
-    let blocks = Blocks::new(config);
+    let blocks = config.blocks();
     let sessions: Vec<Value> = sessions
         .iter()
         .take(SHOWN)
