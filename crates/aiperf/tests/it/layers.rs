@@ -1,4 +1,4 @@
-//! Inside every crate, files use each other in one direction: no ring of files but those listed here.
+//! Inside every crate, files use each other in one direction: no files form a ring.
 //!
 //! The test reads the imports and paths (`crate::`, `super::`, `self::`) of all code outside `#[cfg(test)]`, and follows
 //! re-exports to the file that defines a name. It ignores the arrow from a module to its own children: a table lists
@@ -9,26 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// A ring that is allowed: crate, files, reason. A smaller ring within it is allowed too.
-struct Ring {
-    krate: &'static str,
-    files: &'static [&'static str],
-    reason: &'static str,
-}
-
-const ALLOWED: &[Ring] = &[
-    Ring {
-        krate: "config",
-        files: &["sweep::design", "sweep::expand"],
-        reason: "a design is expanded like any other sweep",
-    },
-    Ring {
-        krate: "metrics",
-        files: &["run::record", "run::selection"],
-        reason: "a record holds what is selected, and the selection reads a record",
-    },
-];
 
 /// The files and folders of the engine, floor by floor: each uses only those on lower floors.
 const ENGINE: &[&[&str]] = &[
@@ -367,29 +347,17 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn files_of_a_crate_use_each_other_in_one_direction() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut found: Vec<(String, BTreeSet<String>)> = Vec::new();
+    let mut faults = Vec::new();
     for folder in fs::read_dir(crates).expect("crates lie in crates/").flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
         let source = folder.path().join("src");
-        if source.is_dir() {
-            found.extend(Crate::read(&source).rings().into_iter().map(|ring| (name.clone(), ring)));
-        }
+        let rings = if source.is_dir() { Crate::read(&source).rings() } else { Vec::new() };
+        faults.extend(rings.into_iter().map(|ring| {
+            let files = ring.into_iter().collect::<Vec<_>>().join(", ");
+            format!("{name}: {files} use each other in a ring; move what they share into a file of its own")
+        }));
     }
-    let is_within = |ring: &BTreeSet<String>, allowed: &Ring| ring.iter().all(|file| allowed.files.contains(&&**file));
-    let is_allowed = |(name, ring): &&(String, BTreeSet<String>)| {
-        ALLOWED.iter().any(|allowed| allowed.krate == name && is_within(ring, allowed))
-    };
-    let new = found.iter().filter(|ring| !is_allowed(ring));
-    let new = new.map(|(name, ring)| {
-        let files: Vec<&str> = ring.iter().map(String::as_str).collect();
-        format!("{name}: {} use each other in a ring; move what they share into a file of its own", files.join(", "))
-    });
-    let is_found = |allowed: &&Ring| found.iter().any(|(name, ring)| allowed.krate == name && is_within(ring, allowed));
-    let gone = ALLOWED.iter().filter(|allowed| !is_found(allowed));
-    let gone = gone.map(|ring| format!("{}: the ring of {} is gone; take out its row", ring.krate, ring.files[0]));
-    let faults: Vec<String> = new.chain(gone).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(ALLOWED.iter().all(|ring| !ring.reason.is_empty()));
 }
 
 #[test]

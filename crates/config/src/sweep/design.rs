@@ -1,6 +1,6 @@
 //! Points that are drawn: where in a space of settings a sweep looks.
 
-use super::expand::{few_enough, reachable};
+use super::bounds::{few_enough, reachable};
 use crate::choice::Choice;
 use crate::error::Problem;
 use crate::parse::sweep_path;

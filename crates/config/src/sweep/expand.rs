@@ -1,5 +1,6 @@
 //! A sweep to its runs.
 
+use super::bounds::{Position, few_enough, position, reachable};
 use super::design::Design;
 use crate::choice::Choice;
 use crate::error::Problem;
@@ -7,7 +8,6 @@ use crate::parse::sweep_path;
 use crate::sections::sweep::{LabelFormat, Sweep, SweepType};
 use crate::setting::{Reader, Setting};
 use crate::tree::{Datum, Node, Origin, Places};
-use aiperf_types::PhaseKind;
 use serde_json::{Map, Value};
 
 /// One run of a sweep.
@@ -182,17 +182,6 @@ fn labelled(values: &[(String, Value)]) -> String {
     values.iter().map(|(path, value)| format!("{path}={}", shown(value))).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs of one sweep: each is a benchmark, so more would not end.
-const MOST_RUNS: usize = 1000;
-
-pub(super) fn few_enough(count: usize, sweep: &Node, places: &Places) -> Result<(), Vec<Problem>> {
-    if count <= MOST_RUNS {
-        return Ok(());
-    }
-    let what = format!("{}a sweep of {count} runs is too long", places.prefix(&sweep.origin));
-    Err(vec![Problem::new(what).because(format!("a sweep has at most {MOST_RUNS}")).hint("fewer values").at("sweep")])
-}
-
 /// Whether the lists stand in a file.
 fn from_file(sweep: &Node) -> bool {
     sweep
@@ -312,71 +301,6 @@ impl Variation {
             Changes::Over(over) => lay(&mut out, over.clone()),
         }
         out
-    }
-}
-
-/// Whether a path leads to something a sweep can vary.
-pub(super) fn reachable(envelope: &Node, path: &str, place: &str) -> Result<(), Problem> {
-    if path.starts_with("variables.") {
-        return Ok(());
-    }
-    let Some(benchmark) = envelope.get("benchmark") else { return Ok(()) };
-    let mut parts = path.split('.');
-    let (Some(list), Some(entry)) = (parts.next(), parts.next()) else { return Ok(()) };
-    let Some(Node { datum: Datum::List(items), .. }) = benchmark.get(list) else {
-        return descend(benchmark, path, path.split('.'), place);
-    };
-    let names: Vec<&str> = items.iter().filter_map(|item| item.get("name").and_then(Node::text)).collect();
-    match position(items, entry, list == "phases") {
-        Position::At(at) => descend(&items[at], path, parts, place),
-        Position::Several => Err(Problem::new(format!("{place}a sweep over {path} could mean several phases"))
-            .because(format!("phases: {}", names.join(", ")))
-            .at("sweep.parameters")),
-        Position::Nowhere => Err(Problem::new(format!("{place}a sweep over {path} finds no '{entry}'"))
-            .because(format!("{list}: {}", names.join(", ")))
-            .at("sweep.parameters")),
-    }
-}
-
-/// A path goes through maps only; what is missing on the way is made.
-fn descend<'p>(from: &Node, path: &str, parts: impl Iterator<Item = &'p str>, place: &str) -> Result<(), Problem> {
-    let mut node = from;
-    for part in parts {
-        if !node.is_map() && node.datum != Datum::Null {
-            let what = format!("{place}a sweep over {path} goes through {}, which is {}", node.shown(), node.kind());
-            return Err(Problem::new(what).at("sweep.parameters"));
-        }
-        match node.get(part) {
-            Some(next) => node = next,
-            None => break,
-        }
-    }
-    Ok(())
-}
-
-enum Position {
-    At(usize),
-    Several,
-    Nowhere,
-}
-
-/// Which entry of a list a name means; among phases also a number, and `profiling` for the only one of that kind.
-fn position(items: &[Node], entry: &str, phases: bool) -> Position {
-    if let Some(at) = items.iter().position(|item| item.get("name").and_then(Node::text) == Some(entry)) {
-        return Position::At(at);
-    }
-    if !phases {
-        return Position::Nowhere;
-    }
-    if let Ok(at) = entry.parse::<usize>() {
-        return if at < items.len() { Position::At(at) } else { Position::Nowhere };
-    }
-    let Some(kind @ PhaseKind::Profiling) = PhaseKind::exactly(entry) else { return Position::Nowhere };
-    let kind: Vec<usize> = (0..items.len()).filter(|at| items[*at].choice("kind") == Some(kind)).collect();
-    match kind[..] {
-        [at] => Position::At(at),
-        [] => Position::Nowhere,
-        _ => Position::Several,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sweeps: from lists, variants, recipes and search flags to a sweep, and from a sweep to its runs.
 
+mod bounds;
 mod design;
 mod expand;
 mod lists;

@@ -69,6 +69,20 @@ pub struct RecordMetrics {
     gaps_shown: Vec<f64>,
 }
 
+impl Metrics {
+    /// The metrics that a record export may show, in registry order.
+    pub fn shown_in_records(&self) -> impl Iterator<Item = (&'static Metric, ValueKind)> + '_ {
+        let shown = self.chosen.iter().filter(|chosen| chosen.per_record);
+        shown.filter_map(|chosen| Some((chosen.metric, ValueKind::of(chosen.metric)?)))
+    }
+
+    /// Computes the metrics of one record into a buffer, which is emptied first. Allocates nothing once the buffer is
+    /// warm.
+    pub fn record(&self, m: &Measured, out: &mut RecordMetrics) {
+        out.compute(self, m);
+    }
+}
+
 impl RecordMetrics {
     pub(crate) fn compute(&mut self, metrics: &Metrics, m: &Measured) {
         self.facts.read(m, metrics.applies, &mut self.gaps);

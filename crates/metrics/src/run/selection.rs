@@ -5,9 +5,8 @@ use crate::registry;
 use crate::registry::flags::Flags;
 use crate::registry::metric::{Compute, Metric};
 use crate::registry::rules::{Number, Objective, Rules};
-use crate::run::record::{RecordMetrics, ValueKind};
 use crate::run::traits::RunTraits;
-use aiperf_types::{Measured, Nanos, Slo};
+use aiperf_types::{Nanos, Slo};
 
 /// A metric of the run.
 #[derive(Debug)]
@@ -81,18 +80,6 @@ impl Metrics {
     /// The metrics of the run, in registry order.
     pub fn chosen(&self) -> impl Iterator<Item = &'static Metric> + '_ {
         self.chosen.iter().map(|chosen| chosen.metric)
-    }
-
-    /// The metrics that a record export may show, in registry order.
-    pub fn shown_in_records(&self) -> impl Iterator<Item = (&'static Metric, ValueKind)> + '_ {
-        let shown = self.chosen.iter().filter(|chosen| chosen.per_record);
-        shown.filter_map(|chosen| Some((chosen.metric, ValueKind::of(chosen.metric)?)))
-    }
-
-    /// Computes the metrics of one record into a buffer, which is emptied first. Allocates nothing once the buffer is
-    /// warm.
-    pub fn record(&self, m: &Measured, out: &mut RecordMetrics) {
-        out.compute(self, m);
     }
 }
 
