@@ -4,7 +4,7 @@
 //! multiplied, compared, indexed or looped over, a filter follows it that measures and charges it. No line is added, so that errors name the lines
 //! of the template as it was.
 
-use crate::held::{AT, KEPT, MADE, ROUND, TEXT};
+use crate::held::{AT, KEPT, MADE, ROUND, SLICED, TEXT};
 use crate::lexer::{Kind, Tag, Token, tags};
 use std::fmt;
 
@@ -396,7 +396,7 @@ impl<'t, 's> Rewriter<'t, 's> {
                 let is_slice = self.outermost(at + 1, close, |token| token.is_sign(":")).is_some();
                 let is_call = self.is_sign(at, &["("]);
                 if is_slice {
-                    self.charged(from, at);
+                    self.charged(from, at, SLICED);
                 } else if !is_call {
                     self.indexed(from, at, close);
                 } else if self.is_word(at - 1, &["changed"]) {
@@ -414,9 +414,9 @@ impl<'t, 's> Rewriter<'t, 's> {
     }
 
     /// What is before an index or slice: the engine counts the letters of a text, and the items of a range.
-    fn charged(&mut self, from: usize, index: usize) {
+    fn charged(&mut self, from: usize, index: usize, filter: &str) {
         self.edits.open(self.tokens[from].start, "(");
-        self.edits.close(self.tokens[index - 1].end(), format!("|{AT})"));
+        self.edits.close(self.tokens[index - 1].end(), format!("|{filter})"));
     }
 
     /// An index, and what is before it. A short literal costs nothing that counts.
@@ -428,7 +428,7 @@ impl<'t, 's> Rewriter<'t, 's> {
         if is_name || is_number {
             return;
         }
-        self.charged(from, index);
+        self.charged(from, index, AT);
         if self.is_sign(index, &["["]) {
             self.around(index + 1, close, TEXT);
         }

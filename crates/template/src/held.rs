@@ -1,16 +1,19 @@
 //! Filters and methods of the engine that are charged for what they look at and make.
 
-use crate::measure::{ITEM, Inner, charge, index_cost, is_namespace, json_bytes, measure, refused, settled};
+use crate::measure::{
+    ITEM, Inner, charge, index_cost, is_namespace, json_bytes, measure, refused, settled, slice_cost,
+};
 use crate::render::FUEL;
 use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters, tests};
 
-/// Filters that [`crate::guarded`] writes: what is made, what becomes a text or is compared, what a namespace keeps, and
-/// what is indexed or looped over.
+/// Filters that [`crate::guarded`] writes: what is made, what becomes a text or is compared, what a namespace keeps,
+/// what is indexed or looped over, and what is sliced.
 pub(crate) const MADE: &str = "__made";
 pub(crate) const TEXT: &str = "__text";
 pub(crate) const KEPT: &str = "__kept";
 pub(crate) const AT: &str = "__at";
+pub(crate) const SLICED: &str = "__sliced";
 /// The function that it writes into loops.
 pub(crate) const ROUND: &str = "__round";
 
@@ -28,11 +31,11 @@ macro_rules! hold_filters {
 
 /// Puts a charge before tests of the engine, as filters such as `select` call them, too.
 macro_rules! hold_tests {
-    ($engine:ident, $($test:ident: $($name:literal)*;)*) => {$($(
+    ($engine:ident, $cost:expr, $($test:ident: $($name:literal)*;)*) => {$($(
         let unheld = Value::from_function(tests::$test);
         $engine.add_test($name, move |state: &mut State, args: Rest<ValueOrKwargs>| -> Result<bool, Error> {
             let args = args.into_values();
-            charge(sum(&args)?)?;
+            charge($cost(&args)?)?;
             Ok(unheld.call(state, &args)?.is_true())
         });
     )*)*};
@@ -51,6 +54,10 @@ pub fn hold(engine: &mut Environment<'_>) {
     });
     engine.add_filter(AT, |value: Value| -> Result<Value, Error> {
         charge(index_cost(&value)?)?;
+        Ok(value)
+    });
+    engine.add_filter(SLICED, |value: Value| -> Result<Value, Error> {
+        charge(slice_cost(&value)?)?;
         Ok(value)
     });
     engine.add_function(ROUND, charge);
@@ -72,8 +79,11 @@ pub fn hold(engine: &mut Environment<'_>) {
     hold_filters!(engine, formatted, format);
     hold_filters!(engine, shown, pprint);
     hold_filters!(engine, as_json, tojson);
+    // It makes a list of a text's letters.
+    hold_tests!(engine, looked_at, is_iterable: "iterable";);
     hold_tests! {
         engine,
+        sum,
         is_lower: "lower";
         is_upper: "upper";
         is_startingwith: "startingwith";

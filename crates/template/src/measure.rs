@@ -174,6 +174,14 @@ pub(crate) fn index_cost(value: &Value) -> Result<usize, Error> {
     }
 }
 
+/// What it takes to make a slice of a value: the engine passes over all items before it.
+pub(crate) fn slice_cost(value: &Value) -> Result<usize, Error> {
+    match (value.kind(), value.len()) {
+        (ValueKind::Seq, Some(items)) => Ok(items.saturating_mul(LOOK)),
+        _ => index_cost(value),
+    }
+}
+
 /// Charges a value that is made JSON, indented by so many spaces; fails where these are too many.
 pub fn charge_json(value: &Value, indent: Option<usize>) -> Result<(), Error> {
     charge(json_bytes(value, indent.unwrap_or(0))?)

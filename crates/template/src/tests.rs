@@ -85,6 +85,7 @@ fn a_template_means_the_same_with_checks_in_it() {
         "{{ loop }}{{ 1.5e+1 }}{{ 0x1e+5 }}{{ numbers.0 }}",
         "{{ [[[numbers]]] == [[[ [3, 1, 2] ]]] }}{{ a.b.c }}",
         "{% if text is defined and text|length > 3 and not (text == 'x' or 'y' in text) %}yes{% endif %}",
+        "{{ text is iterable }}{{ numbers is iterable }}{{ 1 is iterable }}{{ numbers[1:] }}{{ numbers[::-1][:1] }}",
         "{% autoescape false %}{{ '<' ~ text }}{% endautoescape %}",
     ] {
         assert_eq!(held(source), plainly(source).map_err(|_| held(source).unwrap_err()), "{source}");
@@ -167,6 +168,9 @@ fn no_template_takes_the_memory_the_stack_or_the_time() {
         (often("s[i]"), large),
         (often("s[-1]"), large),
         (often("s[8999999:]"), large),
+        (often("r[89999:]"), large),
+        (often("r[:1:-1]"), large),
+        (often("s is iterable"), large),
         (often("s|attr(8999999)"), large),
         (often("s is lower"), large),
         (often("s is not upper"), large),
