@@ -5,13 +5,14 @@ use aiperf_types::guard::guarded;
 use tokenizers::PostProcessor;
 
 use crate::byte_level::ByteLevel;
+use crate::expansion::{self, Expansion};
+use crate::interrupt;
 use crate::rank_file::RankFile;
-use crate::{expansion, interrupt};
 
 /// Text to tokens and back.
 pub(crate) enum Engine {
     ByteLevel(Box<ByteLevel>),
-    Library { library: Box<tokenizers::Tokenizer>, expansion: usize },
+    Library { library: Box<tokenizers::Tokenizer>, expansion: Expansion },
     Ranks(Box<RankFile>),
 }
 

@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use unicode_normalization_alignments::char::{decompose_canonical, decompose_compatible};
 
 use crate::charsmap;
 
@@ -21,20 +22,69 @@ struct File {
     decoder: Value,
 }
 
-/// How many times as long a text may become before it is cut into tokens. Fails if the steps of a file make too much of
-/// a text, or have rules that cannot be read.
-pub(crate) fn check(json: &[u8]) -> Result<usize, String> {
+/// How much longer a text becomes before it is cut into tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expansion {
+    /// How many times as long the steps may make any text, but for its decomposition.
+    pub times: usize,
+    /// Whether characters are decomposed: one may become eighteen (U+FDFA), and most stay what they are.
+    pub decomposes: bool,
+}
+
+impl Expansion {
+    /// Whether a text may have more than so many bytes after the steps.
+    pub(crate) fn exceeds(self, text: &str, most: usize) -> bool {
+        let longest = most / self.times.max(1);
+        if text.len() > longest || !self.decomposes {
+            return text.len() > longest;
+        }
+        // Only a long text can become too long.
+        text.len().saturating_mul(DECOMPOSED) > longest && text.chars().map(decomposed).sum::<usize>() > longest
+    }
+}
+
+/// How many times as long the decomposition of a character may be, in bytes.
+const DECOMPOSED: usize = 11;
+
+/// Bytes of a character, or of its longest decomposition.
+fn decomposed(c: char) -> usize {
+    if c.is_ascii() {
+        return 1;
+    }
+    let (mut canonical, mut compatible) = (0, 0);
+    decompose_canonical(c, |part| canonical += part.len_utf8());
+    decompose_compatible(c, |part| compatible += part.len_utf8());
+    canonical.max(compatible).max(c.len_utf8())
+}
+
+/// How much longer a text may become before it is cut into tokens. Fails if the steps of a file make too much of a text,
+/// or have rules that cannot be read.
+pub(crate) fn check(json: &[u8]) -> Result<Expansion, String> {
     // The library reads a member that is there twice, and both must be known here.
     let File { normalizer, pre_tokenizer, decoder } =
         serde_json::from_slice(json).map_err(|error| error.to_string())?;
     let made = made_of(made_of(TEXT, &normalizer), &pre_tokenizer);
+    let decomposes = decomposes(&normalizer);
     for (name, steps) in [("normalizer", normalizer), ("pre_tokenizer", pre_tokenizer), ("decoder", decoder)] {
         check_rules(&steps).map_err(|reason| format!("its {name} has a bad precompiled_charsmap: {reason}"))?;
         if made_of(TEXT, &steps) > TEXT * MOST {
             return Err(format!("its {name} makes texts more than {MOST} times as long"));
         }
     }
-    Ok(made.div_ceil(TEXT))
+    Ok(Expansion { times: made.div_ceil(TEXT), decomposes })
+}
+
+/// Whether a step, or one within it, decomposes characters.
+fn decomposes(step: &Value) -> bool {
+    match step {
+        Value::Object(members) => {
+            let kind = members.get("type").and_then(Value::as_str);
+            kind.is_some_and(|kind| ["NFD", "NFKC", "NFKD", "BertNormalizer"].contains(&kind))
+                || members.values().any(decomposes)
+        }
+        Value::Array(steps) => steps.iter().any(decomposes),
+        _ => false,
+    }
 }
 
 /// Checks the rules of every `Precompiled` step, wherever it is and also where its type is left out.
@@ -51,7 +101,9 @@ fn check_rules(step: &Value) -> Result<(), String> {
 
 /// The longest that steps make of a text of so many bytes.
 fn made_of(length: usize, step: &Value) -> usize {
-    let text = |member: &str| step.get(member).and_then(Value::as_str).map_or(0, str::len);
+    // A later step may decompose what is put in.
+    let length_of = |text: &str| text.chars().map(decomposed).sum();
+    let text = |member: &str| step.get(member).and_then(Value::as_str).map_or(0, length_of);
     match step.get("type").and_then(Value::as_str) {
         Some("Sequence") => {
             let lists =
@@ -85,6 +137,10 @@ mod tests {
     use serde_json::json;
 
     fn checked(normalizer: &Value) -> Result<usize, String> {
+        expansion(normalizer).map(|expansion| expansion.times)
+    }
+
+    fn expansion(normalizer: &Value) -> Result<Expansion, String> {
         check(json!({"normalizer": normalizer, "model": {"vocab": {}}}).to_string().as_bytes())
     }
 
@@ -128,5 +184,21 @@ mod tests {
             {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "\u{2581}"},
         ]});
         assert_eq!((checked(&llama), checked(&albert), checked(&Value::Null)), (Ok(5), Ok(7), Ok(1)));
+    }
+
+    #[test]
+    fn a_text_is_as_long_as_its_characters_decomposed() {
+        let exceeds = |normalizer: Value, text: &str| expansion(&normalizer).unwrap().exceeds(text, 1000);
+        let (ligatures, words) = ("\u{fdfa}".repeat(100), "a".repeat(1000));
+        for kind in ["NFKC", "NFKD", "NFD"] {
+            let nested = json!({"type": "Sequence", "normalizers": [{"type": kind}, {"type": "Lowercase"}]});
+            for steps in [json!({"type": kind}), nested] {
+                assert!(exceeds(steps.clone(), &ligatures), "{steps}");
+                assert!(!exceeds(steps.clone(), &words) && exceeds(steps, &"a".repeat(1001)));
+            }
+        }
+        assert!(!exceeds(json!({"type": "NFC"}), &ligatures));
+        let longest = ('\0'..=char::MAX).map(|c| decomposed(c).div_ceil(c.len_utf8())).max();
+        assert_eq!(longest, Some(DECOMPOSED));
     }
 }

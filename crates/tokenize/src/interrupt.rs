@@ -2,6 +2,7 @@
 //!
 //! What is counted in between is of no use, so callers that keep counts ask [`is_interrupted`] first.
 
+use crate::expansion::Expansion;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -59,13 +60,10 @@ pub(crate) fn is_over() -> bool {
 }
 
 /// Gives up a text that is too long for code that cannot be interrupted, if counting can be given up at all.
-/// `expansion` is how many times as long the normalizer may make it.
-pub(crate) fn is_too_long(text: &str, expansion: usize) -> bool {
+/// `expansion` is how much longer the normalizer may make it.
+pub(crate) fn is_too_long(text: &str, expansion: Expansion) -> bool {
     let is_asked = QUESTION.with_borrow(Option::is_some);
-    if is_asked
-        && !is_interrupted()
-        && (text.len() > LONGEST || text.len().saturating_mul(expansion) > LONGEST_NORMALIZED)
-    {
+    if is_asked && !is_interrupted() && (text.len() > LONGEST || expansion.exceeds(text, LONGEST_NORMALIZED)) {
         GIVEN_UP.set(Some(GivenUp::TooLong));
     }
     is_over()
@@ -108,6 +106,10 @@ mod tests {
             r#""normalizer":{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
         let longer = Engine::from_json(json.replace(r#""normalizer":null"#, longer).as_bytes()).unwrap();
         assert_eq!(interruptible(|| false, || longer.count(&"a".repeat(LONGEST / 8))), Err(GivenUp::TooLong));
+        let decomposing = json.replace(r#""normalizer":null"#, r#""normalizer":{"type":"NFKC"}"#);
+        let decomposing = Engine::from_json(decomposing.as_bytes()).unwrap();
+        let text = "\u{fdfa}".repeat(600_000);
+        assert_eq!(interruptible(|| false, || decomposing.count(&text)), Err(GivenUp::TooLong));
         assert_eq!(interruptible(|| true, || engine.count("a")), Err(GivenUp::Stopped));
         assert_eq!(engine.count(&"a".repeat(LONGEST + 1)), 1, "where nothing is given up, it is counted");
     }
