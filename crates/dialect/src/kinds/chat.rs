@@ -124,6 +124,8 @@ struct Message<'a> {
     tool_calls: Option<&'a RawValue>,
     #[serde(default, borrow)]
     refusal: Content<'a>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -165,6 +167,8 @@ struct UsualDelta<'a> {
     tool_calls: Option<&'a RawValue>,
     #[serde(default, borrow)]
     refusal: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
 }
 
 /// The content of a chunk of the usual shape; `None` where that needs a closer look.
@@ -175,7 +179,7 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
     }
     let piece = chunk.beside_choices();
     let Some(UsualChoice { index, delta, finish_reason, error }) = chunk.choices.0 else { return Some(piece) };
-    if delta.tool_calls.is_some() || delta.refusal.is_some() {
+    if delta.tool_calls.is_some() || delta.refusal.is_some() || delta.error.is_some() {
         return None;
     }
     let reasoning = Text::filled(delta.reasoning_content).or(Text::filled(delta.reasoning));
@@ -194,6 +198,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let texts = chunk.choices.objects().map(|(at, choice)| {
         finish.take(choice.finish_reason, choice.error);
         let message = choice.delta.0.or(choice.message.0);
+        finish.take(None, message.as_ref().and_then(|message| message.error));
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))
     });
     let piece = beside.of_choices(texts);

@@ -222,7 +222,12 @@ impl Answer {
         self.count_response(at);
         let data = bare.map_or_else(|| sse::data(message), Cow::Borrowed);
         if data.is_empty() {
-            return true;
+            return match sse::stray_error(message) {
+                Some(error) => {
+                    self.take_piece(Piece { error: Some(error), ..Piece::default() }, "", Delivery::Event, at)
+                }
+                None => true,
+            };
         }
         if &*data == sse::DONE {
             self.has_done = true;

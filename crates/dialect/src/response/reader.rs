@@ -220,22 +220,56 @@ fn has_content(object: &Map<String, Value>) -> bool {
 /// Members of a chunk or an event of a known type: what has one of them is no error for a `detail` alone.
 const MARKS: [&str; 5] = ["choices", "id", "object", "type", "usage"];
 
+/// Parts of the names by which [`bare_error`] knows an error: without one of them nothing need be read.
+const ERROR_NAMES: [&str; 5] = ["\"message\"", "rror", "\"detail\"", "xception\"", "\"status\""];
+
 /// An error that is the whole response, to be asked of one without content: `{"object":"error","message":…}`, as vLLM,
 /// SGLang and TensorRT-LLM write it, `{"code":500,"message":…}` or `{"status_code":500,"message":…}`, as proxies do,
-/// `{"errors":…}`, `{"detail":…}`, as FastAPI does, or a list of one error.
+/// `{"errors":…}`, `{"Error":…}`, `{"status":"error"}`, `{"detail":…}`, as FastAPI does, `{"error_code":…,"error_msg":…}`,
+/// as Baidu does, `{"internalServerException":…}`, as Bedrock does, or a list of one error.
 pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
     let has = |member: &&str| memmem::find(json.as_bytes(), member.as_bytes()).is_some();
-    if !["\"message\"", "\"errors\"", "\"detail\""].iter().any(has) {
-        return listed_error(json);
+    if !ERROR_NAMES.iter().any(has) {
+        return None;
     }
     let Some(object) = json::read::<Map<String, Value>>(json) else { return listed_error(json) };
-    coded_error(&object).or_else(|| {
-        let errors = object.get("errors").filter(|_| !has_content(&object));
-        let first = errors.map(|errors| errors.as_array().map_or(Some(errors), |list| list.first()));
-        let is_marked = || has_content(&object) || MARKS.iter().any(|member| object.contains_key(*member));
-        let detail = || object.get("detail").filter(|detail| (detail.is_string() || detail.is_array()) && !is_marked());
-        first.flatten().and_then(reported).or_else(|| reported(detail()?))
-    })
+    if let Some(error) = coded_error(&object) {
+        return Some(error);
+    }
+    if has_content(&object) {
+        return None;
+    }
+    let errors = object.get("errors").or_else(|| object.get("Error"));
+    let first = errors.and_then(|errors| errors.as_array().map_or(Some(errors), |list| list.first()));
+    first.and_then(reported).or_else(|| exception(&object)).or_else(|| described_error(&object))
+}
+
+/// What an exception of Bedrock's stream is called: `{"throttlingException":{"message":…}}`.
+fn exception(object: &Map<String, Value>) -> Option<ResponseError> {
+    let (_, exception) = object.iter().find(|(name, value)| name.ends_with("Exception") && value.is_object())?;
+    reported(exception)
+}
+
+/// An error by a description or a status, if nothing marks the response as a chunk or an event of another kind.
+fn described_error(object: &Map<String, Value>) -> Option<ResponseError> {
+    let text = |names: &[&str]| {
+        names.iter().find_map(|name| object.get(*name)?.as_str()).filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let code = ["error_code", "errorCode"].iter().find_map(|name| object.get(*name));
+    let is_marked = MARKS.iter().any(|member| object.contains_key(*member));
+    if let Some(message) = text(&["error_msg", "error_message", "errorMsg", "errorMessage"])
+        && code.map_or(!is_marked, is_truthy_code)
+    {
+        return Some(ResponseError::Reported { code: code.and_then(number), message });
+    }
+    if is_marked {
+        return None;
+    }
+    let detail = object.get("detail");
+    let is_one = |detail: &&Value| detail.is_string() || detail.is_array() || is_truthy(detail.get("error"));
+    let failed =
+        || ["error", "failed"].contains(&object.get("status")?.as_str()?).then(|| Value::Object(object.clone()));
+    detail.filter(is_one).and_then(reported).or_else(|| reported(&failed()?))
 }
 
 /// An error with a message, by what it is called or by its code.
@@ -246,8 +280,24 @@ fn coded_error(object: &Map<String, Value>) -> Option<ResponseError> {
     let is_error = |member: &str| object.get(member).and_then(Value::as_str) == Some("error");
     let is_named = is_error("object") || (is_error("type") || is_error("status")) && !has_content(object);
     let is_coded = || is_error_code(code) && !has_content(object);
-    let number = code.and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
-    (is_named || is_coded()).then(|| ResponseError::Reported { code: number, message: message.to_owned() })
+    let code = code.and_then(number);
+    (is_named || is_coded()).then(|| ResponseError::Reported { code, message: message.to_owned() })
+}
+
+fn number(code: &Value) -> Option<i64> {
+    code.as_i64().or_else(|| code.as_str()?.parse().ok())
+}
+
+/// Whether the code of an error is that of one: zero and the name of success are none.
+fn is_truthy_code(code: &Value) -> bool {
+    match code {
+        Value::String(name) => number(code).map_or_else(|| !is_success(name), |number| number != 0),
+        code => is_truthy(Some(code)),
+    }
+}
+
+fn is_success(name: &str) -> bool {
+    ["", "ok", "success"].iter().any(|fine| name.eq_ignore_ascii_case(fine))
 }
 
 /// An error in a list of its own: `[{"error":{…}}]`, as Google writes it.
@@ -272,7 +322,7 @@ fn is_error_code(code: Option<&Value>) -> bool {
         Some(Value::Number(number)) => number.as_i64().is_some_and(is_status),
         Some(Value::String(name)) => match name.parse() {
             Ok(number) => is_status(number),
-            Err(_) => !["", "ok", "success"].iter().any(|fine| name.eq_ignore_ascii_case(fine)),
+            Err(_) => !is_success(name),
         },
         _ => false,
     }
@@ -318,10 +368,15 @@ pub(crate) fn given_up_in(value: &Value) -> Option<ResponseError> {
     choices.chain(details).find_map(|part| given_up(part.get("finish_reason")?))
 }
 
+/// The error that a response reports, of any type.
+pub(crate) fn error_in_text(json: &str) -> Option<ResponseError> {
+    let member = || json::read(json).as_ref().and_then(error_of);
+    memmem::find(json.as_bytes(), b"\"error\"").and_then(|_| member()).or_else(|| bare_error(json))
+}
+
 /// Whether a response reports an error.
 pub(crate) fn is_error(json: &str) -> bool {
-    let has_error = || json::read(json).as_ref().and_then(error_of).is_some();
-    (memmem::find(json.as_bytes(), b"\"error\"").is_some() && has_error()) || bare_error(json).is_some()
+    error_in_text(json).is_some()
 }
 
 pub(crate) fn usage_of(object: &Map<String, Value>) -> Option<Map<String, Value>> {
@@ -371,6 +426,16 @@ mod tests {
             (r#"{"detail":[{"msg":"a"}]}"#, reported(None, r#"[{"msg":"a"}]"#)),
             (r#"{"type":"error","message":"a"}"#, reported(None, "a")),
             (r#"{"status":"error","message":"a","code":"x"}"#, reported(None, "a")),
+            (r#"{"status":"error"}"#, reported(None, r#"{"status":"error"}"#)),
+            (r#"{"status":"failed","reason":"OOM"}"#, reported(None, r#"{"status":"failed","reason":"OOM"}"#)),
+            (r#"{"detail":{"error":"a"}}"#, reported(None, r#"{"error":"a"}"#)),
+            (r#"{"error_code":336100,"error_msg":"a","id":"x"}"#, reported(Some(336_100), "a")),
+            (r#"{"error_code":"E1","error_message":"a"}"#, reported(None, "a")),
+            (r#"{"errorMessage":"a","errorType":"x"}"#, reported(None, "a")),
+            (r#"{"Error":{"Code":"x","message":"a"}}"#, reported(None, "a")),
+            (r#"{"Error":"a"}"#, reported(None, "a")),
+            (r#"{"internalServerException":{"message":"a"}}"#, reported(None, "a")),
+            (r#"{"modelStreamErrorException":{"message":"a","originalStatusCode":500}}"#, reported(None, "a")),
             (r#"[{"error":{"code":429,"message":"a","status":"RESOURCE_EXHAUSTED"}}]"#, reported(Some(429), "a")),
             (r#" [ {"error":"a"} ]"#, reported(None, "a")),
         ] {
@@ -413,6 +478,22 @@ mod tests {
             r#"{"detail":"a","usage":{"completion_tokens":2}}"#,
             r#"{"detail":"a","text":"b"}"#,
             r#"{"type":"ping","detail":"a"}"#,
+            r#"{"status":"ok"}"#,
+            r#"{"status":"error","id":"x"}"#,
+            r#"{"type":"status","status":"failed"}"#,
+            r#"{"status":"failed","text":"b"}"#,
+            r#"{"error_code":0,"error_msg":"success"}"#,
+            r#"{"error_code":"0","error_msg":"a"}"#,
+            r#"{"error_code":"OK","error_msg":"a"}"#,
+            r#"{"error_code":5,"error_msg":""}"#,
+            r#"{"error_code":5,"error_msg":"a","result":"b"}"#,
+            r#"{"error_msg":"a","object":"chat.completion.chunk","choices":[]}"#,
+            r#"{"Error":null}"#,
+            r#"{"Error":"a","choices":[{"delta":{}}]}"#,
+            r#"{"noException":"a"}"#,
+            r#"{"anException":{}}"#,
+            r#"{"exception":{"message":"a"}}"#,
+            r#"{"anException":{"message":"a"},"content":"b"}"#,
             r#"[{"error":null}]"#,
             r#"[{"error":"a","text":"b"}]"#,
             r#"[{"error":"a"},{"text":"b"}]"#,

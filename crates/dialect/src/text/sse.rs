@@ -3,7 +3,7 @@
 //! A message gets the instant of the read that completed it. Line ends are CR, LF or CRLF; the earliest empty line
 //! ends a message; a byte order mark is skipped. Every byte is looked at once, however it comes and whatever it is.
 
-use crate::response::reader;
+use crate::response::reader::{self, ResponseError};
 use crate::text::json;
 use crate::text::lenient::Str;
 use aiperf_types::MonoNs;
@@ -222,15 +222,22 @@ pub fn data(message: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(joined.into_bytes())
 }
 
+/// What events that report errors are called.
+const ERROR_EVENTS: [&str; 2] = ["error", "exception"];
+
+fn is_error_event(name: &[u8]) -> bool {
+    ERROR_EVENTS.iter().any(|event| name.eq_ignore_ascii_case(event.as_bytes()))
+}
+
 /// The text of an `event: error` message: its comment, else the message in its data; `None` for other messages.
 pub fn error_event(message: &[u8]) -> Option<String> {
-    if plain(message).is_some_and(|(name, _)| !name.eq_ignore_ascii_case(b"error")) {
+    if plain(message).is_some_and(|(name, _)| !is_error_event(name)) {
         return None;
     }
     let (mut is_error, mut comment) = (false, None);
     for (name, value) in each_field(message) {
         let value = value.unwrap_or_default();
-        is_error |= name.eq_ignore_ascii_case("event") && value.eq_ignore_ascii_case("error");
+        is_error |= name.eq_ignore_ascii_case("event") && is_error_event(value.as_bytes());
         if name == "comment" {
             comment.get_or_insert(value);
         }
@@ -247,6 +254,23 @@ pub fn error_event(message: &[u8]) -> Option<String> {
     let named =
         json.as_ref().and_then(|json| json.get("message").or_else(|| json.get("error")?.get("message"))?.as_str());
     Some(named.unwrap_or(&text).to_owned())
+}
+
+/// How a page begins that a proxy puts in place of a stream.
+const PAGES: [&[u8]; 2] = [b"<html", b"<!doctype html"];
+
+/// An error that a server or a proxy wrote into a stream as it is, without the form of an event: JSON that reports an
+/// error, or an HTML page.
+pub(crate) fn stray_error(message: &[u8]) -> Option<ResponseError> {
+    match message.first()? {
+        b'{' | b'[' => reader::error_in_text(&readable(message)),
+        b'<' => {
+            let is_page = |start: &&[u8]| message.get(..start.len()).is_some_and(|at| at.eq_ignore_ascii_case(start));
+            let text = || readable(message).into_owned();
+            PAGES.iter().any(is_page).then(|| ResponseError::Reported { code: None, message: text() })
+        }
+        _ => None,
+    }
 }
 
 /// What the last event of a stream is called, where it is not [`DONE`].
@@ -311,7 +335,8 @@ fn ends_stream(message: &[u8]) -> bool {
     }
     let data = data(message);
     let text = readable(&data);
-    &*data == DONE || error_event(message).is_some() || is_last_event(&text) || reader::is_error(&text)
+    let is_error = || reader::is_error(&text) || (data.is_empty() && stray_error(message).is_some());
+    &*data == DONE || error_event(message).is_some() || is_last_event(&text) || is_error()
 }
 
 fn is_last_event(json: &str) -> bool {

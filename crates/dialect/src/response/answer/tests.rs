@@ -273,6 +273,51 @@ fn an_error_inside_a_choice_is_an_error_that_keeps_the_text() {
 }
 
 #[test]
+fn an_error_after_content_fails_a_stream_in_whatever_form_it_is_written() {
+    for tail in [
+        "event: exception\ndata: {\"message\":\"lost\"}\n\n",
+        "data: {\"internalServerException\":{\"message\":\"lost\"}}\n\n",
+        "data: {\"error_code\":336100,\"error_msg\":\"lost\",\"id\":\"x\"}\n\n",
+        "data: {\"type\":\"error\",\"message\":\"lost\"}\n\n",
+        "data: {\"Error\":{\"message\":\"lost\"}}\n\n",
+        "data: {\"status\":\"error\",\"reason\":\"lost\"}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"error\":\"lost\"},\"finish_reason\":null}]}\n\n",
+        "{\"error\":{\"message\":\"lost\"}}\n\n",
+        "{\"error\":{\"message\":\"lost\"}}",
+        "<html><body>lost: 504 Gateway Time-out</body></html>",
+        "<!DOCTYPE html>\r\n<html><body>lost</body></html>\r\n\r\n",
+    ] {
+        let mut answer = Answer::new(&chat(), MonoNs(1));
+        answer.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
+        answer.feed_stream(tail.as_bytes(), MonoNs(3));
+        answer.end_stream(MonoNs(4));
+        let parsed = answer.finish();
+        assert_eq!(parsed.output_text.as_deref(), Some("a"), "{tail}");
+        let error = parsed.error.map(|error| (error.kind, error.message.contains("lost")));
+        assert_eq!(error, Some((Some("SSEResponseError".to_owned()), true)), "{tail}");
+    }
+}
+
+#[test]
+fn a_text_about_errors_is_a_text() {
+    let about = r#"{"error":"x"} <html> event: exception {"status":"error"} internalServerException"#;
+    let mut answer = Answer::new(&chat(), MonoNs(1));
+    answer.feed_stream(chunk(about, "").as_bytes(), MonoNs(2));
+    answer.feed_stream(chunk("<html>", ",\"error\":null").as_bytes(), MonoNs(3));
+    for silent in [
+        ": <html>\n\n",
+        "id: {\"error\":\"x\"}\n\n",
+        "<p>error</p>\n\n",
+        "{\"choices\":[{\"delta\":{\"content\":\"error\"}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"error\":null}}]}\n\n",
+    ] {
+        assert!(answer.feed_stream(silent.as_bytes(), MonoNs(4)), "{silent}");
+    }
+    let parsed = answer.finish();
+    assert_eq!((parsed.error, parsed.output_text), (None, Some(format!("{about}<html>"))));
+}
+
+#[test]
 fn a_stop_reason_or_a_status_of_failure_is_an_error() {
     let stopped = json!({"type": "message_delta", "delta": {"stop_reason": "error"}});
     let mut stream = Answer::new(&api(EndpointKind::Messages), MonoNs(1));
