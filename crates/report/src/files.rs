@@ -168,7 +168,13 @@ pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
 /// Bytes that wait to be written together.
 const TOGETHER: usize = 1 << 18;
 
+/// Bytes that wait while the disk is full: there may be room again before the run is over.
+const MOST_WAITING: usize = 64 << 20;
+
 /// A file that grows during a run, by whole lines. What was flushed survives anything that happens to the process.
+///
+/// An error of the kind `WouldBlock` reports a disk that is full for now: what was given waits, and every further write
+/// or flush tries again.
 ///
 /// Lines go to its end, wherever that is: a file that another process cut would otherwise be filled up with zeros to
 /// where it ended before.
@@ -232,14 +238,19 @@ impl LinesFile {
         Ok(())
     }
 
-    /// What did not fit leaves a part of a line behind, which no reader could make sense of.
+    /// What did not fit leaves a part of a line behind, which no reader could make sense of. The rest waits.
     fn cut_to_whole_lines(&mut self, put: usize) -> io::Result<()> {
         let there = &self.waiting[..put];
         let whole = there.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         self.written += whole as u64;
         self.lines += line_breaks(&self.waiting[..whole]);
+        self.waiting.drain(..whole);
+        let part = (put - whole) as u64;
+        if part == 0 {
+            return Ok(());
+        }
         let length = self.file.metadata()?.len();
-        self.file.set_len(length.saturating_sub((put - whole) as u64))
+        self.file.set_len(length.saturating_sub(part))
     }
 
     /// Looks whether the file is still as long as it was made, and what is left of it where it is not.
@@ -291,8 +302,11 @@ impl Write for LinesFile {
         }
         if let Err((put, error)) = self.put() {
             // The first error is the one that explains.
-            let _ = self.cut_to_whole_lines(put);
-            return Err(self.failed(&error));
+            let is_cut = self.cut_to_whole_lines(put).is_ok();
+            let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+            let failed = self.failed(&error);
+            let may_wait = is_full && is_cut && self.waiting.len() <= MOST_WAITING;
+            return Err(if may_wait { io::Error::new(io::ErrorKind::WouldBlock, failed.to_string()) } else { failed });
         }
         self.written += self.waiting.len() as u64;
         self.lines += line_breaks(&self.waiting);
@@ -357,6 +371,24 @@ mod tests {
         let failed = file.failed(&io::ErrorKind::StorageFull.into());
         assert_eq!(failed.kind(), io::ErrorKind::StorageFull);
         assert_eq!(failed.to_string(), "no storage space; lines written before that and kept: 2");
+    }
+
+    #[test]
+    fn lines_wait_for_a_full_disk_to_have_room_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.jsonl");
+        let mut file = LinesFile::create(&path).unwrap();
+        file.write_all(b"one\n").unwrap();
+        file.flush().unwrap();
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let disk = std::mem::replace(&mut file.file, full);
+        for line in ["two\n", "three\n"] {
+            file.write_all(line.as_bytes()).unwrap();
+            assert_eq!(file.flush().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        }
+        file.file = disk;
+        file.flush().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\nthree\n");
     }
 
     #[test]

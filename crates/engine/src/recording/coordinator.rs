@@ -282,6 +282,10 @@ impl Coordinator {
         for SinkFailure { path, error, .. } in sinks.new_failures() {
             events.say(LogLevel::Error, format!("cannot write {}: {error}", path.display()));
         }
+        for (path, error) in sinks.new_delays() {
+            let then = "new records wait in memory, and are written as soon as there is room";
+            events.say(LogLevel::Warning, format!("cannot write {} for now: {error}; {then}", path.display()));
+        }
         let holds_sending = queue.holds_dispatch(now) && phases.iter().any(PhaseTrack::is_sending);
         for (path, news) in sinks.look_for_stalls(now, holds_sending) {
             let (path, waiting) = (path.display(), queue.waiting());

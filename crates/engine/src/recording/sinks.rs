@@ -46,7 +46,8 @@ pub struct RecordSink {
     pub path: PathBuf,
     /// Makes an encoder for each thread that computes records.
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
-    /// Where the encoded records go, in order of completion.
+    /// Where the encoded records go, in order of completion. With an error of the kind `WouldBlock` it has kept what it
+    /// was given, and is asked again: a full disk may have room later.
     pub file: Box<dyn Write + Send>,
     /// Bytes that it keeps in memory at most, which are taken from the queue's budget.
     pub holds: usize,
@@ -140,6 +141,8 @@ struct SinkState {
     /// Time of all writes before it.
     in_writes: AtomicU64,
     failure: Mutex<Option<io::Error>>,
+    /// Why it cannot be written for now.
+    delay: Mutex<Option<io::Error>>,
     ended: AtomicBool,
     /// Its thread, to be woken at the end.
     thread: OnceLock<Thread>,
@@ -165,6 +168,8 @@ pub(crate) struct SinkWriter {
     flush_every: Nanos,
     flushed: MonoNs,
     state: Arc<SinkState>,
+    /// It could not be written for now when this was last tried.
+    is_delayed: bool,
     /// Where buffers go that are written.
     shelf: Shelf,
 }
@@ -177,6 +182,13 @@ pub(crate) enum Wrote {
     Idle,
     /// Nothing more comes, and all is with the operating system.
     Over,
+}
+
+/// Whether something is put for the last time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Yes,
+    No,
 }
 
 /// A batch whose records can be written.
@@ -212,7 +224,9 @@ impl OrderedSinks {
         let open = |(RecordSink { name, path, file, .. }, shelf): (RecordSink, &Shelf)| {
             let ((sender, batches), state) = (mpsc::channel(), Arc::<SinkState>::default());
             let (file, shelf) = (Some(file), shelf.clone());
-            let writer = SinkWriter { name, batches, file, flush_every, flushed: now, state: state.clone(), shelf };
+            let (writer_state, is_delayed) = (state.clone(), false);
+            let writer =
+                SinkWriter { name, batches, file, flush_every, flushed: now, state: writer_state, is_delayed, shelf };
             let stall = SinkStall::none(path.clone());
             (OpenSink { name, path, batches: Some(sender), state, stalled: None, stall, calm: None }, writer)
         };
@@ -277,6 +291,12 @@ impl OrderedSinks {
         }
         let told = std::mem::replace(&mut self.told, self.failures.len());
         &self.failures[told..]
+    }
+
+    /// Sinks that cannot be written for now, and why; each time once.
+    pub(crate) fn new_delays(&self) -> Vec<(&Path, io::Error)> {
+        let delay = |sink: &OpenSink| sink.state.delay.try_lock().ok().and_then(|mut delay| delay.take());
+        self.sinks.iter().filter_map(|sink| Some((sink.path.as_path(), delay(sink)?))).collect()
     }
 
     /// Looks which sinks stall, or do no more; gives the path of each of them. One that blocks has not come back from a
@@ -374,7 +394,7 @@ impl SinkWriter {
         for _ in 0..MOST_AT_ONCE {
             match self.batches.try_recv() {
                 Ok(bytes) => {
-                    self.put(|file| file.write_all(&bytes));
+                    self.put(Last::No, |file| file.write_all(&bytes));
                     self.shelf.give(bytes);
                     self.state.written.fetch_add(1, Release);
                     continue;
@@ -386,22 +406,31 @@ impl SinkWriter {
         }
         if wrote == Wrote::Over || now.since(self.flushed) >= self.flush_every {
             self.flushed = now;
-            self.put(|file| file.flush());
+            self.put(if wrote == Wrote::Over { Last::Yes } else { Last::No }, |file| file.flush());
         }
         wrote
     }
 
-    /// A full disk ends the file, not the run: what was written stays, the summary is still computed.
-    fn put(&mut self, put: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    /// A file that cannot be written ends, not the run: what was written stays, the summary is still computed. A file
+    /// that waits for room is tried again, up to the last time.
+    fn put(&mut self, last: Last, put: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let Some(file) = &mut self.file else { return };
         let began = mono_now();
         self.state.busy_since.store(began.0, Relaxed);
         let result = put(&mut **file);
         self.state.busy_since.store(0, Relaxed);
         self.state.in_writes.fetch_add(mono_now().since(began).0, Relaxed);
-        if let Err(error) = result {
-            *self.state.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            self.file = None;
+        match result {
+            Ok(()) => self.is_delayed = false,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && last == Last::No => {
+                if !std::mem::replace(&mut self.is_delayed, true) {
+                    *self.state.delay.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
+            Err(error) => {
+                *self.state.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                self.file = None;
+            }
         }
     }
 }
@@ -501,6 +530,48 @@ mod tests {
         assert_eq!((shown.text(), written(&mut sinks)), ("yyy".to_owned(), 3));
         let failed: Vec<&str> = sinks.into_findings().0.iter().map(|failure| failure.sink).collect();
         assert_eq!(failed, ["raw"]);
+    }
+
+    /// Keeps what it is given until its disk has room.
+    struct Delayed {
+        kept: Vec<u8>,
+        has_room: Arc<AtomicBool>,
+        shown: Shown,
+    }
+
+    impl Write for Delayed {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.kept.extend_from_slice(bytes);
+            self.flush().map(|()| bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            if !self.has_room.load(Relaxed) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.shown.write_all(&std::mem::take(&mut self.kept))
+        }
+    }
+
+    #[test]
+    fn a_sink_whose_disk_is_full_for_a_moment_loses_nothing() {
+        for has_room_again in [true, false] {
+            let (shown, has_room) = (Shown::default(), Arc::new(AtomicBool::new(false)));
+            let file = Delayed { kept: Vec::new(), has_room: has_room.clone(), shown: shown.clone() };
+            let (mut sinks, mut writers) = open(vec![sink("records", file)]);
+            for number in 0..3 {
+                sinks.hand_on(ready(number, &[b"x"]), MonoNs(1));
+                assert_eq!(writers[0].write_some(MonoNs(number)), Wrote::Idle);
+                assert_eq!(sinks.new_delays().len(), usize::from(number == 0), "reported when it happens, and once");
+                assert!(sinks.new_failures().is_empty());
+            }
+            assert_eq!((written(&mut sinks), shown.text()), (3, String::new()));
+            has_room.store(has_room_again, Relaxed);
+            sinks.close();
+            assert_eq!(writers[0].write_some(MonoNs(4)), Wrote::Over);
+            assert_eq!(shown.text(), if has_room_again { "xxx" } else { "" });
+            assert_eq!(sinks.new_failures().len(), usize::from(!has_room_again));
+        }
     }
 
     /// Blocks in every write until it is let go.

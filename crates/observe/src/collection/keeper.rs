@@ -139,6 +139,7 @@ impl<K: PageKind> Keeper<K> {
             }
             keeping.keep_in_order();
         }
+        keeping.finish_lines();
         keeping.kept
     }
 }
@@ -241,6 +242,11 @@ impl<K: PageKind> Keeping<K> {
 
     fn write(&mut self, line: &[u8]) {
         let written = self.lines.write(line);
+        self.keep_failure(written);
+    }
+
+    fn finish_lines(&mut self) {
+        let written = self.lines.finish();
         self.keep_failure(written);
     }
 

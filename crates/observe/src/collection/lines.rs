@@ -24,7 +24,8 @@ impl Lines {
         }
     }
 
-    /// Writes lines; after a failure there are none any more.
+    /// Writes lines; after a failure there are none any more. A file that waits for room on its disk (`WouldBlock`) has
+    /// kept them.
     pub(crate) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         match self {
             _ if lines.is_empty() => Ok(()),
@@ -34,7 +35,18 @@ impl Lines {
                 Ok(())
             }
             // Not many a second: each is handed over before the next comes.
-            Self::Open(file) => file.write_all(lines).and_then(|()| file.flush()).inspect_err(|_| *self = Self::None),
+            Self::Open(file) => match file.write_all(lines).and_then(|()| file.flush()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+                written => written.inspect_err(|_| *self = Self::None),
+            },
+        }
+    }
+
+    /// Nothing more comes: what waits for room is written now, or never.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Open(file) => file.flush(),
+            Self::None | Self::Waiting(_) => Ok(()),
         }
     }
 }

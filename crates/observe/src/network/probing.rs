@@ -94,7 +94,8 @@ pub(super) fn run(setup: ProbeSetup, mut commands: UnboundedReceiver<Command>) -
     let probed = runtime.block_on(LocalSet::new().run_until(probing.probe(&mut commands)));
     // A name that is being looked up is not waited for.
     runtime.shutdown_background();
-    probed.map(|()| Probed { summary: probing.samples.summarise(), file_failure: probing.file_failure })
+    let file_failure = probing.file_failure.take().or_else(|| probing.lines.finish().err());
+    probed.map(|()| Probed { summary: probing.samples.summarise(), file_failure })
 }
 
 impl Probing {

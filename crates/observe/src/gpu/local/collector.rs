@@ -171,7 +171,10 @@ impl Reading {
                 Ok(Command::Read) => self.read(false),
                 Ok(Command::WriteTo(file)) => self.write_to(file),
                 Ok(Command::WhenRead(answer)) => drop(answer.send(())),
-                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                    let written = self.lines.finish();
+                    return self.keep_failure(written);
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     // Moments that a slow driver took are left out.
                     next = after(next, self.setup.interval, mono_now());
