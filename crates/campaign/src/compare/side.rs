@@ -186,6 +186,14 @@ impl Records {
             ));
             return Ok((Self::Without(Reason::IncompleteRecords), notes));
         }
+        if (columns.len() as f64) > counted * (1.0 + LARGEST_GAP) {
+            notes.push(format!(
+                "{} holds {} records, and the summary counts {} requests: they contradict each other",
+                path.display(),
+                thousands(columns.len() as u64),
+                thousands(counted as u64)
+            ));
+        }
         let mut order: Vec<u32> = (0..columns.len() as u32).collect();
         order.sort_by_key(|&at| columns.starts[at as usize]);
         Ok((Self::Read(TimeOrdered { columns, order }), notes))

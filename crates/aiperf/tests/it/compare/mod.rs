@@ -73,6 +73,18 @@ impl Pair {
 }
 
 #[test]
+fn records_of_more_requests_than_the_summary_counts_are_noted() {
+    let dir = TempDir::new().unwrap();
+    let few = Run { requests: 12, ..Run::default() }.write(&dir.path().join("few"));
+    let many = Run { requests: 600, ..Run::default() }.write(&dir.path().join("many"));
+    let notes = |report: &Value| report["notes"].to_string();
+    let said = "holds 600 records, and the summary counts 12 requests: they contradict each other";
+    assert!(!notes(&json(&[&few, &many], &[])).contains("contradict"));
+    fs::copy(many.join("profile_export.jsonl"), few.join("profile_export.jsonl")).unwrap();
+    assert!(notes(&json(&[&few, &many], &[])).contains(said));
+}
+
+#[test]
 fn a_run_of_the_reference_against_itself_differs_in_nothing() {
     let dir = reference("stream");
     let output = compare(&[&dir, &dir], &[]);
