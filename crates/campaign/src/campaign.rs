@@ -161,7 +161,7 @@ impl Campaign {
         RunContext {
             plan: plan.clone(),
             artifacts: artifacts.clone(),
-            events: self.events.clone(),
+            events: Arc::new(self.events.clone()),
             redactor: self.redactor.clone(),
             stop: self.stop.clone(),
             version: self.version.clone(),

@@ -250,7 +250,7 @@ fn pages(
     plan: &Plan,
     watched: &GpuTelemetryPlan,
     exporters: &[DcgmExporter],
-    events: &Events,
+    events: &Arc<Events>,
     redactor: &Arc<Redactor>,
 ) -> Result<Setup<GpuPages>, TlsError> {
     // One that gives nothing was refused before.
@@ -284,7 +284,7 @@ fn pages(
 fn local(
     source: LocalSource,
     watched: &GpuTelemetryPlan,
-    events: &Events,
+    events: &Arc<Events>,
     redactor: &Arc<Redactor>,
 ) -> Result<LocalSetup, LocalError> {
     let name = match source {

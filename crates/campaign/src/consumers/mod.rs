@@ -82,8 +82,8 @@ pub type ConsumerError = Box<dyn Error + Send + Sync>;
 pub struct RunContext {
     pub plan: Arc<Plan>,
     pub artifacts: Arc<Artifacts>,
-    /// Messages and snapshots of consumers go here.
-    pub events: Events,
+    /// Messages and snapshots of consumers go here, until the run is over.
+    pub events: Arc<Events>,
     pub redactor: Arc<Redactor>,
     pub stop: Stop,
     pub version: String,

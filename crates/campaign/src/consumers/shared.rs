@@ -10,27 +10,32 @@ use aiperf_report::{ExportFailure, RunResult};
 use aiperf_types::{LogLevel, PhaseKind, RunEvent};
 use std::fmt::Display;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-/// Passes on what observers tell, without secrets.
+/// Passes on what observers report, without secrets, until the run is over. A thread that was given up may live longer,
+/// and listeners, which end with the last [`Events`], do not wait for it.
 pub(crate) struct Announced {
-    events: Events,
+    events: Weak<Events>,
     redactor: Arc<Redactor>,
 }
 
 impl Announced {
-    pub(crate) fn to(events: &Events, redactor: &Arc<Redactor>) -> Arc<Self> {
-        Arc::new(Self { events: events.clone(), redactor: redactor.clone() })
+    pub(crate) fn to(events: &Arc<Events>, redactor: &Arc<Redactor>) -> Arc<Self> {
+        Arc::new(Self { events: Arc::downgrade(events), redactor: redactor.clone() })
     }
 }
 
 impl Announce for Announced {
     fn say(&self, level: LogLevel, text: String) {
-        self.events.say(level, self.redactor.hide(&text).as_ref());
+        if let Some(events) = self.events.upgrade() {
+            events.say(level, self.redactor.hide(&text).as_ref());
+        }
     }
 
     fn emit(&self, event: RunEvent) {
-        self.events.emit(event);
+        if let Some(events) = self.events.upgrade() {
+            events.emit(event);
+        }
     }
 }
 
@@ -66,4 +71,26 @@ pub(crate) fn profiling_range(run: &RunResult) -> TimeRange {
     let began = run.phases.iter().any(|phase| phase.id.kind == PhaseKind::Profiling);
     let start = if began { run.start } else { run.end };
     TimeRange { start, end: run.end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_engine::Interest;
+
+    #[test]
+    fn an_observer_that_outlives_the_run_holds_no_listener() {
+        let mut events = Events::new(aiperf_types::WallAnchor::default());
+        let heard = events.subscribe(Interest::default());
+        let events = Arc::new(events);
+        let announced = Announced::to(&events, &Arc::default());
+        announced.say(LogLevel::Info, "while it is on".to_owned());
+        drop(events);
+        announced.say(LogLevel::Info, "too late".to_owned());
+        let texts = heard.filter_map(|event| match event {
+            RunEvent::Message(message) => Some(message.text.to_string()),
+            _ => None,
+        });
+        assert_eq!(texts.collect::<Vec<_>>(), ["while it is on"]);
+    }
 }

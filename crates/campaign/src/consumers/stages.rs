@@ -50,7 +50,7 @@ impl Consumers {
 
     /// The events of the run, which they follow.
     pub(crate) fn snapshot(&mut self) -> Events {
-        let mut events = self.run.events.clone();
+        let mut events = Events::clone(&self.run.events);
         self.active.iter_mut().for_each(|(_, consumer)| consumer.snapshot(&self.run, &mut events));
         events
     }
