@@ -1,5 +1,6 @@
 //! Messages about bad input: what, where, why, and the way out.
 
+use aiperf_plan::redact::Redactor;
 use std::fmt;
 
 /// One problem with the input.
@@ -29,6 +30,17 @@ impl Problem {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same, without these secrets.
+    pub(crate) fn without_secrets(self, secrets: &Redactor) -> Self {
+        let hidden = |text: String| secrets.hide(&text).into_owned();
+        Self {
+            what: hidden(self.what),
+            why: self.why.into_iter().map(hidden).collect(),
+            hint: self.hint.map(hidden),
+            ..self
+        }
     }
 
     /// With a place in the configuration.

@@ -19,6 +19,7 @@ use crate::tokens::{self, Asked};
 use crate::tree::{Datum, Node, Origin, Places};
 use crate::values;
 use aiperf_plan::FileNames;
+use aiperf_plan::redact::Redactor;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -137,6 +138,11 @@ impl Tree {
         Self { benchmark: run.benchmark.clone(), node, ..self.clone() }
     }
 
+    /// Hides the secrets of the file, and what its templates make of them.
+    pub(crate) fn redactor(&self) -> Redactor {
+        Redactor::new(self.source.secrets())
+    }
+
     /// Whether this is one run.
     pub fn single_run(&self) -> bool {
         self.trials == 1 && self.envelope.sweep.is_none()
@@ -145,6 +151,17 @@ impl Tree {
 
 /// Reads the arguments after `profile` into a checked configuration, whether or not it can be run yet.
 pub fn resolve_config(args: &[String], ctx: &Context<'_>) -> Result<Tree, ConfigError> {
+    checked(args, ctx).map_err(|error| without_secrets(error, args, ctx))
+}
+
+/// A refusal without the secrets of the file: a setting may hold what a template made of one.
+pub(crate) fn without_secrets(error: ConfigError, args: &[String], ctx: &Context<'_>) -> ConfigError {
+    let ConfigError::Invalid(problems) = error else { return error };
+    let redactor = Redactor::new(requested(args, ctx).map_or_else(Vec::new, |asked| asked.secrets));
+    ConfigError::Invalid(problems.into_iter().map(|problem| problem.without_secrets(&redactor)).collect())
+}
+
+fn checked(args: &[String], ctx: &Context<'_>) -> Result<Tree, ConfigError> {
     let given = match tokens::read(args).map_err(ConfigError::Invalid)? {
         Asked::Run(given) => given,
         Asked::ShortHelp => return Err(ConfigError::Help(crate::help::short_help())),
@@ -170,6 +187,8 @@ pub(crate) struct Request {
     /// The file's document, without flags.
     pub document: Option<Node>,
     pub places: Places,
+    /// Those of the file.
+    pub secrets: Vec<String>,
 }
 
 /// Reads what the arguments ask for; nothing where they cannot be read.
@@ -178,8 +197,9 @@ pub(crate) fn requested(args: &[String], ctx: &Context<'_>) -> Option<Request> {
     let flags = GivenFlags::read(&given, ctx.cwd).ok()?;
     let source = flags.text(CONFIG).and_then(|path| Source::read(path, ctx).ok());
     let places = source.as_ref().map(|source| source.places.clone()).unwrap_or_default();
+    let secrets = source.as_ref().map_or_else(Vec::new, Source::secrets);
     let document = source.and_then(|source| source.envelope(&[]).ok());
-    Some(Request { flags, document, places })
+    Some(Request { flags, document, places, secrets })
 }
 
 /// Reads a configuration file alone into a checked configuration.

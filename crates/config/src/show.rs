@@ -8,74 +8,87 @@ use crate::plan::{Resolved, resolve_profile};
 use crate::resolve::{RunVariation, Tree, resolve_config};
 use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
-use aiperf_plan::redact::{self, REDACTED};
+use aiperf_plan::redact::{self, REDACTED, Redactor, visit_texts};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// The configuration that arguments and file give, with the origin of each value as a comment. Secrets are redacted.
 pub fn show_resolved(args: &[String], ctx: &Context<'_>) -> Result<String, ConfigError> {
     let tree = resolve_config(args, ctx)?;
+    let shown = Shown { places: &tree.places, secrets: tree.redactor() };
     let mut out = String::new();
     for (key, node) in tree.node.entries() {
-        entry(&mut out, key, node, 0, key, &tree.places);
+        shown.entry(&mut out, key, node, 0, key);
     }
     Ok(out)
 }
 
-fn entry(out: &mut String, key: &str, node: &Node, depth: usize, path: &str, places: &Places) {
-    let pad = "  ".repeat(depth);
-    out.push_str(&format!("{pad}{}:", plain(key)));
-    value(out, node, depth, path, places);
+/// What lines of a configuration show.
+struct Shown<'t> {
+    places: &'t Places,
+    /// Those of the file: any setting may hold what a template made of one.
+    secrets: Redactor,
 }
 
-fn value(out: &mut String, node: &Node, depth: usize, path: &str, places: &Places) {
-    match &node.datum {
-        _ if is_secret(node, path) => out.push_str(&format!(" {}{}\n", plain(REDACTED), origin(node, places))),
-        Datum::Map(entries) if !entries.is_empty() => {
-            out.push('\n');
-            for (key, child) in entries {
-                entry(out, key, child, depth + 1, &format!("{path}.{key}"), places);
-            }
-        }
-        Datum::List(items) if items.iter().any(Node::is_map) => {
-            out.push('\n');
-            for item in items {
-                let pad = "  ".repeat(depth + 1);
-                let mut inner = String::new();
-                for (key, child) in item.entries() {
-                    entry(&mut inner, key, child, depth + 2, &format!("{path}.{key}"), places);
-                }
-                out.push_str(&format!("{pad}- {}", inner.trim_start()));
-            }
-        }
-        _ => out.push_str(&format!(" {}{}\n", scalar(node, path), origin(node, places))),
+impl Shown<'_> {
+    fn entry(&self, out: &mut String, key: &str, node: &Node, depth: usize, path: &str) {
+        let pad = "  ".repeat(depth);
+        out.push_str(&format!("{pad}{}:", plain(key)));
+        self.value(out, node, depth, path);
     }
-}
 
-fn origin(node: &Node, places: &Places) -> String {
-    match &node.origin {
-        Origin::Rule => "  # default".to_owned(),
-        Origin::Flag(spelled) => format!("  # {spelled}"),
-        Origin::File { line, .. } => format!("  # {}:{line}", places.file.as_deref().unwrap_or_default()),
+    fn value(&self, out: &mut String, node: &Node, depth: usize, path: &str) {
+        match &node.datum {
+            _ if is_secret(node, path) => out.push_str(&format!(" {}{}\n", plain(REDACTED), self.origin(node))),
+            Datum::Map(entries) if !entries.is_empty() => {
+                out.push('\n');
+                for (key, child) in entries {
+                    self.entry(out, key, child, depth + 1, &format!("{path}.{key}"));
+                }
+            }
+            Datum::List(items) if items.iter().any(Node::is_map) => {
+                out.push('\n');
+                for item in items {
+                    let pad = "  ".repeat(depth + 1);
+                    let mut inner = String::new();
+                    for (key, child) in item.entries() {
+                        self.entry(&mut inner, key, child, depth + 2, &format!("{path}.{key}"));
+                    }
+                    out.push_str(&format!("{pad}- {}", inner.trim_start()));
+                }
+            }
+            _ => out.push_str(&format!(" {}{}\n", self.scalar(node, path), self.origin(node))),
+        }
+    }
+
+    fn origin(&self, node: &Node) -> String {
+        match &node.origin {
+            Origin::Rule => "  # default".to_owned(),
+            Origin::Flag(spelled) => format!("  # {spelled}"),
+            Origin::File { line, .. } => format!("  # {}:{line}", self.places.file.as_deref().unwrap_or_default()),
+        }
+    }
+
+    fn scalar(&self, node: &Node, path: &str) -> String {
+        let hidden = |text: &str| plain(&self.secrets.hide_in_own(text));
+        match &node.datum {
+            Datum::Null => "null".to_owned(),
+            Datum::Text(text) if path.ends_with(".template.body") => hidden(&redact::template(text)),
+            Datum::Text(text) => hidden(&redact::url(text)),
+            Datum::Int(n) if matches!(self.secrets.hide_in_own(&n.to_string()), Cow::Owned(_)) => plain(REDACTED),
+            Datum::Float(n) if n.fract() == 0.0 && n.is_finite() => format!("{n:.1}"),
+            Datum::Float(n) if n.is_infinite() => ".inf".to_owned(),
+            Datum::List(items) => {
+                format!("[{}]", items.iter().map(|item| self.scalar(item, path)).collect::<Vec<_>>().join(", "))
+            }
+            Datum::Map(_) => "{}".to_owned(),
+            _ => node.to_json().to_string(),
+        }
     }
 }
 
 fn is_secret(node: &Node, path: &str) -> bool {
     export::is_secret_setting(path) && !export::is_nothing(&node.to_json())
-}
-
-fn scalar(node: &Node, path: &str) -> String {
-    match &node.datum {
-        Datum::Null => "null".to_owned(),
-        Datum::Text(text) if path.ends_with(".template.body") => plain(&redact::template(text)),
-        Datum::Text(text) => plain(&redact::url(text)),
-        Datum::Float(n) if n.fract() == 0.0 && n.is_finite() => format!("{n:.1}"),
-        Datum::Float(n) if n.is_infinite() => ".inf".to_owned(),
-        Datum::List(items) => {
-            format!("[{}]", items.iter().map(|item| scalar(item, path)).collect::<Vec<_>>().join(", "))
-        }
-        Datum::Map(_) => "{}".to_owned(),
-        _ => node.to_json().to_string(),
-    }
 }
 
 /// A text as YAML: bare where it can only be read as that text.
@@ -89,13 +102,17 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The runs of a configuration: a line each, or everything as JSON.
 pub fn expanded(tree: &Tree, json: bool) -> String {
+    let secrets = tree.redactor();
     let kind = tree.envelope.sweep.as_ref().and_then(|sweep| sweep.r#type);
     if !json {
         let line = |index: usize, dir: &str, label: &str| format!("[{index}] dir={dir} label={label}\n");
         return match tree.variations.as_slice() {
             [] if kind.is_some_and(SweepType::is_drawn) => "the runs are chosen during the search\n".to_owned(),
             [] => line(0, "base", "base"),
-            runs => runs.iter().map(|run| line(run.index, &run.dir_name, &run.label)).collect(),
+            runs => runs
+                .iter()
+                .map(|run| line(run.index, &secrets.hide(&run.dir_name), &secrets.hide(&run.label)))
+                .collect(),
         };
     }
     let one = |run: &RunVariation| {
@@ -105,7 +122,8 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
         json!({"index": index, "dir_name": run.dir_name, "label": label, "values": values, "benchmark": run.input_config()})
     };
     let runs: Vec<Value> = tree.variations.iter().map(one).collect();
-    let all = json!({"sweep_type": kind.map(Choice::name), "variations": runs});
+    let mut all = json!({"sweep_type": kind.map(Choice::name), "variations": runs});
+    visit_texts(&mut all, &mut |text| *text = secrets.hide_in_own(text).into_owned());
     format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default())
 }
 

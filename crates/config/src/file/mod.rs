@@ -81,6 +81,11 @@ impl Source {
         if problems.is_empty() { Ok(envelope) } else { Err(problems) }
     }
 
+    /// The secrets that the file holds by name, and what its templates make of them.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        template::secrets(&self.raw, &self.places)
+    }
+
     /// What is wrong with a file that has no benchmark: the keys that are none, one of which may be meant as it.
     fn without_benchmark(&self, envelope: &Node) -> Vec<Problem> {
         let known: Vec<&str> = Envelope::FIELDS.iter().map(|field| field.name).chain(shorthands("")).collect();

@@ -5,10 +5,11 @@ use crate::file::substitute::coerce;
 use crate::nearest::nearest;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
+use aiperf_plan::redact::{is_secret_name, secrets_in_members};
 use aiperf_template::{guarded, hold};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes that the templates of a file make together: variables that double each other would fill the memory.
@@ -21,6 +22,29 @@ const LATER: &[&str] = &["template", "body", "payload_template"];
 
 /// Renders every template of a configuration: variables first, in the order they need each other.
 pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem> {
+    rendered(envelope, places, None)
+}
+
+/// The secrets of a configuration whose templates are not yet rendered: those that it holds by name, and what templates
+/// make of them, as far as they can be rendered.
+pub(crate) fn secrets(raw: &Node, places: &Places) -> Vec<String> {
+    let mut envelope = raw.clone();
+    let made = RefCell::default();
+    // A template that fails is reported elsewhere.
+    let _ = rendered(&mut envelope, places, Some(&made));
+    let named = |node: &Node| match node.to_json() {
+        serde_json::Value::Object(members) => secrets_in_members(&members),
+        _ => Vec::new(),
+    };
+    let named = [named(raw), named(&envelope)].concat();
+    // Where the secret itself is in a value, the rest of it may be shown.
+    let mut made = made.into_inner();
+    made.retain(|value: &String| !named.iter().any(|secret| !secret.is_empty() && value.contains(secret.as_str())));
+    [named, made].concat()
+}
+
+/// Renders every template. `made` receives what templates make of secrets.
+fn rendered(envelope: &mut Node, places: &Places, made: Option<&RefCell<Vec<String>>>) -> Result<(), Problem> {
     if !any_template(envelope) {
         return Ok(());
     }
@@ -33,9 +57,21 @@ pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem
         context.insert(key.clone(), addressable(value));
     }
     let names = "variables, settings of the file, and settings of benchmark";
-    let job =
-        Job { engine: &engine, places, room: Cell::new(RENDERED), later: LATER, names, is_shown: true, read: coerce };
+    let mut job = Job {
+        engine: &engine,
+        places,
+        room: Cell::new(RENDERED),
+        later: LATER,
+        names,
+        is_shown: true,
+        read: coerce,
+        secret: BTreeSet::new(),
+        made,
+    };
     if let Some(variables) = envelope.get_mut("variables") {
+        if made.is_some() {
+            job.secret = job.made_of_secrets(variables);
+        }
         job.variables(variables, &mut context)?;
     }
     let context = known(&context);
@@ -77,7 +113,9 @@ pub(crate) fn render_content(
         Made::Text => |text: &str| Datum::Text(text.to_owned()),
     };
     let (room, names) = (Cell::new(RENDERED), names.join(", "));
-    let job = Job { engine: &engine, places, room, later: &[], names: &names, is_shown: false, read };
+    let secret = BTreeSet::new();
+    let job =
+        Job { engine: &engine, places, room, later: &[], names: &names, is_shown: false, read, secret, made: None };
     job.node(content, "", path, &addressable(context))
 }
 
@@ -103,6 +141,10 @@ struct Job<'a> {
     /// Whether messages show the template: content may be long, and secret.
     is_shown: bool,
     read: fn(&str) -> Datum,
+    /// Variables that are made of secrets.
+    secret: BTreeSet<String>,
+    /// Receives what templates make of secrets, if wanted.
+    made: Option<&'a RefCell<Vec<String>>>,
 }
 
 impl Job<'_> {
@@ -113,7 +155,7 @@ impl Job<'_> {
             return Err(Problem::new(what).because(format!("a file has at most {VARIABLES}")).at("variables"));
         }
         let needed: BTreeMap<String, Vec<String>> =
-            variables.entries().iter().map(|(name, node)| (name.clone(), self.needed(node))).collect();
+            variables.entries().iter().map(|(name, node)| (name.clone(), self.needed(node, false))).collect();
         let mut waiting = names.clone();
         for name in &names {
             context.remove(name);
@@ -136,6 +178,20 @@ impl Job<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The variables whose templates use a secret, or a variable that does.
+    fn made_of_secrets(&self, variables: &Node) -> BTreeSet<String> {
+        let mut made = BTreeSet::new();
+        loop {
+            let uses = |(_, node): &&(String, Node)| self.needed(node, true).iter().any(|name| is_secret(name, &made));
+            let found: BTreeSet<String> =
+                variables.entries().iter().filter(uses).map(|(name, _)| name.clone()).collect();
+            if found.len() == made.len() {
+                return made;
+            }
+            made = found;
+        }
     }
 
     /// Names that a template uses and that have no value.
@@ -184,12 +240,12 @@ impl Job<'_> {
         names.into_iter().flatten().filter(|name| !name.starts_with("__")).collect()
     }
 
-    /// Names that templates below a node use.
-    fn needed(&self, node: &Node) -> Vec<String> {
+    /// Names that templates below a node use, with their members or without.
+    fn needed(&self, node: &Node, members: bool) -> Vec<String> {
         match &node.datum {
-            Datum::Text(text) if is_template(text) => self.used(text, false),
-            Datum::List(items) => items.iter().flat_map(|item| self.needed(item)).collect(),
-            Datum::Map(entries) => entries.iter().flat_map(|(_, value)| self.needed(value)).collect(),
+            Datum::Text(text) if is_template(text) => self.used(text, members),
+            Datum::List(items) => items.iter().flat_map(|item| self.needed(item, members)).collect(),
+            Datum::Map(entries) => entries.iter().flat_map(|(_, value)| self.needed(value, members)).collect(),
             _ => Vec::new(),
         }
     }
@@ -218,6 +274,11 @@ impl Job<'_> {
                     let what = format!("{}{path}{template} cannot be rendered", self.places.prefix(&node.origin));
                     self.fault(Problem::new(what).at(path), text, context, &error)
                 })?;
+                if let Some(made) =
+                    self.made.filter(|_| self.used(text, true).iter().any(|name| is_secret(name, &self.secret)))
+                {
+                    made.borrow_mut().push(rendered.clone());
+                }
                 node.datum = (self.read)(&rendered);
                 Ok(())
             }
@@ -231,6 +292,12 @@ impl Job<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether what a template names is a secret, or one of these variables, which are made of secrets.
+fn is_secret(name: &str, made: &BTreeSet<String>) -> bool {
+    name.split('.').any(is_secret_name)
+        || made.contains(name.trim_start_matches("variables.").split('.').next().unwrap_or_default())
 }
 
 fn is_template(text: &str) -> bool {

@@ -24,7 +24,7 @@ use crate::flags::Status;
 use crate::given::{GivenFlag, GivenFlags};
 use crate::keys;
 use crate::os_text;
-use crate::resolve::{Tree, requested, resolve_config};
+use crate::resolve::{Tree, requested, resolve_config, without_secrets};
 use crate::sections::artifacts::{RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin, Places};
@@ -68,7 +68,8 @@ const DASHBOARD_SECONDS: f64 = 5.0;
 
 /// Reads the arguments after `profile` into a plan.
 pub fn resolve_profile(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
-    planned(args, ctx).map_err(|error| match error {
+    let refused = |error| without_secrets(error, args, ctx);
+    planned(args, ctx).map_err(refused).map_err(|error| match error {
         ConfigError::Invalid(problems) => ConfigError::Invalid(problems.into_iter().map(advice::followable).collect()),
         help => help,
     })
@@ -80,7 +81,11 @@ fn planned(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> 
     let mut problems = Vec::new();
     refused_flags(&tree.flags, &mut notes, &mut problems);
     match campaign::plan(&tree, ctx, args, &mut notes, &mut problems) {
-        Some(campaign) if problems.is_empty() => Ok(Resolved { campaign, notes }),
+        Some(campaign) if problems.is_empty() => {
+            let secrets = tree.redactor();
+            let notes = notes.iter().map(|note| secrets.hide(note).into_owned()).collect();
+            Ok(Resolved { campaign, notes })
+        }
         _ => Err(ConfigError::Invalid(problems)),
     }
 }

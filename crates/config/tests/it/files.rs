@@ -108,3 +108,37 @@ fn the_shown_configuration_says_where_each_value_came_from() {
     let again = with_file(&shown, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx)).unwrap();
     assert_eq!(again.input_config()["phases"][0]["concurrency"], 7);
 }
+
+#[test]
+fn what_a_template_makes_of_a_secret_is_in_no_message() {
+    let file = |setting: &str| {
+        let variables =
+            "variables: {api_key: sk-Hidden-1, db: {password: pw-Hidden-2}, twice: '{{ api_key }}{{ api_key }}'}";
+        format!(
+            "{variables}\nbenchmark:\n  model: m\n  dataset: {{isl: 5}}\n  profiling: {{type: concurrency, requests: 1}}\n  endpoint: {{url: h:1, {setting}}}\n"
+        )
+    };
+    for setting in [
+        "type: '{{ api_key }}'",
+        "timeout: '{{ api_key }}'",
+        "timeout: '{{ db.password }}'",
+        "timeout: '{{ twice|upper }}'",
+        "timeout: '{{ api_key|reverse }}'",
+        "timeout: '{{ api_key + 5 }}'",
+        "'{{ api_key }}': 1, timeout: '{{ unknown }}'",
+    ] {
+        let text = file(setting);
+        let refused = [
+            profile(&text, &[]).unwrap_err(),
+            with_file(&text, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx).unwrap_err()),
+            with_file(&text, |ctx| show_resolved(&args(&["-f", "c.yaml"]), ctx).unwrap_err()),
+        ];
+        for refused in refused.map(|error| error.to_string()) {
+            assert!(refused.contains("endpoint"), "{refused}");
+            assert!(!["Hidden", "HIDDEN", "neddiH"].iter().any(|secret| refused.contains(secret)), "{refused}");
+        }
+    }
+    let text = file("path: '/v1/{{ api_key }}', headers: {X-Note: '{{ twice|upper }}'}");
+    let shown = with_file(&text, |ctx| show_resolved(&args(&["-f", "c.yaml"]), ctx).unwrap());
+    assert!(shown.contains("/v1/<redacted>") && !shown.to_lowercase().contains("sk-hidden"), "{shown}");
+}
