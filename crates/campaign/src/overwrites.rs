@@ -8,17 +8,17 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("{flag} {} is also {other}, and one would replace the other\n  try: {way_out}", path.display())]
 pub struct OverwriteError {
-    flag: &'static str,
+    flag: String,
     path: PathBuf,
     other: String,
     way_out: &'static str,
 }
 
-/// Refuses a plan whose files would replace its input.
+/// Refuses a plan whose files would replace what it reads: its dataset, its configuration or its key.
 pub(crate) fn check(plan: &Plan) -> Result<(), OverwriteError> {
-    match input(plan).and_then(|path| Some((path, own_file(plan, path)?))) {
-        Some((path, own)) => Err(OverwriteError {
-            flag: "--input-file",
+    match inputs(plan).find_map(|(flag, path)| Some((flag, path, own_file(plan, path)?))) {
+        Some((flag, path, own)) => Err(OverwriteError {
+            flag: flag.to_owned(),
             path: path.to_owned(),
             other: format!("the file {own} of this run"),
             way_out: "another --artifact-dir, or a copy of the file in another folder",
@@ -28,13 +28,21 @@ pub(crate) fn check(plan: &Plan) -> Result<(), OverwriteError> {
 }
 
 /// Refuses a file to be written after a run, by the flag that names it, if the run reads or writes that file itself.
-pub fn check_output(flag: &'static str, path: &Path, plan: &Plan) -> Result<(), OverwriteError> {
-    let is_input = || input(plan).is_some_and(|input| real(input).is_some_and(|input| Some(input) == real(path)));
+pub fn check_output(flag: &str, path: &Path, plan: &Plan) -> Result<(), OverwriteError> {
+    let read = |(_, input): &(&str, &Path)| real(input).is_some_and(|input| Some(input) == real(path));
     let own = own_file(plan, path).map(|own| format!("the file {own} of this run"));
-    match own.or_else(|| is_input().then(|| "the input file".to_owned())) {
-        Some(other) => Err(OverwriteError { flag, path: path.to_owned(), other, way_out: "another file" }),
+    match own.or_else(|| inputs(plan).find(read).map(|(setting, _)| format!("the file of {setting}"))) {
+        Some(other) => {
+            Err(OverwriteError { flag: flag.to_owned(), path: path.to_owned(), other, way_out: "another file" })
+        }
         None => Ok(()),
     }
+}
+
+/// The files that a run reads, by the setting that names each.
+fn inputs(plan: &Plan) -> impl Iterator<Item = (&str, &Path)> {
+    let settings = plan.artifacts.inputs.iter().map(|file| (file.setting.as_str(), file.path.as_path()));
+    input(plan).map(|path| ("--input-file", path)).into_iter().chain(settings)
 }
 
 fn input(plan: &Plan) -> Option<&Path> {

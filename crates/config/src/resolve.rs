@@ -6,7 +6,7 @@ use crate::environment::{self, Environment};
 use crate::error::{ConfigError, Problem};
 use crate::export;
 use crate::file::{self, Source};
-use crate::flags::{CONFIG, RANDOM_SEED, SEARCH_RECIPE, To, VARIANT};
+use crate::flags::{API_KEY, CONFIG, RANDOM_SEED, SEARCH_RECIPE, To, VARIANT};
 use crate::given::{GivenFlag, GivenFlags};
 use crate::rules::{self, Facts};
 use crate::sections::envelope::{Benchmark, Envelope};
@@ -141,6 +141,13 @@ impl Tree {
     /// Hides the secrets of the file, and what its templates make of them.
     pub(crate) fn redactor(&self) -> Redactor {
         Redactor::new(self.source.secrets())
+    }
+
+    /// The file that holds the key, as the user named it.
+    pub(crate) fn key_file(&self) -> Option<&str> {
+        let of_file = || self.source.text("benchmark.endpoint.api_key");
+        let given = self.flags.text(API_KEY).or_else(of_file).or(self.environment.api_key.as_deref());
+        given?.strip_prefix('@')
     }
 
     /// Whether this is one run.

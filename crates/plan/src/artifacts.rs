@@ -39,6 +39,8 @@ pub struct ArtifactPlan {
     pub outputs: bool,
     /// Files with a text of the user's own.
     pub user_files: Vec<UserFile>,
+    /// Files that settings were read from: no file of the run may replace one.
+    pub inputs: Vec<InputFile>,
     /// Records hold the HTTP trace of their request.
     pub http_trace: bool,
     pub names: FileNames,
@@ -59,6 +61,7 @@ impl ArtifactPlan {
             raw: false,
             outputs: false,
             user_files: Vec::new(),
+            inputs: Vec::new(),
             http_trace: false,
             names,
             report_width: Self::REPORT_WIDTH,
@@ -97,6 +100,14 @@ pub struct UserFile {
     pub path: PathBuf,
     /// As it is written, secrets redacted.
     pub text: String,
+}
+
+/// A file that a setting was read from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// The setting that names it, as the user knows it.
+    pub setting: String,
+    pub path: PathBuf,
 }
 
 /// Which files the summary of a run is written to; the screen shows it in any case.

@@ -69,7 +69,7 @@ pub mod url;
 pub use additions::{Additions, CacheBust, MarkerKind, MarkerPlace};
 pub use api::ApiPlan;
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
-pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, RecordFiles, SummaryFiles, UserFile, collide};
+pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, InputFile, RecordFiles, SummaryFiles, UserFile, collide};
 pub use campaign::{
     CampaignPlan, Cell, Convergence, ConvergenceMode, MakeCell, Order, Point, PointError, PostProcess, RunId,
     SweepPlan, Trials,

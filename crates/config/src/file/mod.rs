@@ -81,6 +81,11 @@ impl Source {
         if problems.is_empty() { Ok(envelope) } else { Err(problems) }
     }
 
+    /// The text of a setting as the file has it.
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        self.raw.find(path)?.text()
+    }
+
     /// The secrets that the file holds by name, and what its templates make of them.
     pub(crate) fn secrets(&self) -> Vec<String> {
         template::secrets(&self.raw, &self.places)

@@ -20,7 +20,7 @@ use crate::command_line;
 use crate::context::Context;
 use crate::environment::{self, Environment, Variable};
 use crate::error::{ConfigError, Problem};
-use crate::flags::Status;
+use crate::flags::{API_KEY, CONFIG, Status};
 use crate::given::{GivenFlag, GivenFlags};
 use crate::keys;
 use crate::os_text;
@@ -29,8 +29,8 @@ use crate::sections::artifacts::{RecordFormat, SummaryFormat};
 use crate::setting::join;
 use crate::tree::{Datum, Node, Origin, Places};
 use aiperf_plan::{
-    ArtifactPlan, CampaignPlan, FileNames, MetricsPlan, NetworkLatencyPlan, Plan, RecordFiles, RunIdentity, RunPlace,
-    RuntimePlan, SummaryFiles, TokenizerPlan, UiKind,
+    ArtifactPlan, CampaignPlan, FileNames, InputFile, MetricsPlan, NetworkLatencyPlan, Plan, RecordFiles, RunIdentity,
+    RunPlace, RuntimePlan, SummaryFiles, TokenizerPlan, UiKind,
 };
 use aiperf_types::{Nanos, Slo};
 use serde_json::Value;
@@ -323,10 +323,19 @@ fn artifacts(tree: &Tree, ctx: &Context<'_>, notes: &mut Vec<String>) -> Artifac
         raw: artifacts.raw(),
         outputs: artifacts.export_outputs_json(),
         user_files: Vec::new(),
+        inputs: inputs(tree, ctx),
         http_trace: artifacts.trace(),
         names: FileNames::new(artifacts.prefix.as_deref()),
         report_width: tree.environment.showing.report_width,
     }
+}
+
+/// The files that settings were read from.
+fn inputs(tree: &Tree, ctx: &Context<'_>) -> Vec<InputFile> {
+    let config = tree.flags.text(CONFIG).map(|path| ("--config".to_owned(), path));
+    let key = tree.key_file().map(|path| (API_KEY.name.to_owned(), path));
+    let input = |(setting, path): (String, &str)| InputFile { setting, path: ctx.cwd.join(os_text::path(path)) };
+    config.into_iter().chain(key).map(input).collect()
 }
 
 fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {

@@ -156,3 +156,31 @@ fn files_that_a_run_would_replace_are_refused_and_stay() {
     }
     assert_eq!(served_count(&sim.url()), 0.0, "nothing may be sent");
 }
+
+#[test]
+fn files_that_settings_are_read_from_are_never_replaced() {
+    let sim = serve(quick());
+    let config = format!(
+        "benchmark: {{model: m, tokenizer: {{name: builtin}}, dataset: {{isl: 5}}, endpoint: {{url: '{}'}}, \
+         profiling: {{type: concurrency, requests: 1}}, \
+         artifacts: {{dir: out, user_files: [{{path: c.yaml, content: other}}]}}}}\n",
+        sim.url()
+    );
+    let usual = ["--model", "m", "--url", &sim.url(), "--tokenizer", "builtin", "--request-count", "1"];
+    let key = [&usual[..], &["--api-key", "@out/inputs.json"]].concat();
+    let junit = [&usual[..], &["--api-key", "@key", "--junit", "key"]].concat();
+    for (args, file, text) in [
+        (&["--config", "out/c.yaml"][..], "out/c.yaml", config.as_str()),
+        (&key, "out/inputs.json", "sk-1234567890"),
+        (&junit, "key", "sk-1234567890"),
+    ] {
+        let bench = Bench::bare().with(args);
+        std::fs::create_dir(bench.dir.path().join("out")).unwrap();
+        std::fs::write(bench.dir.path().join(file), text).unwrap();
+        let run = bench.run();
+        assert_eq!(run.code(), Some(2), "{}", run.stderr());
+        assert!(run.stderr().contains("one would replace the other"), "{}", run.stderr());
+        assert_eq!(std::fs::read_to_string(run.dir.path().join(file)).unwrap(), text);
+    }
+    assert_eq!(served_count(&sim.url()), 0.0, "nothing may be sent");
+}
