@@ -1,7 +1,7 @@
 //! The secrets that headers hold, in the forms in which they are sent.
 
-use super::names::{is_secret_header, is_secret_parameter};
-use super::payload::secrets_in_payload;
+use super::names::is_secret_header;
+use super::texts::secrets_in_text;
 use super::urls::secrets_in_urls;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -10,8 +10,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 /// scheme, credentials that this stands for, and the values of cookies.
 pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
     let mut out = secrets_in_urls(value);
-    out.extend(secrets_in_parameters(value));
-    out.extend(secrets_in_payload(value.as_bytes()));
+    out.extend(secrets_in_text(value));
     if !is_secret_header(name) {
         return out;
     }
@@ -36,12 +35,4 @@ pub(super) fn secrets_in_value(value: &str) -> Vec<String> {
         }
     }
     out
-}
-
-/// The secrets among the parameters of a header's value: `token=…` in `X-Info: a; token=…`.
-fn secrets_in_parameters(value: &str) -> impl Iterator<Item = String> {
-    let pairs = value.split([';', ',', '&', ' ']).filter_map(|pair| pair.split_once('='));
-    pairs
-        .filter(|(name, _)| is_secret_parameter(name.trim()))
-        .map(|(_, value)| value.trim().trim_matches('"').to_owned())
 }

@@ -1,8 +1,10 @@
 //! Walks through JSON documents: members that say by their names that they hold secrets, and all texts.
 
-use super::names::is_secret_name;
+use super::headers::secrets_in_value;
+use super::names::{is_secret_header, is_secret_name};
+use super::texts::secrets_in_text;
 use super::urls::secrets_in_urls;
-use super::values::LONG;
+use super::values::{is_everyday, leaves};
 use serde_json::{Map, Value};
 
 /// Members of a JSON Schema that describe the members of a document: a name there describes a value and holds none.
@@ -16,24 +18,62 @@ pub(super) fn is_describing(name: &str) -> bool {
 }
 
 /// Visits what a secret's name holds, at any depth, also within lists: texts, numbers, and lists and objects as a whole.
+/// Headers are secret by the rule of headers, and the value of a pair by its name:
+/// `{"name": "Authorization", "value": ...}`.
 pub fn visit_secret_members(value: &mut Value, visit: &mut dyn FnMut(&str, &mut Value)) {
-    visit_members(value, false, visit);
+    visit_members(value, Above::Other, visit);
 }
 
-fn visit_members(value: &mut Value, is_described: bool, visit: &mut dyn FnMut(&str, &mut Value)) {
+/// What the name means that an object is under.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Above {
+    /// Its members are described there.
+    Describing,
+    /// Its members are headers.
+    Headers,
+    Other,
+}
+
+impl Above {
+    fn of(name: &str) -> Self {
+        match name {
+            _ if is_describing(name) => Self::Describing,
+            _ if name.to_ascii_lowercase().ends_with("headers") => Self::Headers,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What the name of a pair is called.
+const PAIR_NAMES: &[&str] = &["name", "key", "header"];
+const PAIR_VALUE: &str = "value";
+
+fn visit_members(value: &mut Value, above: Above, visit: &mut dyn FnMut(&str, &mut Value)) {
     match value {
         Value::Object(members) => {
+            let pair = pair_of(members).map(str::to_owned);
             for (name, member) in members {
-                if is_secret_name(name) && holds_secret(name, member, is_described) {
-                    visit(name, member);
+                let is_secret = match &pair {
+                    Some(_) if name == PAIR_VALUE => true,
+                    Some(_) if PAIR_NAMES.contains(&name.as_str()) => false,
+                    _ => is_secret_name(name) || (above == Above::Headers && is_secret_header(name)),
+                };
+                if is_secret && holds_secret(name, member, above == Above::Describing) {
+                    visit(pair.as_ref().filter(|_| name == PAIR_VALUE).unwrap_or(name), member);
                 } else {
-                    visit_members(member, is_describing(name), visit);
+                    visit_members(member, Above::of(name), visit);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| visit_members(item, false, visit)),
+        Value::Array(items) => items.iter_mut().for_each(|item| visit_members(item, Above::Other, visit)),
         _ => {}
     }
+}
+
+/// The name of a pair with a secret value.
+fn pair_of(members: &Map<String, Value>) -> Option<&str> {
+    members.get(PAIR_VALUE)?;
+    PAIR_NAMES.iter().filter_map(|name| members.get(*name)?.as_str()).find(|name| is_secret_name(name))
 }
 
 /// Whether what a secret's name holds is a secret. `is_described`: the name is one of those that a schema describes.
@@ -75,38 +115,21 @@ pub(super) fn change_names(value: &mut Value, from_level: usize, change: &dyn Fn
     }
 }
 
-/// The secrets that members with secret names hold, such as that of `api_key`, and those of URLs under any name.
+/// The secrets that members with secret names hold, such as that of `api_key`, and those of texts under any name: of
+/// URLs, authorizations, parameters and documents in them.
 pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
     let mut all = Value::Object(members.clone());
     visit_secret_members(&mut all, &mut |_, value| leaves(value, &mut out));
-    visit_texts(&mut all, &mut |text| out.extend(secrets_in_urls(text)));
+    // A server may echo what follows a scheme without the scheme.
+    let parts: Vec<String> = out.iter().flat_map(|secret| secrets_in_value(secret)).collect();
+    let mut texts = Vec::new();
+    visit_texts(&mut all, &mut |text| {
+        out.extend(secrets_in_urls(text));
+        texts.extend(secrets_in_text(text));
+    });
+    out.extend(parts.into_iter().chain(texts).filter(|secret| !is_everyday(secret)));
     out
-}
-
-/// Texts and numbers of a secret. What an object under a secret's name holds under names of its own may be everyday
-/// (`{"auth": {"type": "basic", "version": 2024}}`): it is a secret wherever it is seen only where it is no word or
-/// number that is seen anywhere.
-pub(super) fn leaves(value: &Value, out: &mut Vec<String>) {
-    match value {
-        Value::String(text) => out.push(text.clone()),
-        Value::Number(number) => out.push(number.to_string()),
-        Value::Array(items) => items.iter().for_each(|item| leaves(item, out)),
-        Value::Object(members) => {
-            for (name, member) in members {
-                let mut found = Vec::new();
-                leaves(member, &mut found);
-                let is_own = is_secret_name(name);
-                out.extend(found.into_iter().filter(|found| is_own || !is_everyday(found)));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn is_everyday(text: &str) -> bool {
-    let is_one_kind = text.chars().all(char::is_alphabetic) || text.parse::<f64>().is_ok();
-    text.chars().count() < LONG && is_one_kind
 }
 
 #[cfg(test)]
@@ -146,6 +169,49 @@ mod tests {
             json!({"properties": {"token": "sk", "auth": {"user": "u"}}, "auth": {"type": "basic", "x": "y"}});
         visit_secret_members(&mut given, &mut |_, member| *member = "-".into());
         assert_eq!(given, json!({"properties": {"token": "-", "auth": "-"}, "auth": "-"}));
+    }
+
+    #[test]
+    fn headers_and_pairs_hold_secrets_by_their_names() {
+        let mut all = json!({
+            "headers": {"X-Custom-Key": "a", "X-My-Token": "b", "X-Team": "c"},
+            "extra_headers": [{"name": "Authorization", "value": "d"}, {"key": "X-Api-Key", "value": "e"}],
+            "metadata": [{"name": "token_count", "value": 5}, {"key": "sort", "value": "f"}],
+            "X-My-Token": "g",
+        });
+        visit_secret_members(&mut all, &mut |_, member| *member = "-".into());
+        let expected = json!({
+            "headers": {"X-Custom-Key": "-", "X-My-Token": "-", "X-Team": "c"},
+            "extra_headers": [{"name": "Authorization", "value": "-"}, {"key": "X-Api-Key", "value": "-"}],
+            "metadata": [{"name": "token_count", "value": 5}, {"key": "-", "value": "f"}],
+            "X-My-Token": "g",
+        });
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn secrets_are_found_in_texts_under_any_name() {
+        let secrets = |text: &str| {
+            let Value::Object(members) = json!({"note": [text]}) else { unreachable!() };
+            secrets_in_members(&members)
+        };
+        for text in [
+            "Authorization: Bearer sk-Secret-1",
+            "curl -H 'Authorization: Bearer sk-Secret-1'",
+            "API_KEY=sk-Secret-1",
+            "Server=h;Password=sk-Secret-1;Port=1",
+            r#"{"api_key":"sk-Secret-1","a":1}"#,
+            r#"{\"api_key\":\"sk-Secret-1\"}"#,
+            r#"{"auth":{"token":"sk-Secret-1"}}"#,
+            "#access_token=sk-Secret-1&b=2",
+        ] {
+            assert!(secrets(text).contains(&"sk-Secret-1".to_owned()), "{text}: {:?}", secrets(text));
+        }
+        for prose in ["the key: understanding", "auth: basic", "max_tokens=50000000", "token: 2024", "a=b; c: d"] {
+            assert_eq!(secrets(prose), [""; 0], "{prose}");
+        }
+        let Value::Object(members) = json!({"authorization": "Bearer sk-Secret-1"}) else { unreachable!() };
+        assert!(secrets_in_members(&members).contains(&"sk-Secret-1".to_owned()));
     }
 
     #[test]

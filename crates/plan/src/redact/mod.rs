@@ -6,7 +6,8 @@
 //! - `urls`: the secrets that URLs and credentials hold
 //! - `members`: walks through JSON documents
 //! - `payload`: bodies of requests, and templates of them, as texts
-//! - here: URLs and texts whose parts say by their names that they are secrets
+//! - `texts`: secrets in any text, by their names
+//! - here: URLs as they are shown
 //! - `headers`: the secrets that headers hold
 //! - `places`: where a plan holds secrets
 //! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
@@ -18,6 +19,7 @@ mod names;
 mod payload;
 pub(crate) mod places;
 mod redactor;
+mod texts;
 mod urls;
 mod values;
 
@@ -26,6 +28,7 @@ pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
 pub use redactor::{LONGEST_ERROR, Redactor};
+pub use texts::text;
 pub(crate) use urls::secrets_in_credentials;
 use urls::{PARAMETER_ENDS, secret_parameter};
 pub use urls::{secrets_in_url, secrets_in_urls};
@@ -68,131 +71,6 @@ pub fn urls(text: &str) -> String {
             shown(bare).map_or_else(|| word.to_owned(), |shown| shown + &word[bare.len()..])
         })
         .collect()
-}
-
-/// A text, such as an error of a library, with what looks like a secret replaced.
-pub fn text(input: &str) -> String {
-    named_values(&authorizations(&userinfo(input)))
-}
-
-/// `scheme://user:password@host` anywhere in a text.
-fn userinfo(input: &str) -> String {
-    let (mut out, mut rest) = (String::new(), input);
-    while let Some(at) = rest.find("://") {
-        let (before, authority) = rest.split_at(at + 3);
-        let end = authority.find(|c: char| c.is_whitespace() || "/?#'\"\\<>,;()".contains(c));
-        let end = end.unwrap_or(authority.len());
-        out.push_str(before);
-        match authority[..end].rfind('@') {
-            Some(sign) => {
-                out.push_str(REDACTED);
-                rest = &authority[sign..];
-            }
-            None => rest = authority,
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-const AUTHORIZATION: &str = "authorization";
-
-/// Whether what follows an authorization's name is a scheme and what it wants, not an object or a list.
-fn is_scheme(value: &str) -> bool {
-    !value.starts_with(['{', '['])
-}
-
-/// `Authorization: Scheme secret`, quoted or not: the scheme stays, what follows it goes up to a quote or line end.
-fn authorizations(input: &str) -> String {
-    const NAME: &str = AUTHORIZATION;
-    let lower = input.to_ascii_lowercase();
-    let (mut out, mut at) = (String::new(), 0);
-    while let Some(found) = lower[at..].find(NAME) {
-        let after = at + found + NAME.len();
-        out.push_str(&input[at..after]);
-        at = after;
-        let rest = &input[after..];
-        let lead = rest.len() - rest.trim_start_matches(['\\', '\'', '"', ' ', ':']).len();
-        if !rest[..lead].contains(':') || !is_scheme(&rest[lead..]) {
-            continue;
-        }
-        let value = &rest[lead..];
-        let end = value.find(['\\', '\'', '"', '\n', '\r']).unwrap_or(value.len());
-        let scheme = value[..end].find(' ').map_or("", |space| &value[..=space]);
-        out.push_str(&rest[..lead]);
-        out.push_str(scheme);
-        out.push_str(REDACTED);
-        at = after + lead + end;
-    }
-    out.push_str(&input[at..]);
-    out
-}
-
-/// `name=value` and `name: value` where the name says it is a secret; names and values may be quoted, and the quotes
-/// escaped, as in JSON inside JSON. An object or a list goes as a whole.
-fn named_values(input: &str) -> String {
-    const QUOTES: [char; 3] = ['\\', '\'', '"'];
-    let word = |c: char| c.is_ascii_alphanumeric() || "_-%".contains(c);
-    let (mut out, mut rest) = (String::new(), input);
-    while let Some(start) = rest.find(word) {
-        let end = rest[start..].find(|c| !word(c)).map_or(rest.len(), |len| start + len);
-        let (name, after) = (&rest[start..end], &rest[end..]);
-        let is_parameter = rest[..start].ends_with(['?', '&']) && after.starts_with('=');
-        out.push_str(&rest[..end]);
-        let bare = after.trim_start_matches('\\');
-        let bare = bare.strip_prefix(['\'', '"']).unwrap_or(bare).trim_start();
-        let (sign, stop) = match bare.chars().next() {
-            Some('=') => ("=", "& \t\r\n'\"\\"),
-            Some(':') => (": ", " \t\r\n,;'\"\\"),
-            _ => ("", ""),
-        };
-        let is_secret = || is_secret_name(name) || is_parameter && is_secret_parameter(name);
-        // An authorization with a colon has been taken care of, its scheme left to be seen.
-        let is_done =
-            |value: &&str| sign == ": " && is_scheme(value) && name.to_ascii_lowercase().ends_with(AUTHORIZATION);
-        let value = bare.get(1..).filter(|_| !sign.is_empty() && is_secret());
-        let value = value.map(str::trim_start).filter(|value| !is_done(value));
-        if let Some(value) = value.filter(|value| value.starts_with(['{', '['])) {
-            // In the quotes of its name, so that what was JSON still is.
-            let quotes = &after[..after.len() - bare.len()];
-            let mark = quotes.trim_end();
-            out.push_str(&format!("{quotes}{sign}{mark}{REDACTED}{mark}"));
-            rest = &value[bracketed(value)..];
-            continue;
-        }
-        rest = match value.map(|value| value.trim_start_matches(QUOTES)) {
-            Some(value) if !value.is_empty() => {
-                out.push_str(sign);
-                out.push_str(REDACTED);
-                &value[value.find(|c| stop.contains(c)).unwrap_or(value.len())..]
-            }
-            _ => after,
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Length of the object or list that a text begins with; all of the text where that is not closed.
-fn bracketed(text: &str) -> usize {
-    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
-    for (at, c) in text.char_indices() {
-        match (c, quote) {
-            _ if is_escaped => is_escaped = false,
-            ('\\', _) => is_escaped = true,
-            ('"' | '\'', None) => quote = Some(c),
-            (_, Some(open)) => quote = (c != open).then_some(open),
-            ('{' | '[', None) => depth += 1,
-            ('}' | ']', None) => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]
@@ -272,7 +150,7 @@ mod tests {
 
     #[test]
     fn secret_parameters_and_members_of_a_header_are_known() {
-        for value in ["token=X", "for=a;secret=X", r#"a, api_key="X""#, r#"{"api_key":"X"}"#] {
+        for value in ["token=X", "for=a;secret=X;b=c", r#"a, api_key="X""#, r#"{"api_key":"X"}"#, "token=X,b"] {
             assert!(secrets_in_header("X-Info", value).contains(&"X".to_owned()), "{value}");
         }
         assert!(secrets_in_header("X-Info", "a=b; max_tokens=3").is_empty());

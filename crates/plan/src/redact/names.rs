@@ -1,11 +1,11 @@
 //! Which names are those of secrets: one list for headers, parameters of URLs, extra inputs, rows and texts.
 //!
-//! The rule. A name is that of a secret where it *ends* in a word that means one (`api_key`, `X-Goog-Signature`,
-//! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). Words that are everyday ones inside
-//! longer names (`key`, `token`, `auth`) count only where they are the whole name, so `max_tokens`, `stop_token_ids`,
-//! `primary_key`, `prompt_cache_key` and `tokenizer` are none; nor are `tokens` and `keys`.
-//! Headers hold nothing that a reader of files needs, so more of them count: any with such a word *in* it, and any whose
-//! last word is `key`, but for those that only find something again ([`FINDING_KEYS`]: `Idempotency-Key`).
+//! The rule. A name is that of a secret where it *ends* in a word that means one (`access_token`, `X-Goog-Signature`,
+//! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). So is any name whose last word is `key`
+//! (`encryption_key`, `accountKey`), but for those that only find something again ([`FINDING_KEYS`]: `primary_key`,
+//! `Idempotency-Key`). Words that are everyday ones inside longer names (`token`, `auth`) count only where they are the
+//! whole name, so `max_tokens`, `stop_token_ids` and `tokenizer` are none; nor are `tokens` and `keys`.
+//! Headers hold nothing that a reader of files needs, so more of them count: any with such a word *in* it.
 //! Of URLs, `code` counts too, which is how Azure's functions take their key; anywhere else it is a status or a program.
 
 use crate::url::percent_decoded;
@@ -28,15 +28,16 @@ enum Reach {
     End,
     /// Any part of a header's name, and of no other: a header holds nothing that a reader of files needs.
     PartOfHeader,
-    /// The last word of a header's name, but for [`FINDING_KEYS`].
+    /// Its last word, but for [`FINDING_KEYS`].
+    Last,
+    /// The same of a header's name.
     LastOfHeader,
     /// Its end, or any part of a header's name.
     EndOrPartOfHeader,
 }
 
 const WORDS: &[Word] = &[
-    word("key", Reach::Whole),
-    word("key", Reach::LastOfHeader),
+    word("key", Reach::Last),
     word("keys", Reach::LastOfHeader),
     word("sig", Reach::Whole),
     word("sas", Reach::Whole),
@@ -74,22 +75,14 @@ const WORDS: &[Word] = &[
     word("signature", Reach::EndOrPartOfHeader),
     word("api-key", Reach::EndOrPartOfHeader),
     word("app-key", Reach::End),
-    word("user-key", Reach::End),
     word("auth-key", Reach::End),
     word("sas-key", Reach::EndOrPartOfHeader),
     word("access-key", Reach::EndOrPartOfHeader),
     word("access-key-id", Reach::End),
     word("account-key", Reach::End),
     word("private-key", Reach::EndOrPartOfHeader),
-    word("signing-key", Reach::End),
     word("subscription-key", Reach::End),
-    word("functions-key", Reach::End),
     word("google-access-id", Reach::End),
-    word("encryption-key", Reach::End),
-    word("license-key", Reach::End),
-    word("master-key", Reach::End),
-    word("shared-key", Reach::End),
-    word("openai-key", Reach::End),
     word("connection-string", Reach::End),
     word("auth-header", Reach::End),
     word("authentication", Reach::Whole),
@@ -111,8 +104,23 @@ const WORDS: &[Word] = &[
     word("sig", Reach::LastOfHeader),
 ];
 
-/// The word before `key` in names of headers that find something again and open nothing.
-const FINDING_KEYS: &[&str] = &["idempotency", "cache", "partition", "routing", "shard", "sort", "primary", "public"];
+/// The word before `key` in names of what finds something again and opens nothing.
+const FINDING_KEYS: &[&str] = &[
+    "cache",
+    "dedup",
+    "foreign",
+    "group",
+    "idempotency",
+    "index",
+    "lookup",
+    "object",
+    "partition",
+    "primary",
+    "public",
+    "routing",
+    "shard",
+    "sort",
+];
 
 const fn word(word: &'static str, reach: Reach) -> Word {
     Word { word, reach }
@@ -120,9 +128,11 @@ const fn word(word: &'static str, reach: Reach) -> Word {
 
 /// Whether a member of a body or a word of a text holds a secret by its name.
 pub fn is_secret_name(name: &str) -> bool {
-    let name = squeezed(&percent_decoded(name));
+    let decoded = percent_decoded(name);
+    let name = squeezed(&decoded);
     let singular = name.strip_suffix('s').unwrap_or(&name);
     WORDS.iter().any(|Word { word, reach }| match reach {
+        Reach::Last => opens(&decoded, word),
         Reach::Whole => before(&name, word) == Some(0),
         Reach::End | Reach::EndOrPartOfHeader => before(&name, word).or(before(singular, word)).is_some(),
         Reach::Parameter | Reach::PartOfHeader | Reach::LastOfHeader => false,
@@ -180,8 +190,8 @@ pub fn is_sensitive_header(name: &str) -> bool {
         // A word of its own must not be made by taking separators out: `X-Plateau-Theme` is no `auth`.
         Reach::PartOfHeader | Reach::EndOrPartOfHeader if word.contains('-') => joined.contains(&squeezed(word)),
         Reach::PartOfHeader | Reach::EndOrPartOfHeader => lower.contains(word),
-        Reach::LastOfHeader => opens(&lower, word),
-        Reach::Whole | Reach::Parameter | Reach::End => false,
+        Reach::LastOfHeader => opens(name, word),
+        Reach::Whole | Reach::Parameter | Reach::End | Reach::Last => false,
     };
     is_secret_name(name) || WORDS.iter().any(within)
 }
@@ -192,24 +202,44 @@ pub(super) fn is_secret_header(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_one = |Word { word, reach }: &Word| match reach {
         Reach::PartOfHeader | Reach::EndOrPartOfHeader => parts(&lower).any(|part| part == *word),
-        Reach::LastOfHeader => opens(&lower, word),
-        Reach::Whole | Reach::Parameter | Reach::End => false,
+        Reach::LastOfHeader => opens(name, word),
+        Reach::Whole | Reach::Parameter | Reach::End | Reach::Last => false,
     };
     is_secret_name(name) || WORDS.iter().any(is_one)
 }
 
 /// Whether a name's last part is this word, and the one before does not say that it only finds something.
 fn opens(name: &str, word: &str) -> bool {
-    let mut last = parts(name).rev();
-    last.next() == Some(word) && !last.next().is_some_and(|before| FINDING_KEYS.contains(&before))
+    let is_small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let Some(before) = name.len().checked_sub(word.len()).filter(|at| name.is_char_boundary(*at)) else { return false };
+    let (before, last) = name.split_at(before);
+    if !last.eq_ignore_ascii_case(word) {
+        return false;
+    }
+    // `accountKey` has two parts, `monkey` has one.
+    let is_own = before.is_empty()
+        || before.ends_with(SEPARATORS)
+        || (last.starts_with(|c: char| c.is_ascii_uppercase()) && before.ends_with(is_small));
+    let finds = |known: &&str| {
+        let start = before.trim_end_matches(SEPARATORS);
+        start
+            .len()
+            .checked_sub(known.len())
+            .and_then(|at| start.get(at..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(known))
+    };
+    is_own && !FINDING_KEYS.iter().any(|known| finds(&known))
 }
 
+/// What separates the parts of a name.
+const SEPARATORS: [char; 5] = ['-', '_', ' ', '.', '+'];
+
 fn parts(name: &str) -> impl DoubleEndedIterator<Item = &str> {
-    name.split(['-', '_', ' ', '.'])
+    name.split(SEPARATORS)
 }
 
 fn squeezed(name: &str) -> String {
-    name.chars().filter(|c| !"-_ .+".contains(*c)).map(|c| c.to_ascii_lowercase()).collect()
+    name.chars().filter(|c| !SEPARATORS.contains(c)).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]
@@ -273,6 +303,10 @@ mod tests {
             "passcode",
             "otp",
             "github_pat",
+            "X-Custom-Key",
+            "my_vendor_key",
+            "vendorKey",
+            "AccountKey",
         ] {
             assert!(may_be_secret_name(name) && is_secret_name(name), "{name}");
             assert!(is_sensitive_header(name), "{name}");
@@ -302,7 +336,11 @@ mod tests {
             "primary_key",
             "prompt_cache_key",
             "foreign-key",
+            "cacheKey",
+            "object.key",
             "monkey",
+            "Monkey",
+            "hockey",
             "author",
             "session",
             "code",

@@ -3,9 +3,10 @@
 //! A body may be very large, and most of it is text that nobody may change: it is gone through once, from quote to
 //! quote, and only names and the beginnings of texts are looked at.
 
-use super::members::{holds_secret, is_describing, leaves};
+use super::members::{holds_secret, is_describing};
 use super::names::{is_secret_name, may_be_secret_name};
 use super::urls::secrets_in_url;
+use super::values::leaves;
 use super::{REDACTED, url};
 use serde_json::Value;
 use std::borrow::Cow;

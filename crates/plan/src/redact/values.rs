@@ -1,4 +1,7 @@
-//! Which values can be looked for in any text.
+//! The values of secrets: which can be looked for in any text, and those in a document.
+
+use super::names::is_secret_name;
+use serde_json::Value;
 
 /// Shorter values are everywhere in ordinary text: to hide them would hide nothing and spoil everything.
 pub(super) const SHORTEST: usize = 4;
@@ -8,4 +11,29 @@ pub(super) const LONG: usize = 8;
 
 pub(super) fn is_word(value: &str) -> bool {
     value.chars().all(char::is_alphabetic)
+}
+
+/// Texts and numbers of a secret. What an object under a secret's name holds under names of its own may be everyday
+/// (`{"auth": {"type": "basic", "version": 2024}}`): it is a secret wherever it is seen only where it is no word or
+/// number that is seen anywhere.
+pub(super) fn leaves(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::String(text) => out.push(text.clone()),
+        Value::Number(number) => out.push(number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, out)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                let mut found = Vec::new();
+                leaves(member, &mut found);
+                let is_own = is_secret_name(name);
+                out.extend(found.into_iter().filter(|found| is_own || !is_everyday(found)));
+            }
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn is_everyday(text: &str) -> bool {
+    let is_one_kind = text.chars().all(char::is_alphabetic) || text.parse::<f64>().is_ok();
+    text.chars().count() < LONG && is_one_kind
 }
