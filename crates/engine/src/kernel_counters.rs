@@ -1,4 +1,5 @@
-//! What the kernel counts of CPU time: waits for a core, time that the hypervisor took, quotas that held the process back.
+//! What the kernel counts of CPU time: waits for a core, time that the hypervisor took, quotas that held the process
+//! back.
 
 use aiperf_types::Nanos;
 use std::fs;

@@ -6,7 +6,8 @@
 //! # Layout
 //! - [`about`]: what is known before the run begins; [`live`]: what is known at this moment, a function of events;
 //!   [`outcome`]: what the run came to
-//! - [`views`]: these as JSON, with the parts of [`json`]; [`prometheus`]: metrics as Prometheus reads them; [`messages`]: what clients are told
+//! - [`views`]: these as JSON, with the parts of [`json`]; [`prometheus`]: metrics as Prometheus reads them;
+//!   [`messages`]: what clients receive
 //! - [`guard`]: whose requests are answered; [`files`]: which files can be had
 //! - [`run`]: the runs that it serves, as a campaign sees them
 //! - [`hub`]: where events come in and answers come from; [`mailbox`]: what waits for one client
