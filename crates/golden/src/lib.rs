@@ -1,17 +1,17 @@
-//! Golden data for tests: cases recorded from the reference, and the rules by which they are run.
+//! Golden data for tests: cases recorded from AIPerf, and the rules by which they run.
 //!
-//! An area is a folder: `data/<area>` of this crate, or `$AIPERF_GOLDEN_DIR/<area>`, which may hold other
-//! cases of the same kinds under other file names. So a test asks for files by what their cases look like, never by a
-//! list of names; it runs every case, and lists all failures of a file at once. What it cannot run it skips by a
-//! condition on the case's content, with the reason.
+//! An area is a folder: `data/<area>` of this crate, or `$AIPERF_GOLDEN_DIR/<area>`, which may contain other cases of
+//! the same kinds under other file names. So a test finds files by the shape of their cases, never by a list of names.
+//! It runs every case, and lists all failures of a file at once. It skips what it cannot run by a condition on the
+//! case's content, with the reason.
 //!
 //! # Layout
 //! - [`Area`], [`File`], [`own_path`]: where cases are
-//! - [`Shape`]: what the cases of a kind look like; [`has`] says whether a case has a member
-//! - [`skips_mark`]: a decision that holds for every kind of text
-//! - [`Tally`]: what became of them
+//! - [`Shape`]: the shape of a kind of cases; [`has`]: whether a case has a member
+//! - [`skips_mark`]: a decision that applies to every kind of text
+//! - [`Tally`]: the results of cases
 //! - `lists`: the lists of cases in files
-//! - [`respelled`]: texts whose numbers are written in one way
+//! - [`respelled`]: texts with one spelling of numbers
 
 mod lists;
 mod numbers;
@@ -40,16 +40,16 @@ pub fn own_path(path: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).join(path)
 }
 
-/// Whether a case looks like those of a kind: how a test finds its files.
+/// Whether a case has the shape of a kind: how a test finds its files.
 pub type Shape = fn(&Value) -> bool;
 
-/// Whether a case has a member, by its path: `expected.error`. One that is null is there.
+/// Whether a case has a member, by its path: `expected.error`. A null member counts.
 pub fn has(case: &Value, path: &str) -> bool {
     path.split('.').try_fold(case, |value, key| value.get(key)).is_some()
 }
 
-/// Why a text of a case that begins with a byte order mark is read otherwise than the reference does: it is skipped,
-/// wherever a text is read. Nothing where no text does.
+/// The reason to skip a case with a text that begins with a byte order mark, because AIPerf reads it differently;
+/// `None` if there is no such text.
 pub fn skips_mark(texts: &Value) -> Option<String> {
     fn is_marked(value: &Value) -> bool {
         match value {
@@ -68,17 +68,17 @@ impl Area {
         Self { folder: root.join(area) }
     }
 
-    /// The folder, which may not be there.
+    /// The folder, which may not exist.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Every JSON file directly in the folder, by name. A folder that is missing has none.
+    /// Every JSON file directly in the folder, by name. A missing folder has none.
     pub fn files(&self) -> Vec<File> {
         self.paths().into_iter().filter(|path| is_json(path)).map(File::read).collect()
     }
 
-    /// What lies directly in the folder, files and folders, by name.
+    /// The files and folders directly in the folder, by name.
     pub fn paths(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -86,12 +86,12 @@ impl Area {
         paths
     }
 
-    /// The lists of cases in which some case looks so.
+    /// The lists of cases with a case of this shape.
     pub fn files_of(&self, shape: Shape) -> Vec<File> {
         self.lists().into_iter().filter(|file| file.has_case_of(shape)).collect()
     }
 
-    /// Runs every case that looks so, in whatever list some do, and says what became of them.
+    /// Runs every case of this shape, in any list that has one, and prints the results.
     #[track_caller]
     pub fn run_cases(
         &self,
@@ -105,8 +105,8 @@ impl Area {
         tally.finish();
     }
 
-    /// Prints which lists hold no case of these shapes: what a crate leaves unread.
-    pub fn tell_unread(&self, title: &str, shapes: &[Shape]) {
+    /// Prints the lists without a case of these shapes: those that a crate does not read.
+    pub fn print_unread(&self, title: &str, shapes: &[Shape]) {
         let is_read = |file: &File| shapes.iter().any(|shape| file.has_case_of(*shape));
         let (read, unread): (Vec<File>, Vec<File>) = self.lists().into_iter().partition(is_read);
         println!("{title}: {} lists read, {} unread", read.len(), unread.len());
@@ -130,7 +130,7 @@ impl File {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// What it lists under `cases`, or all of it where it is a list; nothing where it lists none.
+    /// The list under `cases`, or the whole document if it is a list; empty if there is none.
     pub fn cases(&self) -> &[Value] {
         let list = self.content.as_array().or_else(|| self.content["cases"].as_array());
         list.map_or(&[], Vec::as_slice)
@@ -141,13 +141,13 @@ impl File {
     }
 }
 
-/// A case's name as its file gives it, for messages only: nothing may depend on it.
+/// The name of a case in its file, for messages only: nothing may depend on it.
 pub fn name(case: &Value) -> String {
     let named = ["name", "id", "case"].iter().find_map(|key| case[*key].as_str());
     named.map_or_else(|| case.to_string().chars().take(120).collect(), str::to_owned)
 }
 
-/// What became of the cases of a test: how many ran, which failed, how many were skipped and why.
+/// The results of the cases of a test: how many ran, which failed, how many were skipped and why.
 #[derive(Debug)]
 pub struct Tally {
     title: String,
@@ -155,7 +155,7 @@ pub struct Tally {
     failures: Vec<String>,
     skipped: BTreeMap<String, usize>,
     unread: Vec<String>,
-    /// Cases were looked for by their shape: finding none in a crate's own folder is a fault of the test.
+    /// Cases were searched by their shape: finding none in the project's own folder is a fault of the test.
     searched: bool,
 }
 
@@ -165,12 +165,12 @@ impl Tally {
         Self { title, ran: 0, failures, skipped, unread, searched: false }
     }
 
-    /// The same, where finding no case in a crate's own folder is a fault of the test.
+    /// The same, but finding no case in the project's own folder is a fault of the test.
     pub fn searching(title: impl Into<String>) -> Self {
         Self { searched: true, ..Self::new(title) }
     }
 
-    /// Runs one case; a failed assertion in it is kept, and the next case runs.
+    /// Runs one case; a failed assertion is recorded, and the next case runs.
     pub fn run(&mut self, case: impl Into<String>, check: impl FnOnce()) {
         self.ran += 1;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(check)) {
@@ -180,7 +180,7 @@ impl Tally {
         }
     }
 
-    /// Runs the cases of these files that look so; `skip` gives the reason where one cannot be run.
+    /// Runs the cases of these files with this shape; `skip` returns the reason if one cannot be run.
     pub fn run_files(
         &mut self,
         files: &[File],
@@ -205,12 +205,12 @@ impl Tally {
         *self.skipped.entry(reason.into()).or_default() += 1;
     }
 
-    /// Notes a file that nothing here can read.
+    /// Records a file that no test here can read.
     pub fn leave_unread(&mut self, file: &File) {
         self.unread.push(format!("{} ({} cases)", file.name(), file.cases().len()));
     }
 
-    /// Prints the counts, and fails with every failure there was.
+    /// Prints the counts, and fails with all failures.
     #[track_caller]
     pub fn finish(self) {
         let skipped: usize = self.skipped.values().sum();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_by_what_their_cases_look_like() {
+    fn files_are_found_by_the_shape_of_their_cases() {
         let file = |content| File { path: PathBuf::from("any.json"), content };
         let listed = file(serde_json::json!([{"input": 1}, {"expected": {"error": null}}]));
         let named = file(serde_json::json!({"cases": [{"input": 1}]}));

@@ -1,4 +1,4 @@
-//! Lists of cases: a file may hold one, under `cases` or as a whole, or several under names of their own.
+//! Lists of cases: a file may contain one, under `cases` or as a whole, or several under names of their own.
 
 use crate::{Area, File};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn lists(file: &File) -> Vec<File> {
         Value::Object(members) => members
             .iter()
             .filter_map(|(key, member)| {
-                // What stands beside `cases` is about them, and stays with them.
+                // Members beside `cases` are about the cases, and stay with them.
                 if key == "cases" && member.is_array() {
                     return Some(file.clone());
                 }
@@ -41,7 +41,7 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    fn a_file_holds_one_list_or_several() {
+    fn a_file_contains_one_list_or_several() {
         let named = |content: Value| -> Vec<(String, usize)> {
             let file = File { path: PathBuf::from("some/file.json"), content };
             lists(&file).iter().map(|list| (list.name(), list.cases().len())).collect()

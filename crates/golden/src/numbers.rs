@@ -1,6 +1,6 @@
 //! Numbers in texts: every shortest form is right, and printers differ in when they write an exponent.
 
-/// A text with each number that has a fraction or an exponent written in one way: `7.9e-05` and `0.000079` are one.
+/// A text with one spelling for each number with a fraction or an exponent: `7.9e-05` and `0.000079` become the same.
 pub fn respelled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -22,7 +22,7 @@ pub fn respelled(text: &str) -> String {
     out
 }
 
-/// Whether a character may follow the first digit of a number, or of a word that begins with one.
+/// Whether a character may follow the first digit of a number, or of a word that begins with a digit.
 fn is_of_token(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '+' | '-' | '_')
 }
@@ -32,14 +32,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_one_value_are_one_text() {
+    fn equal_numbers_have_one_spelling() {
         assert_eq!(respelled(r#"{"a":7.9e-05,"b":-1E2}"#), respelled(r#"{"a":0.000079,"b":-100.0}"#));
         assert_ne!(respelled("1.5"), respelled("1.25"));
         assert_ne!(respelled("15"), respelled("15.0"));
     }
 
     #[test]
-    fn what_is_no_number_stays() {
+    fn other_texts_are_unchanged() {
         for text in ["0.13.0", "2026-11-17T20:00:00.5", "run_0001", "1,234", "x1.50", "", "5 tokens/sec"] {
             assert_eq!(respelled(text), text);
         }

@@ -1,6 +1,6 @@
-//! A hub over TLS in its real layout: an API, files that it sends itself, and files that it has elsewhere.
+//! A hub over TLS in its real layout: an API, files that it sends itself, and files on another server.
 //!
-//! It is called 127.0.0.1; elsewhere is called localhost.
+//! The hub is 127.0.0.1; the other server is localhost.
 
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -18,22 +18,22 @@ pub struct HubFile {
     pub repo: &'static str,
     pub path: &'static str,
     pub bytes: Vec<u8>,
-    /// It lies elsewhere.
+    /// It is on the other server.
     pub is_large: bool,
 }
 
-/// What goes wrong.
+/// Faults of the hub.
 #[derive(Default)]
 pub struct Faults {
-    /// Bytes after which answers elsewhere are cut, one an answer.
+    /// Bytes after which responses of the other server are cut, one per response.
     pub cuts: Vec<usize>,
-    /// Answers elsewhere have other bytes.
+    /// Responses of the other server have wrong bytes.
     pub is_corrupt: bool,
-    /// Of how many more answers.
+    /// How many more responses of the other server report an expired URL.
     pub expired: usize,
-    /// Nothing is ever said.
+    /// It never responds.
     pub is_silent: bool,
-    /// Said to all that is asked: status and error code.
+    /// The response to every request: status and error code.
     pub refusal: Option<(&'static str, &'static str)>,
 }
 
@@ -79,7 +79,7 @@ impl FakeHub {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Requests for bytes of files that lie elsewhere.
+    /// Requests for files on the other server.
     pub fn elsewhere(&self) -> Vec<String> {
         self.requests().into_iter().filter(|head| head.starts_with("GET /cdn/")).collect()
     }
@@ -107,7 +107,7 @@ impl Site {
         let head = String::from_utf8_lossy(&head).into_owned();
         self.requests.lock().unwrap().push(head.clone());
         if self.faults.lock().unwrap().is_silent {
-            // Until the other side has had enough.
+            // Waits until the client closes the connection.
             let _ = stream.read(&mut byte);
             return;
         }
@@ -125,30 +125,30 @@ impl Site {
         if let Some((status, code)) = faults.refusal {
             let echoed = head.lines().find_map(|line| line.strip_prefix("Authorization: ")).unwrap_or_default();
             let fields = format!("X-Error-Code: {code}\r\nX-Error-Message: no {echoed}\r\n");
-            return (said(status, &fields, b""), None);
+            return (response(status, &fields, b""), None);
         }
         if path.starts_with("/api/models?search=") {
             let found = r#"[{"id":"a/tiny","downloads":5},{"id":"org/tiny","downloads":1234567},{"id":"b/tiny-2"}]"#;
-            return (said("200 OK", "", found.as_bytes()), None);
+            return (response("200 OK", "", found.as_bytes()), None);
         }
         if let Some(asked) = path.strip_prefix("/api/models/").or_else(|| path.strip_prefix("/api/datasets/")) {
             let (repo, revision) = asked.split_once("/revision/").unwrap_or((asked, "main"));
             let revision = revision.split('?').next().unwrap_or_default();
             let files: Vec<_> = self.files.iter().filter(|file| file.repo == repo).collect();
             if files.is_empty() {
-                return (said("404 Not Found", "X-Error-Code: RepoNotFound\r\n", b""), None);
+                return (response("404 Not Found", "X-Error-Code: RepoNotFound\r\n", b""), None);
             }
             if revision != "main" && !is_commit(revision) {
-                return (said("404 Not Found", "X-Error-Code: RevisionNotFound\r\n", b""), None);
+                return (response("404 Not Found", "X-Error-Code: RevisionNotFound\r\n", b""), None);
             }
             let names: Vec<_> = files.iter().map(|file| format!(r#"{{"rfilename":"{}"}}"#, file.path)).collect();
             let body = format!(r#"{{"sha":"{}","siblings":[{}]}}"#, commit_of(revision), names.join(","));
-            return (said("200 OK", "", body.as_bytes()), None);
+            return (response("200 OK", "", body.as_bytes()), None);
         }
         if let Some(tag) = path.strip_prefix("/cdn/") {
             if faults.expired > 0 {
                 faults.expired -= 1;
-                return (said("403 Forbidden", "", b""), None);
+                return (response("403 Forbidden", "", b""), None);
             }
             let file = self.files.iter().find(|file| sha256(&file.bytes) == tag).unwrap();
             let bytes = if faults.is_corrupt { vec![b'x'; file.bytes.len()] } else { file.bytes.clone() };
@@ -156,13 +156,13 @@ impl Site {
             return (ranged(head, &bytes, "ETag: \"of-elsewhere\"\r\n"), cut);
         }
         let asked = path.trim_start_matches('/').trim_start_matches("datasets/").split_once("/resolve/");
-        let Some((repo, rest)) = asked else { return (said("404 Not Found", "", b""), None) };
+        let Some((repo, rest)) = asked else { return (response("404 Not Found", "", b""), None) };
         let (revision, name) = rest.split_once('/').unwrap();
         if revision != "main" && !is_commit(revision) {
-            return (said("404 Not Found", "X-Error-Code: RevisionNotFound\r\n", b""), None);
+            return (response("404 Not Found", "X-Error-Code: RevisionNotFound\r\n", b""), None);
         }
         let Some(file) = self.files.iter().find(|file| file.repo == repo && file.path == name) else {
-            return (said("404 Not Found", "X-Error-Code: EntryNotFound\r\n", b""), None);
+            return (response("404 Not Found", "X-Error-Code: EntryNotFound\r\n", b""), None);
         };
         let commit = format!("X-Repo-Commit: {}\r\n", commit_of(revision));
         if file.is_large {
@@ -172,7 +172,7 @@ impl Site {
                 file.bytes.len(),
                 self.port
             );
-            return (said("302 Found", &fields, b"elsewhere"), None);
+            return (response("302 Found", &fields, b"elsewhere"), None);
         }
         (ranged(head, &file.bytes, &format!("{commit}ETag: \"{}\"\r\n", git_blob(&file.bytes))), None)
     }
@@ -180,18 +180,18 @@ impl Site {
 
 fn ranged(head: &str, bytes: &[u8], fields: &str) -> Vec<u8> {
     let range = head.lines().find_map(|line| line.strip_prefix("Range: bytes=")).and_then(|it| it.split_once('-'));
-    let Some((from, to)) = range else { return said("200 OK", fields, bytes) };
+    let Some((from, to)) = range else { return response("200 OK", fields, bytes) };
     let (from, to): (usize, usize) = (from.parse().unwrap(), to.parse().unwrap());
     if from >= bytes.len() {
         let fields = format!("{fields}Content-Range: bytes */{}\r\n", bytes.len());
-        return said("416 Range Not Satisfiable", &fields, b"");
+        return response("416 Range Not Satisfiable", &fields, b"");
     }
     let to = to.min(bytes.len() - 1);
     let fields = format!("{fields}Content-Range: bytes {from}-{to}/{}\r\n", bytes.len());
-    said("206 Partial Content", &fields, &bytes[from..=to])
+    response("206 Partial Content", &fields, &bytes[from..=to])
 }
 
-fn said(status: &str, fields: &str, body: &[u8]) -> Vec<u8> {
+fn response(status: &str, fields: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
 }
@@ -211,7 +211,7 @@ pub fn git_blob(bytes: &[u8]) -> String {
     hex(context.finish().as_ref())
 }
 
-/// Every commit that may be asked for is there.
+/// Every commit exists.
 fn is_commit(revision: &str) -> bool {
     revision.len() == COMMIT.len() && revision.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

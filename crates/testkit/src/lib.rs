@@ -1,11 +1,11 @@
 //! What tests of several crates share. Nothing that is shipped depends on it.
 //!
 //! # Layout
-//! - [`plan`]: a small plan, which a test changes where it needs to
-//! - [`tokenizer_json`]: a `tokenizer.json` made of a builtin vocabulary
+//! - [`plan`]: a small plan, which tests change
+//! - [`tokenizer_json`]: a `tokenizer.json` made from a builtin vocabulary
 //! - [`fake_hub`]: a model hub over TLS, with faults
 //! - [`vocabulary`]: every metric that an output can show, written by hand from the specification
-//! - [`outputs`]: what the outputs of a run show, held against that vocabulary
+//! - [`outputs`]: checks the outputs of a run against that vocabulary
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
 pub mod fake_hub;

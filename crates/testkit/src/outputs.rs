@@ -1,4 +1,4 @@
-//! What the four outputs of a run show, read back and held against a list of groups.
+//! Reads the four outputs of a run back and checks them against a list of groups.
 
 use crate::vocabulary::{Each, Group, Row, Shape, Table};
 use serde_json::Value;
@@ -27,24 +27,24 @@ const CONSOLE: &str = "Metric,avg,min,max,p99,p90,p50,std";
 
 /// The outputs of one run.
 pub struct Shown {
-    /// Title of the console's tables.
+    /// The title of the console's tables.
     pub title: &'static str,
     pub summary: Value,
     pub csv: String,
     pub lines: Vec<Value>,
     pub console: String,
-    /// The trace table was asked for.
+    /// The trace table was requested.
     pub with_trace: bool,
-    /// Members of the summary beyond those that every run has.
+    /// Members of the summary besides those of every run.
     pub extra_members: &'static [&'static str],
-    /// How many of how many requests failed is known: one of four, if any. It decides which statistics of adjusted
-    /// metrics are infinite.
+    /// It is known how many requests failed: one of four, or none. That decides which statistics of adjusted metrics
+    /// are infinite.
     pub one_of_four: bool,
 }
 
 impl Shown {
-    /// Holds all four outputs against these groups and gives the number of metrics: every line of a request that
-    /// succeeded carries all that a line can carry, every other line what is of failed requests.
+    /// Checks all four outputs against these groups and returns the number of metrics. Every line of a successful
+    /// request must have all metrics that a line can have; every other line, those of failed requests.
     pub fn shows(&self, groups: &[Group]) -> usize {
         for line in &self.lines {
             line_shows(line, groups);
@@ -52,7 +52,7 @@ impl Shown {
         self.summary_shows(groups)
     }
 
-    /// Holds JSON, CSV and console against these groups and gives the number of metrics.
+    /// Checks JSON, CSV and console against these groups and returns the number of metrics.
     pub fn summary_shows(&self, groups: &[Group]) -> usize {
         let rows = rows(groups);
         self.json_shows(&rows);
@@ -62,7 +62,7 @@ impl Shown {
         rows.len()
     }
 
-    /// Holds one record line against these groups.
+    /// Checks one record line against these groups.
     pub fn line_shows(&self, at: usize, groups: &[Group]) {
         line_shows(&self.lines[at], groups);
     }
@@ -118,7 +118,7 @@ impl Shown {
         if self.with_trace {
             tables.insert(5, ("NVIDIA AIPerf | HTTP Trace Timing".to_owned(), Table::Trace));
         }
-        // Where nothing succeeded, the errors stand alone.
+        // If no request succeeded, only the errors are shown.
         if !rows.iter().any(|row| row.tag == "request_count") {
             tables.clear();
         }
@@ -146,7 +146,7 @@ impl Shown {
         }
     }
 
-    /// Holds a stats block against what that of its metric should be.
+    /// Checks the stats block of a metric.
     pub fn block_is(&self, block: &Value, row: &Row) {
         let keys: Vec<&str> = block.as_object().expect("a block").keys().map(String::as_str).collect();
         let in_order: Vec<&str> = BLOCK.iter().copied().filter(|key| keys.contains(key)).collect();
@@ -161,7 +161,7 @@ impl Shown {
         }
     }
 
-    /// Holds whether a statistic is there against whether it should be.
+    /// Checks whether a statistic is present.
     fn check(&self, shape: Shape, statistic: &str, is_there: bool, place: &str) {
         let expected = match shape {
             Shape::Distribution => true,
@@ -187,19 +187,19 @@ impl Shown {
         rounded(block[statistic].as_f64().unwrap_or_else(|| panic!("{statistic} of {tag}: {block}")))
     }
 
-    /// What the line of a request says of a metric.
+    /// The value of a metric in the line of a request.
     pub fn value(&self, line: usize, tag: &str) -> f64 {
         let metric = &self.lines[line]["metrics"][tag];
         rounded(metric["value"].as_f64().unwrap_or_else(|| panic!("{tag}: {metric}")))
     }
 }
 
-/// A number to thirteen digits: what a sum has beyond these depends on the order it was taken in.
+/// A number to thirteen digits: further digits of a sum depend on the order of its terms.
 fn rounded(value: f64) -> f64 {
     format!("{value:.12e}").parse().expect("a number")
 }
 
-/// All rows of some groups; none may be there twice.
+/// All rows of some groups; none may occur twice.
 fn rows(groups: &[Group]) -> Vec<Row> {
     let rows: Vec<Row> = groups.iter().flat_map(|group| group.iter().copied()).collect();
     let tags: BTreeSet<&str> = rows.iter().map(|row| row.tag).collect();
@@ -227,7 +227,7 @@ fn line_shows(line: &Value, groups: &[Group]) {
     }
 }
 
-/// A unit that only says that something is counted is left out.
+/// The CSV label: a unit that only counts something is left out.
 fn csv_label(row: &Row) -> String {
     match row.unit {
         "count" | "requests" => row.header.to_owned(),
@@ -241,7 +241,7 @@ fn console_label(row: &Row) -> String {
     format!("{}{gap}({})", row.header, row.unit)
 }
 
-/// A table as it was drawn: its title, its heads, and of each row the label and the cells.
+/// A table as it was drawn: its title, its heads, and the label and cells of each row.
 struct Drawn {
     title: String,
     heads: Vec<String>,
@@ -279,7 +279,7 @@ fn console_tables(text: &str) -> Vec<Drawn> {
     tables
 }
 
-/// Compares two sets and names what is missing and what is too much.
+/// Compares two sets and names missing and unexpected items.
 fn same<'a>(got: impl Iterator<Item = &'a str>, expected: impl Iterator<Item = &'a str>, what: &str) {
     let (got, expected): (BTreeSet<&str>, BTreeSet<&str>) = (got.collect(), expected.collect());
     let missing: Vec<&&str> = expected.difference(&got).collect();

@@ -1,4 +1,4 @@
-//! A small plan, and settings of a plan as golden data name them.
+//! A small plan, and settings of a plan by their names in golden data.
 
 use aiperf_plan::{
     Additions, Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames,
@@ -9,7 +9,7 @@ use aiperf_types::{EndpointKind, PhaseKind};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// One streamed chat request by one worker; tests change what they are about.
+/// One streamed chat request by one worker; tests change what they test.
 pub fn plan(url: &str) -> Plan {
     Plan {
         run: RunIdentity {
@@ -61,7 +61,7 @@ pub fn plan(url: &str) -> Plan {
     }
 }
 
-/// What golden data ask of synthesis, by the reference's names.
+/// The synthesis settings of golden data, by AIPerf's names.
 pub fn synthesis(params: &Value) -> Synthesis {
     let factor = |name: &str| params[name].as_f64().unwrap_or(1.0);
     let limit = |name: &str| params[name].as_u64().map(|limit| limit as u32);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-/// How Llama 3 cuts text.
+/// The split pattern of Llama 3.
 const LLAMA_3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// The visible character that byte-level tokenizers write for a byte.
@@ -23,7 +23,7 @@ fn written(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| byte_char(*byte)).collect()
 }
 
-/// The two tokens a token is merged from: what is left of its bytes when only lower ranks may merge.
+/// The two tokens that a token is merged from: the rest of its bytes if only lower ranks may merge.
 fn parents<'a>(token: &'a [u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> (&'a [u8], &'a [u8]) {
     let mut ends: Vec<usize> = (0..=token.len()).collect();
     while ends.len() > 3 {
@@ -39,7 +39,7 @@ fn parents<'a>(token: &'a [u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> (&'a 
     (&token[..ends[1]], &token[ends[1]..])
 }
 
-/// `tokenizer.json` of the first tokens of a vocabulary.
+/// `tokenizer.json` with the first tokens of a vocabulary.
 pub fn tokenizer_json(bpe: &bpe_openai::byte_pair_encoding::BytePairEncoding, tokens: usize) -> Value {
     let tokens: Vec<&[u8]> = (0..tokens as u32).map(|id| bpe.token_bytes(id)).collect();
     let ranks: HashMap<&[u8], u32> = tokens.iter().zip(0..).map(|(token, rank)| (*token, rank)).collect();

@@ -1,28 +1,28 @@
-//! Every metric that an output can show, written down by hand from the specification: its name in files, its name for
-//! people, its unit, which statistics it has, whether a record line carries it, and the console table it stands in.
+//! Every metric that an output can show, written by hand from the specification: its name in files, its name for
+//! people, its unit, its statistics, whether a record line has it, and its console table.
 //!
-//! Metrics that come and go together are one group, so that what a run shows is a short list of groups.
+//! Metrics that always occur together are one group, so that the metrics of a run are a short list of groups.
 
 use Each::{Float, Int, List, Nothing};
 use Shape::{Adjusted, Curve, Distribution, Single, WithoutCount};
 use Table::{Active, Effective, Experimental, Hidden, Internal, Main, SpecDecode, Trace};
 
-/// Which statistics a summary has of a metric.
+/// The statistics of a metric in a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// All of them.
     Distribution,
-    /// All but the count: a distribution that is not of records.
+    /// All except the count: a distribution that is not of records.
     WithoutCount,
     /// One number.
     Single,
     /// A curve over time: no count, no sum, and only the upper percentiles.
     Curve,
-    /// With one infinite value for one failure among four requests: what is infinite is left out.
+    /// With one infinite value, for one failure among four requests: infinite statistics are left out.
     Adjusted,
 }
 
-/// What a record line has of a metric.
+/// The value of a metric in a record line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     Nothing,
@@ -31,7 +31,7 @@ pub enum Each {
     List,
 }
 
-/// The console table that a metric stands in.
+/// The console table of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     Hidden,
@@ -40,7 +40,7 @@ pub enum Table {
     Effective,
     Active,
     Main,
-    /// Shown when asked for.
+    /// Shown on request.
     Trace,
     SpecDecode,
 }
@@ -53,10 +53,10 @@ pub struct Row {
     pub unit: &'static str,
     pub shape: Shape,
     pub each: Each,
-    /// Of requests that failed, and of no others.
+    /// Only for requests that failed.
     pub of_failed: bool,
     pub table: Table,
-    /// Place in the table.
+    /// Position in the table.
     pub place: u32,
 }
 
@@ -86,25 +86,25 @@ impl Row {
     }
 }
 
-/// Metrics that come and go together.
+/// Metrics that always occur together.
 pub type Group = &'static [Row];
 
-/// A number of each request.
+/// A number per request.
 const fn number(tag: &'static str, header: &'static str, unit: &'static str) -> Row {
     Row::new(tag, header, unit, Distribution, Float)
 }
 
-/// A time of each request.
+/// A time per request.
 const fn time(tag: &'static str, header: &'static str) -> Row {
     number(tag, header, "ms")
 }
 
-/// A whole number of each request.
+/// A whole number per request.
 const fn count(tag: &'static str, header: &'static str, unit: &'static str) -> Row {
     Row::new(tag, header, unit, Distribution, Int)
 }
 
-/// Tokens of each request.
+/// Tokens per request.
 const fn tokens(tag: &'static str, header: &'static str) -> Row {
     count(tag, header, "tokens")
 }
@@ -123,17 +123,17 @@ const fn curve(tag: &'static str, header: &'static str, unit: &'static str) -> R
     Row::new(tag, header, unit, Curve, Nothing)
 }
 
-/// Adjusted metrics have no display order: they follow all that have one.
+/// Adjusted metrics have no display order: they follow all others.
 const fn adjusted(tag: &'static str, header: &'static str, place: u32) -> Row {
     Row::new(tag, header, "ms", Adjusted, Nothing).main(10_000 + place)
 }
 
-/// A time with the network's share taken off.
+/// A time without the network's share.
 const fn less_network(tag: &'static str, header: &'static str) -> Row {
     Row::new(tag, header, "ms", WithoutCount, Nothing)
 }
 
-/// Every run of which a request was sent.
+/// Every run that sent a request.
 pub const SENT: Group = &[
     single("min_request_timestamp", "Minimum Request Timestamp", "ns"),
     single("completed_request_count", "Completed Requests (Success + Error)", "requests").main(1075),
@@ -142,7 +142,7 @@ pub const SENT: Group = &[
     time("effective_latency", "Effective Latency (CO-aware)").in_no_record().at(Effective, 10),
 ];
 
-/// Curves over the time of the run. They are there whatever the endpoint gives; what it does not give is zero.
+/// Curves over the time of the run. They are always present; what the endpoint does not have is zero.
 pub const CURVES: Group = &[
     curve("effective_concurrency", "Effective Concurrency", "requests").at(Effective, 1),
     curve("effective_decode_throughput", "Effective Decode Throughput", "tokens/sec").at(Effective, 2),
@@ -162,7 +162,7 @@ pub const CURVES: Group = &[
     curve("active_total_throughput", "Active Total Throughput", "tokens/sec").at(Active, 5),
 ];
 
-/// Every run in which a request succeeded.
+/// Every run with a successful request.
 pub const ANSWERED: Group = &[
     time("request_latency", "Request Latency").main(300),
     single("request_throughput", "Request Throughput", "requests/sec").main(900),
@@ -171,7 +171,7 @@ pub const ANSWERED: Group = &[
     single("benchmark_duration", "Benchmark Duration", "sec"),
 ];
 
-/// The exchange itself: in every file of a run over HTTP, on the console when asked for.
+/// The exchange itself: in every file of a run over HTTP, on the console on request.
 pub const HTTP: Group = &[
     time("http_req_blocked", "HTTP Blocked").at(Trace, 2000),
     time("http_req_dns_lookup", "HTTP DNS Lookup").at(Trace, 2010),
@@ -206,20 +206,20 @@ pub const OUTPUT: Group = &[
     single("total_token_throughput", "Total Token Throughput", "tokens/sec"),
 ];
 
-/// Answers are embeddings or rankings, and we count: no token.
+/// Responses are embeddings or rankings, and we count: no tokens.
 pub const EMPTY_OUTPUT: Group = &[tokens("output_sequence_length", "Output Sequence Length").main(600)];
 
 /// Some of the tokens were not reasoning.
 pub const OUTPUT_TEXT: Group =
     &[tokens("output_token_count", "Output Token Count"), total("total_output_tokens", "Total Output Tokens")];
 
-/// Some of the tokens came as reasoning.
+/// Some of the tokens were reasoning.
 pub const REASONING: Group = &[
     tokens("reasoning_token_count", "Reasoning Token Count"),
     total("total_reasoning_tokens", "Total Reasoning Tokens"),
 ];
 
-/// A length was asked for, and the endpoint produces tokens.
+/// A length was requested, and the endpoint produces tokens.
 pub const ASKED_LENGTH: Group = &[
     number("osl_mismatch_diff_pct", "OSL Mismatch Diff %", "%"),
     single("osl_mismatch_count", "OSL Mismatch Count", "requests"),
@@ -245,22 +245,22 @@ pub const STREAM_GAPS: Group = &[
     CHUNKS,
 ];
 
-/// Tokens were streamed in two chunks or more, and nobody counted them: times of chunks, none of tokens.
+/// Tokens were streamed in two chunks or more, and were not counted: times of chunks, none of tokens.
 pub const UNCOUNTED_STREAM: Group = &[FIRST_TOKEN, SECOND_TOKEN, DECODE, CHUNKS];
 
-/// The server says how many tokens the prompt had, to an endpoint that tokenizes its input.
+/// The server reports the tokens of the prompt, for an endpoint that tokenizes its input.
 pub const USAGE_PROMPT: Group = &[
     tokens("usage_prompt_tokens", "Usage Prompt Tokens"),
     total("total_usage_prompt_tokens", "Total Usage Prompt Tokens"),
 ];
 
-/// The same, and we counted them as well.
+/// The same, and we counted them too.
 pub const PROMPT_DIFFERENCE: Group = &[
     number("usage_prompt_tokens_diff_pct", "Usage Prompt Diff %", "%"),
     single("usage_discrepancy_count", "Usage Discrepancy Count", "requests"),
 ];
 
-/// The server says how many tokens an endpoint that produces them gave.
+/// The server reports the output tokens, for an endpoint that produces tokens.
 pub const USAGE_COMPLETION: Group = &[
     tokens("usage_completion_tokens", "Usage Completion Tokens"),
     tokens("usage_total_tokens", "Usage Total Tokens"),
@@ -268,29 +268,29 @@ pub const USAGE_COMPLETION: Group = &[
     total("total_usage_total_tokens", "Total Usage Total Tokens"),
 ];
 
-/// The same, and we counted them as well.
+/// The same, and we counted them too.
 pub const COMPLETION_DIFFERENCE: Group = &[number("usage_completion_tokens_diff_pct", "Usage Completion Diff %", "%")];
 
-/// The server says how many of them were reasoning.
+/// The server reports the reasoning tokens.
 pub const USAGE_REASONING: Group = &[
     tokens("usage_reasoning_tokens", "Usage Reasoning Tokens"),
     total("total_usage_reasoning_tokens", "Total Usage Reasoning Tokens"),
 ];
 
-/// The same, and we counted them as well.
+/// The same, and we counted them too.
 pub const REASONING_DIFFERENCE: Group = &[number("usage_reasoning_tokens_diff_pct", "Usage Reasoning Diff %", "%")];
 
-/// The server says how much of the prompt it had in its cache.
+/// The server reports how much of the prompt was in its cache.
 pub const USAGE_CACHE_READ: Group = &[
     tokens("usage_prompt_cache_read_tokens", "Usage Prompt Cache Read Tokens"),
     total("total_usage_prompt_cache_read_tokens", "Total Usage Prompt Cache Read Tokens"),
 ];
 
-/// The same, and how much prompt there was.
+/// The same, and the length of the prompt.
 pub const USAGE_CACHE_SHARE: Group =
     &[single("overall_usage_prompt_cache_read_pct", "Overall Usage Prompt Cache Read %", "%")];
 
-/// The server says what it put into its cache, and what it missed there.
+/// The server reports its cache writes and misses.
 pub const USAGE_CACHE_WRITE: Group = &[
     tokens("usage_prompt_cache_write_tokens", "Usage Prompt Cache Write Tokens"),
     tokens("usage_prompt_cache_miss_tokens", "Usage Prompt Cache Miss Tokens"),
@@ -298,13 +298,13 @@ pub const USAGE_CACHE_WRITE: Group = &[
     total("total_usage_prompt_cache_miss_tokens", "Total Usage Prompt Cache Miss Tokens"),
 ];
 
-/// The server says how much of the prompt declares tools.
+/// The server reports how much of the prompt declares tools.
 pub const USAGE_TOOLS: Group = &[
     tokens("usage_tool_use_prompt_tokens", "Usage Tool Use Prompt Tokens"),
     total("total_usage_tool_use_prompt_tokens", "Total Usage Tool Use Prompt Tokens"),
 ];
 
-/// The server says how much audio an endpoint that accepts it was given.
+/// The server reports the input audio, for an endpoint that accepts audio.
 pub const USAGE_AUDIO: Group = &[
     tokens("usage_prompt_audio_tokens", "Usage Prompt Audio Tokens"),
     number("usage_prompt_audio_seconds", "Usage Prompt Audio Seconds", "sec"),
@@ -312,13 +312,13 @@ pub const USAGE_AUDIO: Group = &[
     single("total_usage_prompt_audio_seconds", "Total Usage Prompt Audio Seconds", "sec"),
 ];
 
-/// The server says how much audio an endpoint gave that accepts it and produces tokens.
+/// The server reports the output audio, for an endpoint that accepts audio and produces tokens.
 pub const USAGE_AUDIO_OUT: Group = &[
     tokens("usage_completion_audio_tokens", "Usage Completion Audio Tokens"),
     total("total_usage_completion_audio_tokens", "Total Usage Completion Audio Tokens"),
 ];
 
-/// The server says how much of a prediction it could use.
+/// The server reports how much of a prediction it could use.
 pub const USAGE_PREDICTION: Group = &[
     tokens("usage_accepted_prediction_tokens", "Usage Accepted Prediction Tokens"),
     tokens("usage_rejected_prediction_tokens", "Usage Rejected Prediction Tokens"),
@@ -326,20 +326,20 @@ pub const USAGE_PREDICTION: Group = &[
     total("total_usage_rejected_prediction_tokens", "Total Usage Rejected Prediction Tokens"),
 ];
 
-/// The request carries images, to an endpoint that accepts or produces them.
+/// The request contains images, for an endpoint that accepts or produces them.
 pub const IMAGES: Group = &[
     count("num_images", "Number of Images", "images"),
     number("image_throughput", "Image Throughput", "images/sec").main(860),
     number("image_latency", "Image Latency", "ms/image").main(861),
 ];
 
-/// The request carries audio of known length, to an endpoint that accepts it.
+/// The request contains audio of known length, for an endpoint that accepts it.
 pub const AUDIO: Group = &[
     number("audio_duration", "Audio Duration", "sec"),
     number("rtfx", "Inverse Real-Time Factor (RTFx)", "ratio").main(850),
 ];
 
-/// The endpoint produces video, and the server says what that took.
+/// The endpoint produces video, and the server reports its cost.
 pub const VIDEO: Group = &[
     time("video_inference_time", "Video Inference Time").main(310),
     number("video_peak_memory", "Video Peak Memory", "MB").main(311),
@@ -351,7 +351,7 @@ pub const GOODPUT: Group = &[
     single("good_request_fraction", "Good Request Fraction", "ratio"),
 ];
 
-/// It has, and a request succeeded, so that there is a duration.
+/// It has, and a request succeeded, so there is a duration.
 pub const GOODPUT_RATE: Group = &[single("goodput", "Goodput", "requests/sec").main(1000)];
 
 /// A request failed.
@@ -360,29 +360,29 @@ pub const FAILED: Group = &[
     single("context_overflow_count", "Context Overflow Count", "requests"),
 ];
 
-/// A request failed, and we had counted its input.
+/// A request failed, and its input was counted.
 pub const FAILED_INPUT: Group = &[
     tokens("error_isl", "Error Input Sequence Length").of_failed(),
     total("total_error_isl", "Total Error Input Sequence Length"),
 ];
 
-/// A request failed and others did not.
+/// A request failed, and others did not.
 pub const ADJUSTED: Group = &[adjusted("adj_request_latency", "Request Latency (error-adjusted)", 2)];
 
-/// A request failed and others were streamed.
+/// A request failed, and others were streamed.
 pub const ADJUSTED_STREAM: Group = &[
     adjusted("adj_time_to_first_token", "Time to First Token (error-adjusted)", 1),
     adjusted("adj_decode_duration", "Decode Duration (error-adjusted)", 3),
     adjusted("adj_inter_token_latency", "Inter Token Latency (error-adjusted)", 4),
 ];
 
-/// The network's round-trip time is known.
+/// The network round trip is known.
 pub const NETWORK: Group = &[
     less_network("network_rtt", "Network RTT").main(305),
     less_network("network_adjusted_request_latency", "Network-Adjusted Request Latency").main(301),
 ];
 
-/// It is known and tokens were streamed.
+/// It is known, and tokens were streamed.
 pub const NETWORK_STREAM: Group = &[
     less_network("network_adjusted_time_to_first_token", "Network-Adjusted Time to First Token").main(101),
     less_network("network_adjusted_time_to_first_output_token", "Network-Adjusted Time to First Output Token")
@@ -397,7 +397,7 @@ pub const REPLAY: Group = &[
     single("replay_sched_degraded", "Replay Schedule Degraded", "count"),
 ];
 
-/// The server says how well its drafts did.
+/// The server reports the acceptance of its drafts.
 pub const SPEC_DECODE: Group = &[
     number("spec_decode_acceptance_length", "Acceptance Length", "ratio").at(SpecDecode, 5000),
     single("spec_decode_token_weighted_acceptance_length", "Token-Weighted Acceptance Length", "ratio")
@@ -413,18 +413,18 @@ pub const SPEC_DECODE: Group = &[
     total("total_draft_tokens", "Total Draft Tokens"),
 ];
 
-/// GPUs reported power and energy: the last rows of the main table. Eight reported the one, seven the other.
+/// GPUs reported power and energy: the last rows of the main table. Eight reported power, seven energy.
 pub const GPU: Group = &[
     single("total_gpu_power", "Total GPU Power (8 GPUs)", "W").main(20_001),
     single("total_gpu_energy", "Total GPU Energy (7 GPUs)", "J").main(20_002),
     single("energy_per_user", "Energy per User (7 GPUs)", "joules/user").main(20_004),
 ];
 
-/// They did, and tokens were produced.
+/// The same, and tokens were produced.
 pub const GPU_TOKENS: Group =
     &[single("output_tokens_per_joule", "Output Tokens per Joule (7 GPUs)", "tokens/J").main(20_003)];
 
-/// The same metrics of the GPUs of one vendor, and more of them: in files alone.
+/// The same metrics for the GPUs of one vendor, and more of them: only in files.
 macro_rules! vendor {
     ($vendor:literal) => {
         &[
@@ -440,7 +440,7 @@ macro_rules! vendor {
     };
 }
 
-/// The same, where tokens were produced.
+/// The same, if tokens were produced.
 macro_rules! vendor_tokens {
     ($vendor:literal) => {
         &[
@@ -451,7 +451,7 @@ macro_rules! vendor_tokens {
     };
 }
 
-/// The same, where there were objectives.
+/// The same, if there were objectives.
 macro_rules! vendor_goodput {
     ($vendor:literal) => {
         &[single(concat!($vendor, "_goodput_per_watt"), "Goodput per Watt", "good-req/s/W")]
@@ -465,7 +465,7 @@ pub const AMD: Group = vendor!("amd");
 pub const AMD_TOKENS: Group = vendor_tokens!("amd");
 pub const AMD_GOODPUT: Group = vendor_goodput!("amd");
 
-/// Internal metrics are shown: those of every text endpoint that was asked for a length.
+/// Internal metrics are shown: those of every text endpoint with a requested length.
 pub const INTERNAL: Group = &[
     time("credit_drop_latency", "Credit Drop Latency").at(Internal, 1),
     tokens("requested_osl", "Requested OSL").at(Internal, 3),
@@ -475,7 +475,7 @@ pub const INTERNAL: Group = &[
 pub const INTERNAL_REPLAY: Group =
     &[count("replay_send_schedule_offset", "Replay Send Schedule Offset", "ns").at(Internal, 2)];
 
-/// Experimental metrics are shown, and tokens with thoughts among them were streamed.
+/// Experimental metrics are shown, and tokens with reasoning among them were streamed.
 pub const EXPERIMENTAL: Group = &[
     single("overall_thinking_efficiency", "Overall Thinking Efficiency", "ratio").at(Experimental, 1),
     time("stream_prefill_latency", "Stream Prefill Latency").at(Experimental, 2),
@@ -483,7 +483,7 @@ pub const EXPERIMENTAL: Group = &[
     number("thinking_efficiency", "Thinking Efficiency", "ratio").at(Experimental, 4),
 ];
 
-/// Every group that a run can show without being asked for what is hidden.
+/// Every group that a run can show without settings for hidden metrics.
 pub const EVERY_GROUP: &[Group] = &[
     SENT,
     CURVES,

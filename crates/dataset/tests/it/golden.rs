@@ -119,7 +119,7 @@ fn check(case: &Value) {
 fn golden_files_give_the_recorded_conversations_or_are_refused() {
     let area = Area::of("datasets");
     area.run_cases("golden files", FILES, skip, check);
-    area.tell_unread("golden datasets", &[FILES, MARKERS, MARKER_COSTS, TRACE_IDS]);
+    area.print_unread("golden datasets", &[FILES, MARKERS, MARKER_COSTS, TRACE_IDS]);
 }
 
 fn bust(case: &Value) -> Option<CacheBust> {

@@ -50,7 +50,7 @@ fn files(shape: Shape) -> Vec<File> {
 fn golden_files_that_nothing_here_reads_are_named() {
     for area in areas() {
         let title = format!("engine: {}", area.folder().display());
-        area.tell_unread(&title, &[SCENARIO, HTTP_PHASES, OVERFLOW, CONNECT_TO]);
+        area.print_unread(&title, &[SCENARIO, HTTP_PHASES, OVERFLOW, CONNECT_TO]);
     }
 }
 

@@ -14,7 +14,7 @@ use support::{KINDS, OBJECTIVES, POWER, area, close, each_case, number};
 
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area().tell_unread("metrics", KINDS);
+    area().print_unread("metrics", KINDS);
 }
 
 #[test]

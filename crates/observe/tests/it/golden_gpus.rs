@@ -19,7 +19,7 @@ fn area() -> Area {
 
 #[test]
 fn golden_telemetry_that_nothing_here_reads_is_named() {
-    area().tell_unread("telemetry", &[PAGE, FILE, SAMPLES, DISPLAY]);
+    area().print_unread("telemetry", &[PAGE, FILE, SAMPLES, DISPLAY]);
 }
 
 /// A reading as the lines of the export have it, but for its instant.

@@ -39,7 +39,7 @@ fn is_drafts_line(case: &Value) -> bool {
 
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area().tell_unread("report: metrics", &[is_block, is_drafts_line]);
+    area().print_unread("report: metrics", &[is_block, is_drafts_line]);
 }
 
 /// What a server reports, if anything.

@@ -388,5 +388,5 @@ fn golden_shares_of_failures_end_a_run_as_recorded() {
 
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area().tell_unread("schedule: load", &[TIMELINE, THRESHOLD, LIMIT, GRID]);
+    area().print_unread("schedule: load", &[TIMELINE, THRESHOLD, LIMIT, GRID]);
 }

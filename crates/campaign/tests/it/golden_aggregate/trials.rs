@@ -72,14 +72,14 @@ fn found(input: &Value) -> Result<Confidence, ConfidenceError> {
 
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
-    area("metrics").tell_unread("campaign: metrics", &[is_comparison]);
-    area("exports").tell_unread("campaign: exports", &[is_one_statistic]);
+    area("metrics").print_unread("campaign: metrics", &[is_comparison]);
+    area("exports").print_unread("campaign: exports", &[is_one_statistic]);
     let shapes = [
         is_orchestrated,
         crate::golden_aggregate::sweeps::is_sweep,
         crate::golden_aggregate::post_process::is_post_process,
     ];
-    area("orchestration").tell_unread("campaign: orchestration", &shapes);
+    area("orchestration").print_unread("campaign: orchestration", &shapes);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn golden_confidence_of_orchestration() {
         is_orchestrated,
         |_| None,
         |case| match case["expected"]["error"].as_str() {
-            // What is wrong is said in words of our own.
+            // The text of the error is our own.
             Some(error) if error.starts_with("All runs failed") => {
                 assert!(matches!(found(&case["input"]), Err(ConfidenceError::AllRunsFailed(_))));
             }

@@ -36,6 +36,6 @@ pub(crate) fn kind(case: &Value) -> EndpointKind {
 #[test]
 fn golden_files_that_nothing_here_reads_are_named() {
     for area in areas() {
-        area.tell_unread(&format!("dialect, {}", area.folder().display()), READ);
+        area.print_unread(&format!("dialect, {}", area.folder().display()), READ);
     }
 }
