@@ -1,12 +1,12 @@
-//! What is put into conversations of every source: a system prompt, and markers that keep them out of a server's cache.
+//! What is added to conversations of every source: a system prompt, and markers that avoid hits in a server's cache.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What is put into every conversation.
+/// What is added to every conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Additions {
-    /// Stands before what a conversation has as its system message.
+    /// Precedes the system message of a conversation.
     pub system_prompt: Option<String>,
     pub cache_bust: Option<CacheBust>,
 }
@@ -19,43 +19,43 @@ impl Additions {
     }
 }
 
-/// A marker that differs between sessions, or between warm-up and what is measured, and where it stands.
+/// A marker that differs between sessions, or between warm-up and profiling, and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheBust {
     pub place: MarkerPlace,
     pub marker: MarkerKind,
 }
 
-/// Which text a marker is put into.
+/// The text that gets the marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkerPlace {
-    /// The system message; the first of the user where there is none.
+    /// The system message, or the first user message if there is none.
     System,
-    /// The first message of the user.
+    /// The first user message.
     FirstTurn,
 }
 
-/// What a marker says, and on which side of the text.
+/// The content of a marker, and its side of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkerKind {
-    /// Before it, unlike in every session.
+    /// Before the text, different in every session.
     Prefix,
-    /// After it, unlike in every session.
+    /// After the text, different in every session.
     Suffix,
-    /// Before it, the same in all sessions of warm-up, and none in any other.
+    /// Before the text, the same in all warm-up sessions, and absent from all others.
     Warmup,
 }
 
-/// What stands for a marker until it is sent. Nobody writes this by accident, and JSON has no other form for it.
+/// Replaces a marker until it is sent. No user writes this by accident, and JSON has no other form for it.
 pub const PLACEHOLDER: &str = "[rid:<cache-bust>]";
-/// Between a marker and the text beside it.
+/// Between a marker and the text.
 pub const MARKER_GAP: &str = "\n\n";
-/// What every session of warm-up is marked with.
+/// The marker of every warm-up session.
 pub const WARMUP_MARKER: &str = "[warmup]";
 
-/// The marker of a session: of a run, how often its trace was played before, where it plays, and the trace.
+/// The marker of a session. It depends on the run, the number of earlier passes of its trace, its lane, and the trace.
 pub fn session_marker(benchmark_id: &str, pass: u64, lane: u64, trace: &str) -> String {
     let digest = Sha256::digest(format!("{benchmark_id}:{pass}:{lane}:{trace}"));
     let hex: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -68,7 +68,7 @@ pub fn base_trace_id(conversation_id: &str) -> &str {
 }
 
 impl CacheBust {
-    /// The name by which users ask for it.
+    /// The name that users choose it by.
     pub fn target(self) -> &'static str {
         match (self.place, self.marker) {
             (MarkerPlace::System, MarkerKind::Prefix) => "system_prefix",
@@ -80,7 +80,7 @@ impl CacheBust {
         }
     }
 
-    /// All that users can ask for.
+    /// Everything that users can choose.
     pub const ALL: [Self; 6] = {
         const fn of(place: MarkerPlace, marker: MarkerKind) -> CacheBust {
             CacheBust { place, marker }
@@ -95,7 +95,7 @@ impl CacheBust {
         ]
     };
 
-    /// A marker with what parts it from the text.
+    /// A marker with its separator from the text.
     pub fn with_gap(self, marker: &str) -> String {
         match self.marker {
             MarkerKind::Suffix => format!("{MARKER_GAP}{marker}"),
@@ -103,10 +103,10 @@ impl CacheBust {
         }
     }
 
-    /// Markers that show what one costs on average, to within a twentieth of a token: their tokens differ by one or two.
+    /// Enough markers for a mean cost within a twentieth of a token: their counts differ by one or two tokens.
     pub const SAMPLES: u64 = 1000;
 
-    /// Tokens that a marker adds to what is measured, as the mean over so many markers.
+    /// Tokens that a marker adds to profiling requests, as the mean over this many markers.
     pub fn mean_cost(self, samples: u64, count: impl Fn(&str) -> usize) -> f64 {
         if self.marker == MarkerKind::Warmup {
             return 0.0;

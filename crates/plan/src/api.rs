@@ -1,32 +1,32 @@
-//! The live API: where it listens, and for whom.
+//! The live API: where it listens, and for which clients.
 
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// An HTTP server beside the run, for those who watch it.
+/// An HTTP server during the run, for users who watch it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApiPlan {
     /// The name or address of the interface it listens on, without brackets.
     pub host: String,
     pub port: u16,
-    /// Somebody asked for it by name: a port that cannot be had ends the run before it begins.
+    /// The user asked for it explicitly: if the port is unavailable, the run fails before it starts.
     pub is_required: bool,
-    /// Origins of other sites whose pages may read it; `*` is every one.
+    /// Origins of other sites whose pages may read it; `*` allows every origin.
     pub cors_origins: Vec<String>,
-    /// How long it stays when the run is over.
+    /// How long it stays after the end of the run.
     pub stays: Nanos,
-    /// From the answer to a wish to stop until it stops.
+    /// From the response to a shutdown request until the shutdown.
     pub shutdown_delay: Nanos,
-    /// What answers that are under way may take when it stops.
+    /// How long responses under way may take at the shutdown.
     pub shutdown_timeout: Nanos,
     pub most_websockets: u32,
 }
 
 impl ApiPlan {
-    /// Where it listens unless somebody says otherwise: nobody but this machine reaches it.
+    /// The default interface: only this machine can reach it.
     pub const HOST: &'static str = "127.0.0.1";
 
-    /// Host and port as a URL has them.
+    /// Host and port in the form of a URL.
     pub fn authority(&self) -> String {
         match self.host.contains(':') {
             true => format!("[{}]:{}", self.host, self.port),

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Arrival {
-    /// As fast as slots come free.
+    /// As soon as slots are free.
     Concurrency,
-    /// At a rate, one independent of the other.
+    /// At a rate, independent of responses.
     Rate { law: ArrivalLaw, rate: RatePlan },
-    /// So many users who each come back for their next turn at a fixed interval; the rate is that of all their turns.
+    /// Users who each send their next turn at a fixed interval. The rate is that of all their turns.
     UserCentric { users: u32, rate: f64 },
-    /// When a recording says.
+    /// At the times of a recording.
     FixedSchedule { zero: ScheduleZero },
 }
 
-/// How the intervals between arrivals are drawn.
+/// The distribution of the intervals between arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalLaw {
@@ -29,7 +29,7 @@ pub enum ArrivalLaw {
     },
 }
 
-/// Requests a second over a phase.
+/// Requests per second over a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatePlan {
     pub level: RateLevel,
@@ -37,13 +37,13 @@ pub struct RatePlan {
     pub ramp: Option<Ramp>,
 }
 
-/// Requests a second.
+/// Requests per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateLevel {
     Fixed(f64),
-    /// At least two points, later and later: linear between them, constant before the first and after the last. Its
-    /// time begins with the phase, or where its ramp ends.
+    /// At least two points in the order of time: linear between them, constant before the first and after the last.
+    /// Time zero is the start of the phase, or the end of its ramp.
     Series(Vec<RatePoint>),
 }
 
@@ -54,18 +54,18 @@ pub struct RatePoint {
     pub rate: f64,
 }
 
-/// Which timestamp of a recording is the start of the phase.
+/// The timestamp of a recording that is the start of the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScheduleZero {
-    /// The first one.
+    /// The first timestamp.
     First,
-    /// This one, in milliseconds.
+    /// This timestamp, in milliseconds.
     At(f64),
 }
 
 impl Arrival {
-    /// Whether the server sets the pace: the next request goes out when a slot comes free, not when it is due.
+    /// Whether the server sets the pace: the next request is sent when a slot is free, not at a due time.
     pub fn is_closed_loop(&self) -> bool {
         match self {
             Self::Concurrency => true,
@@ -73,7 +73,7 @@ impl Arrival {
         }
     }
 
-    /// Whether it has an end of its own, so that a phase needs none.
+    /// Whether it ends by itself, so that the phase needs no other end.
     pub fn ends_by_itself(&self) -> bool {
         match self {
             Self::FixedSchedule { .. } => true,
@@ -81,7 +81,7 @@ impl Arrival {
         }
     }
 
-    /// Whether it goes by the timestamps of a recording.
+    /// Whether it follows the timestamps of a recording.
     pub fn replays(&self) -> bool {
         match self {
             Self::FixedSchedule { .. } => true,

@@ -1,22 +1,22 @@
-//! What a run writes and under which names.
+//! What a run writes, and the names of its files.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 
-/// How much is written, as users say it in one word.
+/// How much is written, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExportLevel {
     Summary,
-    /// And one line a request.
+    /// Also one line per request.
     #[default]
     Records,
-    /// And the raw payloads and responses.
+    /// Also the raw payloads and responses.
     Raw,
 }
 
 impl ExportLevel {
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Summary => "summary",
@@ -26,33 +26,33 @@ impl ExportLevel {
     }
 }
 
-/// What is written where.
+/// Which files are written, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactPlan {
     /// Absolute directory.
     pub dir: PathBuf,
     pub summary: SummaryFiles,
     pub records: RecordFiles,
-    /// Requests and responses as they were.
+    /// Requests and responses as they were sent and received.
     pub raw: bool,
-    /// What was generated, in `outputs.json`.
+    /// Generated texts, in `outputs.json`.
     pub outputs: bool,
-    /// Files with a text of the user's own.
+    /// Files with a text of the user.
     pub user_files: Vec<UserFile>,
     /// Files that settings were read from: no file of the run may replace one.
     pub inputs: Vec<InputFile>,
     /// Records hold the HTTP trace of their request.
     pub http_trace: bool,
     pub names: FileNames,
-    /// Columns of `console.txt`, and of the report where it is shown to no terminal.
+    /// Columns of `console.txt`, and of the report if no terminal shows it.
     pub report_width: u16,
 }
 
 impl ArtifactPlan {
-    /// Columns of the report unless the user wants others.
+    /// The default columns of the report.
     pub const REPORT_WIDTH: u16 = 140;
 
-    /// What is written by default.
+    /// The default artifacts.
     pub fn new(dir: impl Into<PathBuf>, names: FileNames) -> Self {
         Self {
             dir: dir.into(),
@@ -68,7 +68,7 @@ impl ArtifactPlan {
         }
     }
 
-    /// The same, without a file that takes records.
+    /// The same, without record files.
     pub fn without_records(mut self) -> Self {
         self.records = RecordFiles { jsonl: false, parquet: false };
         self
@@ -80,7 +80,7 @@ impl ArtifactPlan {
     }
 }
 
-/// Which files take a record of each request.
+/// Which record files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordFiles {
     pub jsonl: bool,
@@ -93,12 +93,12 @@ impl Default for RecordFiles {
     }
 }
 
-/// A file that the user asked for by its path and text.
+/// A file that the user defined by its path and text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserFile {
-    /// Inside the directory.
+    /// Relative to the directory.
     pub path: PathBuf,
-    /// As it is written, secrets redacted.
+    /// The final text, with secrets redacted.
     pub text: String,
 }
 
@@ -128,9 +128,9 @@ impl Default for SummaryFiles {
 pub struct FileNames {
     pub summary_json: String,
     pub summary_csv: String,
-    /// Records, one JSON line a request.
+    /// Records, one line of JSON per request.
     pub records_jsonl: String,
-    /// The same as columns, in a folder of its own: `*.parquet` in the directory is the servers' metrics alone.
+    /// The same as columns, in a folder of its own: `*.parquet` in the directory matches the servers' metrics only.
     pub records_parquet: String,
     pub raw_jsonl: String,
     pub console_txt: String,
@@ -144,7 +144,7 @@ pub struct FileNames {
     pub gpu_telemetry_jsonl: String,
 }
 
-/// Endings that are taken off a given prefix, tried in this order, once.
+/// Endings that are removed from a prefix: the first that matches, once.
 const ENDINGS: &[&str] = &[
     "_server_metrics.parquet",
     "_server_metrics.jsonl",
@@ -163,27 +163,27 @@ const ENDINGS: &[&str] = &[
 ];
 
 impl FileNames {
-    /// What requests say, written before the first is sent.
+    /// The content of requests, written before the first is sent.
     pub const INPUTS: &str = "inputs.json";
-    /// What was generated.
+    /// Generated texts.
     pub const OUTPUTS: &str = "outputs.json";
     pub const LOG: &str = "logs/aiperf.log";
     /// The index of a run of several phases.
     pub const PHASE_MANIFEST: &str = "phase_manifest.json";
-    /// Folder of the records as columns.
+    /// The folder of the records as columns.
     pub const RECORDS: &str = "records";
-    /// Folder of a folder a phase.
+    /// The folder with one folder per phase.
     pub const PHASES: &str = "phases";
-    /// What the servers' metrics say of one phase, in its folder beside its summary.
+    /// The servers' metrics of one phase, in its folder next to its summary.
     pub const PHASE_SERVER_METRICS: &str = "server_metrics.json";
-    /// What the GPUs say of it, likewise.
+    /// The GPU metrics of one phase, likewise.
     pub const PHASE_GPU_TELEMETRY: &str = "gpu_telemetry.json";
-    /// What one run of several was.
+    /// The configuration of one run of several.
     pub const RUN_CONFIG: &str = "run_config.json";
     /// Written last.
     pub const READY_MARKER: &str = ".aiperf_results_ready.json";
 
-    /// What no prefix changes.
+    /// Names that do not depend on the prefix.
     pub const FIXED: &[&str] = &[
         Self::INPUTS,
         Self::OUTPUTS,
@@ -194,7 +194,7 @@ impl FileNames {
         Self::READY_MARKER,
     ];
 
-    /// What a prefix changes.
+    /// Names that depend on the prefix.
     pub fn prefixed(&self) -> [&str; 14] {
         let Self {
             summary_json,
@@ -230,17 +230,17 @@ impl FileNames {
         ]
     }
 
-    /// Where earlier versions wrote the records as columns: beside the servers' metrics.
+    /// Where earlier versions wrote the records as columns: next to the servers' metrics.
     pub fn earlier_records_parquet(&self) -> Option<&str> {
         self.records_parquet.strip_prefix(Self::RECORDS)?.strip_prefix('/')
     }
 
-    /// Every name that a run writes under, whatever of it is switched on; the user's files apart.
+    /// Every file name of a run, even of files that are switched off; without the user's files.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         self.prefixed().into_iter().chain(Self::FIXED.iter().copied())
     }
 
-    /// Names for a prefix as the user gave it; an empty or absent one gives the default names.
+    /// The names for the user's prefix; an empty or absent one gives the default names.
     pub fn new(prefix: Option<&str>) -> Self {
         let base = prefix.map(base_name).unwrap_or_default();
         if base.is_empty() {
@@ -280,7 +280,7 @@ impl FileNames {
     }
 }
 
-/// Whether two paths below one directory stand in each other's way: they are the same, or one is a folder of the other.
+/// Whether two paths below one directory conflict: they are equal, or one is a folder of the other.
 pub fn collide(one: &Path, other: &Path) -> bool {
     fn parts(path: &Path) -> impl Iterator<Item = Component<'_>> {
         path.components().filter(|part| *part != Component::CurDir)
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_files_of_a_run_stand_in_each_others_way() {
+    fn no_two_files_of_a_run_conflict() {
         for prefix in [None, Some("run"), Some("sub/run"), Some("records"), Some("records/run")] {
             let names = FileNames::new(prefix);
             let all: Vec<&Path> = names.all().map(Path::new).collect();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_stands_in_the_way_of_itself_and_of_what_is_below_it() {
+    fn a_path_conflicts_with_itself_and_with_paths_below_it() {
         for (one, other, is_so) in [
             ("a.json", "a.json", true),
             ("./a.json", "a.json", true),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_records_as_columns_lie_in_a_folder_of_their_own_whatever_the_prefix() {
+    fn the_records_as_columns_have_a_folder_of_their_own_for_every_prefix() {
         for (prefix, file, earlier) in [
             (None, "records/profile_export.parquet", "profile_export.parquet"),
             (Some("run"), "records/run.parquet", "run.parquet"),

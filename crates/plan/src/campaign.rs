@@ -1,4 +1,4 @@
-//! A benchmark of one run or of many: which runs, in which order, what lies between them, and when enough is known.
+//! A benchmark of one run or several: which runs, in which order, with which pauses, and when they end early.
 
 use crate::redact::Redactor;
 use crate::{Plan, RunPlace, UserFile};
@@ -12,81 +12,81 @@ use std::sync::Arc;
 /// All runs of a benchmark.
 #[derive(Clone, Debug)]
 pub struct CampaignPlan {
-    /// The first run, or the only one. What belongs to all runs is taken from it: log level, API, names of files.
+    /// The first run, or the only one. It has the settings that all runs share: log level, API, file names.
     pub base: Plan,
-    /// Cells that are known before the first run, in their order: those of a grid, or the only one. A search lists none.
+    /// Cells that are known before the first run, in order: those of a grid, or the only one. A search lists none.
     pub listed: Vec<Arc<Cell>>,
     /// Makes the cells of points that are not listed.
     pub make_cell: MakeCell,
     pub trials: Trials,
-    /// `None`: nothing is varied.
+    /// `None`: nothing is swept.
     pub sweep: Option<SweepPlan>,
-    /// Below which the folders of all runs lie.
+    /// The parent of the folders of all runs.
     pub dir: PathBuf,
-    /// What all runs of it have in common, a UUID; `None` for a run on its own.
+    /// The id that all runs share, a UUID; `None` for a single run.
     pub id: Option<String>,
-    /// Only what an earlier command left undone is run.
+    /// Executes only the runs that an earlier command did not complete.
     pub resumes: bool,
-    /// Where CI is told whether limits were kept.
+    /// The JUnit file with the verdicts of limits, for CI.
     pub junit: Option<PathBuf>,
 }
 
-/// One point of a sweep, or the whole of a benchmark that is not swept.
+/// One point of a sweep, or the only cell of a benchmark without a sweep.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Its number among all, from 0.
+    /// Its number among all cells, from 0.
     pub index: usize,
-    /// What differs, in words.
+    /// The swept values, in words.
     pub label: String,
     /// Its folder, and its name in results.
     pub name: String,
-    /// What differs, by path.
+    /// The swept values, by path.
     pub values: Map<String, Value>,
-    /// The first run of it, on its own.
+    /// The plan of its first run as a single run.
     pub plan: Plan,
     /// The seed of each trial.
     pub seeds: Vec<Option<u64>>,
-    /// The identity of each trial.
+    /// The benchmark id of each trial.
     pub ids: Vec<String>,
-    /// The user's files of each trial, which may name its folder; empty where there are none.
+    /// The user's files of each trial, which may name its folder; empty if there are none.
     pub user_files: Vec<Vec<UserFile>>,
 }
 
 /// How often each cell is run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trials {
-    /// At most so often.
+    /// At most this many times.
     pub count: u32,
     /// Between two trials.
     pub cooldown: Nanos,
-    /// Only the first trial of a cell warms up.
+    /// Only the first trial of a cell has a warm-up.
     pub warmup_once: bool,
-    /// Of intervals over trials.
+    /// The level of intervals over trials.
     pub confidence_level: f64,
-    /// What ends them early.
+    /// What ends trials early.
     pub convergence: Option<Convergence>,
 }
 
-/// When trials have shown enough.
+/// When trials have converged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Convergence {
     pub metric: String,
     pub stat: String,
     pub mode: ConvergenceMode,
     pub threshold: f64,
-    /// Trials before it is asked.
+    /// The fewest trials.
     pub min_runs: u32,
 }
 
-/// What having shown enough means.
+/// The criterion of convergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConvergenceMode {
-    /// The interval of the mean is narrow.
+    /// The confidence interval of the mean is narrow.
     CiWidth,
     /// Trials vary little.
     Cv,
-    /// Requests of the last trial are distributed as those before it.
+    /// The requests of the last trial have the same distribution as those before it.
     Distribution,
 }
 
@@ -99,7 +99,7 @@ impl ConvergenceMode {
         }
     }
 
-    /// The threshold where none is given.
+    /// The default threshold.
     pub const fn usual_threshold(self) -> f64 {
         match self {
             Self::CiWidth => 0.10,
@@ -108,21 +108,21 @@ impl ConvergenceMode {
     }
 }
 
-/// What is varied, and what is made of it.
+/// What is swept, and what is computed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPlan {
     pub order: Order,
     /// Between two cells.
     pub cooldown: Nanos,
-    /// What a cell must hold to count among the best.
+    /// The limits that a cell must meet to count among the best.
     pub sla_filters: Vec<SlaFilter>,
-    /// What is made of all cells.
+    /// The step over the results of all cells.
     pub post_process: Option<PostProcess>,
-    /// The recipe that it was made by.
+    /// The recipe that made it.
     pub recipe: Option<String>,
-    /// How its points were drawn, where they were.
+    /// How its points were drawn, if they were drawn.
     pub design: Option<Value>,
-    /// Who watches is shown the cells that are done.
+    /// Shows the finished cells to users who watch.
     pub shows_table: bool,
 }
 
@@ -145,7 +145,7 @@ impl Order {
     }
 }
 
-/// What is made of all cells, by the name of what makes it.
+/// A step over the results of all cells, by the name of its handler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostProcess {
     pub handler: String,
@@ -160,7 +160,7 @@ pub struct RunId {
     pub trial: usize,
 }
 
-/// What a strategy chooses: one run, and the values of what is varied.
+/// The choice of a strategy: one run, and the swept values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     pub run: RunId,
@@ -168,14 +168,15 @@ pub struct Point {
     pub values: Map<String, Value>,
 }
 
-/// A point that no run can have, and why.
+/// Why a point cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PointError(pub String);
 
 type Make = dyn Fn(&Point) -> Result<Cell, PointError> + Send + Sync;
 
-/// The function that makes a cell of the values of a point. `config` hands it over: it alone knows settings by path.
+/// The function that makes a cell from the values of a point. `config` provides it: only `config` knows settings by
+/// path.
 #[derive(Clone)]
 pub struct MakeCell(Arc<Make>);
 
@@ -184,7 +185,7 @@ impl MakeCell {
         Self(Arc::new(make))
     }
 
-    /// For a benchmark that varies nothing.
+    /// For a benchmark without a sweep.
     pub fn none() -> Self {
         Self::new(|_| Err(PointError("nothing is varied".to_owned())))
     }
@@ -197,7 +198,7 @@ impl fmt::Debug for MakeCell {
 }
 
 impl CampaignPlan {
-    /// A run on its own.
+    /// A campaign of a single run.
     pub fn single(plan: Plan) -> Self {
         let place = &plan.run.place;
         let cell = Cell {
@@ -223,7 +224,7 @@ impl CampaignPlan {
         }
     }
 
-    /// The cell of a point: one that is listed, by its number, or a new one of these values.
+    /// The cell of a point: the listed one with its number, or a new one with these values.
     pub fn cell(&self, point: &Point) -> Result<Arc<Cell>, PointError> {
         match self.listed.get(point.run.cell) {
             Some(cell) => Ok(cell.clone()),
@@ -231,17 +232,17 @@ impl CampaignPlan {
         }
     }
 
-    /// What hides the secrets of all runs. A point that is not listed brings no other: [`MakeCell`] refuses one that would.
+    /// Hides the secrets of all runs. A point that is not listed adds none: [`MakeCell`] rejects a point that would.
     pub fn redactor(&self) -> Redactor {
         Redactor::of_all(self.listed.iter().map(|cell| &cell.plan).chain([&self.base]))
     }
 
-    /// Whether it is one run, with its files where a run on its own has them.
+    /// Whether it is a single run, with its files in the directory itself.
     pub fn is_single(&self) -> bool {
         self.trials.count == 1 && self.sweep.is_none()
     }
 
-    /// Which loop is the outer one; without a sweep there is no other.
+    /// Which loop is the outer one; without a sweep there is only one.
     pub fn order(&self) -> Order {
         self.sweep.as_ref().map_or(Order::Repeated, |sweep| sweep.order)
     }
@@ -270,7 +271,7 @@ impl CampaignPlan {
         plan
     }
 
-    /// The same on a server that is warm from a run of the same cell.
+    /// The same for a server that is warm from a run of the same cell.
     pub fn run_when_warm(&self, cell: &Cell, trial: usize) -> Plan {
         let mut plan = self.run(cell, trial);
         if self.trials.warmup_once {
@@ -279,13 +280,13 @@ impl CampaignPlan {
         plan
     }
 
-    /// A trial's name, as its folder has it: trials of a sweep lie in folders of their own, where there are several.
+    /// The label of a trial, which is its folder: with several trials, those of a sweep have folders of their own.
     pub fn label(&self, trial: usize) -> String {
         let word = if self.sweep.is_some() && self.trials.count > 1 { "trial" } else { "run" };
         format!("{word}_{:04}", trial + 1)
     }
 
-    /// What one run is called among all.
+    /// The name of one run among all.
     pub fn name(&self, cell: &Cell, trial: usize) -> String {
         let (cell, label) = (&cell.label, self.label(trial));
         match (&self.sweep, self.trials.count) {
@@ -295,7 +296,7 @@ impl CampaignPlan {
         }
     }
 
-    /// Where the files of one run go.
+    /// The folder of one run.
     pub fn run_dir(&self, cell: &Cell, trial: usize) -> PathBuf {
         let (runs, label) = ("profile_runs", self.label(trial));
         let Some(sweep) = &self.sweep else { return self.dir.join(runs).join(label) };
@@ -306,7 +307,7 @@ impl CampaignPlan {
         }
     }
 
-    /// Where what the trials of a cell have in common goes.
+    /// The folder for the results over the trials of a cell.
     pub fn aggregate_dir(&self, cell: &Cell) -> PathBuf {
         let Some(sweep) = &self.sweep else { return self.dir.join("aggregate") };
         match sweep.order {
@@ -315,7 +316,7 @@ impl CampaignPlan {
         }
     }
 
-    /// Where what is said of all cells goes.
+    /// The folder for the results over all cells.
     pub fn sweep_dir(&self) -> PathBuf {
         match (self.trials.count, self.order()) {
             (1, _) | (_, Order::Independent) => self.dir.join("sweep_aggregate"),
@@ -325,7 +326,7 @@ impl CampaignPlan {
 }
 
 impl Trials {
-    /// The level where none is given.
+    /// The default level.
     pub const CONFIDENCE_LEVEL: f64 = 0.95;
 
     /// One run.

@@ -1,31 +1,31 @@
-//! Requests that are given up on purpose, as impatient clients give them up.
+//! Requests that are cancelled on purpose, as by impatient clients.
 
 use crate::draw::{Draws, Purpose};
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Which share of a phase's requests is given up, and when.
+/// The share of a phase's requests that is cancelled, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cancellation {
     /// More than 0, at most 100.
     pub rate_percent: f64,
-    /// From the last byte of the request written to the end of its connection.
+    /// From the last written byte of the request to the end of its connection.
     pub delay: Nanos,
 }
 
 impl Cancellation {
-    /// The draws of one phase. Phases of equal settings give up different requests.
+    /// The draws of one phase. Phases with equal settings cancel different requests.
     pub fn draws(&self, draws: &Draws, phase: u16) -> CancellationDraws {
         let purpose = draws.purpose(&format!("request_cancellation:{phase}"));
         CancellationDraws { purpose, threshold: threshold(self.rate_percent) }
     }
 }
 
-/// The draws of one phase, made once and asked for every request.
+/// The draws of one phase, made once and used for every request.
 #[derive(Clone, Debug)]
 pub struct CancellationDraws {
     purpose: Purpose,
-    /// Of 2^53 equally likely numbers, those below it give up.
+    /// Of 2^53 equally likely numbers, those below it cancel.
     threshold: u64,
 }
 
@@ -49,18 +49,18 @@ mod tests {
     }
 
     #[test]
-    fn the_share_given_up_is_the_one_asked_for() {
+    fn the_share_of_cancelled_requests_is_the_requested_one() {
         assert_eq!(chosen(100.0, 1, 0).len(), 4000);
         for rate in [5.0, 25.0, 50.0] {
             let (wanted, got) = (rate * 40.0, chosen(rate, 1, 0).len() as f64);
-            // Four deviations of a binomial draw.
+            // Four standard deviations of a binomial draw.
             let far = 4.0 * (wanted * (1.0 - rate / 100.0)).sqrt();
             assert!((got - wanted).abs() < far, "{got} of 4000 at {rate} percent");
         }
     }
 
     #[test]
-    fn a_draw_depends_on_seed_phase_and_number_alone() {
+    fn a_draw_depends_on_seed_phase_and_number_only() {
         assert_eq!(chosen(10.0, 1, 0), chosen(10.0, 1, 0));
         assert_ne!(chosen(10.0, 1, 0), chosen(10.0, 1, 1));
         assert_ne!(chosen(10.0, 1, 0), chosen(10.0, 2, 0));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_rate_gives_up_the_same_requests_and_more() {
+    fn a_larger_rate_cancels_the_same_requests_and_more() {
         let few = chosen(10.0, 1, 0);
         let many = chosen(30.0, 1, 0);
         assert!(few.iter().all(|number| many.contains(number)));

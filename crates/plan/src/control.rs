@@ -1,9 +1,9 @@
-//! Calls to the servers around a run, beside its requests.
+//! Calls to the servers around a run, besides its requests.
 
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// How servers are waited for.
+/// How a run waits for servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Readiness {
     /// For each probe of each model at each URL; more than zero.
@@ -13,20 +13,20 @@ pub struct Readiness {
     pub interval: Nanos,
 }
 
-/// What shows that a server is ready.
+/// The condition under which a server is ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadinessMode {
     /// It lists the model.
     Models,
-    /// It answers a request of one token.
+    /// It responds to a request for one token.
     #[default]
     Inference,
     Both,
 }
 
 impl ReadinessMode {
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Models => "models",
@@ -44,22 +44,22 @@ impl ReadinessMode {
     }
 }
 
-/// Emptying the servers' prefix caches.
+/// Empties the servers' prefix caches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheReset {
     pub path: String,
     /// Of one call.
     pub timeout: Nanos,
-    /// Calls that fail for a reason that may pass are tried anew for this long.
+    /// Calls that fail for a temporary reason are retried for this long.
     pub max_retry: Nanos,
 }
 
 impl CacheReset {
-    /// Where servers are asked to, unless the user says otherwise.
+    /// The default path.
     pub const PATH: &'static str = "/reset_prefix_cache";
 }
 
-/// Switching the servers' profilers on and off.
+/// Switches the servers' profilers on and off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProfiler {
     pub start_path: String,

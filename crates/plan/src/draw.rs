@@ -27,14 +27,14 @@ impl Draws {
         self.seeded
     }
 
-    /// The draws made for one purpose.
+    /// The draws of one purpose.
     pub fn purpose(&self, name: &str) -> Purpose {
         let digest = Sha256::new().chain_update(&self.root).chain_update(":").chain_update(name).finalize();
         Purpose { key: digest.into() }
     }
 }
 
-/// The draws made for one purpose, by index.
+/// The draws of one purpose, by index.
 #[derive(Clone, Debug)]
 pub struct Purpose {
     key: [u8; 32],
@@ -56,7 +56,7 @@ impl Purpose {
     }
 }
 
-/// Spreads the bits of a number over all of another: SplitMix64's finaliser. Zero stays zero.
+/// Spreads the bits of a number over all 64: SplitMix64's finaliser. Zero stays zero.
 pub fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_draw_depends_on_seed_purpose_and_index_alone() {
+    fn a_draw_depends_on_seed_purpose_and_index_only() {
         let draws = Draws::new(Some(7), "x");
         let again = Draws::new(Some(7), "y");
         assert_eq!(draws.purpose("isl").bits128(3), again.purpose("isl").bits128(3));

@@ -1,4 +1,4 @@
-//! Where requests go and how they are put.
+//! Where requests are sent, and their form.
 
 use crate::control::{CacheReset, Readiness, ServerProfiler};
 use crate::http::HttpSettings;
@@ -7,16 +7,16 @@ use aiperf_types::{BodyKind, EndpointKind, Nanos};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Where requests go and how they are put.
+/// Where requests are sent, and their form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EndpointPlan {
     pub kind: EndpointKind,
-    /// Base URLs, at least one; sessions take them in turn.
+    /// Base URLs, at least one; sessions use them in rotation.
     pub urls: Vec<BaseUrl>,
     pub transport: Transport,
-    /// Path given by the user instead of the dialect's own.
+    /// The user's path instead of the dialect's own.
     pub path: Option<String>,
-    /// Ask for streamed answers.
+    /// Requests streamed responses.
     pub streaming: bool,
     /// Bearer token.
     pub api_key: Option<String>,
@@ -26,46 +26,46 @@ pub struct EndpointPlan {
     pub extra: Map<String, Value>,
     /// How bodies are encoded.
     pub body: BodyKind,
-    /// What bodies are made of, in Jinja, for the endpoint type that is made for it.
+    /// The Jinja template of bodies, for the endpoint type `template`.
     pub template: Option<String>,
-    /// What messages call the template: whoever gave it knows it by this.
+    /// The name of the template in messages: where the user gave it.
     pub template_from: Option<String>,
-    /// Where an answer has what it says, in JMESPath, for endpoint types without a shape of their own; `None` finds it
-    /// out.
+    /// Where a response has its content, in JMESPath, for endpoint types without a fixed shape; `None` detects it.
     pub response_field: Option<String>,
-    /// Content is a list of parts even where a string would do.
+    /// Content is a list of parts even if a string would do.
     pub force_content_parts: bool,
-    /// The name of the header field that says which session a request belongs to; `None`: `X-Correlation-ID`.
+    /// The name of the header with the id of the session; `None`: `X-Correlation-ID`.
     pub session_header: Option<String>,
     pub video: VideoPlan,
     /// Total time of one request in seconds; 0 means no limit.
     pub timeout_seconds: f64,
-    /// A run in which no server ever accepted a connection ends so long after the first failed connection; `None` goes on.
+    /// If no server ever accepts a connection, the run ends this long after the first failed connection; `None` goes
+    /// on.
     pub unreachable_timeout: Option<Nanos>,
-    /// Send `max_tokens` where chat would send `max_completion_tokens`.
+    /// Sends `max_tokens` where chat would send `max_completion_tokens`.
     pub legacy_max_tokens: bool,
-    /// Count tokens by the server's `usage` instead of a tokenizer.
+    /// Counts tokens by the server's `usage` instead of a tokenizer.
     pub server_token_count: bool,
-    /// Ask for usage on every chunk.
+    /// Requests usage on every chunk.
     pub per_chunk_usage: bool,
     /// When connections are reused.
     pub reuse: ReuseStrategy,
     pub http: HttpSettings,
-    /// How long the servers are waited for before anything else is sent; `None` does not wait.
+    /// How long to wait for the servers before anything else is sent; `None` does not wait.
     pub readiness: Option<Readiness>,
-    /// Prefix caches are emptied once before the first phase.
+    /// Empties prefix caches once, before the first phase.
     pub cache_reset: Option<CacheReset>,
-    /// The servers' profilers are on during each profiling phase.
+    /// Keeps the servers' profilers on during each profiling phase.
     pub server_profiler: Option<ServerProfiler>,
 }
 
 impl EndpointPlan {
-    /// What messages call the template.
+    /// The name of the template in messages.
     pub fn template_name(&self) -> &str {
         self.template_from.as_deref().unwrap_or("the payload template")
     }
 
-    /// An endpoint with nothing special about it.
+    /// An endpoint with default settings.
     pub fn new(kind: EndpointKind, urls: Vec<BaseUrl>) -> Self {
         Self {
             kind,
@@ -98,13 +98,13 @@ impl EndpointPlan {
 }
 
 impl EndpointPlan {
-    /// Whether the server is asked to keep its responses, so that later turns can go on from them.
+    /// Whether the server is asked to store its responses, so that later turns can refer to them.
     pub fn stores_responses(&self) -> bool {
         self.kind == EndpointKind::Responses && asks_to_store(&self.extra)
     }
 }
 
-/// Whether extra members of a body ask for responses to be kept: by true, or by a text that says so.
+/// Whether extra members of a body ask for stored responses: by true, or by a text that means true.
 pub fn asks_to_store(extra: &Map<String, Value>) -> bool {
     match extra.get("store") {
         Some(Value::Bool(on)) => *on,
@@ -113,12 +113,12 @@ pub fn asks_to_store(extra: &Map<String, Value>) -> bool {
     }
 }
 
-/// How videos are waited for.
+/// How a run waits for videos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VideoPlan {
-    /// Fetch each video once it is made.
+    /// Fetches each video when it is complete.
     pub download: bool,
-    /// Between two looks at whether it is made.
+    /// Between two polls of its state.
     pub poll_interval: Nanos,
 }
 
@@ -128,19 +128,19 @@ impl Default for VideoPlan {
     }
 }
 
-/// How requests travel.
+/// The HTTP version of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
     /// HTTP/1.1.
     #[default]
     Http,
-    /// HTTP/2: by ALPN over TLS, with prior knowledge without it.
+    /// HTTP/2: by ALPN over TLS, with prior knowledge otherwise.
     Http2,
 }
 
 impl Transport {
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -155,14 +155,14 @@ impl Transport {
 pub enum ReuseStrategy {
     #[default]
     Pooled,
-    /// A new connection a request.
+    /// A new connection per request.
     Never,
-    /// One connection a session.
+    /// One connection per session.
     StickyUserSessions,
 }
 
 impl ReuseStrategy {
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pooled => "pooled",

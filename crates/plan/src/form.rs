@@ -1,12 +1,12 @@
-//! A plan outside of the process, and what becomes of its secrets.
+//! A plan outside of the process: with or without its secrets.
 //!
-//! One rule: a plan that is *sent to another machine* carries every secret, since the requests of that machine need
-//! them; a plan that is *written for people* carries none. [`Plan::to_machine`] does the one and [`Plan::for_people`]
-//! the other, and nothing else writes a plan. Serde by itself writes all of it, as the first does.
+//! One rule: a plan that is *sent to another machine* contains every secret, because the requests of that machine need
+//! them; a plan that is *written for people* contains none. [`Plan::to_machine`] does the former and
+//! [`Plan::for_people`] the latter. Nothing else writes a plan. Serde alone writes all of it, like the former.
 //!
-//! Which values are secrets is one table (`redact/places.rs`): the API key, secret headers, credentials and secret
-//! parameters of every URL, secret extra inputs, those of templates and variables, headers and secret attributes of
-//! OTLP. A new place is a row there.
+//! One table lists the values that are secrets (`redact/places.rs`): the API key, secret headers, credentials and
+//! secret parameters of every URL, secret extra inputs, those of templates and variables, headers and secret attributes
+//! of OTLP. A new place is a row there.
 
 use crate::Plan;
 use crate::redact::Redactor;
@@ -16,23 +16,23 @@ use serde_json::Value;
 
 const FORM: BinaryForm = BinaryForm { name: "aiperf plan", version: 1 };
 
-/// The places of a plan that hold secrets, by name.
+/// The places of a plan that contain secrets, by name.
 pub fn secret_places() -> impl Iterator<Item = &'static str> {
     SECRET_PLACES.iter().map(|place| place.name)
 }
 
 impl Plan {
-    /// The plan as it is sent to another machine, **with every secret**: for encrypted connections only.
+    /// The plan for another machine, **with every secret**: for encrypted connections only.
     pub fn to_machine(&self) -> Result<Vec<u8>, FormError> {
         FORM.write(self)
     }
 
-    /// A plan that another machine sent.
+    /// A plan from another machine.
     pub fn from_machine(bytes: &[u8]) -> Result<Self, FormError> {
         FORM.read(bytes)
     }
 
-    /// The plan as people may read it: no secret in its place, nor as a part of any other text.
+    /// The plan for people: no secret in its place, nor as a part of any other text.
     pub fn for_people(&self) -> Result<Value, FormError> {
         let mut shown = self.clone();
         hide_secrets(&mut shown);

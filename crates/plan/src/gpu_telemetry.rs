@@ -1,4 +1,4 @@
-//! Where the telemetry of GPUs comes from, and how often it is asked for.
+//! Where GPU telemetry comes from, and how often it is sampled.
 
 use crate::metrics_url::MetricsUrl;
 use aiperf_types::Nanos;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuTelemetryPlan {
     pub source: GpuSource,
-    /// Somebody asked for it: then it is said where nothing answers.
+    /// The user asked for it explicitly: then a missing source is reported.
     pub is_requested: bool,
-    /// Metrics of the user's own.
+    /// The user's own metrics.
     pub metrics_file: Option<GpuMetricsFile>,
     /// Between samples.
     pub interval: Nanos,
-    /// What a reachability check may take, and the connecting of any scrape.
+    /// The time limit of a reachability check, and of the connect of any scrape.
     pub reachability_timeout: Nanos,
-    /// What an exporter may stay silent within an answer.
+    /// How long an exporter may pause within a response.
     pub read_timeout: Nanos,
-    /// How long after a phase a sample still counts for it.
+    /// How long after a phase a sample still counts.
     pub grace: Nanos,
 }
 
@@ -26,7 +26,7 @@ pub struct GpuTelemetryPlan {
 pub enum GpuSource {
     /// DCGM exporters in order, none twice.
     Exporters(Vec<DcgmExporter>),
-    /// The GPUs of this machine, read without one.
+    /// The GPUs of this machine, read without an exporter.
     Local(LocalSource),
 }
 
@@ -48,23 +48,23 @@ impl GpuSource {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LocalSource {
-    /// Those of NVIDIA, by the library of their driver.
+    /// GPUs of NVIDIA, by the library of their driver.
     Nvml,
-    /// Those of AMD, by the files of their driver.
+    /// GPUs of AMD, by the files of their driver.
     Amd,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DcgmExporter {
     pub url: MetricsUrl,
-    /// Nobody named it; it is where exporters usually are.
+    /// The user did not name it; it is a usual address of exporters.
     pub is_guess: bool,
 }
 
-/// A file of metrics, as it was read.
+/// The content of a metrics file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuMetricsFile {
-    /// As the user named it.
+    /// The name that the user gave.
     pub name: String,
     pub text: String,
 }

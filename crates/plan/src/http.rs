@@ -10,7 +10,7 @@ pub struct HttpSettings {
     /// Connections in use at once, for the process (over HTTP/2: requests); `None`: as many as the plan's concurrency
     /// needs.
     pub connection_limit: Option<u32>,
-    /// Idle connections are dropped after this; 0 never.
+    /// Idle connections are closed after this time; 0 means never.
     pub keepalive_timeout_seconds: f64,
     /// Receive buffer in bytes.
     pub recv_buffer: u32,
@@ -25,22 +25,22 @@ pub struct HttpSettings {
     /// `TCP_USER_TIMEOUT`, milliseconds.
     pub user_timeout_ms: u32,
     pub ip_version: IpVersion,
-    /// Seconds for which a resolved name is used again, 0 for ever; `None` looks names up for every connection.
+    /// Seconds for which a resolved name is reused, 0 for ever; `None` resolves names for every connection.
     pub dns_cache_seconds: Option<u32>,
-    /// Whether a server must show a certificate that is trusted and its own.
+    /// Whether a server must present a trusted certificate for its name.
     pub verify_certificates: bool,
-    /// Certificates in PEM that are trusted instead of the system's.
+    /// Trusted certificates in PEM, instead of the system's.
     pub ca_file: Option<PathBuf>,
     pub proxies: Proxies,
-    /// How long a request that is to be cancelled may take to be written, where requests have no time limit.
+    /// How long writing a request that is to be cancelled may take, if requests have no time limit.
     pub cancellation_send_timeout_seconds: f64,
     /// Bytes of a body that are kept.
     pub kept_body_limit: usize,
-    /// The same of all answers in flight together. An answer of less than a megabyte does not count.
+    /// The same for all responses in flight together. A response of less than a megabyte does not count.
     pub kept_bodies_limit: usize,
-    /// Connects outstanding per address.
+    /// The most connects under way per address.
     pub connects_outstanding: u32,
-    /// Headers beside `X-Correlation-ID` that carry the session's id, in the order of [`SessionHeader::ALL`].
+    /// Headers besides `X-Correlation-ID` with the session's id, in the order of [`SessionHeader::ALL`].
     pub session_headers: Vec<SessionHeader>,
 }
 
@@ -69,8 +69,8 @@ impl Default for HttpSettings {
     }
 }
 
-/// Which addresses of a host are used. A host that has none of the wanted kind, or is an address of the other one, is
-/// reached by what it has.
+/// Which addresses of a host are used. If a host has none of the wanted kind, or is itself an address of the other
+/// kind, what it has is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IpVersion {
     #[default]
@@ -83,7 +83,7 @@ pub enum IpVersion {
 }
 
 impl IpVersion {
-    /// The version that a variable names.
+    /// The value of a variable.
     pub fn parse(text: &str) -> Option<Self> {
         match text.trim().to_ascii_lowercase().as_str() {
             "4" => Some(Self::V4),
@@ -94,7 +94,7 @@ impl IpVersion {
     }
 }
 
-/// A header that routers know a session by.
+/// A header by which routers identify a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionHeader {
@@ -105,10 +105,10 @@ pub enum SessionHeader {
 }
 
 impl SessionHeader {
-    /// In the order they are sent in.
+    /// In the order of sending.
     pub const ALL: &'static [Self] = &[Self::SessionId, Self::Affinity, Self::SmgRoutingKey, Self::DynamoSessionId];
 
-    /// Its name as it is sent.
+    /// Its name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SessionId => "X-Session-ID",

@@ -1,28 +1,30 @@
 //! The validated plan of a benchmark: what to run, with every default filled in.
 //!
-//! A [`Plan`] knows no flag and no file format; `config` makes it, everything after reads it. It holds no clock, no
-//! socket and no file handle, only values.
+//! A [`Plan`] knows no flag and no file format: `config` makes it, and later crates only read it. It contains no clock,
+//! no socket and no file handle, only values.
 //!
 //! # Layout
-//! - [`campaign`]: many runs, their order and their places
-//! - [`endpoint`]: where requests go and in which dialect
-//! - [`url`]: URLs of servers, their credentials apart
-//! - [`http`]: how connections are made and kept; [`proxy`]: what stands between
+//! - [`campaign`]: several runs, their order and their folders
+//! - [`endpoint`]: where requests are sent, and in which dialect
+//! - [`url`]: URLs of servers, with their credentials apart
+//! - [`http`]: how connections are made and kept; [`proxy`]: proxies
 //! - [`control`]: calls to the servers around a run
-//! - [`dataset`]: what they say; [`models`]: which model it is said to; [`additions`]: what is put into all of it
-//! - [`phase`]: blocks of load and what ends them; [`arrival`]: how their requests arrive; [`ramp`]: values that climb;
-//!   [`cancellation`]: which requests are given up; [`timing`]: settings of the clockwork; `phase_words`: phases in words
-//! - [`metrics`]: what is computed of the measurements, and what of it is shown
-//! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: where from
+//! - [`dataset`]: the content of requests; [`models`]: the model of a turn; [`additions`]: what is added to all
+//!   conversations
+//! - [`phase`]: blocks of load and their ends; [`arrival`]: when their requests are sent; [`ramp`]: values that climb;
+//!   [`cancellation`]: which requests are cancelled; [`timing`]: settings of the schedule; `phase_words`: phases in
+//!   words
+//! - [`metrics`]: which metrics are computed and shown
+//! - [`server_metrics`]: what is collected of the servers' own metrics; [`metrics_url`]: from which URLs
 //! - [`network_latency`]: the round-trip time of the network, known or measured
 //! - [`gpu_telemetry`]: what is collected of GPUs
-//! - [`otlp`]: metrics sent by OTLP, and by which names
-//! - [`artifacts`]: what is written where
-//! - [`runtime`]: how the process behaves: workers, stamps, screen, log; [`api`]: who may watch it over HTTP
+//! - [`otlp`]: metrics sent by OTLP, and their names
+//! - [`artifacts`]: which files are written, and where
+//! - [`runtime`]: how the process behaves: workers, stamps, screen, log; [`api`]: the live API
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
-//! - [`nearest`]: the name that was meant, for messages
-//! - [`form`]: plans that travel to other machines, and plans for people: what becomes of secrets
-//! - [`redact`]: what of headers, URLs and texts may be shown
+//! - [`nearest`]: the name that a user meant, for messages
+//! - [`form`]: plans for other machines, and plans for people without secrets
+//! - [`redact`]: which parts of headers, URLs and texts may be shown
 //!
 //! # Invariants
 //! - The crate is pure: no socket, no clock, no file, no async. It knows no flag and no file format.
@@ -104,33 +106,33 @@ pub use url::{BaseUrl, Credentials, UrlError};
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Everything one run needs to know.
+/// Everything that one run needs to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Identity of the run.
     pub run: RunIdentity,
     /// Model names, at least one.
     pub models: Vec<String>,
-    /// Which of them a request without a model of its own goes to.
+    /// The model of a request that names none.
     pub model_selection: ModelSelection,
     pub endpoint: EndpointPlan,
     /// Tokenizer: `None` uses each model's name.
     pub tokenizer: TokenizerPlan,
     pub dataset: DatasetPlan,
-    /// What is put into its conversations.
+    /// What is added to its conversations.
     pub additions: Additions,
-    /// Seed of the dataset alone; `None` is that of the run.
+    /// The seed of the dataset alone; `None` uses that of the run.
     pub dataset_seed: Option<u64>,
-    /// In which order its conversations are drawn.
+    /// The order in which its conversations are drawn.
     pub sampling: Sampling,
-    /// When it is said, in order.
+    /// The blocks of load, in order.
     pub phases: Vec<PhasePlan>,
     pub timing: TimingPlan,
-    /// What is computed of the measurements.
+    /// Which metrics are computed and shown.
     pub metrics: MetricsPlan,
     /// What is collected of the servers' own metrics; `None`: nothing.
     pub server_metrics: Option<ServerMetricsPlan>,
-    /// The round trip that is taken off latencies; `None`: none is.
+    /// The round trip that is subtracted from latencies; `None`: nothing is subtracted.
     pub network_latency: Option<NetworkLatencyPlan>,
     /// What is collected of GPUs; `None`: nothing.
     pub gpu_telemetry: Option<GpuTelemetryPlan>,
@@ -138,45 +140,45 @@ pub struct Plan {
     pub otlp: Option<OtlpPlan>,
     pub artifacts: ArtifactPlan,
     pub runtime: RuntimePlan,
-    /// Secrets that no name in the plan marks: values of the user's variables with secret names.
+    /// Secrets without a secret name in the plan: values of the user's variables with secret names.
     #[serde(default)]
     pub secrets: Vec<String>,
     /// The resolved configuration as exported under `input_config`, secrets redacted.
     pub input_config: serde_json::Value,
 }
 
-/// Who this run is.
+/// The identity of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunIdentity {
     /// 12 lowercase hex digits for a single run.
     pub benchmark_id: String,
-    /// Seed given by the user.
+    /// The user's seed.
     pub random_seed: Option<u64>,
     /// The command line, redacted.
     pub cli_command: String,
-    /// Where it stands among others.
+    /// Its place among other runs.
     pub place: RunPlace,
 }
 
-/// Where a run stands among the runs of a benchmark.
+/// The place of a run among the runs of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlace {
-    /// What all these runs have in common; `None` for a run on its own.
+    /// The id that all these runs share; `None` for a single run.
     pub sweep_id: Option<String>,
-    /// Which trial of its cell it is, from 0.
+    /// Its trial of the cell, from 0.
     pub trial: u32,
     pub label: String,
-    /// What its cell varies, in words.
+    /// The swept values of its cell, in words.
     pub variation: String,
     /// The name of its cell.
     pub variation_label: String,
     pub variation_index: u32,
-    /// What its cell varies, by path.
+    /// The swept values of its cell, by path.
     pub variation_values: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Default for RunPlace {
-    /// A run on its own: the first trial of the only cell.
+    /// A single run: the first trial of the only cell.
     fn default() -> Self {
         Self {
             sweep_id: None,
@@ -190,19 +192,19 @@ impl Default for RunPlace {
     }
 }
 
-/// Which tokenizer counts.
+/// Which tokenizer counts tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenizerPlan {
     /// `builtin`, an encoding, a directory, a `tokenizer.json` or a hub name; `None`: the model's name.
     pub name: Option<String>,
-    /// Those of single models, by name; of the others, `name` is.
+    /// Tokenizers of single models, by model; all others use `name`.
     pub by_model: Vec<(String, String)>,
     /// Branch, tag or commit of a hub name; `None`: `main`.
     pub revision: Option<String>,
     /// Prompts are counted as the model sees them.
     pub apply_chat_template: bool,
-    /// How long fetching one may take.
+    /// The time limit for fetching a tokenizer.
     pub fetch_timeout: Nanos,
 }
 
@@ -228,7 +230,7 @@ impl Plan {
         ModelPicker::new(self.models.len(), self.model_selection.clone(), &self.dataset_draws())
     }
 
-    /// Requests that may be in flight at once; `None` where a phase does not bound them.
+    /// The most requests in flight at once; `None` if a phase has no bound.
     pub fn peak_in_flight(&self) -> Option<u64> {
         let together = overlapping(&self.phases).into_iter().map(|group| phase::peak_together(&self.phases[group]));
         let peaks: Option<Vec<u64>> = together.collect();
@@ -240,7 +242,7 @@ impl Plan {
         Draws::new(self.run.random_seed, &self.run.benchmark_id)
     }
 
-    /// The draws that the dataset is made with.
+    /// The draws of the dataset.
     pub fn dataset_draws(&self) -> Draws {
         Draws::new(self.dataset_seed.or(self.run.random_seed), &self.run.benchmark_id)
     }

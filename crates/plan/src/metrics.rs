@@ -1,23 +1,23 @@
-//! What is computed of the measurements, and what of it is shown.
+//! Which metrics are computed and shown.
 
 use aiperf_types::{Limit, Nanos, Slo, Thresholds};
 use serde::{Deserialize, Serialize};
 
-/// What is computed of the measurements, and what of it is shown.
+/// Which metrics are computed and shown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MetricsPlan {
-    /// Objectives that a good request meets, all of them; none counts no good requests.
+    /// The objectives of a good request: it must meet all. Without any, no good requests are counted.
     pub slos: Vec<Slo>,
     /// Limits that fail the run.
     pub limits: Vec<Limit>,
-    /// Length of the time slices that results are cut into as well; `None` does not cut them.
+    /// The length of time slices with their own results; `None`: no slices.
     pub slice: Option<Nanos>,
-    /// How far token counts may be off before a request is counted as deviating.
+    /// How far token counts may deviate before a request counts as deviating.
     pub thresholds: Thresholds,
-    /// Show metrics that only others need.
+    /// Shows metrics that only other metrics need.
     pub show_internal: bool,
-    /// Compute and show metrics that may change.
+    /// Computes and shows metrics that may change.
     pub show_experimental: bool,
-    /// Show the phases of HTTP exchanges on the console.
+    /// Shows the phases of HTTP exchanges on the console.
     pub show_trace_timing: bool,
 }

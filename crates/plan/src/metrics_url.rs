@@ -1,15 +1,15 @@
-//! URLs of Prometheus pages: the server, the path, and the names by which they are shown.
+//! URLs of Prometheus pages: server, path, and the names in output.
 
 use crate::redact::{self, REDACTED};
 use crate::url::{BaseUrl, UrlError};
 use serde::{Deserialize, Serialize};
 
-/// What pages are called where nobody says otherwise.
+/// The default path of a page.
 const METRICS: &str = "/metrics";
-/// Where a server of TensorRT-LLM has them.
+/// The path on a server of TensorRT-LLM.
 const PROMETHEUS: &str = "/prometheus/metrics";
 
-/// A page of metrics: who has it, and its path with its query. Credentials are the server's own and never shown.
+/// A metrics page: its server, and its path with the query. The credentials belong to the server and are never shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricsUrl {
     server: BaseUrl,
@@ -17,21 +17,21 @@ pub struct MetricsUrl {
 }
 
 impl MetricsUrl {
-    /// Reads a URL as a user gives it: a path that does not end in `/metrics` is where that page is looked for.
+    /// Parses the user's URL. If the path does not end in `/metrics`, that is appended.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let url = Self::verbatim(text.trim())?;
         let (path, query) = url.path.find('?').map_or((url.path.as_str(), ""), |at| url.path.split_at(at));
         Ok(Self { path: format!("{}{query}", with_page(path)), server: url.server })
     }
 
-    /// Reads a URL as it is; only a fragment is left out.
+    /// Parses a URL as it is, without its fragment.
     pub fn verbatim(text: &str) -> Result<Self, UrlError> {
         let server = BaseUrl::parse(text)?;
         let path = if server.is_unix() { METRICS } else { server.path() };
         Ok(Self { path: path.to_owned(), server: server.without_path() })
     }
 
-    /// A page of a server, below a path.
+    /// The page of a server at a path.
     pub(crate) fn of_server(server: &BaseUrl, path: &str) -> Self {
         let path = path.find('?').map_or(path, |at| &path[..at]);
         Self { server: server.without_path(), path: with_page(path) }
@@ -41,12 +41,12 @@ impl MetricsUrl {
         &self.server
     }
 
-    /// Path and query, as a request has them.
+    /// Path and query of the request.
     pub fn path(&self) -> &str {
         if self.path.is_empty() { "/" } else { &self.path }
     }
 
-    /// The URL as it may be shown: no credentials, no secret parameters.
+    /// The URL for output: no credentials, no secret parameters.
     pub fn shown(&self) -> String {
         let origin = self.origin();
         let user = if self.server.credentials().is_some() { format!("{REDACTED}@") } else { String::new() };
@@ -54,13 +54,13 @@ impl MetricsUrl {
         redact::url(&format!("{scheme}://{user}{host}{}", self.path))
     }
 
-    /// Becomes a URL without secrets.
+    /// Removes its secrets.
     pub(crate) fn hide_secrets(&mut self) {
         self.server.hide_secrets();
         self.path = redact::url(&self.path);
     }
 
-    /// What tables call it: host, port and path, without one `/metrics` at its end.
+    /// Its name in tables: host, port and path, without one `/metrics` at its end.
     pub fn display_name(&self) -> String {
         let shown = self.shown();
         let (_, rest) = shown.split_once("://").unwrap_or_default();
@@ -68,14 +68,14 @@ impl MetricsUrl {
         rest.strip_suffix(METRICS).unwrap_or(rest).to_owned()
     }
 
-    /// Where the page is looked for when this one is none; `None` where there is no other place.
+    /// Another URL to try if this is no metrics page; `None` if there is no other.
     pub fn prometheus_fallback(&self) -> Option<Self> {
         let (path, query) = self.path.find('?').map_or((self.path.as_str(), ""), |at| self.path.split_at(at));
         let base = path.strip_suffix(METRICS).filter(|_| !path.ends_with(PROMETHEUS))?;
         Some(Self { server: self.server.clone(), path: format!("{base}{PROMETHEUS}{query}") })
     }
 
-    /// The server as its user wrote it.
+    /// The server as the user wrote it.
     fn origin(&self) -> String {
         match self.server.socket_path() {
             Some(_) => format!("{}:", self.server.as_str()),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_with_a_path_has_its_own_page_beside_that_of_the_path() {
+    fn a_server_with_a_path_also_has_the_page_at_its_root() {
         let endpoint = crate::MetricsEndpoint::of_server(&BaseUrl::parse("http://u:p@h:1/v1?x=1").unwrap());
         assert_eq!(endpoint.url.shown(), "http://<redacted>@h:1/v1/metrics");
         assert_eq!(endpoint.fallback.unwrap().shown(), "http://<redacted>@h:1/metrics");

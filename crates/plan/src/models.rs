@@ -1,22 +1,22 @@
-//! Which model a turn is sent to.
+//! The model of a turn.
 
 use crate::draw::{Draws, Purpose};
 use serde::{Deserialize, Serialize};
 
-/// How a model is picked for a turn that names none.
+/// How the model of a turn that names none is picked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSelection {
-    /// One after the other.
+    /// In rotation.
     #[default]
     RoundRobin,
-    /// Any, each time.
+    /// A random one, each time.
     Random,
-    /// Any, by a weight for each; they add up to something, not to anything in particular.
+    /// A random one, by weight. The weights need not add up to one.
     Weighted(Vec<f64>),
 }
 
-/// Picks models for turns, each by its number alone.
+/// Picks the model of a turn by the turn's number alone.
 #[derive(Clone, Debug)]
 pub struct ModelPicker {
     models: u64,
@@ -25,12 +25,12 @@ pub struct ModelPicker {
 }
 
 impl ModelPicker {
-    /// Of so many models, at least one.
+    /// For this many models, at least one.
     pub fn new(models: usize, selection: ModelSelection, draws: &Draws) -> Self {
         Self { models: (models as u64).max(1), selection, purpose: draws.purpose("dataset.model") }
     }
 
-    /// The model of a turn, by how many turns come before it in the dataset.
+    /// The model of a turn; `turn` is the number of turns before it in the dataset.
     pub fn pick(&self, turn: u64) -> usize {
         match &self.selection {
             ModelSelection::RoundRobin => (turn % self.models) as usize,
@@ -41,7 +41,7 @@ impl ModelPicker {
                     left -= weight;
                     left < 0.0
                 };
-                // What rounding leaves over is the last one's that has any weight.
+                // The remainder of rounding belongs to the last model with a weight.
                 let last = || weights.iter().rposition(|weight| *weight > 0.0);
                 weights.iter().position(is_past).or_else(last).unwrap_or(0)
             }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn in_turn_each_model_follows_the_one_before() {
+    fn in_rotation_each_model_follows_the_one_before() {
         let picker = ModelPicker::new(3, ModelSelection::RoundRobin, &Draws::new(None, "x"));
         assert_eq!((0..7).map(|turn| picker.pick(turn)).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2, 0]);
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn by_weight_each_has_its_share_whatever_the_weights_add_up_to() {
+    fn by_weight_each_has_its_share_whatever_the_sum_of_the_weights() {
         for scale in [1.0, 0.25, 7.0] {
             let weights = [0.7, 0.0, 0.3].map(|weight| weight * scale).to_vec();
             let counts = picked(3, ModelSelection::Weighted(weights), 10_000);

@@ -1,12 +1,12 @@
-//! The nearest valid name to one that is not.
+//! The valid name that is nearest to an invalid one.
 
-/// The candidate nearest to `wanted`, if one is near enough to be meant.
+/// The candidate nearest to `wanted`, if it is near enough to be meant.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = wanted.chars().count();
     let limit = (length / 3).clamp(1, 4);
     candidates
         .into_iter()
-        // So many edits at least; a text of any length must not be compared letter by letter.
+        // The difference in length is a lower bound, so that a very long text is not compared letter by letter.
         .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (distance(wanted, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)

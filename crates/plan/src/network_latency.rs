@@ -1,14 +1,14 @@
-//! The round-trip time of the network: what users know of it, or how it is measured while a run is on.
+//! The network round trip: known to the user, or measured during a run.
 
 use crate::url::BaseUrl;
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Where the round-trip time comes from that is taken off latencies.
+/// The source of the round-trip time that is subtracted from latencies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkLatencyPlan {
-    /// The user knows it, in milliseconds. Nothing is measured.
+    /// The user's value, in milliseconds. Nothing is measured.
     Known(f64),
     Probed(ProbePlan),
 }
@@ -20,18 +20,18 @@ pub struct ProbePlan {
     pub targets: Vec<ProbeTarget>,
     /// Between probes of a target.
     pub interval: Nanos,
-    /// What one probe may take.
+    /// The time limit of one probe.
     pub timeout: Nanos,
-    /// Successful probes that each target should have in the end.
+    /// The fewest successful probes of each target at the end.
     pub min_samples: u32,
-    /// What probes that are still missing in the end may take, those of all targets together.
+    /// The time limit for missing probes at the end, for all targets together.
     pub top_up_timeout: Nanos,
 }
 
-/// A server to be probed.
+/// A server to probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeTarget {
-    /// As it may be shown.
+    /// The URL for output.
     pub url: String,
     pub host: String,
     pub port: u16,
@@ -50,7 +50,7 @@ impl ProbeTarget {
         targets
     }
 
-    /// Host and port, as people write them.
+    /// Host and port, in the usual form.
     pub fn address(&self) -> String {
         let Self { host, port, .. } = self;
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
@@ -67,14 +67,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_one_target_however_often_and_by_whatever_path_it_is_named() {
+    fn a_server_is_one_target_for_all_its_urls() {
         let urls = ["http://a", "http://A:80/v1", "https://a", "b:9/x", "http://[::1]:5", "unix:///run/llm.sock"];
         assert_eq!(targets(&urls), ["a:80", "a:443", "b:9", "[::1]:5"]);
         assert!(targets(&["unix:///run/llm.sock"]).is_empty());
     }
 
     #[test]
-    fn what_is_shown_of_a_target_has_no_secret() {
+    fn the_shown_url_of_a_target_has_no_secret() {
         let url = BaseUrl::parse("https://me:secret@h/v1?api_key=sk-12345678").unwrap();
         let shown = &ProbeTarget::of_urls(&[url])[0].url;
         assert!(shown.starts_with("https://<redacted>@h/v1"), "{shown}");

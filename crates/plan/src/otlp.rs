@@ -1,4 +1,4 @@
-//! Metrics sent by OTLP: where to, what of, under which names.
+//! Metrics sent by OTLP: the receiver, the metrics, and their names.
 
 use crate::metrics_url::MetricsUrl;
 use crate::url::BaseUrl;
@@ -9,28 +9,28 @@ use std::path::PathBuf;
 /// What is sent by OTLP over HTTP, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OtlpPlan {
-    /// Where to, `/v1/metrics` included.
+    /// The URL of the receiver, including `/v1/metrics`.
     pub url: MetricsUrl,
-    /// What records measured is sent.
+    /// Sends the metrics of records.
     pub metrics: bool,
-    /// How far phases are is sent.
+    /// Sends the progress of phases.
     pub timing: bool,
-    /// Attributes of the resource that those of the run win over.
+    /// Attributes of the resource that those of the run override.
     pub usual_attributes: Vec<(String, String)>,
-    /// Those that win over all others.
+    /// Attributes that override all others.
     pub attributes: Vec<(String, String)>,
-    /// Who answers, as GenAI attributes name it.
+    /// The provider of the server, as a GenAI attribute.
     pub provider: String,
-    /// Fields of every request: all of their values are secrets.
+    /// Headers of every request. All of their values are secrets.
     pub headers: Vec<(String, String)>,
     pub gzip: bool,
-    /// By whose certificates the receiver is known; `None`: by those that servers are known by.
+    /// The certificates that verify the receiver; `None`: those for servers.
     pub ca_file: Option<NamedFile>,
-    /// How this client shows who it is.
+    /// The client certificate.
     pub identity: Option<ClientIdentity>,
     /// Between exports.
     pub every: Nanos,
-    /// What one export may take.
+    /// The time limit of one export.
     pub timeout: Nanos,
 }
 
@@ -57,10 +57,10 @@ pub fn operation_name(endpoint: EndpointKind) -> &'static str {
     }
 }
 
-/// `gen_ai.provider.name` where nobody is known by the host.
+/// `gen_ai.provider.name` of an unknown host.
 pub const OTHER_PROVIDER: &str = "_OTHER";
 
-/// Hosts and who answers there; `*` stands for any run of characters.
+/// Hosts and their providers; `*` matches one or more characters.
 const PROVIDERS: &[(&str, &str)] = &[
     ("api.openai.com", "openai"),
     ("api.anthropic.com", "anthropic"),
@@ -79,11 +79,11 @@ const PROVIDERS: &[(&str, &str)] = &[
     ("*.ibm.com", WATSONX),
 ];
 
-/// IBM has many hosts; only paths of watsonx are this.
+/// IBM has many hosts; only paths of watsonx count.
 const WATSONX: &str = "ibm.watsonx.ai";
 const WATSONX_PATHS: [&str; 2] = ["watsonx", "/ml/v1"];
 
-/// `gen_ai.provider.name` by the first URL whose host is known.
+/// `gen_ai.provider.name` by the first URL with a known host.
 pub fn provider_of(urls: &[BaseUrl], path: Option<&str>) -> &'static str {
     urls.iter().find_map(|url| known_provider(url, path)).unwrap_or(OTHER_PROVIDER)
 }
@@ -96,7 +96,7 @@ fn known_provider(url: &BaseUrl, path: Option<&str>) -> Option<&'static str> {
     (known != WATSONX || is_watsonx()).then_some(known)
 }
 
-/// Whether a host is one of a pattern with at most one `*`, which stands for at least a character.
+/// Whether a host matches a pattern with at most one `*`, which stands for at least one character.
 fn matches(pattern: &str, host: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == host,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_known_as_a_whole() {
+    fn a_host_must_match_as_a_whole() {
         assert_eq!(provider("https://api.openai.com/v1"), "openai");
         assert_eq!(provider("https://evilapi.openai.com"), OTHER_PROVIDER);
         assert_eq!(provider("https://api.openai.com.evil.example"), OTHER_PROVIDER);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn ibm_is_watsonx_on_its_paths_alone() {
+    fn ibm_is_watsonx_on_its_paths_only() {
         assert_eq!(provider("https://us-south.ml.cloud.ibm.com/ml/v1"), WATSONX);
         assert_eq!(provider("https://www.ibm.com/"), OTHER_PROVIDER);
         let urls = [BaseUrl::parse("https://x.ibm.com").unwrap()];
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_host_that_is_known_counts() {
+    fn the_first_known_host_counts() {
         let urls = ["http://127.0.0.1:8000", "https://api.x.ai"].map(|url| BaseUrl::parse(url).unwrap());
         assert_eq!(provider_of(&urls, None), "x_ai");
     }

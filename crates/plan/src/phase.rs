@@ -14,22 +14,22 @@ pub struct PhasePlan {
     pub name: String,
     pub kind: PhaseKind,
     pub arrival: Arrival,
-    /// Live sessions at most, as the plan says it: [`Self::session_limit`] is what holds.
+    /// The user's limit of live sessions; [`Self::session_limit`] is the effective one.
     pub concurrency: Option<u32>,
-    /// How the limit of sessions is reached; `None`: at once.
+    /// How the session limit is reached; `None`: at once.
     pub concurrency_ramp: Option<Ramp>,
-    /// Requests without a first content at most; `None` is no limit.
+    /// The most requests without a first token; `None` is no limit.
     pub prefill_concurrency: Option<u32>,
     pub prefill_ramp: Option<Ramp>,
-    /// What ends sending: the first of these, at least one, unless the arrival ends by itself.
+    /// What ends sending: the first of these. At least one, unless the arrival ends by itself.
     pub stop: Vec<StopWhen>,
-    /// After a time limit, how long to wait for what is in flight; `None` waits without limit.
+    /// How long to wait for requests in flight after a time limit; `None` waits without limit.
     pub grace: Option<Nanos>,
-    /// Whether it starts as soon as the phase before it sends no more.
+    /// Whether it starts as soon as the phase before it has sent its last request.
     pub seamless: bool,
-    /// The share of failed requests past which the run is ended; `None` is any.
+    /// The share of failed requests above which the run ends; `None` is any.
     pub failed_request_threshold: Option<f64>,
-    /// Requests that are given up on purpose; none in a warm-up.
+    /// Requests that are cancelled on purpose; none in a warm-up.
     pub cancellation: Option<Cancellation>,
 }
 
@@ -50,13 +50,13 @@ pub enum StopWhen {
 pub enum WaitsFor {
     /// All phases before it are complete.
     All,
-    /// The one directly before it is complete; what those before that one still have in flight goes on beside it.
+    /// The phase directly before it is complete. Requests of earlier phases may still be in flight.
     OneBefore,
-    /// The one directly before it sends no more.
+    /// The phase directly before it has sent its last request.
     SendingOfOneBefore,
 }
 
-/// Phases by which of them may have requests in flight at the same time, in order.
+/// Groups of phases that may have requests in flight at the same time, in order.
 pub fn overlapping(phases: &[PhasePlan]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     for (index, phase) in phases.iter().enumerate() {
@@ -69,7 +69,7 @@ pub fn overlapping(phases: &[PhasePlan]) -> Vec<Range<usize>> {
 }
 
 impl PhasePlan {
-    /// Whether any of so many phases before it, which may overlap, may have requests in flight when it starts.
+    /// Whether it may start while one of the `before` overlapping phases before it has requests in flight.
     fn may_start_beside(&self, before: usize) -> bool {
         match self.waits_for() {
             WaitsFor::All => false,
@@ -78,7 +78,7 @@ impl PhasePlan {
         }
     }
 
-    /// A phase named as its kind, without limits, that nothing ends.
+    /// A phase named after its kind, without limits and without an end.
     pub fn new(kind: PhaseKind, arrival: Arrival) -> Self {
         Self {
             name: kind.name().to_owned(),
@@ -106,8 +106,8 @@ impl PhasePlan {
         self.stop.iter().find_map(|stop| if let StopWhen::Sessions(n) = stop { Some(*n) } else { None })
     }
 
-    /// Live sessions at most; `None` is no limit. A closed loop without a number has one: as many at once as there are
-    /// is no load that ends.
+    /// The most live sessions; `None` is no limit. A closed loop without a number has one: without a limit, its load
+    /// would never end.
     pub fn session_limit(&self) -> Option<u32> {
         let fewest = self.arrival.is_closed_loop().then_some(1);
         self.concurrency.or(fewest)
@@ -122,7 +122,7 @@ impl PhasePlan {
         }
     }
 
-    /// Requests it may have in flight at once: one a live session, and no more than it ever sends. `None` where nothing
+    /// The most requests in flight at once: one per live session, and no more than it ever sends. `None` if nothing
     /// bounds them.
     pub fn peak_in_flight(&self) -> Option<u64> {
         [self.session_limit().map(u64::from), self.requests(), self.sessions()].into_iter().flatten().min()
@@ -134,8 +134,8 @@ impl PhasePlan {
     }
 }
 
-/// Requests that phases may have in flight together which overlap: what an earlier one left
-/// counts in the limit of the next, but not where one has none.
+/// The most requests that overlapping phases have in flight together. Requests of an earlier phase count in the limit
+/// of the next, unless a phase has no limit.
 pub(crate) fn peak_together(phases: &[PhasePlan]) -> Option<u64> {
     let all =
         phases.iter().map(PhasePlan::peak_in_flight).try_fold(0, |sum: u64, peak| Some(sum.saturating_add(peak?)))?;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_in_flight_is_bounded_by_slots_and_by_what_is_sent() {
+    fn requests_in_flight_are_bounded_by_slots_and_by_the_number_to_send() {
         let peak = |concurrency, stop| phase(USERS, concurrency, stop).peak_in_flight();
         assert_eq!(peak(Some(64), StopWhen::Elapsed(Nanos(1))), Some(64));
         assert_eq!(peak(Some(64), StopWhen::Requests(10)), Some(10));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_overlap_from_one_without_a_gap_on_up_to_a_warm_up() {
+    fn phases_overlap_from_a_seamless_one_up_to_a_warm_up() {
         let of = |phases: &[(PhaseKind, bool)]| {
             let phase = |&(kind, seamless)| PhasePlan { seamless, ..PhasePlan::new(kind, Arrival::Concurrency) };
             let groups = overlapping(&phases.iter().map(phase).collect::<Vec<_>>());
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_that_overlap_share_their_limits_or_add_up() {
+    fn overlapping_phases_share_their_limits_or_add_up() {
         let phase = |concurrency, stop| phase(USERS, concurrency, stop);
         let (long, few) = (StopWhen::Elapsed(Nanos(1)), StopWhen::Requests(3));
         assert_eq!(peak_together(&[phase(Some(64), long), phase(Some(8), long)]), Some(64));

@@ -1,4 +1,4 @@
-//! Phases in words, for logs and for people who ask what a plan will do.
+//! Phases in words, for logs and for users who ask what a plan will do.
 
 use crate::arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, ScheduleZero};
 use crate::phase::{PhasePlan, StopWhen};
@@ -6,7 +6,7 @@ use crate::ramp::{Ramp, RampStrategy};
 use aiperf_types::Nanos;
 
 impl PhasePlan {
-    /// What it does and for how long: `profiling: Poisson arrivals at 20 req/s, at most 64 sessions, for 60 s`.
+    /// Its load and its end: `profiling: Poisson arrivals at 20 req/s, at most 64 sessions, for 60 s`.
     pub fn in_words(&self) -> String {
         let end = match (self.stop.is_empty(), self.arrival.ends_by_itself()) {
             (false, _) => format!("for {}", self.target_in_words()),
@@ -16,7 +16,7 @@ impl PhasePlan {
         format!("{}: {}, {end}", self.name, self.load_in_words())
     }
 
-    /// How its load arrives, and within which limits: `Poisson arrivals at 20 req/s, at most 64 sessions`.
+    /// Its arrivals and its limits: `Poisson arrivals at 20 req/s, at most 64 sessions`.
     pub fn load_in_words(&self) -> String {
         let mut parts = vec![self.arrival_in_words()];
         let limits = [
@@ -49,7 +49,7 @@ impl PhasePlan {
         }
     }
 
-    /// That so many of its requests were cut off, and what did it: `2 requests were cut off when the time was up`.
+    /// How many of its requests were cut off, and why: `2 requests were cut off when the time was up`.
     pub fn cut_off_in_words(&self, requests: u64) -> String {
         let were = if requests == 1 { "was" } else { "were" };
         let end = match self.grace {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_said_with_its_limits_and_its_end() {
+    fn a_rate_is_described_with_its_limits_and_its_end() {
         let plan = PhasePlan {
             concurrency: Some(64),
             stop: vec![StopWhen::Elapsed(seconds(60))],
@@ -142,12 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_is_said_by_its_concurrency() {
+    fn a_closed_loop_is_described_by_its_concurrency() {
         let stop = vec![StopWhen::Requests(100), StopWhen::Elapsed(Nanos::from_millis(1500))];
         let plan = PhasePlan { concurrency: Some(8), stop, ..phase(Arrival::Concurrency) };
         assert_eq!(plan.in_words(), "profiling: concurrency 8, for 100 requests or 1.5 s");
-        let unsaid = PhasePlan { concurrency: None, ..plan.clone() };
-        assert_eq!(unsaid.load_in_words(), "concurrency 1");
+        let unset = PhasePlan { concurrency: None, ..plan.clone() };
+        assert_eq!(unset.load_in_words(), "concurrency 1");
         let ramp = Some(Ramp { duration: seconds(10), strategy: RampStrategy::Exponential });
         let (prefill_concurrency, concurrency_ramp) = (Some(1), ramp);
         let plan = PhasePlan { prefill_concurrency, concurrency_ramp, stop: vec![StopWhen::Sessions(1)], ..plan };
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn users_recordings_and_what_is_cancelled_are_said() {
+    fn users_recordings_and_cancellation_are_described() {
         let users = PhasePlan {
             seamless: true,
             cancellation: Some(Cancellation { rate_percent: 5.0, delay: Nanos::from_millis(500) }),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_change_are_said() {
+    fn changing_rates_are_described() {
         let point = |(seconds, rate): (f64, f64)| RatePoint { seconds, rate };
         let series = |points: &[(f64, f64)]| {
             phase(poisson(RateLevel::Series(points.iter().copied().map(point).collect()), None)).load_in_words()

@@ -1,9 +1,9 @@
-//! Proxies on the way to servers, by the rules of Python's `urllib`, which most tools of the field follow.
+//! Proxies in front of servers, by the rules of Python's `urllib`, which most tools of the field follow.
 
 use crate::url::{BaseUrl, Credentials, UrlError};
 use serde::{Deserialize, Serialize};
 
-/// Which proxy stands before which server.
+/// Which proxy is used for which server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proxies {
     /// For `http://` URLs.
@@ -14,7 +14,7 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// The proxy on the way to a server; none where it is reached directly.
+    /// The proxy for a server; `None` if it is reached directly.
     pub fn for_url(&self, url: &BaseUrl) -> Option<&Proxy> {
         if url.is_unix() || self.no_proxy.covers(url.host(), url.port()) {
             return None;
@@ -22,7 +22,7 @@ impl Proxies {
         if url.is_tls() { self.https.as_ref() } else { self.http.as_ref() }
     }
 
-    /// Every proxy there is.
+    /// Every proxy.
     pub fn all(&self) -> impl Iterator<Item = &Proxy> {
         [&self.http, &self.https].into_iter().flatten()
     }
@@ -32,16 +32,16 @@ impl Proxies {
     }
 }
 
-/// A proxy: an HTTP server, with credentials of its own. They are sent to it alone, and not shown.
+/// A proxy: an HTTP server, with credentials of its own. They are sent to it only, and never shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Proxy(BaseUrl);
 
 impl Proxy {
-    /// Reads a proxy's URL; `http://` is added when there is no scheme, and no other is taken.
+    /// Parses a proxy's URL. `http://` is added if there is no scheme; other schemes are rejected.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let url = BaseUrl::parse(text)?;
-        // What is said to a proxy is said in plain text: one that wants TLS would be told its credentials in the open.
+        // The connection to a proxy is plain text: a proxy that wants TLS would receive its credentials in the open.
         if url.is_unix() || url.is_tls() {
             return Err(UrlError::Proxy(url.as_str().to_owned()));
         }
@@ -57,29 +57,30 @@ impl Proxy {
         &mut self.0
     }
 
-    /// What it is told in `Proxy-Authorization`.
+    /// The credentials for `Proxy-Authorization`.
     pub fn credentials(&self) -> Option<&Credentials> {
         self.0.credentials()
     }
 }
 
-/// Servers that are reached without a proxy: a comma-separated list of names, each for itself and all below it.
+/// Servers that are reached without a proxy: a comma-separated list of names. Each covers itself and all names below
+/// it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NoProxy(Vec<String>);
 
 impl NoProxy {
-    /// Reads a list as `NO_PROXY` has it.
+    /// Parses a list in the form of `NO_PROXY`.
     pub fn parse(list: &str) -> Self {
         if list.trim() == "*" {
             return Self(vec!["*".to_owned()]);
         }
         let names = list.split(',').map(|name| name.trim().trim_start_matches('.'));
-        // Among others a star is no pattern.
+        // In a list, a star is no pattern.
         Self(names.filter(|name| !name.is_empty() && *name != "*").map(str::to_ascii_lowercase).collect())
     }
 
-    /// Whether a server is reached directly. No name is special, `localhost` neither; `*` alone covers all.
+    /// Whether a server is reached directly. No name is special, not even `localhost`; `*` alone covers all.
     pub fn covers(&self, host: &str, port: u16) -> bool {
         if self.0 == ["*"] {
             return true;
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_never_told_its_credentials_where_it_wants_tls() {
+    fn a_proxy_that_wants_tls_never_receives_its_credentials() {
         for url in ["https://u:p@proxy:1", "unix:///proxy.sock"] {
             assert!(matches!(Proxy::parse(url), Err(UrlError::Proxy(_))), "{url}");
         }
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_covers_itself_and_what_is_below_it() {
+    fn a_name_covers_itself_and_the_names_below_it() {
         for (list, url, direct) in [
             ("example.com", "http://example.com", true),
             ("example.com", "http://api.example.com", true),
@@ -164,8 +165,8 @@ mod tests {
         assert!(Proxy::parse("socks5://p:1").is_err() && Proxy::parse("unix:///p").is_err());
     }
 
-    /// The rules as Python has them, for names of hosts.
-    fn python_says(no_proxy: &str, host: &str) -> bool {
+    /// Python's rules, for host names.
+    fn covered_in_python(no_proxy: &str, host: &str) -> bool {
         no_proxy == "*"
             || no_proxy.split(',').map(|name| name.trim().trim_start_matches('.').to_lowercase()).any(|name| {
                 !name.is_empty() && (host.to_lowercase() == name || host.to_lowercase().ends_with(&format!(".{name}")))
@@ -179,7 +180,7 @@ mod tests {
             host in "[abAB]{1,2}(\\.[ab]{1,2}){0,3}",
         ) {
             let list = list.join(",");
-            prop_assert_eq!(NoProxy::parse(&list).covers(&host, 80), python_says(&list, &host), "{} {}", list, host);
+            prop_assert_eq!(NoProxy::parse(&list).covers(&host, 80), covered_in_python(&list, &host), "{} {}", list, host);
         }
     }
 }

@@ -10,13 +10,13 @@ pub struct Ramp {
     pub strategy: RampStrategy,
 }
 
-/// Along which line.
+/// The curve of the climb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RampStrategy {
     #[default]
     Linear,
-    /// Slow at first: the square of the share of time that has passed.
+    /// Slow at first: the square of the elapsed share of the time.
     Exponential,
     /// In equal steps at the instants of a Poisson process.
     Poisson,

@@ -1,18 +1,18 @@
-//! `run_config.json`: what a run of several was, so that it need not be run again where it is complete.
+//! `run_config.json`: the configuration of one run of several, so that a complete run need not be repeated.
 
 use crate::Plan;
 use crate::redact::Redactor;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What may differ from one time to the next and is the same run all the same: who it is, where its files lie, and who
-/// watches.
+/// Members that may differ between two commands for the same run: its identity, the paths of its files, and its
+/// display.
 const IGNORED: &[&str] = &[
     "benchmark_id",
     "sweep_id",
     "cli_command",
     "artifact_dir",
-    // What a trial is called; `trial` counts.
+    // The label of a trial; `trial` itself counts.
     "label",
     "cfg.artifacts.dir",
     "cfg.runtime.ui",
@@ -23,11 +23,11 @@ const IGNORED: &[&str] = &[
     "resolved",
 ];
 
-/// A setting that is not what it was.
+/// A setting with a different value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub path: String,
-    /// `None` where there was none.
+    /// `None` if it did not exist.
     pub was: Option<Value>,
     pub is: Option<Value>,
 }
@@ -59,7 +59,7 @@ pub fn run_config(plan: &Plan, redactor: &Redactor) -> Value {
         "variables": {},
         "resolved": {
             "gpu_telemetry_mode": plan.input_config.pointer("/gpu_telemetry/mode").unwrap_or(&json!("summary")),
-            // As the reference writes it: before the run makes its folder.
+            // As in AIPerf: the file is written before the run makes its folder.
             "artifact_dir_created": false,
         },
     });
@@ -67,7 +67,7 @@ pub fn run_config(plan: &Plan, redactor: &Redactor) -> Value {
     document
 }
 
-/// What makes the second another run than the first.
+/// The changes that make it a different run.
 pub fn changes(was: &Value, is: &Value) -> Vec<Change> {
     let mut found = Vec::new();
     compare("", was, is, &mut found);
@@ -97,7 +97,7 @@ fn compare(path: &str, was: &Value, is: &Value, found: &mut Vec<Change>) {
     }
 }
 
-/// What all runs together are called, as one of them wrote it down.
+/// The id that all runs share, from the document of one of them.
 pub fn sweep_id(document: &Value) -> Option<&str> {
     document.get("sweep_id")?.as_str()
 }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_and_where_it_is_makes_no_other_run() {
+    fn identity_and_paths_make_no_different_run() {
         let was = json!({"benchmark_id": "a", "label": "trial_0001", "cfg": {"artifacts": {"dir": "/a", "records": true}, "logging": {"level": "INFO"}}});
         let is = json!({"benchmark_id": "b", "label": "run_0001", "cfg": {"artifacts": {"dir": "/b", "records": true}, "logging": {"level": "DEBUG"}}});
         assert_eq!(changes(&was, &is), []);
@@ -123,9 +123,9 @@ mod tests {
     fn changes_are_named_by_their_path() {
         let was = json!({"cfg": {"phases": [{"requests": 10}], "tokenizer": {"name": "a"}}, "trial": 0});
         let is = json!({"cfg": {"phases": [{"requests": 20}], "endpoint": {"streaming": true}}, "trial": 0});
-        let said: Vec<String> = changes(&was, &is).iter().map(Change::to_string).collect();
+        let shown: Vec<String> = changes(&was, &is).iter().map(Change::to_string).collect();
         assert_eq!(
-            said,
+            shown,
             [
                 "cfg.phases.0.requests was 10, is 20",
                 r#"cfg.tokenizer was {"name":"a"}, is not set"#,

@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 /// Process behaviour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuntimePlan {
-    /// Workers; `None` decides by concurrency and cores.
+    /// The most workers; `None` decides by concurrency and cores.
     pub workers_max: Option<u32>,
     pub timestamps: Timestamps,
     pub ui: UiKind,
     pub log_level: LogLevel,
-    /// How often statistics are told while the run is on: in the table of the dashboard, elsewhere in the log; `None`
-    /// tells none.
+    /// How often statistics are shown during the run: in the table of the dashboard, otherwise in the log; `None`:
+    /// never.
     pub stats_interval: Option<Nanos>,
-    /// How often a line says how far the run is, where no bar can be drawn; `None` says it never.
+    /// How often a line shows the progress, if no bar can be drawn; `None`: never.
     pub progress_every: Option<Nanos>,
-    /// Progress, in percent, after which a bar is drawn anew.
+    /// Progress in percent after which a bar is redrawn.
     pub bar_step_percent: f64,
     pub dashboard: DashboardPlan,
     pub api: Option<ApiPlan>,
-    /// What was written to a file that grows is handed to the operating system this often.
+    /// How often data of a growing file are handed to the operating system.
     pub flush_every: Nanos,
     /// Bytes of finished exchanges that may wait before dispatch stops.
     pub record_queue_budget: usize,
@@ -31,21 +31,21 @@ pub struct RuntimePlan {
 }
 
 impl RuntimePlan {
-    /// Progress after which a bar is drawn anew, unless the user wants another.
+    /// The default step after which a bar is redrawn.
     pub const BAR_STEP_PERCENT: f64 = 1.0;
-    /// Well under the second after which a record is to be on disk.
+    /// Well under the second after which a record must be on disk.
     pub const FLUSH_EVERY: Nanos = Nanos::from_millis(200);
-    /// Bodies that are encoded beforehand, unless the user wants more or fewer of them.
+    /// The default limit of bodies that are encoded beforehand.
     pub const PREPARED_BYTES: u64 = 1 << 30;
 }
 
-/// How often the parts of the dashboard are drawn anew.
+/// How often the parts of the dashboard are redrawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DashboardPlan {
     pub log_refresh: Nanos,
-    /// The spinner, and with it everything that follows progress.
+    /// The spinner, and everything else that follows progress.
     pub spinner_refresh: Nanos,
-    /// It opens with the pane of the GPUs.
+    /// It opens with the GPU pane.
     pub opens_gpus: bool,
 }
 
@@ -55,21 +55,21 @@ impl Default for DashboardPlan {
     }
 }
 
-/// Which instant a read gets.
+/// The timestamp of a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timestamps {
-    /// The kernel's stamp where it gives one.
+    /// The kernel's stamp if there is one.
     #[default]
     Auto,
     /// The kernel's stamp; its absence is an error before anything is sent.
     Kernel,
-    /// When the read returned.
+    /// The time when the read returned.
     User,
 }
 
 impl Timestamps {
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -1,4 +1,4 @@
-//! Which pages of the servers' own metrics are fetched while a run is on, how, and what is written of them.
+//! Which pages of the servers' own metrics are fetched during a run, how, and what is written of them.
 
 use crate::metrics_url::MetricsUrl;
 use crate::url::BaseUrl;
@@ -15,34 +15,34 @@ pub struct ServerMetricsPlan {
     pub cadence: Cadence,
 }
 
-/// When pages are fetched, and how long anybody waits for one.
+/// When pages are fetched, and how long to wait for one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cadence {
     /// Between scrapes.
     pub interval: Nanos,
-    /// From the last request to the final scrape; zero: the one at the end of its phase is the last.
+    /// From the last request to the final scrape; zero: the scrape at the end of the phase is the last.
     pub flush: Nanos,
-    /// What a reachability check may take, and the connecting of any scrape.
+    /// The time limit of a reachability check, and of the connect of any scrape.
     pub reachability_timeout: Nanos,
-    /// What a scrape at the boundary of a phase may take.
+    /// The time limit of a scrape at the boundary of a phase.
     pub scrape_timeout: Nanos,
-    /// What a server may stay silent within an answer.
+    /// How long a server may pause within a response.
     pub read_timeout: Nanos,
-    /// Between live snapshots, at least.
+    /// The least time between live snapshots.
     pub publish_interval: Nanos,
-    /// What a cancelled run waits for what is still being read.
+    /// How long a cancelled run waits for pages that are still being read.
     pub cancel_wait: Nanos,
-    /// What a run waits at most before it starts until it is known who answers.
+    /// How long the start of a run waits at most until it is known which endpoints respond.
     pub settle_limit: Nanos,
 }
 
-/// A page to be fetched.
+/// A page to fetch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricsEndpoint {
     pub url: MetricsUrl,
-    /// Tried where the first does not answer: the server's own page, for a URL with a path.
+    /// Tried if the first does not respond: the server's own page, for a URL with a path.
     pub fallback: Option<MetricsUrl>,
-    /// Somebody gave this URL: where nothing answers there, that is worth a warning.
+    /// The user gave this URL: if it does not respond, a warning follows.
     pub is_named: bool,
 }
 
@@ -64,12 +64,12 @@ pub struct ServerMetricsFormats {
     pub parquet: bool,
 }
 
-/// How pods of a Kubernetes cluster are looked for.
+/// How pods of a Kubernetes cluster are found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PodDiscovery {
     pub mode: DiscoveryMode,
     pub label_selector: Option<String>,
-    /// `*` for all; the program's own where none is given.
+    /// `*` for all; the program's own namespace if none is given.
     pub namespace: Option<String>,
     pub timeout: Nanos,
 }
@@ -77,7 +77,7 @@ pub struct PodDiscovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscoveryMode {
-    /// Where the program runs in a cluster.
+    /// If the program runs in a cluster.
     Auto,
     Kubernetes,
     Disabled,

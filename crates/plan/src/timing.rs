@@ -1,19 +1,19 @@
-//! Settings of the clockwork, for all phases.
+//! Settings of the schedule, for all phases.
 
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// How exact the schedule is, and how patient.
+/// How exact the schedule is, and its time limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimingPlan {
-    /// A rate that is later than this goes on from where it is, and what was due is lost; `None` catches up whatever
-    /// was missed.
+    /// A rate that is later than this continues from the present, and the requests that were due are lost; `None`
+    /// always catches up.
     pub max_catchup: Option<Nanos>,
-    /// How long cancelled requests may take to come back before a phase ends without them.
+    /// How long cancelled requests may take to return before a phase ends without them.
     pub cancel_drain: Nanos,
-    /// A rate that climbs begins where a linear climb would be after this time.
+    /// A climbing rate starts where a linear climb would be after this time.
     pub rate_ramp_step: Nanos,
-    /// Between log lines of a warm-up; `None` is none.
+    /// Between log lines of a warm-up; `None`: no lines.
     pub warmup_log_interval: Option<Nanos>,
 }
 

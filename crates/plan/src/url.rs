@@ -1,4 +1,4 @@
-//! URLs of servers: read once, credentials apart from everything that may be shown.
+//! URLs of servers: parsed once, with credentials apart from everything that may be shown.
 
 use crate::redact::{self, REDACTED};
 use aiperf_types::acts_on_terminal;
@@ -9,8 +9,8 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
-/// A checked URL: scheme, authority, path and query, without a fragment's effect. Its text has no credentials: they
-/// are kept apart and not shown. Serialised, a URL is whole, credentials included: see [`form`](crate::form).
+/// A checked URL: scheme, authority, path and query, without a fragment's effect. Its text has no credentials: they are
+/// stored separately and never shown. Its serialised form is whole, credentials included: see [`form`](crate::form).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "UrlForm", into = "UrlForm")]
 pub struct BaseUrl {
@@ -20,11 +20,11 @@ pub struct BaseUrl {
     host: String,
     port: u16,
     credentials: Option<Credentials>,
-    /// The socket that a `unix://` URL names; it stands for `http://localhost`.
+    /// The socket of a `unix://` URL, whose requests are as for `http://localhost`.
     socket: Option<PathBuf>,
 }
 
-/// A URL as it is serialised: a text, unless it has credentials.
+/// The serialised form of a URL: a text, unless it has credentials.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum UrlForm {
@@ -55,7 +55,7 @@ impl From<BaseUrl> for UrlForm {
     }
 }
 
-/// A user's name and password, as a URL gave them. A secret: its `Debug` says nothing.
+/// The user name and password of a URL. A secret: its `Debug` shows nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     user: String,
@@ -63,15 +63,15 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// A name and password that were given apart; `None` where they cannot be sent.
+    /// A name and password from elsewhere; `None` if they cannot be sent.
     pub fn new(user: &str, password: &str) -> Option<Self> {
         let control = |text: &str| text.chars().any(char::is_control);
-        // A colon in the name would move into the password at the server.
+        // A colon in the name would become a part of the password at the server.
         let can_be_sent = !user.contains(':') && !control(user) && !control(password);
         can_be_sent.then(|| Self { user: user.to_owned(), password: password.to_owned() })
     }
 
-    /// Reads what stands before the `@` of a URL; percent escapes are resolved.
+    /// Parses what precedes the `@` of a URL; percent escapes are resolved.
     fn parse(userinfo: &str) -> Option<Self> {
         let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
         Self::new(&decoded(user)?, &decoded(password)?)
@@ -82,7 +82,7 @@ impl Credentials {
         format!("Basic {}", STANDARD.encode(format!("{}:{}", self.user, self.password)))
     }
 
-    /// The texts that must not be shown, in plain and as they are sent.
+    /// The texts that must not be shown, in plain form and as they are sent.
     pub fn secrets(&self) -> Vec<String> {
         redact::secrets_in_credentials(&self.user, &self.password)
     }
@@ -94,7 +94,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why a URL is refused.
+/// Why a URL is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// White space around or inside.
@@ -107,7 +107,7 @@ pub enum UrlError {
         "URL '{0}' names no socket: after unix:// stands its whole path, of at most 107 bytes, as in unix:///run/llm.sock"
     )]
     Socket(String),
-    /// A proxy that is to be spoken to in TLS or through a socket.
+    /// A proxy that needs TLS or a socket.
     #[error("proxy '{0}' must start with http://: proxies are spoken to in plain text, https servers through a tunnel")]
     Proxy(String),
     #[error("URL '{0}' names no host")]
@@ -128,7 +128,7 @@ pub enum UrlError {
     Credentials(String),
 }
 
-/// Schemes that are recognised as foreign when no `//` follows, so that `data:x` is not taken for a host.
+/// Schemes that are recognised as foreign without `//`, so that `data:x` is not parsed as a host.
 const FOREIGN: &[&str] = &[
     "data",
     "file",
@@ -148,7 +148,7 @@ const FOREIGN: &[&str] = &[
 ];
 
 impl BaseUrl {
-    /// Reads a URL; `http://` is added when there is no scheme.
+    /// Parses a URL; `http://` is added if there is no scheme.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let fail = |make: fn(String) -> UrlError| Err(make(shown(text)));
         if text.is_empty() {
@@ -242,7 +242,7 @@ impl BaseUrl {
         }
     }
 
-    /// With credentials that come from elsewhere, where it has none of its own.
+    /// The same with credentials from elsewhere, if it has none of its own.
     pub fn or_credentials(mut self, credentials: Option<Credentials>) -> Self {
         self.credentials = self.credentials.or(credentials);
         self
@@ -253,25 +253,25 @@ impl BaseUrl {
         &self.text
     }
 
-    /// The URL as it may be shown: no credentials, no secret parameters.
+    /// The URL for output: no credentials, no secret parameters.
     pub fn shown(&self) -> String {
         let user = if self.credentials.is_some() { format!("{REDACTED}@") } else { String::new() };
         let (scheme, rest) = self.text.split_once("://").unwrap_or(("http", &self.text));
         redact::url(&format!("{scheme}://{user}{rest}"))
     }
 
-    /// Becomes what it is [shown](Self::shown) as.
+    /// Turns it into its [shown](Self::shown) form.
     pub(crate) fn hide_secrets(&mut self) {
         self.text = self.shown();
         self.credentials = None;
     }
 
-    /// The URL that paths of requests are joined to: itself, and for a socket `http://localhost`.
+    /// The URL that paths of requests are joined to: itself, or `http://localhost` for a socket.
     pub fn request_base(&self) -> &str {
         if self.is_unix() { "http://localhost" } else { &self.text }
     }
 
-    /// Scheme, host and port as they were written, without a path.
+    /// Scheme, host and port as written, without a path.
     pub fn origin(&self) -> String {
         let base = self.request_base();
         let start = base.find("://").map_or(0, |at| at + 3);
@@ -279,7 +279,7 @@ impl BaseUrl {
         base[..end].to_owned()
     }
 
-    /// The same server without a path, its scheme in lower case.
+    /// The same server without a path, with its scheme in lower case.
     #[must_use]
     pub fn without_path(&self) -> Self {
         let text = if self.is_unix() { self.text.clone() } else { self.origin() };
@@ -289,7 +289,7 @@ impl BaseUrl {
         Self { text, ..self.clone() }
     }
 
-    /// Path and query as they were written, without a fragment; empty where there are none, and for a socket.
+    /// Path and query as written, without a fragment; empty if there are none, and for a socket.
     pub fn path(&self) -> &str {
         let base = self.request_base();
         let start = base.find("://").map_or(0, |at| at + 3);
@@ -297,7 +297,7 @@ impl BaseUrl {
         path.find('#').map_or(path, |at| &path[..at])
     }
 
-    /// Whether two URLs are of one server.
+    /// Whether two URLs have the same server.
     pub fn is_same_origin(&self, other: &Self) -> bool {
         let key = |url: &Self| (url.tls, url.host.to_ascii_lowercase(), url.port, url.socket.clone());
         key(self) == key(other)
@@ -327,30 +327,30 @@ impl BaseUrl {
         self.port
     }
 
-    /// Host and port as the `Host` header wants them: the default port left out.
+    /// Host and port for the `Host` header, without the default port.
     pub fn host_header(&self) -> String {
         let default = if self.tls { ":443" } else { ":80" };
         self.authority.strip_suffix(default).unwrap_or(&self.authority).to_owned()
     }
 
-    /// What the URL gave before its `@`: sent as Basic where nothing else says who asks.
+    /// The credentials before its `@`: sent as Basic, unless the request has another authorization.
     pub fn credentials(&self) -> Option<&Credentials> {
         self.credentials.as_ref()
     }
 }
 
-/// Bytes of a socket's path: what `sun_path` holds, less the NUL that ends it.
+/// Bytes of a socket's path: the size of `sun_path` without the NUL at its end.
 const LONGEST_SOCKET: usize = 107;
 
-/// A byte that a host's name may hold.
+/// A byte that may occur in a host name.
 fn is_of_a_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte)
 }
 
-/// A refused URL as a message shows it: whatever stands before an `@` may be a password, and a control character would
-/// act on the terminal.
+/// A rejected URL for a message: anything before an `@` may be a password, and a control character would act on the
+/// terminal.
 fn shown(text: &str) -> String {
-    // What stands before the last '@' may be a password with a slash in it.
+    // The text before the last '@' may be a password with a slash in it.
     let start = text.find("://").map_or(0, |at| at + 3);
     let text = match text.rfind('@') {
         Some(at) if at >= start => format!("{}{REDACTED}{}", &text[..start], &text[at..]),
@@ -362,24 +362,24 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-/// A text with its percent escapes resolved; `None` where one is broken or the result is not text.
+/// A text with its percent escapes resolved; `None` if one is broken or the result is not text.
 fn decoded(text: &str) -> Option<String> {
     let (bytes, is_whole) = percent_decoded_bytes(text);
     String::from_utf8(bytes).ok().filter(|_| is_whole)
 }
 
-/// `%XX` as the bytes they stand for; what is no such thing stays, and what is no text is replaced.
+/// `%XX` as the bytes they encode. Broken escapes stay, and invalid UTF-8 is replaced.
 pub fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&percent_decoded_bytes(text).0).into_owned()
 }
 
-/// The same, where every percent sign begins an escape and what they stand for is a text.
+/// The same, if every percent sign begins an escape and the result is text.
 pub fn strictly_percent_decoded(text: &str) -> Option<String> {
     let (bytes, is_whole) = percent_decoded_bytes(text);
     String::from_utf8(bytes).ok().filter(|_| is_whole)
 }
 
-/// The bytes that a text with percent escapes stands for, and whether each percent sign began one.
+/// The bytes of a text with percent escapes, and whether every percent sign began one.
 fn percent_decoded_bytes(text: &str) -> (Vec<u8>, bool) {
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let mut out = Vec::with_capacity(text.len());
@@ -401,7 +401,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_does_not_say_the_credentials() {
+    fn a_refusal_does_not_show_the_credentials() {
         for url in ["http://u:p4ss@h:0", "ftp://u:p4ss@h", "u:p4ss@h:99999", "http://h:0?api_key=p4ss"] {
             let error = BaseUrl::parse(url).unwrap_err().to_string();
             assert!(error.contains("<redacted>") && !error.contains("p4ss"), "{error}");
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_asked_as_localhost() {
+    fn requests_to_a_socket_name_localhost() {
         let url = BaseUrl::parse("unix:///run/my%20llm.sock").unwrap();
         assert!(url.is_unix() && !url.is_tls());
         assert_eq!(url.socket_path(), Some(Path::new("/run/my llm.sock")));
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_urls_are_told_apart() {
+    fn bad_urls_have_different_errors() {
         assert!(matches!(BaseUrl::parse("ftp://h"), Err(UrlError::Scheme(_))));
         assert!(matches!(BaseUrl::parse("mailto:x"), Err(UrlError::Scheme(_))));
         assert!(matches!(BaseUrl::parse("http://"), Err(UrlError::Host(_))));
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_is_no_digit_of_an_escape() {
+    fn a_plus_or_minus_is_no_digit_of_an_escape() {
         assert_eq!(percent_decoded("a%2Bb%+5%-1%4%\u{e9}%c3%A9"), "a+b%+5%-1%4%\u{e9}\u{e9}");
         assert!(matches!(BaseUrl::parse("http://u:%+5@h"), Err(UrlError::Credentials(_))));
     }

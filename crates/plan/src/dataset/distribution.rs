@@ -1,18 +1,18 @@
-//! Numbers that are drawn: lengths in tokens, turns, delays, sizes.
+//! Random numbers: lengths in tokens, turns, delays, sizes.
 
 use serde::{Deserialize, Serialize};
 
-/// A number that is drawn, within limits where it has any.
+/// A random number, within limits if it has any.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     pub shape: Shape,
-    /// Nothing below this is drawn.
+    /// The least value of a draw.
     pub min: Option<f64>,
-    /// Nothing above this is drawn.
+    /// The largest value of a draw.
     pub max: Option<f64>,
 }
 
-/// How a number is drawn.
+/// The shape of a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -26,13 +26,13 @@ pub enum Shape {
         mean: f64,
         median: f64,
     },
-    /// One of several, by their weights.
+    /// One of several distributions, by their weights.
     Multimodal(Vec<Weighted<Distribution>>),
     /// One of several values, by their weights.
     Empirical(Vec<Weighted<f64>>),
 }
 
-/// Something that is picked by its weight among others.
+/// An item that is picked by its weight among others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weighted<T> {
     pub item: T,
@@ -40,7 +40,7 @@ pub struct Weighted<T> {
 }
 
 impl Distribution {
-    /// Deviations from the mean that a normal draw stays within, but for one in 500 million.
+    /// The distance from the mean, in deviations, that only one in 500 million normal draws exceeds.
     pub const FAR: f64 = 6.0;
 
     pub const fn fixed(value: f64) -> Self {
@@ -51,7 +51,7 @@ impl Distribution {
         Self { shape: Shape::Normal { mean, stddev }, min: None, max: None }
     }
 
-    /// What draws are around; limits move it, as far as it lies beyond them.
+    /// The mean of draws, moved into the limits.
     pub fn mean(&self) -> f64 {
         self.within(match &self.shape {
             Shape::Fixed(value) => *value,
@@ -61,7 +61,7 @@ impl Distribution {
         })
     }
 
-    /// The largest draw that is to be reckoned with.
+    /// The largest draw that can be expected.
     pub fn largest(&self) -> f64 {
         self.within(match &self.shape {
             Shape::Fixed(value) => *value,
@@ -85,7 +85,7 @@ impl Distribution {
         }
     }
 
-    /// A value moved to the nearest within the limits.
+    /// The nearest value within the limits.
     pub fn within(&self, value: f64) -> f64 {
         value.max(self.min.unwrap_or(f64::NEG_INFINITY)).min(self.max.unwrap_or(f64::INFINITY))
     }

@@ -1,4 +1,4 @@
-//! Conversations of files.
+//! Conversations from files.
 
 use super::Distribution;
 use super::speed_bench::{SPEED_BENCH, SpeedBench};
@@ -7,57 +7,57 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Conversations of a file.
+/// Conversations from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FilePlan {
     pub source: FileSource,
     pub format: FileFormat,
-    /// Conversations used at most, from the first; `None` uses all. Of a random pool, how many are drawn.
+    /// The most conversations that are used, from the first; `None` uses all. For a random pool: how many are drawn.
     pub entries: Option<u64>,
-    /// Output length asked for where the file says none.
+    /// The requested output length if the file has none.
     pub osl: Option<Distribution>,
-    /// Timestamps that are used, in milliseconds, both ends included; rows without one are.
+    /// Timestamps that are used, in milliseconds, both ends included. Rows without a timestamp are used.
     pub window: TimestampWindow,
-    /// Input tokens of a captured request that is used, at most.
+    /// The most input tokens of a captured request that is used.
     pub max_isl: Option<u64>,
-    /// What delays are multiplied by.
+    /// The factor of delays.
     pub delay_ratio: f64,
-    /// Milliseconds that a delay has at most, once it is multiplied.
+    /// The largest delay after the factor, in milliseconds.
     pub delay_cap_ms: Option<f64>,
-    /// Whether a system turn that leads a conversation is its system message: the endpoint sends one. Else it is a turn
+    /// Whether a leading system turn becomes the system message, because the endpoint sends one. Otherwise it is a turn
     /// like any other.
     pub hoist_system: bool,
-    /// Contents of each kind in a request of a random pool.
+    /// How many contents of each kind a request of a random pool has.
     pub batches: BatchSizes,
-    /// Whether an image that an earlier turn of its conversation sent with its id goes by the id alone.
+    /// Whether an image whose id an earlier turn of the conversation has sent is replaced by the id alone.
     pub strip_known_images: bool,
     /// How images by URL are fetched and sent inline; `None` sends the URLs.
     pub inline_images: Option<MediaFetching>,
 }
 
-/// Where rows stand.
+/// The source of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileSource {
-    /// A file, or a folder of them where the format has folders.
+    /// A file, or a folder of files if the format allows it.
     Path(PathBuf),
-    /// Written out in a configuration.
+    /// Written in the configuration itself.
     Records {
-        /// The file they stand in, and their key, as messages name it.
+        /// The configuration file and the key, for messages.
         place: String,
         lists: Vec<RecordList>,
     },
 }
 
-/// Rows of one name.
+/// Rows with a common name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordList {
-    /// Of a pool; empty where there is one list.
+    /// The name of a pool; empty if there is only one list.
     pub name: String,
     pub rows: Vec<Value>,
 }
 
-/// Contents of each kind in a request.
+/// How many contents of each kind a request has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchSizes {
     pub texts: u32,
@@ -69,7 +69,7 @@ pub struct BatchSizes {
 /// How files that rows name by URL are fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaFetching {
-    /// For each of them.
+    /// For each file.
     pub timeout: Nanos,
     pub at_once: u32,
 }
@@ -82,12 +82,12 @@ pub struct TimestampWindow {
 }
 
 impl FilePlan {
-    /// All of a file as it is.
+    /// All rows of a file, unchanged.
     pub fn new(path: impl Into<PathBuf>, format: FileFormat) -> Self {
         Self::of(FileSource::Path(path.into()), format)
     }
 
-    /// All rows as they are.
+    /// All rows of a source, unchanged.
     pub fn of(source: FileSource, format: FileFormat) -> Self {
         Self {
             source,
@@ -124,27 +124,27 @@ impl TimestampWindow {
     }
 }
 
-/// How conversations stand in a file.
+/// The format of conversations in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
-    /// A conversation of one turn a line.
+    /// One line per conversation of one turn.
     SingleTurn,
-    /// A conversation a line, or several lines of one name.
+    /// One line per conversation, or several lines with the same name.
     MultiTurn,
-    /// Contents a line, from which requests are drawn.
+    /// One line per content; requests are drawn from them.
     RandomPool,
-    /// A whole body a line, sent as it is.
+    /// One line per whole body, sent unchanged.
     RawPayload,
-    /// One document of sessions and their whole bodies, as a run writes it.
+    /// One document of sessions with their whole bodies, as a run writes it.
     InputsJson,
-    /// Requests that an endpoint of SageMaker captured, with their times.
+    /// Requests that a SageMaker endpoint captured, with their times.
     SagemakerDataCapture,
-    /// A question of SPEED-Bench a line.
+    /// One line per question of SPEED-Bench.
     SpeedBench(&'static SpeedBench),
 }
 
 impl FileFormat {
-    /// Those with a name of their own; SPEED-Bench has a table.
+    /// Formats with a fixed name; SPEED-Bench has a table.
     const PLAIN: &'static [Self] = &[
         Self::SingleTurn,
         Self::MultiTurn,
@@ -154,12 +154,12 @@ impl FileFormat {
         Self::SagemakerDataCapture,
     ];
 
-    /// Every format, those of SPEED-Bench last.
+    /// Every format; those of SPEED-Bench are last.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::PLAIN.iter().copied().chain(SPEED_BENCH.iter().map(Self::SpeedBench))
     }
 
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SingleTurn => "single_turn",
@@ -172,22 +172,22 @@ impl FileFormat {
         }
     }
 
-    /// The format of a name.
+    /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::all().find(|format| format.name() == name)
     }
 
-    /// Whether it may be read from a folder.
+    /// Whether it can be read from a folder.
     pub fn has_folders(self) -> bool {
         matches!(self, Self::RandomPool | Self::RawPayload | Self::SagemakerDataCapture)
     }
 
-    /// Whether it holds whole bodies, which are sent as they are.
+    /// Whether it contains whole bodies, which are sent unchanged.
     pub fn is_verbatim(self) -> bool {
         matches!(self, Self::RawPayload | Self::InputsJson)
     }
 
-    /// Whether its rows may say when they are sent.
+    /// Whether its rows may have timestamps.
     pub fn has_times(self) -> bool {
         matches!(self, Self::SingleTurn | Self::MultiTurn | Self::SagemakerDataCapture)
     }

@@ -1,4 +1,4 @@
-//! Images, audio and video that are made.
+//! Generated images, audio and video.
 
 use super::Distribution;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct MediaPlan {
 /// Images of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImageMaking {
-    /// Images a turn, at least one.
+    /// Images per turn, at least one.
     pub batch: u32,
     /// Pixels.
     pub width: Distribution,
@@ -33,34 +33,34 @@ pub enum ImageFormat {
     Random,
 }
 
-/// What images show.
+/// The content of images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageSource {
-    /// Pixels of any colour.
+    /// Pixels of random colours.
     Noise,
-    /// Four pictures that need no file.
+    /// Four built-in pictures.
     Assets(PictureOrder),
     /// The pictures of a folder.
     Folder(PathBuf, PictureOrder),
 }
 
-/// Which picture is taken next.
+/// Which picture is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PictureOrder {
-    /// Any, each time.
+    /// A random one, each time.
     Random,
-    /// Each once a round, every round in another order.
+    /// Each once per round; every round has another order.
     Shuffle,
-    /// In the order of their names, round and round.
+    /// In the order of their names, repeatedly.
     Sequential,
 }
 
 /// Sounds of a turn: noise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AudioMaking {
-    /// Sounds a turn, at least one.
+    /// Sounds per turn, at least one.
     pub batch: u32,
     pub seconds: Distribution,
     pub format: AudioFormat,
@@ -76,11 +76,11 @@ pub struct AudioMaking {
 #[serde(rename_all = "snake_case")]
 pub enum AudioFormat {
     Wav,
-    /// By ffmpeg.
+    /// Encoded by ffmpeg.
     Mp3,
 }
 
-/// Bits of a sample.
+/// Bits per sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SampleDepth {
     Bits8,
@@ -89,10 +89,10 @@ pub enum SampleDepth {
     Bits32,
 }
 
-/// Videos of a turn, by ffmpeg.
+/// Videos of a turn, made by ffmpeg.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VideoMaking {
-    /// Videos a turn, at least one.
+    /// Videos per turn, at least one.
     pub batch: u32,
     pub seconds: f64,
     pub frames_a_second: u32,
@@ -140,12 +140,12 @@ impl MediaPlan {
         self.images.is_none() && self.audio.is_none() && self.video.is_none()
     }
 
-    /// Bytes that the media of a turn take in its request, roughly.
+    /// Approximate bytes of the media of a turn in its request.
     pub fn bytes(&self) -> f64 {
         self.sum(Distribution::mean)
     }
 
-    /// The same of the largest turn that is to be reckoned with.
+    /// The same for the largest turn that can be expected.
     pub fn most_bytes(&self) -> f64 {
         self.sum(Distribution::largest)
     }
@@ -159,7 +159,7 @@ impl MediaPlan {
 }
 
 impl ImageMaking {
-    /// Bytes of an image of noise; others compress better.
+    /// Bytes of an image of noise; other images compress better.
     fn bytes(&self, of: fn(&Distribution) -> f64) -> f64 {
         let a_pixel = match self.format {
             ImageFormat::Png | ImageFormat::Random => 3.0,
@@ -170,7 +170,7 @@ impl ImageMaking {
 }
 
 impl AudioMaking {
-    /// Bytes of the sound itself, from which mp3 is made.
+    /// Bytes of the uncompressed sound, from which mp3 is made.
     fn bytes(&self, of: fn(&Distribution) -> f64) -> f64 {
         let rate = self.sample_rates.iter().copied().max().unwrap_or(0);
         let depth = self.depths.iter().map(|depth| depth.bytes()).max().unwrap_or(0);
@@ -179,12 +179,12 @@ impl AudioMaking {
 }
 
 impl VideoMaking {
-    /// How many pictures it has.
+    /// The number of its frames.
     pub fn frames(&self) -> u64 {
         (self.seconds * f64::from(self.frames_a_second)) as u64
     }
 
-    /// Noise comes down to some five bits for each pixel, what is drawn to next to nothing.
+    /// Noise compresses to about five bits per pixel, drawn pictures to almost nothing.
     fn bytes(&self) -> f64 {
         let a_pixel = if self.shows == VideoPattern::Noise { 0.7 } else { 0.02 };
         let pixels = f64::from(self.width) * f64::from(self.height) * self.frames() as f64;
@@ -209,7 +209,7 @@ impl SampleDepth {
         self.bits() as usize / 8
     }
 
-    /// The depth of so many bits.
+    /// The depth with this number of bits.
     pub fn of(bits: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|depth| i64::from(depth.bits()) == bits)
     }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn media_take_what_their_sizes_say() {
+    fn the_size_of_media_follows_from_their_settings() {
         let images = ImageMaking {
             batch: 2,
             width: Distribution::normal(100.0, 10.0),

@@ -1,12 +1,12 @@
-//! What requests say.
+//! The content of requests.
 //!
 //! # Layout
-//! - [`distribution`]: numbers that are drawn
-//! - [`synthetic`]: conversations that are made; [`text`]: their text
-//! - [`media`]: images, audio and video that are made
-//! - [`mod@file`]: conversations of files; [`speed_bench`]: the types of SPEED-Bench
-//! - [`public`]: those of public datasets
-//! - [`trace`]: requests as a server once received them
+//! - [`distribution`]: random numbers
+//! - [`synthetic`]: synthetic conversations; [`text`]: their text
+//! - [`media`]: generated images, audio and video
+//! - [`mod@file`]: conversations from files; [`speed_bench`]: the types of SPEED-Bench
+//! - [`public`]: conversations of public datasets
+//! - [`trace`]: recorded requests
 
 pub mod distribution;
 pub mod file;
@@ -46,7 +46,7 @@ pub enum DatasetPlan {
 }
 
 impl DatasetPlan {
-    /// How many conversations it has, where that is known beforehand.
+    /// The number of its conversations, if known beforehand.
     pub fn entries(&self) -> Option<u64> {
         match self {
             Self::Synthetic(plan) => Some(u64::from(plan.entries)),
@@ -55,7 +55,7 @@ impl DatasetPlan {
         }
     }
 
-    /// Whether requests ask for an output length although the data says none.
+    /// Whether requests ask for an output length that the data do not have.
     pub fn asks_for_length(&self) -> bool {
         match self {
             Self::Synthetic(plan) => plan.osl.is_some() || plan.pairs.is_some(),
@@ -74,13 +74,12 @@ impl DatasetPlan {
         }
     }
 
-    /// Where it came from, where results say so.
+    /// The provenance for the results, if they contain it.
     pub fn provenance(&self) -> Option<Provenance> {
         if let Self::Public(plan) = self { Some(plan.provenance()) } else { None }
     }
 
-    /// Whether a run writes down the bodies that it sends: not those that a file has as they are, nor those of a
-    /// trace.
+    /// Whether a run writes the bodies that it sends: not those that a file already contains, nor those of a trace.
     pub fn shows_inputs(&self) -> bool {
         match self {
             Self::Synthetic(_) | Self::Rankings(_) | Self::Public(_) => true,
@@ -89,21 +88,21 @@ impl DatasetPlan {
         }
     }
 
-    /// Whether it is a trace, which may be larger than memory and whose requests are not written down beforehand.
+    /// Whether it is a trace, which may be larger than memory, and whose requests are not written beforehand.
     pub fn is_trace(&self) -> bool {
         matches!(self, Self::Trace(_))
     }
 }
 
-/// In which order conversations are drawn.
+/// The order in which conversations are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampling {
-    /// As they stand, round and round.
+    /// In their order, repeatedly.
     #[default]
     Sequential,
-    /// Each once a round, every round in another order.
+    /// Each once per round; every round has another order.
     Shuffle,
-    /// Any, each time.
+    /// A random one, each time.
     Random,
 }

@@ -4,31 +4,31 @@ use super::{Distribution, TimestampWindow};
 use aiperf_types::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Conversations of a dataset that anybody can get by its name.
+/// Conversations of a public dataset, fetched by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublicPlan {
     pub set: PublicSet,
-    /// The part of its repository that is used; `None` is the usual one.
+    /// The part of its repository that is used; `None` is the default one.
     pub subset: Option<String>,
-    /// Which of its rows are used, by the values of what they say.
+    /// Which rows are used, by the values of their columns.
     pub filters: Vec<(String, String)>,
-    /// Conversations that the user asked for at most; `None` was not asked for.
+    /// The most conversations, if the user set a number.
     pub entries: Option<u64>,
-    /// Conversations that a run needs at most: no more are fetched of a set that is read as it comes.
+    /// The most conversations that a run needs: no more are fetched of a streamed set.
     pub needed: Option<u64>,
-    /// Output length asked for where the data says none.
+    /// The requested output length if the data have none.
     pub osl: Option<Distribution>,
-    /// Whether each request goes out at its own time, so that it is a conversation of its own.
+    /// Whether each request is sent at its own time, so that it is a conversation of its own.
     pub is_scheduled: bool,
     /// Timestamps that are used.
     pub window: TimestampWindow,
-    /// Milliseconds that a delay has at most.
+    /// The largest delay, in milliseconds.
     pub delay_cap_ms: Option<f64>,
-    /// What fetching and reading it may take.
+    /// The time limit for fetching and reading it.
     pub timeout: Nanos,
 }
 
-/// What results say of where their conversations came from.
+/// Where conversations came from, for the results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provenance {
     pub source_type: &'static str,
@@ -39,7 +39,7 @@ pub struct Provenance {
     pub hf_split: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hf_subset: Option<String>,
-    /// Where the user asked for so many.
+    /// Set if the user asked for a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_dataset_entries: Option<u64>,
 }
@@ -58,7 +58,7 @@ impl PublicPlan {
         }
     }
 
-    /// What fetching and reading may take where nobody says how long.
+    /// The default time limit for fetching and reading.
     pub const TIMEOUT: Nanos = Nanos::from_millis(300_000);
 
     /// All of a set.
@@ -80,17 +80,17 @@ impl PublicPlan {
 
 macro_rules! sets {
     ($($set:ident = $name:literal,)*) => {
-        /// Which public dataset.
+        /// A public dataset.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum PublicSet {
             $(#[serde(rename = $name)] $set,)*
         }
 
         impl PublicSet {
-            /// Every one of them, in the order of help.
+            /// Every dataset, in the order of help.
             pub const ALL: &[Self] = &[$(Self::$set,)*];
 
-            /// The name a user chooses it by.
+            /// The name that users choose it by.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$set => $name,)*
@@ -177,7 +177,7 @@ impl PublicSet {
         }
     }
 
-    /// Whether its rows know when their requests were sent.
+    /// Whether its rows have the times of their requests.
     pub const fn has_times(self) -> bool {
         matches!(self, Self::Exgentic | Self::ExgenticV2)
     }
@@ -201,7 +201,7 @@ pub struct HubSource {
     pub revision: &'static str,
     pub subset: Option<&'static str>,
     pub split: &'static str,
-    /// Whether no more of it is fetched than a run needs.
+    /// Whether only as much of it is fetched as a run needs.
     pub is_streamed: bool,
 }
 

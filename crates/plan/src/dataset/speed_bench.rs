@@ -1,13 +1,13 @@
-//! Types of SPEED-Bench: one row a split, or a category of one.
+//! Types of SPEED-Bench: one row per split, or per category of a split.
 
 /// A split of SPEED-Bench, or the rows of one category in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SpeedBench {
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub name: &'static str,
-    /// The name its split is published under.
+    /// The published name of its split.
     pub file: &'static str,
-    /// The category of its rows; `None` has all.
+    /// The category of its rows; `None` for all rows.
     pub category: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Conversations that are made.
+//! Synthetic conversations.
 
 use super::text::{Corpus, PairedLengths, TextPlan};
 use super::{Distribution, MediaPlan};
@@ -10,18 +10,18 @@ pub struct SyntheticPlan {
     pub entries: u32,
     /// Input length; `None` sends no text.
     pub isl: Option<Distribution>,
-    /// Output length asked for; `None` asks for none.
+    /// The requested output length; `None` requests none.
     pub osl: Option<Distribution>,
-    /// Both lengths of a turn, in place of those above.
+    /// Both lengths of a turn together; replaces the lengths above.
     pub pairs: Option<PairedLengths>,
     pub text: TextPlan,
     pub turns: Turns,
-    /// What each turn has beside its text.
+    /// What each turn has besides its text.
     pub media: MediaPlan,
 }
 
 impl SyntheticPlan {
-    /// So many conversations of one turn that says nothing.
+    /// Conversations of one turn without content.
     pub fn new(entries: u32) -> Self {
         Self {
             entries,
@@ -34,8 +34,8 @@ impl SyntheticPlan {
         }
     }
 
-    /// Tokens of a turn, on average and of the longest that is to be reckoned with; `None` where it has no text. What
-    /// stands before the first is taken as if it stood before each.
+    /// Tokens of a turn: the mean, and the largest that can be expected; `None` if it has no text. Prefixes of the
+    /// first turn are counted for every turn.
     pub fn tokens_a_turn(&self) -> Option<(f64, f64)> {
         let (mean, largest) = match (&self.pairs, &self.isl) {
             (Some(pairs), _) => (pairs.input_mean(), pairs.input_largest()),
@@ -51,16 +51,16 @@ impl SyntheticPlan {
 /// The turns of synthetic conversations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turns {
-    /// How many a conversation has.
+    /// Turns per conversation.
     pub count: Distribution,
-    /// Milliseconds from the return of a turn to the next.
+    /// Milliseconds from the end of a turn to the next one.
     pub delay_ms: Distribution,
-    /// What delays are multiplied by.
+    /// The factor of delays.
     pub delay_ratio: f64,
 }
 
 impl Turns {
-    /// One turn a conversation.
+    /// One turn per conversation.
     pub const ONE: Self =
         Self { count: Distribution::fixed(1.0), delay_ms: Distribution::fixed(0.0), delay_ratio: 1.0 };
 }
@@ -70,7 +70,7 @@ impl Turns {
 pub struct RankingsPlan {
     pub entries: u32,
     pub corpus: Corpus,
-    /// How many passages a request has.
+    /// Passages per request.
     pub passages: Distribution,
     pub passage_tokens: Distribution,
     pub query_tokens: Distribution,
@@ -82,7 +82,7 @@ impl RankingsPlan {
         self.passages.mean() * self.passage_tokens.mean() + self.query_tokens.mean()
     }
 
-    /// Tokens of the longest request that is to be reckoned with.
+    /// Tokens of the longest request that can be expected.
     pub fn most_tokens(&self) -> f64 {
         self.passages.largest() * self.passage_tokens.largest() + self.query_tokens.largest()
     }

@@ -1,29 +1,29 @@
-//! The text of conversations that are made: what it is made of, and how long it is.
+//! The text of synthetic conversations: its corpus and its length.
 
 use super::{Distribution, Weighted};
 use serde::{Deserialize, Serialize};
 
-/// What made-up text is made of.
+/// The source of synthetic text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Corpus {
     /// Prose.
     #[default]
     Sonnet,
-    /// Code, logs, diffs, queries and talk about them.
+    /// Code, logs, diffs, queries and conversations about them.
     Coding,
-    /// Tokens of the vocabulary, in its order from any of them on.
+    /// Consecutive tokens of the vocabulary, from a random one on.
     Random(RandomStyle),
 }
 
-/// Whose random prompts are made.
+/// Which tool's random prompts are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RandomStyle {
-    /// Tokens that carry ordinary text.
+    /// Tokens of ordinary text.
     #[default]
     Vllm,
-    /// Those and special ones.
+    /// Tokens of ordinary text and special ones.
     Sglang,
 }
 
@@ -31,7 +31,7 @@ pub enum RandomStyle {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextPlan {
     pub corpus: Corpus,
-    /// Texts a request, at least one.
+    /// Texts per request, at least one.
     pub batch_size: u32,
     pub prefixes: Prefixes,
 }
@@ -42,15 +42,15 @@ impl Default for TextPlan {
     }
 }
 
-/// What stands before the text of a conversation.
+/// What precedes the text of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prefixes {
     #[default]
     None,
-    /// Each text of a first turn begins with one of so many texts of so many tokens.
+    /// Each text of a first turn begins with one of `size` texts of `tokens` tokens.
     Pool { size: u32, tokens: u32 },
-    /// A system message that all share, and a first message of each conversation's own, in tokens.
+    /// A system message that all share, and a separate first message for each conversation, in tokens.
     Messages { shared_system: Option<u32>, user_context: Option<u32> },
 }
 
@@ -67,14 +67,14 @@ impl Prefixes {
     }
 }
 
-/// Input and output length of a turn, drawn together: they stand in place of lengths that are drawn apart, and are used
-/// as they were drawn.
+/// Input and output length of a turn, drawn together. They replace lengths that are drawn separately, and are used as
+/// drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairedLengths {
     /// One of several pairs, by their weights.
     Mix(Vec<Weighted<LengthPair>>),
-    /// Any within these bounds, each as likely as the others.
+    /// Uniform within these bounds.
     Windows { input: Window, output: Window },
 }
 
@@ -93,7 +93,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Around an input length, by a ratio between 0 and 1. Below 1 only where `least` is 0: an empty prompt.
+    /// Around an input length, by a ratio between 0 and 1. `least` may be 0: an empty prompt.
     pub fn of_input(style: RandomStyle, length: u64, ratio: f64) -> Self {
         match style {
             RandomStyle::Vllm => Self::around(length, ratio, 0),
@@ -101,7 +101,7 @@ impl Window {
         }
     }
 
-    /// The same of an output length.
+    /// The same for an output length.
     pub fn of_output(style: RandomStyle, length: u64, ratio: f64) -> Self {
         match style {
             RandomStyle::Vllm => Self::around(length, ratio, 1),
@@ -126,7 +126,7 @@ impl Window {
 }
 
 impl PairedLengths {
-    /// Tokens of an input, on average.
+    /// The mean number of input tokens.
     pub fn input_mean(&self) -> f64 {
         match self {
             Self::Mix(pairs) => super::distribution::weighted(pairs, |pair| pair.input.mean()),
@@ -134,7 +134,7 @@ impl PairedLengths {
         }
     }
 
-    /// Tokens of the longest input that is to be reckoned with.
+    /// Tokens of the longest input that can be expected.
     pub fn input_largest(&self) -> f64 {
         match self {
             Self::Mix(pairs) => pairs.iter().map(|pair| pair.item.input.largest()).fold(0.0, f64::max),

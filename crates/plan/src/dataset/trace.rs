@@ -1,4 +1,4 @@
-//! Requests as a server once received them.
+//! Recorded requests.
 
 use super::{Corpus, Distribution, TimestampWindow};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -9,23 +9,23 @@ use std::path::PathBuf;
 pub struct TracePlan {
     pub path: PathBuf,
     pub format: TraceFormat,
-    /// Conversations used at most, from the first; `None` uses all.
+    /// The most conversations that are used, from the first; `None` uses all.
     pub entries: Option<u64>,
-    /// Output length asked for where a row says none.
+    /// The requested output length if a row has none.
     pub osl: Option<Distribution>,
-    /// Timestamps that are used, in milliseconds, both ends included; rows without one are.
+    /// Timestamps that are used, in milliseconds, both ends included. Rows without a timestamp are used.
     pub window: TimestampWindow,
-    /// What delays are multiplied by.
+    /// The factor of delays.
     pub delay_ratio: f64,
-    /// Milliseconds that a delay has at most, once it is multiplied.
+    /// The largest delay after the factor, in milliseconds.
     pub delay_cap_ms: Option<f64>,
-    /// Milliseconds that pass at most between one row and the next, in the order of time, once times are sped up.
+    /// The largest time between consecutive rows after the speedup, in milliseconds.
     pub idle_gap_cap_ms: Option<f64>,
-    /// Whether neither timestamps nor delays of rows are used.
+    /// Whether timestamps and delays of rows are ignored.
     pub ignores_times: bool,
-    /// What the text of rows is made of, where they say its length alone.
+    /// The corpus for rows that contain only the length of their text.
     pub corpus: Corpus,
-    /// Tokens that a hash id stands for; `None` is what is usual for the format.
+    /// Tokens per hash id; `None` is the default of the format.
     pub block_size: Option<u32>,
     pub synthesis: Synthesis,
     pub baseten: BasetenReplay,
@@ -34,18 +34,18 @@ pub struct TracePlan {
 /// How rows are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Synthesis {
-    /// What timestamps are divided by.
+    /// The divisor of timestamps.
     pub speedup: f64,
-    /// What the length of a prefix that rows share is multiplied by.
+    /// The factor of the length of a prefix that rows share.
     pub prefix_len: f64,
-    /// Over how many trees of prefixes rows are spread.
+    /// The number of prefix trees that rows are spread over.
     pub prefix_roots: u32,
-    /// What the length of the rest of a prompt is multiplied by.
+    /// The factor of the length of the rest of a prompt.
     pub prompt_len: f64,
     pub output_len: f64,
-    /// Rows of more input tokens are left out, and reshaped ones cut.
+    /// Rows with more input tokens are left out; reshaped ones are cut.
     pub max_isl: Option<u32>,
-    /// Output tokens asked for at most.
+    /// The most output tokens that are requested.
     pub max_osl: Option<u32>,
 }
 
@@ -54,12 +54,12 @@ pub struct Synthesis {
 pub struct BasetenReplay {
     /// The share of sessions that are replayed; `None` replays all.
     pub session_share: Option<f64>,
-    /// What times are divided by.
+    /// The divisor of times.
     pub speedup: f64,
     pub pace: Pace,
-    /// Whether bodies carry `hash_ids` and `block_size`.
+    /// Whether bodies contain `hash_ids` and `block_size`.
     pub kv_hints: bool,
-    /// Whether bodies carry `min_tokens`.
+    /// Whether bodies contain `min_tokens`.
     pub min_tokens: bool,
     pub session_column: SessionColumn,
 }
@@ -68,16 +68,16 @@ pub struct BasetenReplay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// Their time, and the answer to the one before.
+    /// Their time, and the response to the row before.
     #[default]
     Open,
-    /// Their time alone: each row is a session of its own.
+    /// Their time only: each row is a session of its own.
     OpenStrict,
-    /// The answer to the one before, and then the pause that was recorded.
+    /// The response to the row before, and then the recorded pause.
     Closed,
 }
 
-/// Which column names sessions; where it is missing, the other does.
+/// Which column names sessions; if it is missing, the other one does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionColumn {
@@ -86,7 +86,7 @@ pub enum SessionColumn {
     PoorMan,
 }
 
-/// How a trace is written down.
+/// The format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
     Mooncake,
@@ -96,7 +96,7 @@ pub enum TraceFormat {
 }
 
 impl TracePlan {
-    /// All of a trace as it is.
+    /// All of a trace, unchanged.
     pub fn new(path: impl Into<PathBuf>, format: TraceFormat) -> Self {
         Self {
             path: path.into(),
@@ -117,7 +117,7 @@ impl TracePlan {
 }
 
 impl Synthesis {
-    /// Rows stay as they are.
+    /// Rows are not changed.
     pub const NONE: Self = Self {
         speedup: 1.0,
         prefix_len: 1.0,
@@ -128,12 +128,12 @@ impl Synthesis {
         max_osl: None,
     };
 
-    /// Whether rows are made anew, rather than left out or capped.
+    /// Whether rows are rewritten, rather than left out or capped.
     pub fn reshapes(&self) -> bool {
         self.reshapes_ids() || self.speedup != 1.0 || self.output_len != 1.0
     }
 
-    /// Whether that changes what rows share, and how long their inputs are.
+    /// Whether that changes shared prefixes and input lengths.
     pub fn reshapes_ids(&self) -> bool {
         self.prefix_len != 1.0 || self.prompt_len != 1.0 || self.prefix_roots > 1
     }
@@ -169,7 +169,7 @@ impl SessionColumn {
 impl TraceFormat {
     pub const ALL: &[Self] = &[Self::Mooncake, Self::Bailian, Self::BurstGpt, Self::Baseten];
 
-    /// The name a user chooses it by.
+    /// The name that users choose it by.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mooncake => "mooncake_trace",

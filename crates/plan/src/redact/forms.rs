@@ -1,7 +1,7 @@
-//! The forms in which a text may hold a value: as it is, percent-encoded, escaped as in JSON (once or more often) or as
-//! in HTML, in any mixture.
+//! The forms in which a text may contain a value: as it is, percent-encoded, escaped as in JSON (once or more often) or
+//! as in HTML, in any mixture.
 
-/// How HTML writes what it cannot say as it is.
+/// The HTML escapes of characters.
 const HTML: &[(char, &[&str])] = &[
     ('&', &["&amp;", "&#38;"]),
     ('<', &["&lt;", "&#60;"]),
@@ -10,20 +10,20 @@ const HTML: &[(char, &[&str])] = &[
     ('\'', &["&apos;", "&#39;", "&#x27;"]),
 ];
 
-/// Bytes that a form other than the value itself may begin with.
+/// Bytes with which an encoded form may begin.
 pub(super) const FORM_STARTS: &[u8] = b"%\\&+";
 
-/// Bytes of `text` that its beginning takes to say `value`; `None` when it says something else.
-pub(super) fn said_at_start(text: &str, value: &str) -> Option<usize> {
+/// The number of bytes at the start of `text` that encode `value`; `None` if the start is something else.
+pub(super) fn encoded_at_start(text: &str, value: &str) -> Option<usize> {
     let (first, wanted) = (*text.as_bytes().first()?, *value.as_bytes().first()?);
     if first != wanted && !FORM_STARTS.contains(&first) {
         return None;
     }
-    // A sign that begins a form may also be itself: `%25` is `%`, or `%` and `25`.
+    // A character that begins a form may also be itself: `%25` is `%`, or `%` and `25`.
     let mut ways = vec![(text, value)];
     while let Some((rest, wanted)) = ways.pop() {
         let Some(c) = wanted.chars().next() else { return Some(text.len() - rest.len()) };
-        // Each escaping doubles backslashes, so a run of them stands for any run.
+        // Each escaping doubles backslashes, so a run of them matches any run.
         let wanted = if c == '\\' { wanted.trim_start_matches(c) } else { &wanted[c.len_utf8()..] };
         let itself = if c == '\\' { after_run(rest, c) } else { rest.strip_prefix(c) };
         let ways_on = itself.into_iter().chain(escaped(rest, c)).chain(percent_encoded(rest, c));
@@ -37,7 +37,7 @@ fn after_run(rest: &str, c: char) -> Option<&str> {
     (after.len() < rest.len()).then_some(after)
 }
 
-/// What follows one character that is escaped.
+/// What follows one escaped character.
 fn escaped(rest: &str, c: char) -> Option<&str> {
     match rest.as_bytes().first()? {
         b'\\' => {
@@ -53,8 +53,8 @@ fn escaped(rest: &str, c: char) -> Option<&str> {
     }
 }
 
-/// What may follow a percent-encoded character: a percent sign that is encoded again and again may end sooner or
-/// later, and of backslashes there may be a run.
+/// What may follow a percent-encoded character. A percent sign that is encoded repeatedly may end at several places,
+/// and backslashes may be a run.
 fn percent_encoded(rest: &str, c: char) -> impl Iterator<Item = &str> {
     std::iter::successors(after_percent(rest, c), move |rest| match c {
         '%' => rest.strip_prefix("25"),
@@ -82,7 +82,7 @@ fn hex_byte(text: &str) -> Option<u8> {
         .and_then(|hex| u8::from_str_radix(hex, 16).ok())
 }
 
-/// `u` and four digits for each half of a character, the backslash already taken.
+/// `u` and four digits for each half of a character; the backslash is already consumed.
 fn after_unicode(rest: &str, c: char) -> Option<&str> {
     let mut rest = rest;
     for (at, unit) in c.encode_utf16(&mut [0; 2]).iter().enumerate() {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_known_in_every_form() {
+    fn a_value_is_recognised_in_every_form() {
         for (text, value) in [
             ("a b&c", "a b&c"),
             ("a+b%26c", "a b&c"),
@@ -118,15 +118,15 @@ mod tests {
             ("a%25b", "a%25b"),
             ("a%2525b", "a%25b"),
         ] {
-            assert_eq!(said_at_start(text, value), Some(text.len()), "{text}");
-            assert_eq!(said_at_start(&format!("{text}é more"), value), Some(text.len()), "{text}");
+            assert_eq!(encoded_at_start(text, value), Some(text.len()), "{text}");
+            assert_eq!(encoded_at_start(&format!("{text}é more"), value), Some(text.len()), "{text}");
         }
     }
 
     #[test]
-    fn another_text_is_not_taken_for_it() {
+    fn another_text_is_not_recognised() {
         for text in ["", "a", "ac", "%6", "%é", r"\u00", r"\", "&am", "a%2"] {
-            assert_eq!(said_at_start(text, "ab"), None, "{text}");
+            assert_eq!(encoded_at_start(text, "ab"), None, "{text}");
         }
     }
 }

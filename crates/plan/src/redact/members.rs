@@ -1,4 +1,4 @@
-//! Walks through JSON documents: members that say by their names that they hold secrets, and all texts.
+//! Walks through JSON documents: members whose names mark secrets, and all texts.
 
 use super::headers::secrets_in_value;
 use super::names::{is_secret_header, is_secret_name};
@@ -7,19 +7,19 @@ use super::urls::secrets_in_urls;
 use super::values::{is_everyday, leaves};
 use serde_json::{Map, Value};
 
-/// Members of a JSON Schema that describe the members of a document: a name there describes a value and holds none.
+/// Members of a JSON Schema that describe the members of a document: a name in them describes a value and contains
+/// none.
 const DESCRIBING: &[&str] = &["properties", "patternProperties", "$defs", "definitions"];
 
-/// What every description has one of.
+/// Every description has one of these.
 const DESCRIPTIVE: &[&str] = &["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "description"];
 
 pub(super) fn is_describing(name: &str) -> bool {
     DESCRIBING.contains(&name)
 }
 
-/// Visits what a secret's name holds, at any depth, also within lists: texts, numbers, and lists and objects as a whole.
-/// Headers are secret by the rule of headers, and the value of a pair by its name:
-/// `{"name": "Authorization", "value": ...}`.
+/// Visits the values of members with secret names, at any depth, even within lists: texts, numbers, and lists and
+/// objects as a whole.
 pub fn visit_secret_members(value: &mut Value, visit: &mut dyn FnMut(&str, &mut Value)) {
     visit_members(value, Above::Other, visit);
 }
@@ -81,7 +81,7 @@ pub(super) fn holds_secret(name: &str, value: &Value, is_described: bool) -> boo
     match value {
         Value::Null | Value::Bool(_) => false,
         Value::String(_) | Value::Number(_) => true,
-        // Numbers under this name are what a tokenizer made of a text.
+        // Numbers under this name are token ids.
         Value::Array(items) if name.eq_ignore_ascii_case("token") && items.iter().all(Value::is_number) => false,
         Value::Array(items) => items.iter().any(|item| holds_secret("", item, false)),
         Value::Object(members) if is_described && DESCRIPTIVE.iter().any(|key| members.contains_key(*key)) => false,
@@ -89,7 +89,7 @@ pub(super) fn holds_secret(name: &str, value: &Value, is_described: bool) -> boo
     }
 }
 
-/// Visits every text of a document but for names.
+/// Visits every text of a document except names.
 pub fn visit_texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
     match value {
         Value::String(text) => visit(text),
@@ -99,7 +99,7 @@ pub fn visit_texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// Changes names of members, those at least so many levels down.
+/// Changes the names of members at or below a level.
 pub(super) fn change_names(value: &mut Value, from_level: usize, change: &dyn Fn(&str) -> Option<String>) {
     match value {
         Value::Object(members) => {
@@ -115,8 +115,7 @@ pub(super) fn change_names(value: &mut Value, from_level: usize, change: &dyn Fn
     }
 }
 
-/// The secrets that members with secret names hold, such as that of `api_key`, and those of texts under any name: of
-/// URLs, authorizations, parameters and documents in them.
+/// The secrets in members with secret names, such as `api_key`, and those of URLs under any name.
 pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
     let mut all = Value::Object(members.clone());
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_ids_of_tokens_and_what_is_empty_are_no_secrets() {
+    fn descriptions_token_ids_and_empty_values_are_no_secrets() {
         let all = json!({
             "tools": [{"function": {"parameters": {
                 "type": "object",

@@ -1,16 +1,13 @@
-//! What of headers, URLs and texts may be shown.
+//! Which parts of headers, URLs and texts may be shown.
 //!
 //! # Layout
-//! - `names`: which names are those of secrets
-//! - `values`: which values can be looked for in any text
-//! - `urls`: the secrets that URLs and credentials hold
+//! - `names`: which names mark secrets
 //! - `members`: walks through JSON documents
-//! - `payload`: bodies of requests, and templates of them, as texts
-//! - `texts`: secrets in any text, by their names
-//! - here: URLs as they are shown
-//! - `headers`: the secrets that headers hold
-//! - `places`: where a plan holds secrets
-//! - `redactor`: the secrets that the user gave, found by their value in whatever leaves the program
+//! - `payload`: bodies of requests, and their templates, as texts
+//! - this file: URLs and texts with parts whose names mark secrets
+//! - `sources`: the secrets in headers, URLs and credentials
+//! - `places`: the places of a plan that contain secrets
+//! - `redactor`: the user's secrets, found by their value in all output
 
 mod forms;
 mod headers;
@@ -33,10 +30,10 @@ pub(crate) use urls::secrets_in_credentials;
 use urls::{PARAMETER_ENDS, secret_parameter};
 pub use urls::{secrets_in_url, secrets_in_urls};
 
-/// What stands in place of a secret.
+/// Replaces a secret.
 pub const REDACTED: &str = "<redacted>";
 
-/// A URL with its user part and secret parameters replaced; a text that is no URL keeps its form.
+/// A URL with its user part and secret parameters replaced; a text that is no URL is unchanged.
 pub fn url(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
@@ -58,7 +55,7 @@ pub fn url(text: &str) -> String {
     format!("{scheme}{authority}{}", shown.collect::<String>())
 }
 
-/// A text with every URL in it as [`url`] shows it.
+/// A text with every URL in it shown by [`url`].
 pub fn urls(text: &str) -> String {
     let shown = |word: &str| {
         let (scheme, rest) = word.split_once("://")?;
@@ -100,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_left_alone() {
+    fn texts_without_secrets_are_unchanged() {
         for plain in [
             "max_tokens=5, eos_token: 2",
             "a@b://c",
@@ -114,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_in_a_text_stays_one_without_its_secret_objects() {
+    fn a_document_in_a_text_stays_valid_without_its_secret_objects() {
         let shown = text(r#"{"auth": {"user": "a}", "b": [1]}, "api_keys":["x"], "b": 1}"#);
         let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown, serde_json::json!({"auth": REDACTED, "api_keys": REDACTED, "b": 1}));

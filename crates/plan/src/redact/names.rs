@@ -1,32 +1,33 @@
-//! Which names are those of secrets: one list for headers, parameters of URLs, extra inputs, rows and texts.
+//! Which names mark secrets: one list for headers, parameters of URLs, extra inputs, rows and texts.
 //!
-//! The rule. A name is that of a secret where it *ends* in a word that means one (`access_token`, `X-Goog-Signature`,
-//! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). So is any name whose last word is `key`
-//! (`encryption_key`, `accountKey`), but for those that only find something again ([`FINDING_KEYS`]: `primary_key`,
-//! `Idempotency-Key`). Words that are everyday ones inside longer names (`token`, `auth`) count only where they are the
-//! whole name, so `max_tokens`, `stop_token_ids` and `tokenizer` are none; nor are `tokens` and `keys`.
-//! Headers hold nothing that a reader of files needs, so more of them count: any with such a word *in* it.
-//! Of URLs, `code` counts too, which is how Azure's functions take their key; anywhere else it is a status or a program.
+//! The rule: a name marks a secret if it *ends* in a word that means one (`api_key`, `X-Goog-Signature`,
+//! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). Words that are ordinary inside longer
+//! names (`key`, `token`, `auth`) count only as the whole name. So `max_tokens`, `stop_token_ids`, `primary_key`,
+//! `prompt_cache_key` and `tokenizer` are none; nor are `tokens` and `keys`.
+//!
+//! Readers of files do not need the values of headers, so more headers count: any with such a word *in* it, and any
+//! whose last word is `key`, except keys that only find something ([`FINDING_KEYS`]: `Idempotency-Key`). In URLs,
+//! `code` counts too: Azure's functions take their key by it. Elsewhere it is a status or a program.
 
 use crate::url::percent_decoded;
 
-/// A word that makes a name that of a secret. Separators and letter case do not count, so `api-key` stands for
-/// `apiKey`, `API_KEY` and `apikey` too.
+/// A word that marks a secret name. Separators and letter case do not count, so `api-key` covers `apiKey`, `API_KEY`
+/// and `apikey` too.
 struct Word {
     word: &'static str,
     reach: Reach,
 }
 
-/// How much of a name a word must be.
+/// Which part of a name the word must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// All of it: inside longer names the word is an everyday one (`key`, `top_k_token`).
+    /// All of it: inside longer names the word is ordinary (`key`, `top_k_token`).
     Whole,
-    /// All of the name of a URL's parameter, and of no other.
+    /// All of the name of a URL's parameter, and of no other name.
     Parameter,
     /// Its end, as in `x-goog-signature`, also in the plural.
     End,
-    /// Any part of a header's name, and of no other: a header holds nothing that a reader of files needs.
+    /// Any part of a header's name, and of no other name: readers of files do not need the values of headers.
     PartOfHeader,
     /// Its last word, but for [`FINDING_KEYS`].
     Last,
@@ -126,7 +127,7 @@ const fn word(word: &'static str, reach: Reach) -> Word {
     Word { word, reach }
 }
 
-/// Whether a member of a body or a word of a text holds a secret by its name.
+/// Whether the name of a member of a body, or of a value in a text, marks a secret.
 pub fn is_secret_name(name: &str) -> bool {
     let decoded = percent_decoded(name);
     let name = squeezed(&decoded);
@@ -139,17 +140,17 @@ pub fn is_secret_name(name: &str) -> bool {
     })
 }
 
-/// Whether a parameter of a URL holds a secret by its name.
+/// Whether the name of a URL's parameter marks a secret.
 pub fn is_secret_parameter(name: &str) -> bool {
     let decoded = percent_decoded(name);
     let squeezed = squeezed(&decoded);
     let is_one = |Word { word, reach }: &Word| *reach == Reach::Parameter && squeezed == *word;
-    // `auth[token]` is a member of an object, by its last name.
+    // `auth[token]` is a member of an object; its last name counts.
     let member = decoded.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')).map(|(_, member)| member);
     is_secret_name(name) || member.is_some_and(is_secret_name) || WORDS.iter().any(is_one)
 }
 
-/// The last two letters of words: most names can be ruled out by theirs, without a look at every word.
+/// The last two letters of words: they rule out most names without a look at every word.
 const ENDINGS: [[bool; 26]; 26] = {
     let mut endings = [[false; 26]; 26];
     let mut at = 0;
@@ -161,11 +162,11 @@ const ENDINGS: [[bool; 26]; 26] = {
     endings
 };
 
-/// Whether a name could be that of a secret, by its last letters. Every name of every body is asked, so this is cheap.
+/// Whether a name may mark a secret, by its last letters. This must be cheap: it runs for every name of every body.
 pub(super) fn may_be_secret_name(name: &str) -> bool {
     let ends_so = |a: u8, b: u8| {
         let index = |letter: u8| usize::from(letter.to_ascii_lowercase() - b'a');
-        // Anything but a letter may be a separator or an escape, behind which a word ends.
+        // Anything but a letter may be a separator or an escape, after which a word ends.
         !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic()) || ENDINGS[index(a)][index(b)]
     };
     match name.as_bytes() {
@@ -175,7 +176,7 @@ pub(super) fn may_be_secret_name(name: &str) -> bool {
     }
 }
 
-/// How many bytes of a name stand before the word that it ends in.
+/// The number of bytes of a name before the word at its end.
 fn before(name: &str, word: &str) -> Option<usize> {
     let mut name = name.bytes().rev();
     let ends_so = word.bytes().rev().filter(|byte| *byte != b'-').all(|byte| name.next() == Some(byte));
@@ -187,7 +188,7 @@ pub fn is_sensitive_header(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let joined = squeezed(name);
     let within = |Word { word, reach }: &Word| match reach {
-        // A word of its own must not be made by taking separators out: `X-Plateau-Theme` is no `auth`.
+        // Removing separators must not create a word: `X-Plateau-Theme` is no `auth`.
         Reach::PartOfHeader | Reach::EndOrPartOfHeader if word.contains('-') => joined.contains(&squeezed(word)),
         Reach::PartOfHeader | Reach::EndOrPartOfHeader => lower.contains(word),
         Reach::LastOfHeader => opens(name, word),
@@ -197,7 +198,7 @@ pub fn is_sensitive_header(name: &str) -> bool {
 }
 
 /// Whether a header's value is a secret that must not be shown elsewhere either. Names that only happen to contain a
-/// word (`X-Tokenizer`, `X-Author`) hold everyday values, which other texts may say.
+/// word (`X-Tokenizer`, `X-Author`) have ordinary values, which other texts may contain.
 pub(super) fn is_secret_header(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_one = |Word { word, reach }: &Word| match reach {
@@ -208,7 +209,7 @@ pub(super) fn is_secret_header(name: &str) -> bool {
     is_secret_name(name) || WORDS.iter().any(is_one)
 }
 
-/// Whether a name's last part is this word, and the one before does not say that it only finds something.
+/// Whether a name's last part is this word, and the part before does not mark a key that only finds something.
 fn opens(name: &str, word: &str) -> bool {
     let is_small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let Some(before) = name.len().checked_sub(word.len()).filter(|at| name.is_char_boundary(*at)) else { return false };
@@ -247,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_secrets_are_known_in_every_spelling() {
+    fn secret_names_are_recognised_in_every_spelling() {
         for name in [
             "api_key",
             "apiKey",
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn everyday_names_are_none() {
+    fn ordinary_names_are_no_secrets() {
         for name in [
             "max_tokens",
             "tokens",
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_hold_everyday_values_are_hidden_where_they_stand_and_nowhere_else() {
+    fn headers_with_ordinary_values_are_hidden_in_their_place_only() {
         for name in ["X-Author", "X-Tokenizer", "X-Tokens-Per-Sec"] {
             assert!(is_sensitive_header(name) && !is_secret_header(name), "{name}");
         }
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_a_secret_of_urls_alone() {
+    fn a_code_is_a_secret_in_urls_only() {
         for name in ["code", "CODE", "sas", "hmac", "api_key"] {
             assert!(is_secret_parameter(name), "{name}");
         }

@@ -1,7 +1,7 @@
-//! Secrets in the bodies of requests, and in templates of them: members by their names, and what URLs hold.
+//! Secrets in the bodies of requests and in their templates: members by their names, and parts of URLs.
 //!
-//! A body may be very large, and most of it is text that nobody may change: it is gone through once, from quote to
-//! quote, and only names and the beginnings of texts are looked at.
+//! A body may be very large, and most of it is text that must not change. So one pass goes from quote to quote, and
+//! looks only at names and the beginnings of texts.
 
 use super::members::{holds_secret, is_describing};
 use super::names::{is_secret_name, may_be_secret_name};
@@ -12,14 +12,14 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Longer texts are no names of members.
+/// A longer text is no name of a member.
 const LONGEST_NAME: usize = 256;
-/// Longer words are no schemes of URLs.
+/// A longer word is no scheme of a URL.
 const LONGEST_SCHEME: usize = 32;
 
 /// A request body, in JSON, without its secrets.
 pub fn payload(body: &[u8]) -> Cow<'_, [u8]> {
-    // What is no text is no JSON either.
+    // Bytes that are not UTF-8 are no JSON either.
     let Ok(text) = std::str::from_utf8(body) else { return Cow::Borrowed(body) };
     match without(text, &secrets(text, '"', Texts::Follow)) {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
@@ -37,10 +37,10 @@ pub(super) fn secrets_in_payload(body: &[u8]) -> Vec<String> {
     std::str::from_utf8(body).map_or_else(|_| Vec::new(), |text| values(text, secrets(text, '"', Texts::Follow)))
 }
 
-/// The values that a template hides.
+/// The values that are hidden in a template.
 pub fn secrets_in_template(text: &str) -> Vec<String> {
     let mut out = values(text, secrets_of_template(text));
-    // What is put in for each request is no secret of the template's.
+    // What a template inserts per request is no secret of the template.
     out.retain(|value| !value.contains("{{"));
     out
 }
@@ -48,15 +48,15 @@ pub fn secrets_in_template(text: &str) -> Vec<String> {
 fn values(text: &str, secrets: Vec<Secret>) -> Vec<String> {
     let mut out = Vec::new();
     for Secret { range, is_url, .. } in secrets {
-        let said = &text[range];
-        let inner = said.trim_matches(['"', '\'']);
+        let value = &text[range];
+        let inner = value.trim_matches(['"', '\'']);
         if is_url {
             out.extend(secrets_in_url(&decoded(inner)));
         } else {
-            match serde_json::from_str(said) {
-                Ok(Value::Number(_)) => out.push(said.to_owned()),
+            match serde_json::from_str(value) {
+                Ok(Value::Number(_)) => out.push(value.to_owned()),
                 Ok(value) => leaves(&value, &mut out),
-                Err(_) if said.starts_with(['{', '[']) => out.extend(texts_of(said)),
+                Err(_) if value.starts_with(['{', '[']) => out.extend(texts_of(value)),
                 Err(_) => out.push(inner.to_owned()),
             }
         }
@@ -64,16 +64,16 @@ fn values(text: &str, secrets: Vec<Secret>) -> Vec<String> {
     out
 }
 
-/// The texts of an object or a list that is a template, but for names.
-fn texts_of(said: &str) -> Vec<String> {
+/// The texts of an object or a list in a template, except names.
+fn texts_of(value: &str) -> Vec<String> {
     let mut out = Vec::new();
     for quote in ['"', '\''] {
-        let scan = Scan { text: said, bytes: said.as_bytes(), quote: quote as u8 };
+        let scan = Scan { text: value, bytes: value.as_bytes(), quote: quote as u8 };
         let mut at = 0;
         while let Some(open) = scan.position(at, |byte| byte == scan.quote) {
             let Some(end) = scan.text_end(open) else { break };
             if scan.bytes.get(scan.past_space(end)) != Some(&b':') {
-                out.push(decoded(&said[open + 1..end - 1]).into_owned());
+                out.push(decoded(&value[open + 1..end - 1]).into_owned());
             }
             at = end;
         }
@@ -81,7 +81,7 @@ fn texts_of(said: &str) -> Vec<String> {
     out
 }
 
-/// A part of a text that is not shown, and what stands in its place.
+/// A part of a text that is not shown, and its replacement.
 #[derive(Debug)]
 struct Secret {
     range: Range<usize>,
@@ -95,7 +95,7 @@ fn without<'t>(text: &'t str, secrets: &[Secret]) -> Cow<'t, str> {
     }
     let (mut out, mut from) = (String::with_capacity(text.len()), 0);
     for secret in secrets {
-        // One within another has gone with it.
+        // A secret within another is already replaced.
         if let Some(before) = text.get(from..secret.range.start) {
             out.push_str(before);
             out.push_str(&secret.shown);
@@ -106,16 +106,16 @@ fn without<'t>(text: &'t str, secrets: &[Secret]) -> Cow<'t, str> {
     Cow::Owned(out)
 }
 
-/// What a quote means that ends a text.
+/// The meaning of a quote that ends a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Texts {
     /// Nothing more: texts follow each other, as in JSON.
     Follow,
-    /// It may begin another: what was taken for a beginning may have been an apostrophe in a comment.
+    /// It may begin another text: the assumed beginning may have been an apostrophe in a comment.
     MayBegin,
 }
 
-/// Jinja has texts in either quotes.
+/// Jinja has texts in both kinds of quotes.
 fn secrets_of_template(text: &str) -> Vec<Secret> {
     let mut all = secrets(text, '"', Texts::MayBegin);
     all.extend(secrets(text, '\'', Texts::MayBegin));
@@ -123,7 +123,7 @@ fn secrets_of_template(text: &str) -> Vec<Secret> {
     all
 }
 
-/// What is secret in a text of JSON, or near to it, with these quotes.
+/// The secrets in a text of JSON, or similar to it, with these quotes.
 fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
     let scan = Scan { text, bytes: text.as_bytes(), quote: quote as u8 };
     let (mut out, mut at) = (Vec::new(), 0);
@@ -151,23 +151,23 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
             out.push(Secret { range: open..end, shown, is_url: true });
         }
         if at < end {
-            // What was taken for a text may as well be what separates two.
+            // The assumed text may be the separator of two texts.
             around.pass(inner.as_bytes());
         }
     }
     out
 }
 
-/// The objects and lists that a place of a document is in: of each, whether its members are described there.
+/// The objects and lists around a position in a document: for each, whether its members are described there.
 #[derive(Default)]
 struct Around {
     open: Vec<bool>,
-    /// Whether the name that was read last is one under which members are described.
+    /// Whether the last name is one under which members are described.
     name: bool,
 }
 
 impl Around {
-    /// Takes what separates two texts.
+    /// Reads the separator of two texts.
     fn pass(&mut self, between: &[u8]) {
         for byte in between {
             match byte {
@@ -203,7 +203,7 @@ impl Scan<'_> {
         self.position(from, |byte| !byte.is_ascii_whitespace()).unwrap_or(self.bytes.len())
     }
 
-    /// The end of the text that begins with a quote here; `None` when it has none.
+    /// The end of the text that starts with a quote here; `None` if it has no end.
     fn text_end(&self, open: usize) -> Option<usize> {
         let mut at = open + 1;
         loop {
@@ -222,7 +222,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The end of what a secret's name holds, where that is a secret: a text, a number, a list or an object.
+    /// The end of the value under a secret name, if it is a secret: a text, a number, a list or an object.
     fn secret_end(&self, name: &str, start: usize, around: &Around) -> Option<usize> {
         match *self.bytes.get(start)? {
             byte if byte == self.quote => self.text_end(start),
@@ -230,14 +230,14 @@ impl Scan<'_> {
                 let is_end = |byte: u8| !byte.is_ascii_alphanumeric() && !b"+-.".contains(&byte);
                 Some(self.position(start, is_end).unwrap_or(self.bytes.len()))
             }
-            // What a template puts in for each request.
+            // A template inserts this per request.
             b'{' if matches!(self.bytes.get(start + 1), Some(b'{' | b'%' | b'#')) => None,
             b'[' | b'{' => {
                 let end = self.bracketed_end(start)?;
-                let said = &self.text[start..end];
-                let is_secret = match serde_json::from_str(said) {
+                let value = &self.text[start..end];
+                let is_secret = match serde_json::from_str(value) {
                     Ok(value) => holds_secret(&decoded(name), &value, around.is_described()),
-                    Err(_) => said.as_bytes().contains(&self.quote),
+                    Err(_) => value.as_bytes().contains(&self.quote),
                 };
                 is_secret.then_some(end)
             }
@@ -264,7 +264,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a text is what a variable of a template is set to: `{% set api_key = "..." %}`.
+    /// Whether a text is the value of a template's variable with a secret name: `{% set api_key = "..." %}`.
     fn is_assigned_to_secret(&self, open: usize) -> bool {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         self.text[..open].trim_end().strip_suffix('=').map(str::trim_end).is_some_and(|before| {
@@ -274,7 +274,7 @@ impl Scan<'_> {
     }
 }
 
-/// A text that is a URL with something to hide, without it.
+/// A URL without its secrets, if the text is one that has any.
 fn hidden_url(inner: &str) -> Option<String> {
     let colon = inner.bytes().take(LONGEST_SCHEME).position(|byte| byte == b':')?;
     let after = &inner[colon + 1..];
@@ -287,7 +287,7 @@ fn hidden_url(inner: &str) -> Option<String> {
     is_url.then(|| url(&given)).filter(|shown| *shown != given)
 }
 
-/// A text of JSON without its escapes.
+/// A JSON text without its escapes.
 fn decoded(inner: &str) -> Cow<'_, str> {
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_body_with_names_of_secrets_are_hidden() {
+    fn members_of_a_body_with_secret_names_are_hidden() {
         for (body, wanted) in [
             (r#"{"api_key":"SEC","a":1}"#, r#"{"api_key":"<redacted>","a":1}"#),
             (r#"{ "x" : [ {"token" : 123 } ] }"#, r#"{ "x" : [ {"token" : "<redacted>" } ] }"#),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_of_a_body_is_left_alone() {
+    fn everything_else_of_a_body_is_unchanged() {
         for body in [
             r#"{"content":"my \"api_key\":\"x\" and https://u:p@h/ in a text","max_tokens":5}"#,
             r#"{"key":null,"properties":{"token":{"type":"string"},"auth":{"$ref":"x"}},"required":["token"]}"#,
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secrets_of_a_template_are_hidden_and_known() {
+    fn the_secrets_of_a_template_are_hidden_and_listed() {
         for text in [
             r#"{"api_key":"TOPSECRET1","q":{{ text|tojson }}}"#,
             r#"{# don't #}{{ {'api_key': 'TOPSECRET1'}|tojson }}"#,
@@ -386,17 +386,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_body_shows_what_its_document_would(mut value in document(), is_pretty: bool) {
+        fn a_body_as_text_and_as_a_document_hide_the_same(mut value in document(), is_pretty: bool) {
             let body = if is_pretty { format!("{value:#}") } else { value.to_string() };
             let found: Value = serde_json::from_slice(&payload(body.as_bytes())).unwrap();
             visit_secret_members(&mut value, &mut |_, member| *member = REDACTED.into());
-            // Numbers come back as they are read.
+            // Numbers are compared after a round trip through text.
             let wanted: Value = serde_json::from_str(&value.to_string()).unwrap();
             prop_assert_eq!(found, wanted);
         }
 
         #[test]
-        fn any_text_is_gone_through(text in "[\\[\\]{}:,\"'\\\\a-k_=é ]{0,60}") {
+        fn no_text_makes_the_scan_panic(text in "[\\[\\]{}:,\"'\\\\a-k_=é ]{0,60}") {
             let _ = (payload(text.as_bytes()), template(&text), secrets_in_template(&text));
         }
     }

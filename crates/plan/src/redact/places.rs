@@ -1,5 +1,5 @@
-//! Where a plan holds secrets: one table, a row a place. What hides secrets in texts learns them from it, and what is
-//! written of a plan for people is hidden by it.
+//! The places of a plan that contain secrets: one table, one row per place. The redactor takes its secrets from it, and
+//! plans for people are hidden by it.
 
 use super::headers::{secrets_in_header, secrets_in_value};
 use super::members::{secrets_in_members, visit_secret_members, visit_texts};
@@ -11,16 +11,16 @@ use crate::url::{BaseUrl, Credentials};
 use crate::{MetricsUrl, OtlpPlan, Plan};
 use serde_json::Value;
 
-/// A place of a plan that holds secrets.
+/// A place of a plan that contains secrets.
 pub(crate) struct SecretPlace {
     pub(crate) name: &'static str,
-    /// The secrets it holds, in the forms in which they are sent.
+    /// Its secrets, in the forms in which they are sent.
     pub(super) secrets: fn(&Plan) -> Vec<String>,
-    /// Puts [`REDACTED`] in their place.
+    /// Replaces them with [`REDACTED`].
     hide: fn(&mut Plan),
 }
 
-/// Every place of a plan that holds secrets.
+/// Every place of a plan that contains secrets.
 pub(crate) const SECRET_PLACES: &[SecretPlace] = &[
     SecretPlace {
         name: "API key",
@@ -148,7 +148,7 @@ pub(super) fn secrets_of_plan(plan: &Plan) -> Vec<String> {
     SECRET_PLACES.iter().flat_map(|place| (place.secrets)(plan)).collect()
 }
 
-/// Hides all secrets of a plan where they are.
+/// Hides all secrets of a plan in their places.
 pub(crate) fn hide_secrets(plan: &mut Plan) {
     SECRET_PLACES.iter().for_each(|place| (place.hide)(plan));
 }

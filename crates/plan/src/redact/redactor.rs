@@ -1,7 +1,7 @@
-//! The secrets that the user gave, found by their value in whatever leaves the program: a server may say back what it
-//! was sent, in an error or anywhere else.
+//! The user's secrets, found by their value in all output: a server may echo what it was sent, in an error or anywhere
+//! else.
 
-use super::forms::{FORM_STARTS, said_at_start};
+use super::forms::{FORM_STARTS, encoded_at_start};
 use super::members::{change_names, visit_texts};
 use super::names::is_sensitive_header;
 use super::payload::{payload, secrets_in_payload};
@@ -17,22 +17,22 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Characters of an error's text that are kept.
+/// The most characters of an error's text that are kept.
 pub const LONGEST_ERROR: usize = 4096;
 
-/// Bytes of an error's text that are looked at: what is hidden may be longer than what stands in its place.
+/// Bytes of an error's text that are searched: a hidden secret may be longer than its replacement.
 const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 
 /// What the user wants nobody to read. Made once, used wherever text leaves the program.
 #[derive(Clone)]
 pub struct Redactor {
-    /// Longest first, so that a secret within a secret does not keep the rest of it visible.
+    /// Longest first, so that a secret within a secret does not leave the rest visible.
     values: Vec<String>,
-    /// Bytes that a value may begin with, in any form: nothing else is looked at twice.
+    /// Bytes with which a value may begin, in any form: all other positions are skipped.
     starts: [bool; 256],
 }
 
-/// Says how many secrets it knows, never which.
+/// Shows how many secrets it knows, never which.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redactor").field("values", &self.values.len()).finish_non_exhaustive()
@@ -55,7 +55,7 @@ impl Redactor {
         Self::of_values(values)
     }
 
-    /// Hides these values, whose other forms are among them.
+    /// Hides these values; other forms of them are already included.
     fn of_values(mut values: Vec<String>) -> Self {
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
@@ -65,12 +65,12 @@ impl Redactor {
         Self { values, starts }
     }
 
-    /// Hides every secret of a plan, wherever the plan holds one (`places`).
+    /// Hides every secret of a plan (`places`).
     pub fn of(plan: &Plan) -> Self {
         Self::of_all([plan])
     }
 
-    /// The same of several plans.
+    /// The same for several plans.
     pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Self {
         Self::new(plans.into_iter().flat_map(secrets_of_plan))
     }
@@ -80,7 +80,7 @@ impl Redactor {
         Self::of(plan).values.iter().all(|value| self.values.contains(value))
     }
 
-    /// What hides the secrets of a request too: a server may echo those that only a row of the dataset holds.
+    /// Also hides the secrets of a request: a server may echo those that only a row of the dataset contains.
     pub fn with_body(&self, body: &Body) -> Cow<'_, Self> {
         let mut own = secrets_in_payload(&body.payload());
         own.retain(|secret| !self.values.contains(secret));
@@ -91,29 +91,29 @@ impl Redactor {
         Cow::Owned(Self::of_values(own.values.into_iter().chain(self.values.iter().cloned()).collect()))
     }
 
-    /// Whether it has nothing to hide.
+    /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// A message without the secrets.
+    /// A message without secrets.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.hide_up_to(text, text.len(), SHORTEST)
     }
 
-    /// The first characters of a text without the secrets. Cut first, the beginning of one would not be known any more.
+    /// The first characters of a text, without secrets. The cut comes last: a secret that is cut is not recognised.
     pub fn hide_in_beginning(&self, text: &str, most: usize) -> String {
         let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
         first_chars(&self.hide_up_to(text, end, SHORTEST), most).to_owned()
     }
 
-    /// What the user wrote, already without what its names say is secret: words that happen to be secrets too stay.
+    /// A text of the user, with values of secret names already replaced. Words that happen to be secrets too stay.
     pub fn hide_in_own<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.hide_up_to(text, text.len(), LONG)
     }
 
-    /// The body of a request, as it may be seen. JSON stays JSON: a secret may be anything, also a part of what makes a text
-    /// JSON, and then all of it becomes one text.
+    /// The body of a request without secrets. JSON stays JSON: a secret may be anything, even a part of JSON's syntax;
+    /// then the whole body becomes one text.
     pub fn body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
         let named = payload(body);
         let Ok(text) = std::str::from_utf8(&named) else { return named };
@@ -125,8 +125,8 @@ impl Redactor {
         Value::from(self.hide(text)).to_string().into_bytes().into()
     }
 
-    /// The beginning of a text without the secrets of at least so many characters, also those that it holds only the
-    /// beginning of.
+    /// The beginning of a text without the secrets of at least `least` characters, including secrets of which it
+    /// contains only the beginning.
     fn hide_up_to<'t>(&self, text: &'t str, end: usize, least: usize) -> Cow<'t, str> {
         let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
         if self.values.is_empty() {
@@ -135,7 +135,7 @@ impl Redactor {
         let mut out = String::new();
         let (mut shown, mut at) = (0, 0);
         while at < end {
-            // Only a first byte of a character is a start.
+            // Only the first byte of a character is a start.
             let is_start = self.starts[usize::from(text.as_bytes()[at])];
             match is_start.then(|| self.secret_at(text, at, least)).flatten() {
                 Some(length) => {
@@ -154,18 +154,17 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// Length of the secret that stands here.
+    /// Length of the secret at this position.
     fn secret_at(&self, text: &str, at: usize, least: usize) -> Option<usize> {
         let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
         self.values.iter().filter(|value| value.len() >= least).find_map(|value| {
-            let length = said_at_start(&text[at..], value)?;
+            let length = encoded_at_start(&text[at..], value)?;
             let is_part = in_word(text[..at].chars().next_back()) || in_word(text[at + length..].chars().next());
             (value.len() >= LONG || !is_word(value) || !is_part).then_some(length)
         })
     }
 
-    /// Header fields as they may be kept: what their names say is secret, and the secrets of the user wherever they
-    /// stand.
+    /// Hides values of headers with secret names, and the user's secrets anywhere.
     pub fn headers(&self, fields: &mut [(String, String)]) {
         for (name, value) in fields {
             let is_sensitive = is_sensitive_header(name);
@@ -180,8 +179,8 @@ impl Redactor {
         }
     }
 
-    /// The name of a header, a metric or a label without the secrets that it holds; `None` where it holds none. Names
-    /// are often sent in lower case, and what cannot be in one as `_`; a short secret may be a part of many.
+    /// The name of a header, a metric or a label without secrets; `None` if it contains none. Names are often sent in
+    /// lower case, with `_` for invalid characters. A short secret may be a part of many names.
     pub fn hide_in_name(&self, name: &str) -> Option<String> {
         if let Cow::Owned(hidden) = self.hide_in_own(name) {
             return Some(hidden);
@@ -193,7 +192,7 @@ impl Redactor {
         })
     }
 
-    /// An error as it may be shown and kept: without secrets, and no longer than [`LONGEST_ERROR`].
+    /// An error for output: without secrets, and at most [`LONGEST_ERROR`] long.
     pub fn error(&self, error: RequestError) -> RequestError {
         let shown = |text: String| {
             let hidden = self.hide_up_to(&text, LOOKED_AT, SHORTEST);
@@ -209,12 +208,12 @@ impl Redactor {
         }
     }
 
-    /// Hides secrets in every text of a document of the user's own, and in the names of its members.
+    /// Hides secrets in every text of a document of the user, and in the names of its members.
     pub fn document(&self, value: &mut Value) {
         self.document_below(0, value);
     }
 
-    /// The same for settings, whose sections and the names in them are the program's.
+    /// The same for settings, whose sections and names belong to the program.
     pub fn settings(&self, value: &mut Value) {
         self.document_below(2, value);
     }
@@ -235,8 +234,8 @@ impl Redactor {
     }
 }
 
-/// A value in Base64, alone or within what else was encoded with it: three bytes are four characters, so there are
-/// three ways in which it may lie, each without the characters that what stands beside it decides too.
+/// A value in Base64, alone or within other encoded bytes. Three bytes are four characters, so there are three
+/// alignments, each without the characters that also depend on the bytes around it.
 fn in_base64(value: &str) -> Vec<String> {
     let mut out = Vec::new();
     for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
@@ -252,7 +251,7 @@ fn in_base64(value: &str) -> Vec<String> {
     out
 }
 
-/// A text as names have it, byte by byte: in lower case, with `_` for what is no letter and no digit.
+/// A text in the form of names: in lower case, with `_` for everything but letters and digits.
 fn as_name(text: &str) -> String {
     let plain = |c: char| if c.is_ascii() && !c.is_ascii_alphanumeric() { '_' } else { c.to_ascii_lowercase() };
     text.chars().map(plain).collect()
@@ -262,7 +261,7 @@ fn first_chars(text: &str, count: usize) -> &str {
     text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
 }
 
-/// A text up to its longest, with a sign where more followed.
+/// A text cut to its longest length, with a sign if more followed.
 fn cut(text: String, is_all: bool) -> String {
     let kept = first_chars(&text, LONGEST_ERROR);
     if is_all && kept.len() == text.len() { text } else { format!("{kept}…") }
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn header_fields_are_hidden_by_their_names_and_by_what_they_hold() {
+    fn header_fields_are_hidden_by_their_names_and_their_values() {
         let mut fields = [("Authorization", "x"), ("X-Echo", "key sk-123456 came"), ("Accept", "*/*")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         Redactor::new(["sk-123456".to_owned()]).headers(&mut fields);
@@ -288,13 +287,13 @@ mod tests {
     }
 
     #[test]
-    fn the_secrets_of_urls_in_headers_are_known() {
+    fn the_secrets_of_urls_in_headers_are_found() {
         let value =
             r#"{"to": "https://someone:pa%20ss-11@h/x?api_key=sk-22222", "a": "b"} http://h,http://u:pass-333@g"#;
         let redactor = Redactor::new(secrets_in_header("X-Backend", value));
-        for said in ["pa ss-11", "pa%20ss-11", "sk-22222", "pass-333", "someone", "someone:pa ss-11"] {
-            let hidden = redactor.hide(said);
-            assert_eq!(said == "someone", hidden != REDACTED, "{hidden}");
+        for text in ["pa ss-11", "pa%20ss-11", "sk-22222", "pass-333", "someone", "someone:pa ss-11"] {
+            let hidden = redactor.hide(text);
+            assert_eq!(text == "someone", hidden != REDACTED, "{hidden}");
         }
         let mut fields = [("X-Backend".to_owned(), "https://u:abc@h/x?key=de&a=1".to_owned())];
         redactor.headers(&mut fields);
@@ -303,12 +302,12 @@ mod tests {
     }
 
     #[test]
-    fn the_secrets_of_a_request_are_hidden_in_its_answer() {
+    fn the_secrets_of_a_request_are_hidden_in_its_response() {
         let known = redactor(&["sk-123456"]);
         let body = r#"{"api_key":"HUNTERrow21","img":"https://h/?sig=HUNTERsig22","max_tokens":5,"pin":"sk-123456"}"#;
         let both = known.with_body(&body.to_owned().into());
-        let said = "HUNTERrow21 HUNTERsig22 sk-123456 max_tokens SFVOVEVScm93MjE=";
-        assert_eq!(both.hide(said), "<redacted> <redacted> <redacted> max_tokens <redacted>");
+        let text = "HUNTERrow21 HUNTERsig22 sk-123456 max_tokens SFVOVEVScm93MjE=";
+        assert_eq!(both.hide(text), "<redacted> <redacted> <redacted> max_tokens <redacted>");
         for body in [r#"{"api_key":"sk-123456"}"#, r#"{"messages":[{"role":"user","content":"my api_key: x"}]}"#, "x"] {
             assert!(matches!(known.with_body(&body.to_owned().into()), Cow::Borrowed(_)), "{body}");
         }
@@ -331,14 +330,14 @@ mod tests {
     #[test]
     fn a_short_secret_that_is_no_word_is_found_anywhere() {
         let redactor = Redactor::new(["zq9wx".to_owned(), "user".to_owned()]);
-        for said in ["key_zq9wx_x", "bad%20zq9wx", r"bad\nzq9wx", "azq9wxb"] {
-            assert!(!redactor.hide(said).contains("zq9wx"), "{said}");
+        for text in ["key_zq9wx_x", "bad%20zq9wx", r"bad\nzq9wx", "azq9wxb"] {
+            assert!(!redactor.hide(text).contains("zq9wx"), "{text}");
         }
         assert_eq!(redactor.hide("superuser, user"), "superuser, <redacted>");
     }
 
     #[test]
-    fn a_secret_is_hidden_wherever_it_stands_and_in_every_form() {
+    fn a_secret_is_hidden_anywhere_and_in_every_form() {
         let redactor = redactor(&["sk-a/b+c\"d1"]);
         for text in
             ["key sk-a/b+c\"d1 is unknown", r#"{"echo":"sk-a/b+c\"d1"}"#, "/?k=sk-a%2Fb%2Bc%22d1", "xsk-a/b+c&quot;d1x"]
@@ -391,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_settings_stay_whatever_the_secret_is() {
+    fn names_of_settings_stay_for_every_secret() {
         let mut config = serde_json::json!({"endpoint": {"streaming": true}});
         let expected = config.clone();
         redactor(&["endpoint", "streaming"]).settings(&mut config);
@@ -415,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_of_a_url_are_hidden_as_they_are_sent_and_as_they_are_written() {
+    fn credentials_of_a_url_are_hidden_as_sent_and_as_written() {
         let values = secrets_in_url("http://somebody:p%40ssw0rd@h:1/v1?x=1&X-Goog-Signature=ab%2Bcd#f");
         let redactor = Redactor::new(values);
         for text in ["p@ssw0rd", "p%40ssw0rd", "Basic c29tZWJvZHk6cEBzc3cwcmQ=", "somebody", "ab+cd", "ab%2Bcd"] {
@@ -425,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_beside_a_password_stays_a_word_and_no_form_of_the_pair_is_shown() {
+    fn a_short_user_name_stays_a_word_and_no_form_of_the_pair_is_shown() {
         let url = BaseUrl::parse("http://user:pw@h").unwrap();
         let given = url.credentials().unwrap().secrets();
         assert!(given.iter().all(|secret| secrets_in_url("http://user:pw@h").contains(secret)));
@@ -439,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_basic_header_is_hidden_as_the_credentials_that_it_stands_for() {
+    fn a_basic_header_also_hides_its_decoded_credentials() {
         let redactor = Redactor::new(secrets_in_header("Authorization", "Basic c29tZW9uZTpwQHNzdzByZA=="));
         assert_eq!(redactor.hide("password p@ssw0rd"), "password <redacted>");
         assert_eq!(redactor.hide("got c29tZW9uZTpwQHNzdzByZA=="), "got <redacted>");
@@ -462,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_across_the_end_of_what_is_kept_of_an_exception_is_hidden() {
+    fn a_secret_across_the_cut_of_an_exception_is_hidden() {
         let redactor = redactor(&["0123456789abcdef"]);
         for lead in LONGEST_ERROR - 40..LONGEST_ERROR + 5 {
             let text = format!("{}0123456789abcdef{}", "x".repeat(lead), "y".repeat(9000));
@@ -476,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_is_shown_whole_has_no_sign_of_more() {
+    fn an_error_that_is_shown_whole_has_no_ellipsis() {
         for (text, is_whole) in [
             ("\u{9519}".repeat(LONGEST_ERROR), true),
             ("\u{9519}".repeat(2731), true),
@@ -489,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redactor_never_says_what_it_hides() {
+    fn the_debug_form_of_a_redactor_has_no_secrets() {
         assert!(!format!("{:?}", redactor(&["0123456789abcdef"])).contains("0123"));
     }
 
@@ -506,7 +505,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_form_of_a_secret_is_left_wherever_it_stands(
+        fn no_form_of_a_secret_is_left_anywhere(
             value in "[a-zA-Z0-9/+=\"'%&é \\\\-]{8,24}",
             before in "[a-z%\\\\&+é\" ]{0,12}",
             after in "[a-z%\\\\&+é\" ]{0,12}",
@@ -523,7 +522,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_taken(text in "\\PC{0,40}", value in "\\PC{0,12}", end in 0usize..60) {
+        fn no_text_makes_the_redactor_panic(text in "\\PC{0,40}", value in "\\PC{0,12}", end in 0usize..60) {
             let redactor = redactor(&[&value]);
             let _ = redactor.hide_up_to(&text, end.min(text.len()), SHORTEST);
             let error = redactor.error(RequestError::status(500, &text, text.clone()));

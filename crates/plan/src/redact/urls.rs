@@ -1,4 +1,4 @@
-//! The secrets that URLs and credentials hold, in the forms in which they are sent.
+//! The secrets in headers, URLs and credentials, in the forms in which they are sent.
 
 use super::names::is_secret_parameter;
 use super::values::LONG;
@@ -27,7 +27,7 @@ pub fn secrets_in_url(url: &str) -> Vec<String> {
     out
 }
 
-/// What separates the parameters of a URL from its path, from each other and from the fragment.
+/// Separators of a URL's parameters from its path, from each other and from the fragment.
 pub(super) const PARAMETER_ENDS: [char; 3] = ['?', '&', '#'];
 
 /// The first secret parameter in a piece of a URL between [`PARAMETER_ENDS`]: what precedes its value, and its value up
@@ -54,20 +54,20 @@ pub fn secrets_in_urls(text: &str) -> Vec<String> {
         .flat_map(|word| std::iter::once(word).chain(word.split(['"', '\'', '<', '>', ','])))
         .flat_map(|word| begins(word).into_iter().flat_map(|at| secrets_in_url(&word[at..])))
         .collect();
-    // What a template puts in is another's.
+    // What a template inserts is no secret of the text.
     out.retain(|secret| !secret.contains("{{"));
     out.sort();
     out.dedup();
     out
 }
 
-/// The secrets of a user's name and password: in plain, and as `Authorization: Basic` has them, with and without what
-/// fills them up.
+/// The secrets of a user name and password: in plain text, and in the form of `Authorization: Basic`, with and without
+/// padding.
 pub(crate) fn secrets_in_credentials(user: &str, password: &str) -> Vec<String> {
     let pair = format!("{user}:{password}");
     let mut out = vec![STANDARD.encode(&pair), STANDARD_NO_PAD.encode(&pair), URL_SAFE_NO_PAD.encode(&pair)];
     out.extend([pair, password.to_owned()]);
-    // A name beside a password is no secret by itself, and a short one is a word.
+    // A name next to a password is no secret by itself, and a short one is a word.
     if password.is_empty() || user.len() >= LONG {
         out.push(user.to_owned());
     }

@@ -1,4 +1,4 @@
-//! A plan outside of the process: whole for machines, without secrets for people.
+//! A plan outside of the process: complete for machines, without secrets for people.
 
 use aiperf_plan::form::secret_places;
 use aiperf_plan::redact::Redactor;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const SECRET: &str = "sk-hunter2-hunter2";
 
-/// A plan with something in every part that may hold a secret, and no secret.
+/// A plan with something in every part that may contain a secret, and no secret.
 fn full_plan() -> Plan {
     let page = || MetricsUrl::parse("http://h:1/metrics?x=1").unwrap();
     let mut plan = plan("http://h:1/v1?x=1");
@@ -67,7 +67,7 @@ fn server_metrics(url: MetricsUrl) -> ServerMetricsPlan {
 
 type Put = fn(&mut Plan);
 
-/// How a secret gets into each place of the table.
+/// Puts a secret into each place of the table.
 const PUT: &[(&str, Put)] = &[
     ("API key", |plan| plan.endpoint.api_key = Some(SECRET.into())),
     ("headers", |plan| plan.endpoint.headers.push(("X-Api-Key".into(), SECRET.into()))),
@@ -109,7 +109,7 @@ const PUT: &[(&str, Put)] = &[
     ("variables", |plan| plan.secrets.push(SECRET.into())),
 ];
 
-/// A URL in which the secret stands for `S`.
+/// A URL with the secret in place of `S`.
 fn text(url: &str) -> String {
     url.replace('S', SECRET)
 }
@@ -118,7 +118,7 @@ fn url(url: &str) -> BaseUrl {
     BaseUrl::parse(&text(url)).unwrap()
 }
 
-/// All of a plan, as it can be compared.
+/// All of a plan, in a comparable form.
 fn whole(plan: &Plan) -> Value {
     serde_json::to_value(plan).unwrap()
 }
@@ -143,7 +143,7 @@ fn a_plan_that_is_sent_to_another_machine_carries_every_secret() {
         let received = sent(&plan);
         assert_eq!(whole(&received), whole(&plan), "{place}");
         assert!(whole(&received).to_string().contains(SECRET), "{place}");
-        // What must not be shown is known there too.
+        // The other machine hides the secret too.
         assert!(!Redactor::of(&received).hide(&format!("got {SECRET}")).contains(SECRET), "{place}");
     }
     let received = sent(&Plan { endpoint: with_credentials(), ..full_plan() });
@@ -164,7 +164,7 @@ fn a_plan_that_is_written_for_people_carries_no_secret() {
     for (place, put) in PUT {
         let mut plan = full_plan();
         put(&mut plan);
-        // As a part of another text, it is hidden too.
+        // A secret as a part of another text is hidden too.
         plan.models.push(format!("model-of-{SECRET}"));
         let shown = plan.for_people().unwrap().to_string();
         assert!(!shown.contains(SECRET), "{place}: {shown}");

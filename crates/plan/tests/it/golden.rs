@@ -1,4 +1,4 @@
-//! URLs of metrics pages and names of attributes, as recorded from the reference.
+//! URLs of metrics pages and names of attributes, as recorded from AIPerf.
 
 use aiperf_golden::{Area, Shape, has};
 use aiperf_plan::otlp::{operation_name, provider_of};
@@ -6,10 +6,10 @@ use aiperf_plan::{BaseUrl, MetricsUrl, redact};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
-/// What the reference makes of a URL.
+/// A URL, and the result of AIPerf.
 const URL: Shape = |case| case["kind"].is_string() && has(case, "input") && has(case, "expected");
 
-/// Row 8 of "Do better": texts that the reference takes apart wrongly.
+/// Row 8 of "Do better": texts that AIPerf parses wrongly.
 fn skipped(case: &Value) -> Option<String> {
     let inputs = match &case["input"] {
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
@@ -58,10 +58,10 @@ fn golden_urls_of_metrics_pages() {
     });
 }
 
-/// What telemetry makes of the URL of an exporter.
+/// The URL of an exporter, and the result of telemetry.
 const EXPORTER: Shape = |case| case["name"] == "dcgm_url";
 
-/// What no URL of an exporter is, and so never gets that far.
+/// Texts that are no URL of an exporter, and so are rejected earlier.
 fn of_no_exporter(case: &Value) -> Option<String> {
     let text = case["input"].as_str()?;
     let reason = match text.split_once("://") {
@@ -81,16 +81,16 @@ fn golden_urls_of_dcgm_exporters() {
     area.run_cases("URLs of DCGM exporters", EXPORTER, of_no_exporter, |case| {
         let text = case["input"].as_str().unwrap();
         let wanted = case["expected"]["ok"].as_str().unwrap();
-        // Without a scheme it is HTTP. What is shown has no credentials.
+        // Without a scheme it is HTTP. The shown URL has no credentials.
         let wanted = if wanted.contains("://") { wanted.to_owned() } else { format!("http://{wanted}") };
         assert_eq!(MetricsUrl::parse(text).unwrap().shown(), redact::url(&wanted), "{text}");
     });
 }
 
-/// What the GenAI attributes of a run say.
+/// The GenAI attributes of a run.
 const GEN_AI: Shape = |case| ["provider", "operation_name"].contains(&case["name"].as_str().unwrap_or_default());
 
-/// The reference leaves the start of a host open.
+/// AIPerf accepts anything before the host.
 fn of_another_host(case: &Value) -> Option<String> {
     let host = case["input"].as_str()?.split_once("://")?.1;
     let is_longer = host.ends_with("api.openai.com") && host.len() > "api.openai.com".len();
