@@ -12,6 +12,6 @@ fn main() {
         "templates" => config_templates(),
         _ => short_help(),
     };
-    // A reader that has seen enough is no error.
+    // A reader that closes the pipe early is no error.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -1,5 +1,5 @@
-//! How long reading a command line, a file and help takes: `cargo run --release -p aiperf-config --example
-//! time_to_resolve`.
+//! Measures how long it takes to resolve a command line, a file and help: `cargo run --release -p aiperf-config
+//! --example time_to_resolve`.
 
 use aiperf_config::completion::{Command, Shell, completions, profile_words};
 use aiperf_config::{Context, config_init, json_schema, long_help, man_page, resolve_profile, short_help};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const ROUNDS: u32 = 200;
 
-/// The first call, which pays for cold caches and lazy tables as a command does, and the mean of the rest.
+/// The first call, which pays for cold caches and lazy tables as a command does, and the mean of the others.
 fn time<T>(what: &str, mut run: impl FnMut() -> T) {
     let start = Instant::now();
     std::hint::black_box(run());

@@ -1,20 +1,20 @@
-//! The way out of a refusal: what to use instead of something that is not there yet. No advice may lead into another
-//! refusal, so one that names a flag that is refused itself is replaced here, wherever it came from.
+//! Advice in refusals: what to use instead of a missing feature. No advice may lead to another refusal, so advice that
+//! names a refused flag is replaced here, whatever its source.
 
 use crate::error::Problem;
 use crate::flags::{self, Flag, Status};
 
-/// How a refusal of what does not exist yet ends.
+/// The end of a refusal of a missing feature.
 pub(crate) const NOT_YET: &str = "not there yet";
 
-/// What to use instead of what is refused for a reason: where a flag asked for it, and where a file did.
+/// What to use instead of something that is refused for a reason: for a flag, and for a key of a file.
 struct Instead {
     reason: &'static str,
     flag: &'static str,
     key: &'static str,
 }
 
-/// Advice that names neither flag nor key.
+/// Advice that names neither a flag nor a key.
 const fn same(reason: &'static str, advice: &'static str) -> Instead {
     Instead { reason, flag: advice, key: advice }
 }
@@ -69,12 +69,12 @@ fn instead(reason: &str) -> Option<&'static Instead> {
     INSTEAD.iter().find(|instead| instead.reason == reason)
 }
 
-/// The way around a flag that is refused for a reason.
+/// The advice for a flag that is refused for a reason.
 pub(crate) fn without_flag(spelled: &str, reason: &str) -> String {
     without(spelled, instead(reason).map(|instead| instead.flag))
 }
 
-/// The way around a setting of a file that is refused for a reason.
+/// The advice for a setting of a file that is refused for a reason.
 pub(crate) fn without_key(path: &str, reason: &str) -> String {
     without(path, instead(reason).map(|instead| instead.key))
 }
@@ -86,21 +86,21 @@ fn without(name: &str, instead: Option<&str>) -> String {
     }
 }
 
-/// Flags that a text names.
+/// The flags in a text.
 pub(crate) fn flags_named(text: &str) -> impl Iterator<Item = &'static Flag> {
     let end = |c: char| !(c.is_ascii_alphanumeric() || c == '-');
     text.split(end).filter(|word| word.starts_with("--")).filter_map(|word| Some(flags::find(word)?.0))
 }
 
-/// The reason for which a flag is refused whatever its value.
+/// The reason for which a flag is always refused, whatever its value.
 fn refused_for(flag: &Flag) -> Option<&'static str> {
     if let Status::NotYet(reason) = flag.status { Some(reason) } else { None }
 }
 
-/// A problem whose advice can be followed.
+/// The problem, with advice that can be followed.
 pub(crate) fn followable(mut problem: Problem) -> Problem {
     let Some(hint) = &problem.hint else { return problem };
-    // A refusal names what to do without.
+    // A refusal may name the flag to leave out.
     if problem.what.ends_with(NOT_YET) {
         return problem;
     }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::keys;
 
-    /// The advice of every refusal in the tables names only flags that are accepted.
+    /// The advice in the tables names only flags that are accepted.
     #[test]
     fn what_to_use_instead_is_never_refused_itself() {
         for Instead { reason, flag: instead, .. } in INSTEAD {

@@ -35,7 +35,7 @@ pub(crate) fn joined<T: Choice>(choices: &[T]) -> String {
     choices.iter().map(|choice| choice.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Defines enums whose variants have names.
+/// Defines enums with named variants.
 macro_rules! choices {
     ($( $(#[doc = $about:literal])+ $name:ident { $($variant:ident = $text:literal),+ $(,)? } )*) => { $(
         $(#[doc = $about])+
@@ -70,7 +70,7 @@ names! {
     VideoPattern { MovingShapes = "moving_shapes", GridClock = "grid_clock", Noise = "noise" }
 }
 
-/// Makes an enum of another crate that has a name for each variant a choice. The order is the one of help.
+/// Turns an enum of another crate with named variants into a choice. The order is that of help.
 macro_rules! named_elsewhere {
     ($( $name:ident { $($variant:ident),+ $(,)? } )*) => { $(
         impl Choice for $name {

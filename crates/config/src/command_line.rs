@@ -1,4 +1,4 @@
-//! The command line as it is shown: quoted for a shell, secrets taken out.
+//! The command line for output: quoted for a shell, without secrets.
 
 use crate::flags::{self, EXTRA_INPUTS, Flag, HEADER, MLFLOW_TRACKING_URI, OTEL_RESOURCE_ATTRIBUTES, OTEL_URL, URL};
 use crate::os_text;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// Flags whose value is a URL, or several.
 const URLS: &[&Flag] = &[URL, OTEL_URL, MLFLOW_TRACKING_URI];
 
-/// `aiperf` followed by the arguments, each quoted for a POSIX shell when it needs it.
+/// `aiperf` followed by the arguments, each quoted for a POSIX shell if it needs quotes.
 pub fn shown(args: &[String]) -> String {
     let mut out = String::from("aiperf");
     let args: Vec<String> = args.iter().map(|arg| os_text::shown(arg)).collect();
@@ -37,7 +37,7 @@ pub fn secrets(args: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// One argument: the flag it is or belongs to, whether it names that flag, and its value with the sign before it.
+/// One argument: its flag, whether it names that flag, and its value with the preceding sign.
 struct Piece<'a> {
     flag: &'a str,
     own: bool,
@@ -76,13 +76,13 @@ fn split_flag(arg: &str) -> Option<(&str, &str, Option<&str>)> {
     })
 }
 
-/// What kind of secret the value of a flag may hold.
+/// The kind of secret that the value of a flag may contain.
 enum Holds {
-    /// All of it is one.
+    /// The whole value is a secret.
     Secret,
     Header,
     Urls,
-    /// One, or none.
+    /// One URL, or none.
     Url,
     Members,
     /// `name=value` items between commas.
@@ -108,7 +108,7 @@ impl Holds {
     }
 }
 
-/// Whether a flag's name, or two or more words of it, are the name of a secret, as in `--my-api-key-again`.
+/// Whether a flag's name, or two or more words of it, mark a secret, as in `--my-api-key-again`.
 fn is_secret_flag(name: &str) -> bool {
     let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
     let several = |start: usize| (start + 2..=words.len()).map(move |end| (start, end));
@@ -141,7 +141,7 @@ fn safe(flag: &str, value: &str) -> String {
     }
 }
 
-/// Extra inputs without their secrets: as they were typed where they hold none, else in a form that means the same.
+/// Extra inputs without their secrets: as typed if they contain none, else in a form with the same meaning.
 fn safe_members(typed: &str) -> String {
     let Some(given) = members(typed) else { return redacted_text(typed) };
     let mut shown = given.clone();
@@ -179,7 +179,7 @@ fn members(typed: &str) -> Option<Map<String, Value>> {
 /// The secrets in the value of a flag.
 fn of(flag: &str, value: &str) -> Vec<String> {
     let pair = value.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
-    // What is neither a pair nor an object is refused, and what it holds is anyone's guess.
+    // A value that is neither a pair nor an object is refused, and may contain anything.
     let is_odd = |name: &str| name.contains(|c: char| c.is_whitespace() || "{\"'".contains(c));
     let words = || value.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
     match Holds::of(flag, value) {
@@ -215,7 +215,7 @@ fn of(flag: &str, value: &str) -> Vec<String> {
     }
 }
 
-/// Name and value of an attribute whose name is that of a secret.
+/// Name and value of an attribute with a secret name.
 fn secret_attribute(item: &str) -> Option<(&str, &str)> {
     item.split_once('=').filter(|(name, _)| is_secret_name(name.trim()))
 }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_shell_would_split_is_quoted() {
+    fn only_arguments_that_a_shell_would_split_are_quoted() {
         assert_eq!(
             show(&["profile", "-m", "a b", "--url", "http://h:1", "--osl", "-5"]),
             "aiperf profile -m 'a b' --url http://h:1 --osl -5"
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn extra_inputs_are_shown_as_they_are_typed_but_for_what_is_secret() {
+    fn extra_inputs_are_shown_as_typed_except_secrets() {
         for (typed, shown) in [
             ("{\"temperature\":  0.7}", "'{\"temperature\":  0.7}'"),
             ("{\"auth\": {\"user\": \"u\", \"x\": [1]}, \"top_k\": 1}", "'{\"auth\":\"<redacted>\",\"top_k\":1}'"),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secrets_of_arguments_are_known_before_they_make_a_plan() {
+    fn the_secrets_of_arguments_are_found_before_there_is_a_plan() {
         for args in [
             &["--api-key", "sk-1234"][..],
             &["--api_key=sk-1234"],

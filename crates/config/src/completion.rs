@@ -1,5 +1,5 @@
 //! Shell completions of a command line: from the table of flags for `profile`, from its arguments for the rest. Only
-//! what is accepted is offered.
+//! accepted words are offered.
 
 use crate::choice::Choice;
 use crate::context::Context;
@@ -31,7 +31,7 @@ impl Shell {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
     Nothing,
-    /// Something that only the user knows.
+    /// A value that only the user knows.
     Any,
     Path,
     OneOf(Vec<String>),
@@ -45,12 +45,12 @@ pub struct Word {
     pub values: Values,
 }
 
-/// A command, or what a command does.
+/// A command, or an action of a command.
 #[derive(Clone, Debug)]
 pub struct Command {
     pub name: String,
     pub about: String,
-    /// What it does, by its second word.
+    /// Its actions, by their second word.
     pub actions: Vec<Command>,
     pub words: Vec<Word>,
     /// The operands after it.
@@ -58,14 +58,14 @@ pub struct Command {
 }
 
 impl Command {
-    /// One with nothing to choose.
+    /// A command without choices.
     pub fn new(name: &str, about: &str) -> Self {
         let (name, about) = (name.to_owned(), about.to_owned());
         Self { name, about, actions: Vec::new(), words: Vec::new(), operand: Values::Nothing }
     }
 }
 
-/// The flags of `profile` that are accepted, each spelling a word, but for those of some flags.
+/// The accepted flags of `profile`, one word per spelling, without those in `but`.
 pub fn profile_words(but: &[&str]) -> Vec<Word> {
     let offered = flags::all().filter(|flag| !matches!(flag.status, Status::NotYet(_)) && !but.contains(&flag.name));
     let mut words = Vec::new();
@@ -94,7 +94,7 @@ fn values(flag: &Flag) -> Values {
     Values::OneOf(choices.into_iter().filter(|choice| is_there(flag, choice)).collect())
 }
 
-/// Whether a choice is not refused for what does not exist yet. What it needs beside it is not asked here.
+/// Whether a choice is not refused as a missing feature. What it needs besides is not checked here.
 fn is_there(flag: &Flag, choice: &str) -> bool {
     if flag == CUSTOM_DATASET_TYPE {
         return Layout::parse(choice).is_some_and(Layout::is_read);
@@ -119,7 +119,7 @@ fn names(commands: &[Command]) -> String {
     commands.iter().map(|command| command.name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Readline takes `--ui=si` for three words unless its word breaks were changed; both forms are completed.
+/// Readline splits `--ui=si` into three words unless its word breaks were changed. Both forms are completed.
 const BASH: &str = r#"# bash completion for aiperf
 _aiperf() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} lead=
@@ -263,7 +263,7 @@ fn zsh_arguments(command: &Command, pad: &str) -> String {
     out
 }
 
-/// Text inside a zsh specification: quotes, brackets and colons have a meaning there.
+/// Text inside a zsh specification, where quotes, brackets and colons have a meaning.
 fn zsh_text(text: &str) -> String {
     text.replace('\'', "'\\''").replace(['[', ']'], "").replace(':', "\\:")
 }

@@ -1,9 +1,9 @@
-//! What resolving is a function of, besides its arguments.
+//! The inputs of resolving, besides its arguments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the outside world is, so that resolving is a function of its arguments.
+/// The environment of the process, so that resolving is a function of its arguments.
 #[derive(Clone, Debug)]
 pub struct Context<'a> {
     pub env: &'a BTreeMap<String, String>,

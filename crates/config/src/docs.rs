@@ -1,4 +1,4 @@
-//! The documents in `docs/` match the tables: blocks between `<!-- table: NAME -->` and `<!-- end -->` are made
+//! The documents in `docs/` match the tables: blocks between `<!-- table: NAME -->` and `<!-- end -->` are generated
 //! here. `UPDATE_DOCS=1 cargo test -p aiperf-config docs` writes them.
 
 use crate::environment::{self, variables};
@@ -56,7 +56,7 @@ fn every_flag() -> String {
     out
 }
 
-/// One table a section of the configuration.
+/// One table per section of the configuration.
 fn settings() -> String {
     let mut out = String::new();
     section(&Envelope::schema(), "", &mut out);
@@ -65,7 +65,7 @@ fn settings() -> String {
 
 type Made = fn() -> String;
 
-/// Defaults that depend on another setting, made from the constants that rules use.
+/// Defaults that depend on another setting, generated from the constants that rules use.
 const FILLED_IN: &[(&str, Made)] = &[
     ("benchmark.datasets.*.entries", || format!("{SYNTHETIC_ENTRIES} of type synthetic")),
     ("benchmark.phases.*.concurrency", || format!("{DEFAULT_CONCURRENCY} of type concurrency")),
@@ -210,7 +210,7 @@ fn templates() -> String {
     format!("\n| template | what it is |\n| --- | --- |\n{rows}")
 }
 
-/// What is refused, by the reason, and how many flags that are.
+/// Refused features by reason, and the number of their flags.
 fn refused_flags() -> String {
     let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
     for flag in flags::all() {
@@ -257,7 +257,7 @@ fn with_tables(text: &str) -> String {
 }
 
 #[test]
-fn the_readme_says_how_many_flags_are_refused() {
+fn the_readme_states_how_many_flags_are_refused() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let refused = flags::all().filter(|flag| matches!(flag.status, Status::NotYet(_))).count();
@@ -266,7 +266,7 @@ fn the_readme_says_how_many_flags_are_refused() {
 }
 
 #[test]
-fn docs_say_what_the_tables_say() {
+fn docs_match_the_tables() {
     for file in ["cli.md", "configuration.md", "differences.md", "environment.md"] {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
         let text = std::fs::read_to_string(&path).unwrap();

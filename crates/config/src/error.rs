@@ -1,4 +1,4 @@
-//! Messages about bad input: what, where, why, and the way out.
+//! Messages about bad input: what, where, why, and the fix.
 
 use aiperf_plan::redact::Redactor;
 use std::fmt;
@@ -11,12 +11,12 @@ pub struct Problem {
     /// Why, one line each.
     pub why: Vec<String>,
     pub hint: Option<String>,
-    /// Where in the configuration: a dotted path, empty when it is about the command line itself.
+    /// The location in the configuration: a dotted path, empty if the problem is about the command line itself.
     pub location: String,
 }
 
 impl Problem {
-    /// A problem, so far without a reason.
+    /// A problem without a reason so far.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), ..Self::default() }
     }
@@ -26,7 +26,7 @@ impl Problem {
         self
     }
 
-    /// With a way out.
+    /// With a fix.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -63,7 +63,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A flag, or several, that mean nothing without another.
+/// A flag, or several, without effect unless another is given.
 pub(crate) fn needs(given: &str, needed: &str, why: &str) -> Problem {
     let (verb, it) = if given.contains(", ") { ("need", "them") } else { ("needs", given) };
     Problem::new(format!("{given} {verb} {needed}")).because(why).hint(format!("add {needed}, or leave {it} out"))
@@ -75,7 +75,7 @@ pub enum ConfigError {
     /// The input is bad: at least one problem.
     #[error("{}", join(.0))]
     Invalid(Vec<Problem>),
-    /// Help was asked for: this text belongs on stdout.
+    /// The user asked for help: this text belongs on stdout.
     #[error("{0}")]
     Help(String),
 }
@@ -89,7 +89,7 @@ impl ConfigError {
         }
     }
 
-    /// The problems, none when help was asked for.
+    /// The problems; none if the user asked for help.
     pub fn problems(&self) -> &[Problem] {
         match self {
             Self::Invalid(problems) => problems,
@@ -104,7 +104,7 @@ impl From<Problem> for ConfigError {
     }
 }
 
-/// Problems that are listed; a file of another kind has thousands.
+/// The most problems that are listed: a file of another kind has thousands.
 pub(crate) const SHOWN: usize = 50;
 
 fn join(problems: &[Problem]) -> String {

@@ -1,4 +1,4 @@
-//! The configuration as it leaves the process.
+//! The configuration for files and output.
 
 use crate::choice::Choice;
 use crate::sections::dataset::{self, Dataset, DatasetType, SYNTHETIC_ENTRIES};
@@ -9,7 +9,7 @@ use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header, v
 use aiperf_types::PhaseKind;
 use serde_json::Value;
 
-/// Every setting that holds, set or by default, with secrets taken out.
+/// Every effective setting, set or by default, without secrets.
 pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
     let mut config = filled_in(benchmark.clone()).full();
     for dataset in config["datasets"].as_array_mut().into_iter().flatten() {
@@ -31,7 +31,7 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
     redacted(config)
 }
 
-/// What is set, with secrets taken out.
+/// The set settings, without secrets.
 #[cfg(test)]
 pub(crate) fn set_config(benchmark: &Benchmark) -> Value {
     redacted(benchmark.write())
@@ -131,7 +131,7 @@ fn redacted(mut config: Value) -> Value {
     config
 }
 
-/// Whether a setting, by its path, is a secret, or holds some: by its last name, as that of a header where it is one.
+/// Whether a setting, by its path, is or contains a secret: by its last name, as a header's name if it is one.
 pub(crate) fn is_secret_setting(path: &str) -> bool {
     match path.rsplit_once("headers.") {
         Some((_, header)) => is_sensitive_header(header),
@@ -139,7 +139,7 @@ pub(crate) fn is_secret_setting(path: &str) -> bool {
     }
 }
 
-/// Settings of a run as they are shown, by their paths or in sections, without keys and secret headers.
+/// Removes keys and secret headers from settings of a run, by path or in sections.
 pub(crate) fn without_secrets(value: &mut Value) {
     without_secret_settings(value, "");
     visit_texts(value, &mut |text| {
@@ -164,7 +164,7 @@ fn without_secret_settings(value: &mut Value, path: &str) {
     }
 }
 
-/// Whether a value can hold no secret.
+/// Whether a value can contain no secret.
 pub(crate) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => true,
@@ -184,7 +184,7 @@ fn redact(url: &mut Value) {
     }
 }
 
-/// Folder of a run that was given none: model, service, type and load.
+/// The default folder of a run: model, service, type and load.
 pub(crate) fn artifact_subdir(benchmark: &Benchmark) -> Option<String> {
     if benchmark.artifacts.as_ref().is_some_and(|artifacts| artifacts.dir.is_some()) {
         return None;

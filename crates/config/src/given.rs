@@ -1,4 +1,4 @@
-//! The flags that were given, with their values.
+//! The given flags with their values.
 
 use crate::choice::Choice;
 use crate::error::Problem;
@@ -9,7 +9,7 @@ use crate::values;
 use serde_json::Value;
 use std::path::Path;
 
-/// One flag that was given.
+/// One given flag.
 #[derive(Clone, Debug)]
 pub(crate) struct GivenFlag {
     pub flag: &'static Flag,
@@ -19,7 +19,7 @@ pub(crate) struct GivenFlag {
 }
 
 impl GivenFlag {
-    /// Its value for the first run: the first of a list to sweep over.
+    /// Its value for the first run: the first of a list of sweep values.
     pub(crate) fn base(&self) -> Value {
         match (&self.value, self.flag.kind) {
             (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => items.first().cloned().unwrap_or_default(),
@@ -27,7 +27,7 @@ impl GivenFlag {
         }
     }
 
-    /// The values to sweep over, when there is more than one or none.
+    /// The sweep values, if there is more than one or none.
     pub(crate) fn sweep(&self) -> Option<&[Value]> {
         match (&self.value, self.flag.kind) {
             (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => Some(items),
@@ -41,7 +41,7 @@ impl GivenFlag {
     }
 }
 
-/// Every flag that was given, in order.
+/// Every given flag, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GivenFlags(pub Vec<GivenFlag>);
 
@@ -98,17 +98,17 @@ impl GivenFlags {
         self.get(flag).map(GivenFlag::node)
     }
 
-    /// How the user spelled a flag; its usual name when it was not given.
+    /// The user's spelling of a flag; its usual name if it was not given.
     pub(crate) fn spelled<'a>(&'a self, flag: &'a Flag) -> &'a str {
         self.get(flag).map_or(flag.name, |given| given.spelled.as_str())
     }
 
-    /// Those that meet a condition, as spelled.
+    /// The flags that meet a condition, as spelled.
     pub(crate) fn spellings(&self, meets: impl Fn(&GivenFlag) -> bool) -> Vec<&str> {
         self.0.iter().filter(|given| meets(given)).map(|given| given.spelled.as_str()).collect()
     }
 
-    /// Those of some flags that were given, as spelled.
+    /// The given ones of some flags, as spelled.
     pub(crate) fn among(&self, flags: &[&Flag]) -> Vec<&str> {
         self.spellings(|given| flags.contains(&given.flag))
     }

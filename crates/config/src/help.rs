@@ -27,7 +27,7 @@ Exit codes: 0 done, 1 the run failed, 2 bad input (nothing was sent), 130 and 14
 ";
 
 impl Flag {
-    /// The spelling help leads with: a much shorter alias, or the name itself.
+    /// The spelling that help shows first: a much shorter alias, or the name itself.
     pub fn usual(&self) -> &'static str {
         let long = self.aliases.iter().filter(|alias| alias.starts_with("--"));
         let shortest = long.min_by_key(|alias| alias.len());
@@ -49,7 +49,7 @@ impl Flag {
         all.filter(|spelling| *spelling != self.usual()).chain(self.negation).collect()
     }
 
-    /// What it takes, in words, if its placeholder does not show it.
+    /// Its values, in words, if its placeholder does not show them.
     pub fn rule(&self) -> Option<String> {
         if let Some(values) = self.values {
             return Some(values());
@@ -66,7 +66,7 @@ impl Flag {
     }
 }
 
-/// The flags that act, a line each.
+/// The flags that act, one line each.
 pub fn short_help() -> String {
     let mut out = format!("Benchmark a server\n\n{USAGE}");
     for group in GROUPS {
@@ -82,7 +82,7 @@ pub fn short_help() -> String {
     out
 }
 
-/// One line about a flag: what it does, the names that only it takes, its other spellings, and what it is limited to.
+/// One line about a flag: its effect, the names that only it accepts, its other spellings, and its limits.
 fn in_short(flag: &Flag) -> String {
     let mut text = flag.about().to_owned();
     text.extend(flag.values.map(|values| format!(": {}", values())));

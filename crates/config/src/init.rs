@@ -7,9 +7,9 @@ use crate::nearest::nearest;
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     pub name: &'static str,
-    /// Which kind it is of.
+    /// Its category in the list.
     pub category: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub about: &'static str,
     /// Why it cannot be run yet, and so is not offered.
     pub not_yet: Option<&'static str>,
@@ -65,7 +65,7 @@ pub fn offered_templates() -> impl Iterator<Item = &'static str> {
     TEMPLATES.iter().filter(|template| template.not_yet.is_none()).map(|template| template.name)
 }
 
-/// The text of a file to start from, with the model and URL put in; a name that is unknown or cannot be run yet is a
+/// The text of a file to start from, with the model and URL filled in. A name that is unknown or cannot be run yet is a
 /// problem.
 pub fn config_init(name: &str, model: Option<&str>, url: Option<&str>) -> Result<String, Problem> {
     let Some(template) = TEMPLATES.iter().find(|template| template.name == name) else {
@@ -82,7 +82,7 @@ pub fn config_init(name: &str, model: Option<&str>, url: Option<&str>) -> Result
 }
 
 impl Template {
-    /// Its text, with the model and URL put in.
+    /// Its text, with the model and URL filled in.
     pub fn filled(&self, model: Option<&str>, url: Option<&str>) -> String {
         let put = |text: String, from: &str, to: Option<&str>| match to {
             Some(to) => text.replace(from, &crate::show::plain(to)),

@@ -1,4 +1,4 @@
-//! Whether a setting of a file acts: by the flag that is about it, or by a row here.
+//! Whether a setting of a file acts: by its flag, or by a row here.
 
 use crate::flags::{self, Status, Status::*, To};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ const NO_FEEDBACK: Status = NotYet("load does not adapt to measurements");
 const CLUSTER: Status = NoEffect("it applies to cluster deployments");
 const THREADS: Status = NoEffect("workers are threads of one process and share memory");
 
-/// Sections that only hold settings, each with a status of its own.
+/// Sections that only contain settings, each with a status of its own.
 const HOLDERS: &[&str] = &[
     "benchmark",
     "benchmark.models",
@@ -27,7 +27,7 @@ const HOLDERS: &[&str] = &[
     "benchmark.logging",
 ];
 
-/// Settings that no flag is about, and groups of settings. The longest match counts.
+/// Settings without a flag, and groups of settings. The longest match counts.
 const KEYS: &[(&str, Status)] = &[
     ("schema_version", Acts),
     ("variables", Acts),
@@ -127,12 +127,12 @@ const KEYS: &[(&str, Status)] = &[
 
 /// Whether the setting at a path acts; list items are written `*`. `None` for an unknown path.
 pub(crate) fn status(path: &str) -> Option<Status> {
-    // A file may have very many settings, and each looks up its own path and those of its parents.
+    // A file may have very many settings. Each looks up its own path and those of its parents.
     static TABLE: OnceLock<BTreeMap<String, Status>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let by_flag = flags::all().flat_map(|flag| keys(flag.to).into_iter().map(|key| (key, flag.status)));
         let mut table = BTreeMap::new();
-        // Of several flags for one key the first counts, and a row above counts before them.
+        // The first of several flags for one key counts, and a row above overrides them.
         KEYS.iter().map(|(key, status)| ((*key).to_owned(), *status)).chain(by_flag).for_each(|(key, status)| {
             table.entry(key).or_insert(status);
         });

@@ -1,31 +1,31 @@
 //! Flags, YAML and environment to a plan, and every message about bad input.
 //!
-//! One table of flags and one definition of each section of the configuration drive everything: parsing, validation,
-//! help, completions, the manual, the JSON schema and the documents in `docs/`. Flags and a file both become one tree
-//! of values that know where they came from; types are read from it once, rules between settings are checked on the
-//! types, and the result either becomes a [`aiperf_plan::Plan`] or is refused by the names the user wrote. Nothing
-//! that was asked for is ignored in silence: what does not exist yet is refused, what can have no effect is noted.
+//! One table of flags and one definition per section of the configuration drive everything: parsing, validation, help,
+//! completions, the manual, the JSON schema and the documents in `docs/`. Flags and a file both become one tree of
+//! values with their origins. Types are read from the tree once, and rules between settings are checked on the types.
+//! The result either becomes a [`aiperf_plan::Plan`], or is refused with the names that the user wrote. Nothing is
+//! ignored silently: missing features are refused, settings without effect get a note.
 //!
-//! Nothing here sends anything or reads a clock. Files are read only where a setting names them.
+//! Nothing here sends anything or reads a clock. Only files that settings name are read.
 //!
 //! # Layout
 //! - `context`: the inputs of resolving; [`error`]: messages about bad input
-//! - `range`, `scalars`, `choice`, `names`: what a number or a name may be
-//! - `os_text`, [`small_file`], `row_file`: arguments that are no text, and files that settings name
+//! - `range`, `scalars`, `choice`, `names`: valid numbers and names
+//! - `os_text`, [`small_file`], `row_file`: arguments that are not UTF-8, and files that settings name
 //! - `tree`: values with their origin
-//! - [`sections`]: every setting, one file a section; [`setting`] is what a setting is
+//! - [`sections`]: every setting, one file per section; [`setting`]: the definition of a setting
 //! - [`flags`]: every flag, one table; range, default and text come from the setting
-//! - `tokens`, `values`, `given`: a command line to the flags that were given
+//! - `tokens`, `values`, `given`: a command line to the given flags
 //! - `compose`: flags over a document, that of a file or an empty one
 //! - `file`: a YAML file to a document
 //! - `sweep`: lists, variants, recipes and searches to runs
-//! - `rules`: what settings may not be together
+//! - `rules`: which settings exclude each other
 //! - `resolve`: all of these in order, to a [`Tree`]
 //! - `plan`: a tree to a plan; `keys` lists which settings act
 //! - [`environment`]: every `AIPERF_*` variable, one table
-//! - `advice`: the way out of a refusal
-//! - `export`, `command_line`, `show`: what leaves the process, without secrets
-//! - `help`, [`completion`], `manual`, `schema`, `init`: texts made from the tables
+//! - `advice`: advice in refusals
+//! - `export`, `command_line`, `show`: output without secrets
+//! - `help`, [`completion`], `manual`, `schema`, `init`: texts generated from the tables
 //!
 //! # Invariants
 //! - Only this crate reads the flags and YAML files that make a plan.

@@ -1,4 +1,4 @@
-//! Names of settings in a file that no section defines: shorter ways to write a key, and `camelCase`.
+//! Names of settings in a file that no section defines: shorter forms of a key, and `camelCase`.
 
 /// Keys of `benchmark` that are also allowed at the top of a file.
 pub(crate) const FLAT: &[&str] = &[
@@ -19,7 +19,7 @@ pub(crate) const FLAT: &[&str] = &[
     "accuracy",
 ];
 
-/// Keys that no section has and a file may use: `file` spells each out. List items are written `*`.
+/// Keys that no section has and a file may use: `file` expands each. List items are written `*`.
 const KEYS: &[(&str, &[&str])] = &[
     ("", FLAT),
     ("benchmark", &["model", "dataset", "warmup", "profiling"]),

@@ -1,5 +1,5 @@
-//! Arguments of the operating system as text. A path need not be UTF-8, but flags, files and messages are text; so a
-//! byte that is none becomes a character of the last private plane, and a byte again where a path is made of it.
+//! Arguments of the operating system as text. A path need not be UTF-8, but flags, files and messages are text. So an
+//! invalid byte becomes a character of the last private plane, and becomes a byte again in a path.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// The character that represents byte 0.
 const FIRST: u32 = 0x10_FF00;
 
-/// An argument as text; no byte of it is lost.
+/// An argument as text, without loss of bytes.
 pub fn argument(argument: OsString) -> String {
     let keep = |argument: OsString| {
         let mut out = String::new();
@@ -37,12 +37,12 @@ pub fn path(text: &str) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
-/// Whether every character of an argument was one.
+/// Whether every character of an argument was valid.
 pub(crate) fn is_text(text: &str) -> bool {
     text.chars().all(|c| byte(c).is_none())
 }
 
-/// A text as people are shown it.
+/// A text for output.
 pub(crate) fn shown(text: &str) -> String {
     text.chars().map(|c| if byte(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
@@ -53,7 +53,7 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn a_path_that_is_no_text_stays_itself() {
+    fn a_path_that_is_not_utf8_stays_the_same() {
         for bytes in [&b"plain"[..], b"\xff\xfe/a", "\u{e9}\u{1f600}".as_bytes(), b"a\xc3", b"\xed\xa0\x80"] {
             let text = argument(OsString::from_vec(bytes.to_vec()));
             assert_eq!(path(&text).as_os_str().as_bytes(), bytes);

@@ -1,13 +1,13 @@
-//! Where the text of a payload template comes from: a name, a file, or the setting itself.
+//! The source of a payload template: a name, a file, or the setting itself.
 
 use crate::context::Context;
 use crate::small_file;
 use std::path::{Path, PathBuf};
 
-/// Templates that go by a name.
+/// Built-in templates, by name.
 const NAMED: &[(&str, &str)] = &[("nv-embedqa", r#"{"text": {{ texts|tojson }}}"#)];
 
-/// The template that a setting means, or what is wrong with it, as "... <rule>".
+/// The template of a setting, or what is wrong with it, as "... <rule>".
 pub(crate) fn text(source: &str, ctx: &Context<'_>) -> Result<String, String> {
     if let Some((_, template)) = NAMED.iter().find(|(name, _)| *name == source) {
         return Ok((*template).to_owned());
@@ -18,14 +18,14 @@ pub(crate) fn text(source: &str, ctx: &Context<'_>) -> Result<String, String> {
     file(source, ctx)
 }
 
-/// The text of the file that a setting names; `None` where it names none that can be read, or one whose text would be
-/// taken for a name.
+/// The text of the file that a setting names; `None` if it names no readable file, or one whose text would be mistaken
+/// for a name.
 pub(crate) fn text_of_file(source: &str, ctx: &Context<'_>) -> Option<String> {
     let is_named = NAMED.iter().any(|(name, _)| *name == source);
     if is_named || is_written_out(source) { None } else { file(source, ctx).ok().filter(|text| is_written_out(text)) }
 }
 
-/// What is made from it is JSON, so a template has braces, brackets or quotes, and no path has.
+/// A template renders JSON, so it has braces, brackets or quotes; no path has.
 fn is_written_out(source: &str) -> bool {
     source.contains(['{', '[', '"', '\n'])
 }
@@ -50,7 +50,7 @@ fn expanded(source: &str, ctx: &Context<'_>) -> PathBuf {
     }
 }
 
-/// Whether a component of a path is a symbolic link; of one below the working directory, those below it.
+/// Whether a component of a path is a symbolic link; below the working directory, only components below it count.
 fn is_linked(path: &Path, cwd: &Path) -> bool {
     path.ancestors()
         .take_while(|ancestor| *ancestor != cwd)

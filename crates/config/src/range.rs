@@ -3,9 +3,9 @@
 /// Which numbers are allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Lower bound and whether it is itself allowed.
+    /// The lower bound, and whether it is included.
     pub low: Option<(f64, bool)>,
-    /// Upper bound and whether it is itself allowed.
+    /// The upper bound, and whether it is included.
     pub high: Option<(f64, bool)>,
 }
 
@@ -20,18 +20,18 @@ pub(crate) const fn more_than(low: f64) -> Range {
     Range { low: Some((low, false)), high: None }
 }
 
-/// The same for what has to end some day.
+/// The same, and finite: for limits that must be reached some day.
 pub(crate) const fn finite_at_least(low: f64) -> Range {
     Range { low: Some((low, true)), high: Some((f64::INFINITY, false)) }
 }
 
-/// Between two bounds, each allowed itself or not.
+/// Between two bounds, each included or not.
 pub(crate) const fn between(low: f64, with_low: bool, high: f64, with_high: bool) -> Range {
     Range { low: Some((low, with_low)), high: Some((high, with_high)) }
 }
 
 impl Range {
-    /// Whether a number is allowed. NaN never is, when there is any bound.
+    /// Whether a number is allowed. With any bound, NaN is not.
     pub fn holds(&self, value: f64) -> bool {
         let low = self.low.is_none_or(|(low, with)| value > low || (with && value == low));
         let high = self.high.is_none_or(|(high, with)| value < high || (with && value == high));
@@ -58,12 +58,12 @@ impl Range {
     }
 }
 
-/// Requests and sessions of a phase: 30,000 years at one a second, a day at ten million.
+/// The most requests and sessions of a phase: 30,000 years at one per second, a day at ten million.
 const REQUESTS: f64 = 1e12;
-/// Concurrent requests: more connections than an address has ports for.
+/// The most concurrent requests: more connections than an address has ports.
 const CONCURRENCY: f64 = 1e6;
 
-/// Counts of a phase, and the largest value of each.
+/// Counts of a phase, with their largest values.
 const COUNTS: &[(&str, f64)] = &[
     ("requests", REQUESTS),
     ("sessions", REQUESTS),

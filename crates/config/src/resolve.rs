@@ -23,7 +23,7 @@ use aiperf_plan::redact::Redactor;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// A checked configuration: what is set, by the user or by a rule, and what is run.
+/// A checked configuration: all set values, by the user or by a rule, and the runs.
 #[derive(Clone, Debug)]
 pub struct Tree {
     /// The benchmark of the first run, typed.
@@ -34,7 +34,7 @@ pub struct Tree {
     pub random_seed: Option<i64>,
     /// Runs of each variation.
     pub trials: i64,
-    /// The runs of a sweep; none when there is no sweep, or a search that finds them as it goes.
+    /// The runs of a sweep; empty without a sweep, and for a search that finds its runs as it goes.
     pub variations: Vec<RunVariation>,
     /// Folder below the artifact directory, unless the user named the directory.
     pub artifact_subdir: Option<String>,
@@ -45,7 +45,7 @@ pub struct Tree {
     pub(crate) places: Places,
     pub(crate) flags: GivenFlags,
     pub(crate) environment: Environment,
-    /// The configuration before a run of a sweep varies it, and the document it was made of.
+    /// The configuration before a run of a sweep varies it, and the document it came from.
     base: Node,
     source: Source,
 }
@@ -53,9 +53,9 @@ pub struct Tree {
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunVariation {
-    /// Place in the sweep.
+    /// Its number in the sweep.
     pub index: usize,
-    /// What differs, in words.
+    /// The swept values, in words.
     pub label: String,
     /// Folder of the run.
     pub dir_name: String,
@@ -68,14 +68,14 @@ pub struct RunVariation {
 }
 
 impl RunVariation {
-    /// Its configuration as exported: every setting that holds, secrets redacted.
+    /// Its configuration as exported: every effective setting, secrets redacted.
     pub fn input_config(&self) -> Value {
         export::input_config(&self.benchmark)
     }
 }
 
 impl Tree {
-    /// The configuration of the first run as exported: every setting that holds, secrets redacted.
+    /// The configuration of the first run as exported: every effective setting, secrets redacted.
     pub fn input_config(&self) -> Value {
         export::input_config(&self.benchmark)
     }
@@ -86,12 +86,12 @@ impl Tree {
         export::set_config(&self.benchmark)
     }
 
-    /// The sweep as exported, when there is one.
+    /// The sweep as exported, if there is one.
     pub fn sweep(&self) -> Option<Value> {
         self.envelope.sweep.as_ref().map(Setting::write)
     }
 
-    /// Several runs of the same as exported, when set.
+    /// The repeated runs as exported, if set.
     pub fn multi_run(&self) -> Option<Value> {
         self.envelope.multi_run.as_ref().map(Setting::write)
     }
@@ -109,7 +109,7 @@ impl Tree {
         Some(if vary { sweep::derived_seed(seed, &format!("{label}:trial:{trial}")) } else { seed })
     }
 
-    /// The run of the sweep at a point that no list has.
+    /// The run of the sweep at a point that is not listed.
     pub(crate) fn at_point(
         &self,
         index: usize,
@@ -131,7 +131,7 @@ impl Tree {
         Ok(run)
     }
 
-    /// The configuration of one run of a sweep, as if it stood alone.
+    /// The configuration of one run of a sweep, as if it were the only one.
     pub(crate) fn of_run(&self, run: &RunVariation) -> Self {
         let mut node = self.node.clone();
         node.put("benchmark", run.node.clone());
@@ -188,7 +188,7 @@ fn checked(args: &[String], ctx: &Context<'_>) -> Result<Tree, ConfigError> {
     Job { ctx, environment: &environment }.tree(flags, notes)
 }
 
-/// What arguments and file ask for, as far as it can be read: nothing is checked yet.
+/// What arguments and file ask for, as far as they can be parsed, without checks.
 pub(crate) struct Request {
     pub flags: GivenFlags,
     /// The file's document, without flags.
@@ -198,7 +198,7 @@ pub(crate) struct Request {
     pub secrets: Vec<String>,
 }
 
-/// Reads what the arguments ask for; nothing where they cannot be read.
+/// Parses what the arguments ask for; `None` if they cannot be parsed.
 pub(crate) fn requested(args: &[String], ctx: &Context<'_>) -> Option<Request> {
     let Ok(Asked::Run(given)) = tokens::read(args) else { return None };
     let flags = GivenFlags::read(&given, ctx.cwd).ok()?;
@@ -214,7 +214,7 @@ pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> 
     resolve_config(&["--config".to_owned(), file.to_owned()], ctx)
 }
 
-/// Folders below the directory of many runs, and of a run on its own, that no run of a sweep may have.
+/// Folders in the directory of several runs, and of a single run, that no run of a sweep may have.
 const OWN_FOLDERS: &[(&str, &str)] = &[
     ("aggregate", OF_ALL_RUNS),
     ("logs", OF_ALL_RUNS),
@@ -223,9 +223,9 @@ const OWN_FOLDERS: &[(&str, &str)] = &[
     ("sweep_aggregate", OF_ALL_RUNS),
 ];
 const OF_ALL_RUNS: &str = "the results of all runs are written there";
-/// The seed of several runs that are given none.
+/// The default seed of several runs.
 const CONSISTENT_SEED: i64 = 42;
-/// Default number of inline records above which a file is easier to handle.
+/// The default number of inline records above which a file is easier to handle.
 const MANY_RECORDS: usize = 500;
 
 struct Job<'a> {
@@ -233,7 +233,7 @@ struct Job<'a> {
     environment: &'a Environment,
 }
 
-/// What the runs of a sweep are made of.
+/// The inputs for the runs of a sweep.
 struct Swept<'a> {
     envelope: &'a Node,
     source: &'a Source,
@@ -338,7 +338,7 @@ impl Job<'_> {
         if problems.is_empty() { Ok(envelope) } else { Err(problems) }
     }
 
-    /// Each variant is the command with its flags on top; what differs from the base is stored.
+    /// Each variant is the command with its own flags on top. Only the differences from the base are stored.
     fn variants(&self, envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
         let variants = match sweep::variants(flags) {
             Ok(variants) => variants,
@@ -465,7 +465,7 @@ impl Job<'_> {
     }
 }
 
-/// Each run has a folder of its own.
+/// Checks that each run has a folder of its own.
 fn separate_folders(runs: &[RunVariation]) -> Result<(), Problem> {
     let own = |run: &RunVariation| OWN_FOLDERS.iter().find(|(folder, _)| *folder == run.dir_name);
     if let Some((folder, why)) = runs.iter().find_map(own) {
@@ -507,7 +507,7 @@ fn default_stop(benchmark: &mut Node) {
     }
 }
 
-/// The same problem may be found by its type and by a rule; it is given once.
+/// The same problem may be found by a type and by a rule; it is reported once.
 fn dedup(problems: Vec<Problem>) -> Vec<Problem> {
     let mut seen = BTreeSet::new();
     problems.into_iter().filter(|problem| seen.insert(problem.what.clone())).collect()

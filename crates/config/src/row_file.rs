@@ -1,4 +1,4 @@
-//! Files of rows, looked at before they are read: uncompressed where they are not, and without a byte order mark.
+//! A look into files of rows before they are read: uncompressed, and without a byte order mark.
 
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
@@ -6,13 +6,13 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// How Parquet, and Arrow as a file and as a stream, begin.
+/// The first bytes of Parquet, and of Arrow as a file and as a stream.
 const COLUMNAR: &[&[u8]] = &[b"PAR1", b"ARROW1", &[0xff; 4]];
-/// Bytes of a file that are looked at for its first row.
+/// Bytes of a file that are searched for its first row.
 pub(crate) const LOOKED_AT: u64 = 16 << 20;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Nothing of what is no plain file, because a pipe would be waited for and a device never end.
+/// `None` unless it is a plain file: a pipe would block, and a device would never end.
 fn plain_file(path: &Path) -> Option<File> {
     if path.is_file() { File::open(path).ok() } else { None }
 }
@@ -23,28 +23,28 @@ pub(crate) fn open(path: &Path) -> Option<Box<dyn BufRead>> {
     let is_compressed = file.fill_buf().ok()?.starts_with(GZIP);
     let mut text: Box<dyn BufRead> =
         if is_compressed { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(file) };
-    // The reader of the whole file reports what cannot be uncompressed.
+    // Errors of decompression are reported when the whole file is read.
     let is_marked = text.fill_buf().is_ok_and(|start| start.starts_with(BYTE_ORDER_MARK));
     text.consume(if is_marked { BYTE_ORDER_MARK.len() } else { 0 });
     Some(text)
 }
 
-/// The beginning of a file, at most so many bytes of it.
+/// The beginning of a file, at most this many bytes.
 pub(crate) fn beginning(path: &Path, most: u64) -> Option<String> {
     let mut bytes = Vec::new();
-    // Of a file that ends too soon, what is there.
+    // Of a truncated file, the part that is there.
     let _ = open(path)?.take(most).read_to_end(&mut bytes);
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a file holds columns, and no rows of text.
+/// Whether a file has columns instead of rows of text.
 pub(crate) fn is_columnar(path: &Path) -> bool {
     let mut start = Vec::new();
     plain_file(path).is_some_and(|file| file.take(6).read_to_end(&mut start).is_ok())
         && COLUMNAR.iter().any(|magic| start.starts_with(magic))
 }
 
-/// How many lines are not blank. None is kept: one may be long.
+/// The number of lines that are not blank. No line is kept in memory: one may be long.
 pub(crate) fn count(path: &Path) -> u64 {
     let Some(mut text) = open(path) else { return 0 };
     let (mut count, mut has_text) = (0, false);
@@ -64,7 +64,7 @@ pub(crate) fn count(path: &Path) -> u64 {
     count + u64::from(has_text)
 }
 
-/// The first line that is not blank, as far as it is looked at.
+/// The first line that is not blank, as far as the file is searched.
 pub(crate) fn first_line(path: &Path) -> Option<String> {
     let text = beginning(path, LOOKED_AT)?;
     text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned)
@@ -76,7 +76,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn compressed_and_marked_files_are_seen_as_their_text() {
+    fn compressed_and_marked_files_are_read_as_their_text() {
         let folder = tempfile::tempdir().unwrap();
         let text = "\u{feff}\n{\"a\": 1}\n \n{\"a\": 2}";
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

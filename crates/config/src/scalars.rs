@@ -13,13 +13,13 @@ pub(crate) fn int(text: &str) -> Result<i64, String> {
     trimmed.replace('_', "").parse().map_err(|_| "is too large".to_owned())
 }
 
-/// A number; `inf` is one, for a range to refuse.
+/// A number; `inf` is valid here, for a range to refuse.
 pub(crate) fn float(text: &str) -> Result<f64, String> {
     let read = text.trim().replace('_', "").parse::<f64>().ok();
     read.filter(|n| !n.is_nan()).ok_or_else(|| "is not a number".to_owned())
 }
 
-/// A number as JSON, or its name where JSON has none.
+/// A number as JSON, or its name if JSON has none.
 pub(crate) fn number(value: f64) -> Value {
     match Number::from_f64(value) {
         Some(number) => Value::Number(number),

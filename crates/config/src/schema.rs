@@ -62,7 +62,7 @@ pub fn json_schema() -> Value {
 /// A text that becomes a value: a template, or a reference to the environment.
 const REFERENCE: &str = r"\{\{|\{%|\$\{";
 
-/// Allows such a text in place of a number, boolean or name.
+/// Allows such a text instead of a number, boolean or name.
 fn allow_references(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -84,7 +84,7 @@ fn allow_references(schema: &mut Value) {
     }
 }
 
-/// Replaces every copy of a shape by a reference to it; its description and default stay.
+/// Replaces every copy of a shape with a reference to it; its description and default stay.
 fn refer(schema: &mut Value, shape: &Value, target: &str) {
     if same_shape(schema, shape) {
         let kept =
@@ -108,7 +108,7 @@ fn same_shape(one: &Value, other: &Value) -> bool {
     let within = |one: &Map<String, Value>, other: &Map<String, Value>| {
         one.iter().all(|(key, value)| is_text(key) || other.get(key) == Some(value))
     };
-    // Most schemas differ in their first key, so that the long comparison is rarely made.
+    // Most schemas differ in their first key, so the long comparison is rare.
     one.keys().filter(|key| !is_text(key)).eq(other.keys().filter(|key| !is_text(key))) && within(one, other)
 }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_of_a_file_acts_or_says_why_not() {
+    fn every_setting_of_a_file_acts_or_has_a_reason() {
         let mut all = Vec::new();
         leaves(&Envelope::schema(), "", &mut all);
         let silent: Vec<&String> = all.iter().filter(|path| keys::status(path).is_none()).collect();

@@ -1,7 +1,7 @@
-//! Typed settings: what a value must be, how it is written back, and its JSON schema, from one definition.
+//! Typed settings: the type of a value, its written form and its JSON schema, from one definition.
 //!
-//! `section!` defines a map of optional fields. A field that is `None` was not set, so writing a section gives
-//! exactly the set fields; in full it has its defaults too. Choices among names are settings too.
+//! `section!` defines a map of optional fields. A field that is `None` was not set, so a written section has exactly
+//! the set fields; its full form has defaults too. Choices among names are settings too.
 
 use crate::choice::Choice;
 use crate::error::{Problem, SHOWN};
@@ -11,15 +11,15 @@ use crate::range::{self, Range};
 use crate::tree::{Datum, Node, Places};
 use serde_json::{Map, Value, json};
 
-/// Something a configuration may hold.
+/// A value of a configuration.
 pub(crate) trait Setting: Sized {
     /// The fields of a section; none for a single value.
     const FIELDS: &'static [Field] = &[];
     /// Reads a value, or reports what is wrong with it.
     fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self>;
-    /// What is set of the value.
+    /// The set parts of the value.
     fn write(&self) -> Value;
-    /// The value with what holds where nothing is set.
+    /// The value with defaults for everything that is not set.
     fn full(&self) -> Value {
         self.write()
     }
@@ -28,7 +28,7 @@ pub(crate) trait Setting: Sized {
     fn brief(&self) -> Value {
         self.write()
     }
-    /// The number in it that a range is about.
+    /// The number that a range applies to.
     fn number(&self) -> Option<f64> {
         None
     }
@@ -46,7 +46,7 @@ impl Reader {
         Self { places: places.clone(), problems: Vec::new() }
     }
 
-    /// Notes that a value breaks a rule, as "... <rule>".
+    /// Reports that a value breaks a rule, as "... <rule>".
     pub(crate) fn refuse(&mut self, node: &Node, path: &str, rule: impl AsRef<str>) {
         self.problems.push(self.places.refuse(node, path, rule));
     }
@@ -59,7 +59,7 @@ impl Reader {
         }
         for (key, value) in node.entries() {
             if !known.contains(&key.as_str()) {
-                // Advice is sought for as many as are shown.
+                // Advice is computed only for as many problems as are shown.
                 let known = if self.problems.len() < SHOWN { with_shorthands(known, path) } else { Vec::new() };
                 self.problems.push(unknown_key(&self.places, value, path, key, &known));
             }
@@ -82,7 +82,7 @@ impl Reader {
     }
 }
 
-/// The keys that may be written at a path: those of its section, and the shorter ways to write them.
+/// The valid keys at a path: those of its section, and their shorter forms.
 fn with_shorthands(known: &[&'static str], path: &str) -> Vec<&'static str> {
     let short = names::shorthands(path).filter(|key| !known.contains(key));
     known.iter().copied().chain(short).collect()
@@ -103,7 +103,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// One field of a section: what everything that is about it is made from.
+/// One field of a section: the source of everything about it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub name: &'static str,
@@ -111,14 +111,14 @@ pub(crate) struct Field {
     pub default: Option<fn() -> Value>,
     pub range: Option<Range>,
     pub schema: fn() -> Value,
-    /// The fields of a section inside.
+    /// The fields of a nested section.
     pub fields: &'static [Field],
 }
 
-/// A field that was found by its path.
+/// A field found by its path.
 pub(crate) struct Described {
     pub field: &'static Field,
-    /// Its default; that of a mean is the one of the length it is the mean of.
+    /// Its default; for a mean, that of its length.
     pub default: Option<Value>,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn plain_text(value: &Value) -> String {
     }
 }
 
-/// A default as it is shown: whole numbers without a fraction.
+/// A default for output: whole numbers without a fraction.
 pub(crate) fn shown_default(value: impl Setting) -> Value {
     fn whole(value: Value) -> Value {
         match value {
@@ -183,7 +183,7 @@ pub(crate) fn section_schema(about: &str, fields: &[Field]) -> Value {
     json!({"type": "object", "description": about.trim(), "properties": properties, "additionalProperties": false})
 }
 
-/// A field's name without the mark that lets it be a keyword.
+/// A field's name without the `r#` of a keyword.
 pub(crate) const fn plain(name: &'static str) -> &'static str {
     match name.as_bytes() {
         [b'r', b'#', ..] => name.split_at(2).1,
@@ -191,7 +191,7 @@ pub(crate) const fn plain(name: &'static str) -> &'static str {
     }
 }
 
-/// The one value in brackets, or the other where the brackets are empty.
+/// The value in brackets, or the other value if the brackets are empty.
 macro_rules! given_or {
     ([] $other:expr) => {
         $other
@@ -212,7 +212,7 @@ macro_rules! section {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $name { $( $(#[doc = $doc])* pub $field: Option<$ty>, )* }
 
-        /// What is set, or what holds when nothing is.
+        /// The set value, or the default.
         impl $name { $( $(
             pub fn $field(&self) -> $ty {
                 self.$field.clone().unwrap_or_else(|| <$ty>::from($default))
@@ -387,7 +387,7 @@ impl Setting for String {
     }
 }
 
-/// Any value at all.
+/// Any value.
 impl Setting for Value {
     fn read(node: &Node, _: &str, _: &mut Reader) -> Option<Self> {
         Some(node.to_json())
@@ -420,7 +420,7 @@ impl<T: Setting> Setting for Vec<(String, T)> {
     }
 }
 
-/// A list. The wrapper keeps it apart from maps, which are lists of pairs.
+/// A list. The wrapper distinguishes it from maps, which are lists of pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct List<T>(pub Vec<T>);
 
@@ -458,7 +458,7 @@ impl<T: Setting> Setting for List<T> {
     }
 }
 
-/// A switch, or the settings of what it switches on.
+/// A switch, or the settings of its feature.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Switch<T> {
     /// On with defaults, or off.

@@ -1,4 +1,4 @@
-//! A resolved configuration as YAML, each value with where it came from.
+//! A resolved configuration as YAML, each value with its origin.
 
 use crate::choice::Choice;
 use crate::context::Context;
@@ -12,7 +12,7 @@ use aiperf_plan::redact::{self, REDACTED, Redactor, visit_texts};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// The configuration that arguments and file give, with the origin of each value as a comment. Secrets are redacted.
+/// The configuration from arguments and file, with the origin of each value as a comment. Secrets are redacted.
 pub fn show_resolved(args: &[String], ctx: &Context<'_>) -> Result<String, ConfigError> {
     let tree = resolve_config(args, ctx)?;
     let shown = Shown { places: &tree.places, secrets: tree.redactor() };
@@ -100,7 +100,7 @@ pub(crate) fn plain(text: &str) -> String {
     if bare && !word { text.to_owned() } else { Value::from(text).to_string() }
 }
 
-/// The runs of a configuration: a line each, or everything as JSON.
+/// The runs of a configuration: one line each, or everything as JSON.
 pub fn expanded(tree: &Tree, json: bool) -> String {
     let secrets = tree.redactor();
     let kind = tree.envelope.sweep.as_ref().and_then(|sweep| sweep.r#type);
@@ -127,7 +127,7 @@ pub fn expanded(tree: &Tree, json: bool) -> String {
     format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default())
 }
 
-/// Checks a configuration file as `profile` does: the plan and what a user should know about it, or what is wrong.
+/// Checks a configuration file as `profile` does: returns the plan with notes, or what is wrong.
 pub fn validate(file: &str, ctx: &Context<'_>) -> Result<Resolved, ConfigError> {
     resolve_profile(&["--config".to_owned(), file.to_owned()], ctx)
 }

@@ -1,22 +1,22 @@
 //! Tokens of the command line to flags with their raw values.
 //!
-//! A tokeniser of our own rather than clap: a list flag takes tokens up to the next flag while a scalar refuses a
-//! second occurrence; a boolean takes no token but accepts `=false`; `-vv` is one token and not `-v` twice;
-//! underscores equal dashes in every name; nothing may be abbreviated; and the same table row must also drive
-//! the configuration file, completions and the manual. clap expresses some of these, none of them together.
+//! This is our own tokeniser rather than clap. A list flag takes tokens up to the next flag, while a scalar refuses a
+//! second occurrence. A boolean takes no token but accepts `=false`. `-vv` is one token and not `-v` twice. Underscores
+//! equal dashes in every name. Nothing may be abbreviated. The same table row must also drive the configuration file,
+//! completions and the manual. clap supports some of these, but not all together.
 
 use crate::error::Problem;
 use crate::flags::{self, Flag, Kind, Takes};
 use crate::nearest::nearest;
 use std::iter::Peekable;
 
-/// A flag as it was given.
+/// A flag as given.
 #[derive(Clone, Debug)]
 pub(crate) struct RawFlag {
     pub flag: &'static Flag,
-    /// The spelling the user chose, for messages.
+    /// The user's spelling, for messages.
     pub spelled: String,
-    /// What came with it.
+    /// The tokens that came with it.
     pub raw: Raw,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Asked {
     LongHelp,
 }
 
-/// Reads the tokens after `profile`; every bad one is a problem.
+/// Parses the tokens after `profile`; every bad one is a problem.
 pub(crate) fn read(args: &[String]) -> Result<Asked, Vec<Problem>> {
     let mut given: Vec<RawFlag> = Vec::new();
     let mut problems = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn read(args: &[String]) -> Result<Asked, Vec<Problem>> {
         } else {
             problems.push(stray(token, given.last()));
         }
-        // What follows something bad, up to the next flag, belongs to it.
+        // Tokens after a bad one, up to the next flag, belong to it.
         while problems.len() > before && rest.next_if(|next| !looks_like_flag(next)).is_some() {}
     }
     if problems.is_empty() { Ok(Asked::Run(given)) } else { Err(problems) }
@@ -88,7 +88,7 @@ fn flag<'a>(token: &str, rest: &mut Peekable<impl Iterator<Item = &'a str>>) -> 
     Ok(RawFlag { flag, spelled, raw })
 }
 
-/// A scalar may come once; a list grows.
+/// Adds a flag: a scalar may occur once; a list grows.
 fn add(given: &mut Vec<RawFlag>, new: RawFlag) -> Result<(), Problem> {
     let Some(old) = given.iter_mut().find(|old| old.flag.name == new.flag.name) else {
         given.push(new);

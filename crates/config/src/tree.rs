@@ -1,11 +1,11 @@
-//! Values with the place they came from: what flags, the configuration file and rules make before types are read.
+//! Values with their origin: what flags, the configuration file and rules make before types are read.
 
 use crate::choice::Choice;
 use crate::error::Problem;
 use aiperf_plan::redact::{self, is_secret_name};
 use serde_json::{Map, Value};
 
-/// A value and where it came from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub datum: Datum,
@@ -23,14 +23,14 @@ pub(crate) enum Datum {
     Map(Vec<(String, Node)>),
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A rule filled it in.
     Rule,
     /// A flag, as it was spelled.
     Flag(String),
-    /// The configuration file; for an entry of a map, the place of its key.
+    /// The configuration file; for an entry of a map, the position of its key.
     File { line: usize, column: usize },
 }
 
@@ -68,7 +68,7 @@ impl Node {
         Self { datum, origin: origin.clone() }
     }
 
-    /// As JSON; numbers that JSON does not have become texts.
+    /// The value as JSON; numbers that JSON does not have become texts.
     pub(crate) fn to_json(&self) -> Value {
         match &self.datum {
             Datum::Null => Value::Null,
@@ -127,7 +127,7 @@ impl Node {
         self.get(key).filter(|node| node.datum != Datum::Null)
     }
 
-    /// Puts an entry into a map, in place of one with the same key. A value that is no map becomes one.
+    /// Puts an entry into a map and replaces one with the same key. A value that is no map becomes one.
     pub(crate) fn put(&mut self, key: &str, node: Node) {
         if !self.is_map() {
             self.datum = Datum::Map(Vec::new());
@@ -149,7 +149,7 @@ impl Node {
         }
     }
 
-    /// Takes an entry out of a map.
+    /// Removes an entry from a map.
     pub(crate) fn take(&mut self, key: &str) -> Option<Node> {
         match &mut self.datum {
             Datum::Map(entries) => {
@@ -160,7 +160,7 @@ impl Node {
         }
     }
 
-    /// The entry of a map, made an empty map when there is none.
+    /// The entry of a map; an empty map is created if there is none.
     pub(crate) fn child(&mut self, key: &str) -> &mut Node {
         if self.get(key).is_none() {
             self.put(key, Node::map(Origin::Rule));
@@ -179,7 +179,7 @@ impl Node {
         })
     }
 
-    /// Puts a node at a dotted path below maps, making maps on the way.
+    /// Puts a node at a dotted path below maps; missing maps are created.
     pub(crate) fn place(&mut self, path: &str, node: Node) {
         match path.split_once('.') {
             None => self.put(path, node),
@@ -193,7 +193,7 @@ impl Node {
         }
     }
 
-    /// How the value reads in a message.
+    /// The value for a message.
     pub(crate) fn shown(&self) -> String {
         match &self.datum {
             Datum::Text(text) if text.is_empty() => "''".to_owned(),
@@ -215,7 +215,7 @@ impl Node {
         }
     }
 
-    /// What kind of value it is, in words.
+    /// The type of the value, in words.
     pub(crate) fn kind(&self) -> &'static str {
         match self.datum {
             Datum::Null => "nothing",
@@ -265,7 +265,7 @@ impl From<Vec<Node>> for Datum {
     }
 }
 
-/// The place of a value in messages.
+/// The location of a value in messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     /// The configuration file, as the user named it.
@@ -273,7 +273,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// How a sentence about a value begins: the flag, or the place in the file and the key.
+    /// The beginning of a sentence about a value: the flag, or the location in the file and the key.
     pub(crate) fn subject(&self, node: &Node, path: &str) -> String {
         let value = value_after(node, path);
         match &node.origin {
@@ -290,7 +290,7 @@ impl Places {
         }
     }
 
-    /// How a value is named inside a sentence.
+    /// The name of a value inside a sentence.
     pub(crate) fn mention(&self, node: &Node, key: &str) -> String {
         let value = value_after(node, key);
         match &node.origin {
@@ -318,7 +318,7 @@ fn may_hold_secrets(path: &str) -> bool {
     path.split('.').any(|key| ["headers", "extra"].contains(&key) || is_secret_name(key))
 }
 
-/// A value as messages show it after its flag or key; maps are too long, a switch is its flag, and a secret is not shown.
+/// A value after its flag or key in a message. Maps are too long, a switch is its flag, and a secret is not shown.
 fn value_after(node: &Node, path: &str) -> String {
     match (&node.datum, &node.origin) {
         _ if may_hold_secrets(path) => String::new(),
@@ -331,7 +331,7 @@ fn value_after(node: &Node, path: &str) -> String {
     }
 }
 
-/// Lays one map over another: maps merge key by key, everything else replaces.
+/// Lays one map over another: maps merge key by key, everything else is replaced.
 pub(crate) fn merge(base: &mut Node, over: Node) {
     match over.datum {
         Datum::Map(entries) if base.is_map() => {
@@ -346,7 +346,7 @@ pub(crate) fn merge(base: &mut Node, over: Node) {
     }
 }
 
-/// A JSON object from pairs, nulls left out.
+/// A JSON object from pairs, without nulls.
 pub(crate) fn object(pairs: impl IntoIterator<Item = (String, Option<Value>)>) -> Value {
     Value::Object(pairs.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<Map<_, _>>())
 }

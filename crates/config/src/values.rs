@@ -12,8 +12,8 @@ use aiperf_types::{Slo, SloFault};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// The value of a flag, checked against its kind and range. Non-finite numbers are kept as the texts `inf`,
-/// `-inf` and `nan`, which are not JSON numbers.
+/// The value of a flag, checked against its kind and range. Non-finite numbers are stored as the texts `inf`, `-inf`
+/// and `nan`, which are not JSON numbers.
 pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     let tokens = match &given.raw {
         Raw::Bool(on) => return Ok(Value::Bool(*on)),
@@ -99,7 +99,7 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     }
 }
 
-/// Times on a command line are plain seconds; one with a unit gets the number it means as a hint.
+/// Times on a command line are plain seconds; a value with a unit gets its number of seconds as a hint.
 fn in_seconds(problem: Problem, text: &str, given: &RawFlag) -> Problem {
     match Seconds::parse(text) {
         Some(Seconds(seconds)) if text.ends_with(|c: char| c.is_ascii_alphabetic()) && seconds.is_finite() => {
@@ -113,7 +113,7 @@ fn in_range(at: f64, range: Range, value: Value) -> Result<Value, String> {
     if range.holds(at) { Ok(value) } else { Err(format!("must be {}", range.in_words())) }
 }
 
-/// The place of the first item between commas that is empty, from 1, and how many there are. A text without a comma has
+/// The position of the first empty item between commas, from 1, and the number of items. A text without a comma has
 /// none.
 pub(crate) fn empty_item(text: &str) -> Option<(usize, usize)> {
     let items = || text.split(',');
@@ -121,7 +121,7 @@ pub(crate) fn empty_item(text: &str) -> Option<(usize, usize)> {
     Some((at + 1, items().count()))
 }
 
-/// Of a list to sweep over, an empty item is left out, as the reference does, with a note.
+/// The note about an empty item in a list of sweep values: it is left out, as in AIPerf.
 pub(crate) fn left_out_item(given: &RawFlag) -> Option<String> {
     let Raw::Tokens(tokens) = &given.raw else { return None };
     let is_list = matches!(given.flag.kind, Kind::IntOrList | Kind::FloatOrList) || given.flag == VARIANT;
@@ -201,7 +201,7 @@ fn bracketed<'t>(key: &str, text: &'t str) -> Option<(Value, Option<&'t str>)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (value, end) = match values.next() {
         Some(Ok(value)) if key != "payload_template" => (value, values.byte_offset()),
-        // What is made from a template is JSON; the template itself is text, whether it is JSON or not.
+        // A template renders JSON; the template itself is text, whether it is JSON or not.
         _ if key == "payload_template" => {
             let end = balanced(text)?;
             (Value::from(&text[..end]), end)
@@ -214,7 +214,7 @@ fn bracketed<'t>(key: &str, text: &'t str) -> Option<(Value, Option<&'t str>)> {
     }
 }
 
-/// Where the bracket that a text begins with is closed, quotes aside.
+/// The position where the first bracket of a text is closed, without brackets in quotes.
 fn balanced(text: &str) -> Option<usize> {
     let (mut depth, mut quoted, mut escaped) = (0, false, false);
     for (at, c) in text.char_indices() {
@@ -254,7 +254,7 @@ fn named_texts(tokens: &[String]) -> Result<Value, Refused> {
     Ok(Value::Object(map))
 }
 
-/// What of a header may be shown that could not be read: what follows its first word may be a secret.
+/// The part of a malformed header that may be shown: the rest after the first word may be a secret.
 fn first_word(token: &str) -> String {
     match token.trim_start().split_once(char::is_whitespace) {
         Some((word, _)) => format!("{word} ..."),
@@ -266,13 +266,13 @@ fn object(text: &str) -> Result<Map<String, Value>, Refused> {
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(("{".to_owned(), "is not a JSON object".to_owned())),
-        // The text may hold secrets, so only the error's line and column are shown.
+        // The text may contain secrets, so only the error's line and column are shown.
         Err(error) => Err(("{...}".to_owned(), format!("is not a JSON object: {error}"))),
     }
 }
 
-/// A bare value as the JSON value it looks like. JSON numbers are numbers, and so are `.5`, `5.` and `00.5`;
-/// `007`, `+3` and `inf` stay text.
+/// A bare value as the JSON value it looks like. JSON numbers are numbers, and so are `.5`, `5.` and `00.5`; `007`,
+/// `+3` and `inf` stay text.
 pub(crate) fn coerce(text: &str) -> Value {
     match text.to_ascii_lowercase().as_str() {
         "true" => return Value::Bool(true),

@@ -26,7 +26,7 @@ use aiperf_plan::{FileFormat, TraceFormat};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
-/// Flags that shape conversations only where these are made up.
+/// Flags that apply only to synthetic conversations.
 const SYNTHETIC_ONLY: &[&Flag] = &[
     PROMPT_INPUT_TOKENS_MEAN,
     PROMPT_INPUT_TOKENS_STDDEV,
@@ -57,7 +57,7 @@ const BASETEN_ONLY: &[&Flag] = &[
     FORCE_MIN_TOKENS,
 ];
 
-/// Flags about text, which an endpoint that reads and writes none has no use for.
+/// Flags about text, which do not apply to an endpoint without text.
 const TEXT_ONLY: &[&Flag] = &[
     PROMPT_INPUT_TOKENS_MEAN,
     PROMPT_INPUT_TOKENS_STDDEV,
@@ -76,7 +76,7 @@ const TEXT_ONLY: &[&Flag] = &[
     APPLY_CHAT_TEMPLATE,
 ];
 
-/// Where a key of a synthetic dataset is in one that is loaded.
+/// Keys of a synthetic dataset, and the same keys of a loaded one.
 const LOADED_KEYS: &[(&str, &str)] = &[
     ("prompts.block_size", "block_size"),
     ("prompts.batch_size", "prompt_batch_size"),
@@ -88,7 +88,7 @@ const LOADED_KEYS: &[(&str, &str)] = &[
     ("prompts.cache_bust.target", "cache_bust.target"),
 ];
 
-/// Flags that turn a kind of media on, and where.
+/// Flags that switch a kind of media on, with its key.
 const MEDIA: &[(&str, &[&Flag])] = &[
     (
         "images",
@@ -158,7 +158,7 @@ pub(super) fn dataset(
     }
 }
 
-/// What flags without a file leave open.
+/// Fills in what flags without a file leave open.
 fn fill_in(dataset: &mut Node, kind: DatasetType, endpoint: EndpointKind, flags: &GivenFlags, notes: &mut Vec<String>) {
     if kind != DatasetType::Synthetic {
         notes.extend(unshaped(dataset, flags));
@@ -213,8 +213,8 @@ fn asked_type(flags: &GivenFlags, problems: &mut Vec<Problem>) -> DatasetType {
     }
 }
 
-/// The number of conversations: from the first flag that sets it; of a list, the largest. A number of requests counts only
-/// without a file.
+/// The number of conversations, from the first flag that sets it; of a list, the largest. A number of requests counts
+/// only without a file.
 fn entries(flags: &GivenFlags, alone: bool) -> Option<Node> {
     let counts = [NUM_DATASET_ENTRIES, CONVERSATION_NUM].into_iter().chain(alone.then_some(REQUEST_COUNT));
     let given = counts.into_iter().find_map(|flag| flags.get(flag))?;
@@ -222,12 +222,12 @@ fn entries(flags: &GivenFlags, alone: bool) -> Option<Node> {
         Some(items) => items.iter().max_by_key(|item| item.as_i64()).cloned()?,
         None => given.value.clone(),
     };
-    // A count below one is refused where it is a count, not as a dataset size the user never named.
+    // A count below one is refused as a count, not as a dataset size that the user never set.
     let sensible = value.as_i64().is_some_and(|n| n >= 1) || given.flag == NUM_DATASET_ENTRIES;
     sensible.then(|| Node::flag(&value, &given.spelled))
 }
 
-/// Puts dataset flags where a dataset of this kind has them.
+/// Puts dataset flags into the keys of this kind of dataset.
 fn place(dataset: &mut Node, kind: DatasetType, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     for given in &flags.0 {
         let To::Dataset(key) = given.flag.to else { continue };
@@ -264,7 +264,7 @@ fn place(dataset: &mut Node, kind: DatasetType, flags: &GivenFlags, problems: &m
     }
 }
 
-/// Where a mean or deviation is about to be put, a bare number becomes a mean and other shapes make way.
+/// Prepares a length for a mean or deviation: a bare number becomes a mean, other shapes are removed.
 fn length(dataset: &mut Node, key: &str) {
     let Some((parent, leaf)) = key.rsplit_once('.') else { return };
     if leaf != "mean" && leaf != "stddev" {
@@ -284,7 +284,7 @@ fn length(dataset: &mut Node, key: &str) {
     dataset.place(parent, kept);
 }
 
-/// The value of a flag whose text has a form of its own.
+/// The value of a flag whose text has a syntax of its own.
 fn parsed(flag: &Flag, value: &Value) -> Result<Option<Value>, Problem> {
     if flag == SEQ_DIST {
         let text = value.as_str().unwrap_or_default();
@@ -301,7 +301,7 @@ fn parsed(flag: &Flag, value: &Value) -> Result<Option<Value>, Problem> {
     Ok(None)
 }
 
-/// Media of which a size, length or source is given are one a request unless a number is given.
+/// Media with a given size, length or source default to one per request.
 fn media_batches(dataset: &mut Node, flags: &GivenFlags) {
     for (key, triggers) in MEDIA {
         if triggers.iter().any(|flag| flags.has(flag)) {
@@ -434,7 +434,7 @@ fn weka_repository(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     }
 }
 
-/// An empty list of values to sweep over.
+/// A problem for each empty list of sweep values.
 pub(crate) fn empty_lists(flags: &GivenFlags) -> Vec<Problem> {
     let empty = flags.0.iter().filter(|given| given.sweep().is_some_and(<[Value]>::is_empty));
     empty

@@ -32,10 +32,10 @@ pub(super) fn endpoint(endpoint: &mut Node, flags: &GivenFlags, ctx: &Context<'_
     payload_template(endpoint, ctx);
 }
 
-/// The variable that holds the key, as messages name it.
+/// The variable with the key, for messages.
 const KEY_VARIABLE: &str = "AIPERF_API_KEY";
 
-/// The key: a flag's, a file's, or the environment's. `@FILE` is the content of that file, so that a key need not be an
+/// The key: from a flag, a file, or the environment. `@FILE` is the content of that file, so that a key need not be an
 /// argument, which every user of the machine can read.
 pub(crate) fn api_key(
     endpoint: &mut Node,
@@ -59,7 +59,7 @@ pub(crate) fn api_key(
     Ok(())
 }
 
-/// What is called on the server around a run: on when its switch is on or one of its settings is given.
+/// Calls to the server around a run: on if the switch is on or one of their settings is given.
 fn hooks(endpoint: &mut Node, flags: &GivenFlags) {
     for (switch, key, settings) in [
         (RESET_KV_CACHE, "reset_kv_cache", &[RESET_KV_CACHE_TIMEOUT_SECONDS, RESET_KV_CACHE_PATH][..]),
@@ -80,8 +80,8 @@ fn hooks(endpoint: &mut Node, flags: &GivenFlags) {
     }
 }
 
-/// A payload template among the extra inputs is a template of the endpoint: its text, or the file that holds it.
-/// Drops empty extra inputs and headers.
+/// A payload template among the extra inputs becomes the template of the endpoint: its text, or the file that contains
+/// it. Drops empty extra inputs and headers.
 fn payload_template(endpoint: &mut Node, ctx: &Context<'_>) {
     if let Some(mut extra) = endpoint.take("extra") {
         take_template(endpoint, &mut extra, ctx);
@@ -97,7 +97,7 @@ fn payload_template(endpoint: &mut Node, ctx: &Context<'_>) {
 fn take_template(endpoint: &mut Node, extra: &mut Node, ctx: &Context<'_>) {
     let Some(body) = extra.take("payload_template") else { return };
     let template = endpoint.child("template");
-    // One that cannot be read is named when the plan is made; one that is no text is refused by its type.
+    // An unreadable file is reported when the plan is made; a value that is no text is refused by its type.
     let body = match body.text().and_then(|text| Some((payload_template::text_of_file(text, ctx)?, text))) {
         Some((text, file)) => {
             let member = format!("payload_template:{file}");
@@ -113,7 +113,7 @@ fn take_template(endpoint: &mut Node, extra: &mut Node, ctx: &Context<'_>) {
     template.put("response_field", field.unwrap_or_else(|| Node::rule("text")));
 }
 
-/// The origin of one member of what a flag gave: messages name both.
+/// The origin of one member of a flag's value: messages name both.
 fn member_of(origin: Origin, member: &str) -> Origin {
     match origin {
         Origin::Flag(spelled) => Origin::Flag(format!("{spelled} {member}")),

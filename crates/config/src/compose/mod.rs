@@ -1,5 +1,5 @@
-//! Flags over a document, one file a section. The document is the one of a configuration file, or an empty one: then
-//! what flags leave open is filled in.
+//! Lays flags over a document, one file per section. The document is that of a configuration file, or an empty one:
+//! then the values that flags leave open are filled in.
 
 mod dataset;
 mod document;
@@ -23,7 +23,7 @@ pub(crate) use endpoint::api_key;
 pub(crate) use phases::default_requests;
 pub(crate) use series::resolve as resolve_series;
 
-/// Maps that a flag adds to; every other value it replaces.
+/// Maps to which a flag adds; it replaces every other value.
 const MERGED: &[&str] = &["endpoint.headers", "endpoint.extra", "slos"];
 
 /// Lays flags over a document; if both set a value, the flag wins.
@@ -93,13 +93,13 @@ fn beside(envelope: &mut Node, flags: &GivenFlags) {
     limits(envelope, flags);
 }
 
-/// Limits of flags are more of them: a file's hold all the same.
+/// Limits of flags are added: those of a file apply too.
 fn limits(envelope: &mut Node, flags: &GivenFlags) {
     let Some(Node { datum: Datum::List(more), .. }) = flags.node(FAIL_IF) else { return };
     let limits = match envelope.set("limits") {
         None => more,
         Some(Node { datum: Datum::List(items), .. }) => [&items[..], &more].concat(),
-        // It is refused for what it is.
+        // A wrong type is refused elsewhere.
         Some(_) => return,
     };
     envelope.put("limits", Node::rule(limits));

@@ -14,7 +14,7 @@ use crate::tree::{Datum, Node};
 use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Value, json};
 
-/// GPU telemetry, when a flag is about it.
+/// GPU telemetry, if a flag sets it.
 pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (on, off) = (flags.get(GPU_TELEMETRY), flags.on(NO_GPU_TELEMETRY));
     if on.is_some() && off {
@@ -59,7 +59,7 @@ pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<P
             word if word.eq_ignore_ascii_case("dashboard") => {
                 telemetry["mode"] = GpuMode::RealtimeDashboard.name().into();
             }
-            // Whether it is there is seen when it is read.
+            // Whether the file exists is checked when it is read.
             file if file.ends_with(".csv") => telemetry["metrics_file"] = file.into(),
             url if url.starts_with("http") || url.contains(':') => {
                 if let Some(urls) = telemetry["urls"].as_array_mut() {
@@ -91,7 +91,7 @@ pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<P
     benchmark.put("gpu_telemetry", Node::flag(&telemetry, &given.spelled));
 }
 
-/// Metrics of the server, when a flag is about them.
+/// Metrics of the server, if a flag sets them.
 pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (on, off) = (flags.get(SERVER_METRICS), flags.on(NO_SERVER_METRICS));
     if on.is_some() && off {
@@ -135,13 +135,13 @@ pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems:
     }
 }
 
-/// The URL that is scraped, credentials included; `None` for what looks like no URL.
+/// The URL that is scraped, credentials included; `None` if the text does not look like a URL.
 pub(crate) fn metrics_url(item: &str) -> Option<Result<String, UrlError>> {
     let item = item.trim();
     (item.starts_with("http") || item.contains(':')).then(|| with_path(item, "/metrics"))
 }
 
-/// A URL whose path ends with this one: it is added where it is missing, before a query.
+/// A URL with this path at its end; it is added before the query if it is missing.
 fn with_path(text: &str, ending: &str) -> Result<String, UrlError> {
     let full = with_scheme(text);
     BaseUrl::parse(&full)?;
@@ -153,7 +153,7 @@ fn with_path(text: &str, ending: &str) -> Result<String, UrlError> {
     Ok(format!("{}{kept}{ending}{}", &full[..path], &full[query..]))
 }
 
-/// Network latency, when a flag is about it. Measuring and knowing exclude each other: what a flag sets replaces the
+/// Network latency, if a flag sets it. A measured and a known latency exclude each other: what a flag sets replaces the
 /// other setting of a file.
 pub(super) fn network(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (automatic, mean) = (flags.on(NETWORK_LATENCY_AUTOMATIC), flags.get(NETWORK_LATENCY_MEAN));
@@ -280,7 +280,7 @@ fn otel(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
 const OTHER_SCHEMES: &[&str] =
     &["javascript", "data", "file", "mailto", "http", "https", "grpc", "grpcs", "tcp", "ws", "wss", "ftp"];
 
-/// Where OTLP metrics go: http unless given, and the standard path at the end.
+/// The URL for OTLP metrics: http by default, with the standard path at its end.
 pub(crate) fn otel_url(text: &str) -> Result<String, UrlError> {
     let text = text.trim();
     let lower = text.to_ascii_lowercase();
@@ -305,7 +305,7 @@ pub(crate) fn stream_domains<'a>(items: &[&'a str]) -> Result<(bool, bool), &'a 
     })
 }
 
-/// `key=value` items, blank ones left out; or the first that is none, and why.
+/// `key=value` items without blank ones; or the first malformed item, and why.
 pub(crate) fn attributes(items: &[&str]) -> Result<Value, (String, &'static str)> {
     let mut map = serde_json::Map::new();
     for item in items.iter().flat_map(|item| item.split(',')).map(str::trim).filter(|item| !item.is_empty()) {

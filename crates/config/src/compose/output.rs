@@ -53,7 +53,7 @@ fn without_parquet(benchmark: &mut Node, spelled: &str, places: &Places) -> Resu
         }
         Some((node, Datum::List(items))) if !items.is_empty() => return Err(contradicts(node, spelled, places)),
         Some((node, _)) if is_parquet(node) => return Err(contradicts(node, spelled, places)),
-        // Nothing is written anyway, or it is refused for what it is.
+        // Nothing is written anyway, or the value is refused elsewhere.
         Some(_) => return Ok(()),
     };
     benchmark.place(AT, Node::from_json(&rest, &origin));
@@ -68,7 +68,7 @@ fn contradicts(records: &Node, spelled: &str, places: &Places) -> Problem {
         .at(at)
 }
 
-/// Screen and log. A flag wins over a file; without either, a run whose output goes to a file or pipe shows nothing.
+/// Screen and log. A flag overrides a file. Without either, a run whose output goes to a file or pipe shows nothing.
 pub(super) fn screen(benchmark: &mut Node, flags: &GivenFlags, ctx: &Context<'_>, notes: &mut Vec<String>) {
     let verbose =
         [(EXTRA_VERBOSE, LogLevel::Trace), (VERBOSE, LogLevel::Debug)].into_iter().find(|(flag, _)| flags.on(flag));
@@ -92,7 +92,7 @@ pub(super) fn screen(benchmark: &mut Node, flags: &GivenFlags, ctx: &Context<'_>
     communication(benchmark, flags);
 }
 
-/// Replaces a dashboard that cannot be shown by lines, with a note if the user requested it.
+/// Replaces a dashboard that cannot be shown with lines, with a note if the user requested it.
 fn without_terminal(benchmark: &mut Node, ctx: &Context<'_>, notes: &mut Vec<String>) {
     let Some(runtime) = benchmark.get_mut("runtime").filter(|_| !ctx.stdout_can_be_drawn_on()) else { return };
     if runtime.choice("ui") == Some(UiKind::Dashboard)

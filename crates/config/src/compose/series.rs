@@ -6,7 +6,7 @@ use crate::{os_text, small_file};
 use serde_json::Value;
 use std::path::Path;
 
-/// The points of a series file, each checked; a problem names the place in the file.
+/// The points of a series file, each checked. A problem names the position in the file.
 pub(crate) fn load(file: &str, cwd: &Path, subject: &str) -> Result<Value, Problem> {
     let fail = |rule: String| {
         Problem::new(format!("{subject} {file}: {rule}"))

@@ -1,4 +1,4 @@
-//! What a dataset file contains about when and how much to send. Columnar files are looked at when they are loaded.
+//! What a dataset file contains about when and how much to send. Columnar files are checked when they are loaded.
 
 use crate::row_file::{count, first_line, is_columnar, open};
 use serde_json::Value;
@@ -11,7 +11,7 @@ pub(super) fn has_timestamps(path: &Path) -> bool {
     if !path.is_file() {
         return false;
     }
-    // Those of traces have a column of times, without which they are refused when they are read.
+    // Traces have a column of times; without it they are refused when they are read.
     if is_columnar(path) {
         return true;
     }
@@ -20,7 +20,7 @@ pub(super) fn has_timestamps(path: &Path) -> bool {
     !record["timestamp"].is_null() || !record["timing_events"][0]["timestamp"].is_null()
 }
 
-/// How many records a file, or the files of a directory, hold.
+/// The number of records in a file, or in the files of a directory.
 pub(super) fn records(path: &Path) -> Option<i64> {
     if path.is_dir() {
         return Some(jsonl_files(path).iter().map(|file| count(file) as i64).sum());
@@ -32,7 +32,7 @@ pub(super) fn records(path: &Path) -> Option<i64> {
     (count > 0).then_some(count)
 }
 
-/// How many sessions of a file no other session starts.
+/// The number of sessions of a file that no other session starts.
 pub(super) fn roots(path: &Path) -> Option<i64> {
     let (mut ids, mut children) = (BTreeSet::new(), BTreeSet::new());
     let lines = open(path).into_iter().flat_map(|text| text.lines().map_while(Result::ok));

@@ -5,7 +5,7 @@ use super::variable::Status::*;
 use super::variable::Variable;
 use crate::range::{at_least, between};
 
-// One row a variable.
+// One row per variable.
 #[rustfmt::skip]
 pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_DATASET_CONFIGURATION_TIMEOUT", kind: Float(between(1.0, true, 100000.0, true)), default: "300.0", status: NotYet, about: "Limit for preparing the dataset. Must be ≤ SERVICE_PROFILE_CONFIGURE_TIMEOUT" },

@@ -1,7 +1,7 @@
-//! Settings from `AIPERF_*` variables: one table of every variable, what it may be, and whether it acts.
+//! Settings from `AIPERF_*` variables: one table of every variable, its valid values, and whether it acts.
 //!
-//! A section may be given whole as JSON (`AIPERF_HTTP={"CONNECTION_LIMIT": 66}`), and a `.env` file in the working
-//! directory is read; the process's own variables win over it.
+//! A section may be given as JSON (`AIPERF_HTTP={"CONNECTION_LIMIT": 66}`). A `.env` file in the working directory is
+//! read too; the process's own variables override it.
 
 mod ignored;
 mod load;
@@ -32,13 +32,13 @@ pub fn variables() -> impl Iterator<Item = &'static Variable> {
     [load::VARIABLES, observe::VARIABLES, process::VARIABLES].into_iter().flatten()
 }
 
-/// The name of every variable that is known.
+/// The names of all known variables.
 fn names() -> impl Iterator<Item = &'static str> {
     let ignored = IGNORED.iter().flat_map(|ignored| ignored.names.iter().copied());
     variables().map(|variable| variable.name).chain(ignored)
 }
 
-/// Names that something outside the table reads in a cluster or a child process, and nothing here.
+/// Names that other programs read in a cluster or a child process, and this one does not.
 const ELSEWHERE: &[&str] = &[
     "AIPERF_CONFIG",
     "AIPERF_INJECTED_",
@@ -51,27 +51,27 @@ const ELSEWHERE: &[&str] = &[
     "AIPERF_K8S_",
 ];
 
-/// Where pods are looked for, which is read where they are, and what users' files may name.
+/// The namespace for pods. It is read when pods are searched, and user files may contain it.
 const POD_NAMESPACE: &str = "AIPERF_NAMESPACE";
 
 /// Settings from the environment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     pub http: HttpSettings,
-    /// Close every connection after its request.
+    /// Closes every connection after its request.
     pub force_close: bool,
-    /// Whether proxies and netrc files of the environment count.
+    /// Whether proxies and netrc files of the environment are used.
     pub trust_env: bool,
     /// Credentials by host, for URLs that have none.
     pub netrc: Netrc,
-    /// Bearer token, where neither a flag nor a file has one.
+    /// Bearer token, if neither a flag nor a file has one.
     pub api_key: Option<String>,
-    /// How far token counts may be off.
+    /// How far token counts may deviate.
     pub thresholds: Thresholds,
     pub developer: Developer,
     pub live: LiveStatistics,
     pub showing: Showing,
-    /// What was written to a file that grows is handed to the operating system this often.
+    /// How often data of a growing file are handed to the operating system.
     pub flush_every: Option<Nanos>,
     /// Bytes of request bodies that are encoded before the clock starts.
     pub prepared_bytes: Option<u64>,
@@ -80,17 +80,17 @@ pub(crate) struct Environment {
     pub gpus: GpuSampling,
     pub otlp: OtlpExports,
     pub api: ApiServer,
-    /// How long fetching a tokenizer may take.
+    /// The time limit for fetching a tokenizer.
     pub tokenizer_timeout: Option<Nanos>,
-    /// The namespace of the pod that a run is in, as users' files may name it.
+    /// The namespace of the run's pod, for user files.
     pub namespace: String,
-    /// How exact the schedule is, and how patient.
+    /// How exact the schedule is, and its time limits.
     pub timing: TimingPlan,
-    /// Content is a list of parts even where a string would do.
+    /// Content is a list of parts even if a string would do.
     pub force_content_parts: bool,
-    /// What fetching a public dataset may take.
+    /// The time limit for fetching a public dataset.
     pub public_dataset_timeout: Option<Nanos>,
-    /// Seconds between two looks at a video that is being made.
+    /// Seconds between two polls of a video that is being made.
     pub video_poll_seconds: Option<f64>,
     /// Which column of a Baseten trace names sessions.
     pub session_column: SessionColumn,
@@ -103,10 +103,10 @@ pub(crate) struct Environment {
     set: BTreeMap<&'static str, String>,
 }
 
-/// What developers of metrics are shown.
+/// What developers of metrics see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Developer {
-    /// Without it nothing else here counts.
+    /// Without it, nothing else here has an effect.
     pub mode: bool,
     pub internal_metrics: bool,
     pub experimental_metrics: bool,
@@ -120,7 +120,7 @@ pub(crate) struct LiveStatistics {
     pub interval: Option<f64>,
 }
 
-/// How a run and its report are drawn.
+/// How a run and its report are displayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Showing {
     pub report_width: u16,
@@ -164,7 +164,7 @@ impl Default for Scrapes {
     }
 }
 
-/// How the round trip of the network is measured; times in seconds.
+/// How the network round trip is measured; times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Probes {
     pub interval: f64,
@@ -408,7 +408,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Puts a checked value where it acts.
+/// Stores a checked value in its setting.
 fn apply(out: &mut Environment, name: &str, value: &str) {
     let number = crate::scalars::int(value).unwrap_or_default().clamp(0, i64::from(u32::MAX)) as u32;
     let float = || crate::scalars::float(value).unwrap_or_default();
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_in_the_table_of_those_that_act_changes_something() {
+    fn every_variable_that_acts_changes_something() {
         let what_acts = |read: &Environment| {
             let key = read.api_key.clone();
             let switches = (read.force_close, read.trust_env, read.force_content_parts, read.video_poll_seconds);
@@ -546,7 +546,7 @@ mod tests {
                 _ => "2048".to_owned(),
             };
             let value = if check(variable.kind, &value).is_ok() { value } else { "7".to_owned() };
-            // What developers are shown needs their mode.
+            // Variables for developers need their mode.
             let mode = if variable.name.starts_with("AIPERF_DEV_SHOW_") { "true" } else { "false" };
             let before = [("AIPERF_DEV_MODE", mode)];
             let after: Vec<(&str, &str)> = before.into_iter().chain([(variable.name, value.as_str())]).collect();
@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_developers_are_shown_needs_their_mode() {
+    fn metrics_for_developers_need_their_mode() {
         let asked = [("AIPERF_DEV_SHOW_INTERNAL_METRICS", "1"), ("AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS", "no")];
         let read = read_all(&asked);
         assert_eq!(read.developer, Developer::default());
@@ -588,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schedule_goes_by_the_environment() {
+    fn the_environment_sets_the_schedule() {
         let read = read_all(&[
             ("AIPERF_TIMING_MAX_CATCHUP_SECONDS", "0.5"),
             ("AIPERF_TIMING_CANCEL_DRAIN_TIMEOUT", "3"),
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_for_less_exact_timers_is_answered_and_asking_for_exact_ones_is_not() {
+    fn a_request_for_less_exact_timers_gets_a_note_and_one_for_exact_timers_does_not() {
         assert!(read_all(&[("AIPERF_TIMING_HIGH_RES_TIMER", "1")]).notes.is_empty());
         let notes = read_all(&[("AIPERF_TIMING_HIGH_RES_TIMER", "off")]).notes;
         assert!(
@@ -616,7 +616,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_of_the_table_are_those_that_hold() {
+    fn defaults_of_the_table_are_the_effective_ones() {
         let usual = Environment::default();
         let has_default = |variable: &&Variable| variable.status == Status::Acts && variable.default != "unset";
         for variable in variables().filter(has_default) {

@@ -1,16 +1,16 @@
-//! Credentials by host, as a netrc file has them.
+//! Credentials by host, from a netrc file.
 
 use aiperf_plan::Credentials;
 
 /// The content of a netrc file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Netrc {
-    /// By name of the host; `None` is for all that are not named.
+    /// By host name; `None` is for all hosts without an entry.
     entries: Vec<(Option<String>, Credentials)>,
 }
 
 impl Netrc {
-    /// The credentials for a host: its own, or those of `default`. Of several the last count.
+    /// The credentials for a host: its own, or those of `default`. The last of several entries counts.
     pub(crate) fn for_host(&self, host: &str) -> Option<&Credentials> {
         let of = |name: Option<&str>| {
             let found = self.entries.iter().rev().find(|(machine, _)| machine.as_deref() == name);
@@ -19,7 +19,7 @@ impl Netrc {
         of(Some(host)).or_else(|| of(None))
     }
 
-    /// Reads the text of a file. An error names a line, never its content, which is secret.
+    /// Parses the text of a file. An error names a line, never its content, which is secret.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut tokens = Tokens { rest: text, line: 1 };
         let mut entries: Vec<Entry> = Vec::new();
@@ -59,7 +59,7 @@ impl Entry {
     }
 }
 
-/// Words separated by white space; quotes hold what has some, `#` begins a comment.
+/// Words separated by white space; quotes enclose words with white space, `#` begins a comment.
 struct Tokens<'t> {
     rest: &'t str,
     line: usize,
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_by_its_line_and_not_by_its_text() {
+    fn an_error_names_the_line_and_not_its_text() {
         let error = Netrc::parse("machine a login me password p4ss\n hunter2 x").unwrap_err();
         assert_eq!(error, "line 2 has a word that netrc does not define");
         assert_eq!(Netrc::parse("machine").unwrap_err(), "line 1: machine without a value");

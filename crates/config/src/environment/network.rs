@@ -1,4 +1,4 @@
-//! Variables that other programs know too, about the way to servers: proxies, certificates, credentials by host.
+//! Variables about the network that other programs read too: proxies, certificates, credentials by host.
 
 use super::{Environment, Netrc};
 use crate::context::Context;
@@ -6,7 +6,7 @@ use crate::error::Problem;
 use crate::{os_text, small_file};
 use aiperf_plan::{NoProxy, Proxy};
 
-/// Reads them; proxies and credentials only where the user trusts the environment.
+/// Reads them; proxies and credentials only if the user trusts the environment.
 pub(super) fn read(ctx: &Context<'_>, out: &mut Environment, problems: &mut Vec<Problem>) {
     let text = |name: &str| ctx.env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
     out.http.ca_file = text("SSL_CERT_FILE").map(|file| ctx.cwd.join(os_text::path(file)));
@@ -27,8 +27,8 @@ pub(super) fn read(ctx: &Context<'_>, out: &mut Environment, problems: &mut Vec<
     }
 }
 
-/// A variable in either letter case, and its value. The lower case counts first, and switches off when it is empty. What a
-/// CGI script is given as HTTP_PROXY may be a header of its caller.
+/// A variable in either letter case, and its value. The lower case has priority, and disables the proxy if it is empty.
+/// In a CGI script, HTTP_PROXY may be a header of the caller.
 fn named<'c>(ctx: &Context<'c>, name: &'static str) -> Option<(String, &'c str)> {
     let lower = name.to_ascii_lowercase();
     let is_cgi = name == "HTTP_PROXY" && ctx.env.contains_key("REQUEST_METHOD");
@@ -85,7 +85,7 @@ mod tests {
     const TRUST: (&str, &str) = ("AIPERF_HTTP_TRUST_ENV", "true");
 
     #[test]
-    fn proxies_count_only_where_the_environment_is_trusted() {
+    fn proxies_count_only_if_the_environment_is_trusted() {
         let proxies = [("HTTP_PROXY", "p:1"), ("https_proxy", "http://q:2"), ("No_Proxy", "x"), ("NO_PROXY", "direct")];
         let trusted = [&[TRUST], &proxies[..]].concat();
         assert_eq!(proxy_of(&proxies, "http://h"), None);
@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn the_lower_case_counts_first_and_switches_off_when_it_is_empty() {
+    fn the_lower_case_has_priority_and_an_empty_one_disables_the_proxy() {
         assert_eq!(proxy_of(&[TRUST, ("HTTP_PROXY", "p:1"), ("http_proxy", "q:1")], "h"), Some("http://q:1".into()));
         assert_eq!(proxy_of(&[TRUST, ("HTTP_PROXY", "p:1"), ("http_proxy", "")], "h"), None);
         assert_eq!(proxy_of(&[TRUST, ("HTTP_PROXY", "p:1"), ("REQUEST_METHOD", "GET")], "h"), None);
     }
 
     #[test]
-    fn a_proxy_that_is_none_is_refused_without_its_password() {
+    fn an_invalid_proxy_is_refused_without_its_password() {
         let problems = with(&[TRUST, ("HTTPS_PROXY", "socks5://me:hunter2@p:1")], Path::new("/nowhere")).unwrap_err();
         let text = problems[0].to_string();
         assert!(text.starts_with("HTTPS_PROXY: URL 'socks5://") && !text.contains("hunter2"), "{text}");
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_those_of_ssl_cert_file() {
+    fn ssl_cert_file_names_the_certificates() {
         let file = |value| with(&[("SSL_CERT_FILE", value)], Path::new("/here")).unwrap().http.ca_file;
         assert_eq!(file("ca.pem").as_deref(), Some(Path::new("/here/ca.pem")));
         assert_eq!(file(""), None);
     }
 
     #[test]
-    fn netrc_files_are_read_where_the_environment_is_trusted() {
+    fn netrc_files_are_read_if_the_environment_is_trusted() {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().to_str().unwrap();
         let credentials = |env: &[(&str, &str)]| {

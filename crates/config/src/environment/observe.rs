@@ -5,7 +5,7 @@ use super::variable::Status::*;
 use super::variable::Variable;
 use crate::range::{at_least, between};
 
-// One row a variable.
+// One row per variable.
 #[rustfmt::skip]
 pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_GPU_COLLECTION_INTERVAL", kind: Float(between(0.01, true, 300.0, true)), default: "0.333", status: Acts, about: "Seconds between GPU samples" },

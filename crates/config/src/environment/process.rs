@@ -6,7 +6,7 @@ use super::variable::Status::*;
 use super::variable::Variable;
 use crate::range::{at_least, between, more_than};
 
-// One row a variable.
+// One row per variable.
 #[rustfmt::skip]
 pub(super) static VARIABLES: &[Variable] = &[
     Variable { name: "AIPERF_ACCURACY_CANCEL_RESULT_WAIT_SEC", kind: Float(at_least(0.0)), default: "5.0", status: NotYet, about: "How long a cancelled run waits for the accuracy summary before exporting; 0 = no wait. Finite" },

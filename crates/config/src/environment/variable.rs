@@ -1,4 +1,4 @@
-//! What a variable is.
+//! The definition of a variable.
 
 use crate::range::Range;
 
@@ -6,15 +6,15 @@ use crate::range::Range;
 #[derive(Debug)]
 pub struct Variable {
     pub name: &'static str,
-    /// What it may be.
+    /// Its valid values.
     pub kind: Kind,
-    /// What holds when it is not set.
+    /// Its value if it is not set.
     pub default: &'static str,
     pub status: Status,
     pub about: &'static str,
 }
 
-/// What a variable may be.
+/// The valid values of a variable.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// true, false, 1, 0, yes, no, on, off, t, f, y, n.
@@ -35,7 +35,7 @@ pub enum Kind {
 pub enum Status {
     /// It has an effect.
     Acts,
-    /// What it belongs to does not exist yet.
+    /// Its feature does not exist yet.
     NotYet,
     /// A switch that always has its default, for this reason.
     Always(&'static str),

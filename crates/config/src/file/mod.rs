@@ -1,7 +1,7 @@
 //! The configuration file: YAML, environment references, templates, shorthands.
 //!
-//! A file becomes the same tree that flags make. [`Source`] is the file as read; [`Source::envelope`] renders its
-//! templates and spells its shorthands out, and may be asked again with other variables.
+//! A file becomes the same tree that flags make. [`Source`] is the file as read. [`Source::envelope`] renders its
+//! templates and expands its shorthands; it can be called again with other variables.
 
 mod shorthand;
 pub(crate) mod substitute;
@@ -24,7 +24,7 @@ pub(crate) use shorthand::{body as spell_out, snake_keys};
 pub(crate) struct Source {
     raw: Node,
     pub places: Places,
-    /// What a user should know about the file.
+    /// Notes for the user about the file.
     pub notes: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Source {
         Self::parse(&text, &file, ctx)
     }
 
-    /// A document that no file holds, for flags without one.
+    /// A document without a file, for flags alone.
     pub(crate) fn of(document: Node) -> Self {
         Self { raw: document, places: Places::default(), notes: Vec::new() }
     }

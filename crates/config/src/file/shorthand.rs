@@ -1,4 +1,4 @@
-//! Shorter ways to write a configuration, spelled out.
+//! Expands shorter forms of a configuration.
 
 use crate::choice::Choice;
 use crate::error::Problem;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// Maps whose keys are the user's own.
+/// Maps whose keys the user defines.
 const OWN_KEYS: &[&str] = &[
     "headers",
     "extra",
@@ -27,13 +27,13 @@ const OWN_KEYS: &[&str] = &[
     "sla",
 ];
 
-/// Turns `camelCase` keys into `snake_case`, except where keys are the user's own.
+/// Turns `camelCase` keys into `snake_case`, except keys that the user defines.
 pub(crate) fn snake_keys(node: &mut Node, key: &str) {
     match &mut node.datum {
         Datum::Map(entries) => {
             for (name, value) in entries {
                 if !OWN_KEYS.contains(&key) && name.contains(|c: char| c.is_ascii_uppercase()) {
-                    // A name that is no setting in either spelling is reported as the user wrote it.
+                    // A name that is no setting in either form is reported as the user wrote it.
                     let snaked = snake(name);
                     if settings().contains(&snaked) {
                         *name = snaked;
@@ -49,7 +49,7 @@ pub(crate) fn snake_keys(node: &mut Node, key: &str) {
     }
 }
 
-/// Every name that a setting has anywhere.
+/// The names of all settings, at any place.
 fn settings() -> &'static BTreeSet<String> {
     fn collect(schema: &Value, names: &mut BTreeSet<String>) {
         match schema {
@@ -97,7 +97,7 @@ pub(super) fn nest(envelope: &mut Node, places: &Places, notes: &mut Vec<String>
     }
 }
 
-/// Spells out the shorthands of `benchmark`.
+/// Expands the shorthands of `benchmark`.
 pub(crate) fn body(benchmark: &mut Node, places: &Places, problems: &mut Vec<Problem>) {
     if !benchmark.is_map() {
         problems.push(places.refuse(benchmark, "benchmark", "must be a map"));

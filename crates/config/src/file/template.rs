@@ -12,15 +12,15 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes that the templates of a file make together: variables that double each other would fill the memory.
+/// The most bytes that the templates of a file render together: variables that double each other would fill the memory.
 const RENDERED: usize = 16 << 20;
-/// Variables of a file.
+/// The most variables of a file.
 const VARIABLES: usize = 1000;
 
-/// Values that are templates for later.
+/// Keys whose templates are rendered later.
 const LATER: &[&str] = &["template", "body", "payload_template"];
 
-/// Renders every template of a configuration: variables first, in the order they need each other.
+/// Renders every template of a configuration: variables first, in the order of their dependencies.
 pub(crate) fn render(envelope: &mut Node, places: &Places) -> Result<(), Problem> {
     rendered(envelope, places, None)
 }
@@ -84,16 +84,16 @@ fn rendered(envelope: &mut Node, places: &Places, made: Option<&RefCell<Vec<Stri
     }
 }
 
-/// How what a template makes is read.
+/// How a rendered text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
-    /// As the value it looks like.
+    /// As the value that it looks like.
     Value,
-    /// As it is.
+    /// As text.
     Text,
 }
 
-/// Renders the content of a user's file, which waits until the run is known, with the names of a map.
+/// Renders the content of a user file, with the names of a map. It is rendered only when the run is known.
 pub(crate) fn render_content(
     content: &mut Node,
     path: &str,
@@ -132,13 +132,13 @@ fn engine() -> Environment<'static> {
 struct Job<'a> {
     engine: &'a Environment<'a>,
     places: &'a Places,
-    /// Bytes that templates may still make.
+    /// The bytes that templates may still render.
     room: Cell<usize>,
-    /// Keys whose values are templates for later.
+    /// Keys whose templates are rendered later.
     later: &'a [&'a str],
-    /// What templates may name, in words.
+    /// The names that templates may use, for messages.
     names: &'a str,
-    /// Whether messages show the template: content may be long, and secret.
+    /// Whether messages show the template: the content may be long, and secret.
     is_shown: bool,
     read: fn(&str) -> Datum,
     /// Variables that are made of secrets.
@@ -196,7 +196,7 @@ impl Job<'_> {
 
     /// Names that a template uses and that have no value.
     fn unset(&self, text: &str, context: &Value) -> Vec<String> {
-        // Of a name with dots, as far as it has no value.
+        // The shortest part of a name with dots that has no value.
         let first_unset = |name: String| {
             let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
             ends.into_iter().map(|end| &name[..end]).find(|part| value_of(part, context).is_none()).map(str::to_owned)
@@ -207,8 +207,8 @@ impl Job<'_> {
         missing.into_iter().collect()
     }
 
-    /// Why a template cannot be rendered. Names without a value come first, if the error is about such a value: a template
-    /// may also have a default for one, and fail elsewhere.
+    /// Why a template cannot be rendered. Names without a value come first if the error is about one of them: a
+    /// template may also have a default for such a name, and fail elsewhere.
     fn fault(&self, problem: Problem, text: &str, context: &Value, error: &minijinja::Error) -> Problem {
         let names = format!("names: {}", self.names);
         let detail = error.detail().filter(|_| error.kind() != ErrorKind::UndefinedError);
@@ -230,10 +230,10 @@ impl Job<'_> {
         }
     }
 
-    /// Names that a template uses, with their members or without; none where it cannot be read.
+    /// The names that a template uses, with or without their members; none if it cannot be parsed.
     fn used(&self, text: &str, members: bool) -> Vec<String> {
-        // The engine reads by recursion: one that is too deep is refused before.
-        // It also joins literals that have no checks between them.
+        // The engine parses by recursion: a template that is too deep is refused before.
+        // The engine also joins literals that have no checks between them.
         let Ok(text) = guarded(text) else { return Vec::new() };
         let names = self.engine.template_from_str(&text).map(|template| template.undeclared_variables(members));
         // The checks have a function of their own.
@@ -313,7 +313,7 @@ fn any_template(node: &Node) -> bool {
     }
 }
 
-/// A value for templates: a list of named things is addressed by name as well as by number.
+/// A value for templates: items of a named list can be addressed by name and by number.
 fn addressable(node: &Node) -> Value {
     match &node.datum {
         Datum::List(items) if !items.is_empty() && items.iter().all(|item| item.get("name").is_some()) => {
@@ -338,7 +338,7 @@ fn value_of(name: &str, context: &Value) -> Option<Value> {
     name.split('.').try_fold(context.clone(), |at, part| at.get_attr(part).ok().filter(|value| !value.is_undefined()))
 }
 
-/// The name that a mistyped one is nearest to, beside it in the context.
+/// The nearest name to a mistyped one, in the same map of the context.
 fn near(name: &str, context: &Value) -> Option<String> {
     let (above, last) = match name.rsplit_once('.') {
         Some((above, last)) => (Some(above), last),

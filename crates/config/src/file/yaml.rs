@@ -1,8 +1,8 @@
-//! YAML text to nodes that know their line and column.
+//! YAML text to nodes with their line and column.
 //!
-//! The events of saphyr-parser, an actively kept YAML 1.2 parser, carry a span each, so that duplicate keys, anchors
-//! and limits are ours to judge and every later message can name a line. Plain scalars follow YAML 1.1 for booleans
-//! (`yes`, `on`), as files written for the reference expect, but neither its octal nor its base-60 numbers.
+//! saphyr-parser, a maintained YAML 1.2 parser, emits events with a span each. So this module decides about duplicate
+//! keys, anchors and limits, and every later message can name a line. Plain scalars follow YAML 1.1 for booleans
+//! (`yes`, `on`), as files for AIPerf expect, but not for octal and base-60 numbers.
 
 use crate::error::Problem;
 use crate::setting::join;
@@ -11,7 +11,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use std::collections::BTreeMap;
 
 const DEPTH: usize = 256;
-/// Values a file may have once its aliases are written out: a bomb of nested aliases is refused, not expanded.
+/// The most values of a file with expanded aliases: a bomb of nested aliases is refused, not expanded.
 const SIZE: usize = 1_000_000;
 
 pub(crate) fn load(text: &str, places: &Places) -> Result<Node, Problem> {
@@ -122,7 +122,7 @@ impl<'a> Loader<'a> {
     fn map(&mut self, start: Marker, path: &str, depth: usize) -> Result<Node, Problem> {
         let mut entries: Vec<(String, Node)> = Vec::new();
         let mut merged: Vec<(String, Node)> = Vec::new();
-        // Which line a key was first set in.
+        // The line in which a key was first set.
         let mut lines: BTreeMap<String, usize> = BTreeMap::new();
         loop {
             let (event, at) = self.next()?;
@@ -182,7 +182,7 @@ fn size(node: &Node) -> usize {
     1 + node.items().iter().map(size).sum::<usize>() + node.entries().iter().map(|(_, node)| size(node)).sum::<usize>()
 }
 
-/// What a plain scalar is.
+/// The value of a plain scalar.
 fn scalar(text: &str) -> Datum {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Datum::Null,
@@ -220,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn values_know_where_their_key_stands() {
+    fn values_have_the_position_of_their_key() {
         let node = read("a: 1\nb:\n  c: [x, 2.5]\n").unwrap();
         assert_eq!(node.find("b.c").unwrap().origin, Origin::File { line: 3, column: 3 });
         assert_eq!(node.to_json(), serde_json::json!({"a": 1, "b": {"c": ["x", 2.5]}}));
     }
 
     #[test]
-    fn plain_scalars_are_what_they_look_like_and_quoted_ones_are_text() {
+    fn plain_scalars_have_the_type_they_look_like_and_quoted_ones_are_text() {
         let node =
             read("[1, 1_000, -2, 1.5, 1e3, 0x10, yes, Off, null, ~, '7', \"true\", 2m, 1.2.3, 12:30, -]").unwrap_err();
         assert!(node.what.contains("c.yaml:1:"), "{node}");

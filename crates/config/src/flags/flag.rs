@@ -1,4 +1,4 @@
-//! What a flag is.
+//! The definition of a flag.
 
 use crate::range::{ANY, Range};
 use crate::sections::dataset::Dataset;
@@ -15,15 +15,15 @@ pub struct Flag {
     pub aliases: &'static [&'static str],
     /// The spelling that sets it to false, for the few that have one.
     pub negation: Option<&'static str>,
-    /// What its value is.
+    /// The type of its value.
     pub kind: Kind,
     /// Its placeholder in help, if its kind has no fitting one.
     pub value_name: Option<&'static str>,
-    /// What it takes, in words, where its kind does not list it.
+    /// Its values, in words, if its kind does not list them.
     pub values: Option<fn() -> String>,
     /// How many tokens it takes.
     pub takes: Takes,
-    /// Which numbers it takes, where that is not what its key takes.
+    /// The numbers that it accepts, if they differ from those of its key.
     pub range: Option<Range>,
     /// Its default. If the row has none: the default of its key, and nothing for a rule.
     pub default: Option<WhenAbsent>,
@@ -34,11 +34,11 @@ pub struct Flag {
     pub status: Status,
     /// One line of help, if the text of its key is not enough.
     pub summary: &'static str,
-    /// What it is limited to, where the rest of it does not act yet.
+    /// What it is limited to, if the rest of it does not act yet.
     pub limited_to: Option<&'static str>,
 }
 
-/// What a flag's value is.
+/// The type of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Bool,
@@ -50,7 +50,7 @@ pub enum Kind {
     FloatOrList,
     Text,
     Path,
-    /// A path of something that exists.
+    /// A path that must exist.
     ExistingPath,
     /// One of these, in any letter case, `-` and `_` alike.
     Choice(&'static [&'static str]),
@@ -65,7 +65,7 @@ pub enum Kind {
     Ints,
     /// Several numbers above zero.
     Floats,
-    /// `key:value` pairs or a JSON object; values become numbers, booleans or null where they look like it.
+    /// `key:value` pairs or a JSON object; values become numbers, booleans or null if they look like it.
     Pairs,
     /// `name: value` headers or a JSON object; values stay text.
     Headers,
@@ -78,9 +78,9 @@ pub enum Kind {
 /// The default of a flag, as help shows it.
 #[derive(Clone, Copy, Debug)]
 pub enum WhenAbsent {
-    /// The default of the key it is about.
+    /// The default of its key.
     DefaultOfKey,
-    /// What a rule decides by.
+    /// A rule decides; these words describe it.
     Words(&'static str),
     /// Made from the constant that the rule uses too.
     Made(fn() -> String),
@@ -101,16 +101,16 @@ pub enum To {
     EveryPhase(&'static str),
     /// A key of the dataset.
     Dataset(&'static str),
-    /// More than one key of `benchmark`: a rule of its section. The key it is mostly about.
+    /// More than one key of `benchmark`, set by a rule of its section. This is the main key.
     Rule(&'static str),
-    /// More than one key beside `benchmark`: a rule of its section. The key it is mostly about.
+    /// More than one key beside `benchmark`, set by a rule of its section. This is the main key.
     EnvelopeRule(&'static str),
     /// None: it selects the source of the configuration.
     NoKey,
 }
 
 impl To {
-    /// The key as documentation writes it.
+    /// The key in the form of the documentation.
     pub fn key(self) -> String {
         match self {
             Self::Key(key) => format!("benchmark.{key}"),
@@ -129,7 +129,7 @@ impl To {
         !matches!(self, Self::Rule(_) | Self::EnvelopeRule(_) | Self::NoKey)
     }
 
-    /// The key as problems name it: list items by number.
+    /// The key in the form of problems: list items by number.
     pub fn location(self) -> String {
         match self {
             Self::Profiling(key) => format!("benchmark.phases.0.{key}"),
@@ -163,11 +163,11 @@ pub enum Status {
     Acts,
     /// It is accepted and can have no effect in this design, for this reason.
     NoEffect(&'static str),
-    /// It is checked and refused: what it belongs to does not exist yet.
+    /// It is checked and refused, because its feature does not exist yet.
     NotYet(&'static str),
 }
 
-/// A flag is its name.
+/// A flag is identified by its name.
 impl PartialEq for Flag {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -175,7 +175,7 @@ impl PartialEq for Flag {
 }
 
 impl Flag {
-    /// What the configuration knows about the key it sets.
+    /// The definition of the key it sets.
     pub(crate) fn setting(&self) -> Option<Described> {
         match self.to {
             To::Key(key) | To::Rule(key) => described(Benchmark::FIELDS, key),
@@ -186,12 +186,12 @@ impl Flag {
         }
     }
 
-    /// Which numbers it takes.
+    /// The numbers that it accepts.
     pub fn range(&self) -> Range {
         self.range.or_else(|| self.setting()?.field.range).unwrap_or(ANY)
     }
 
-    /// What runs when it is not given. A switch that is off is not worth saying.
+    /// Its default, in words. A switch that is off by default has none.
     pub fn default(&self) -> Option<String> {
         match self.default {
             Some(WhenAbsent::Words(words)) => return Some(words.to_owned()),
@@ -238,7 +238,7 @@ impl Flag {
     }
 }
 
-/// What most flags have in common.
+/// The common values of most flags.
 pub(super) const BASE: Flag = Flag {
     name: "",
     aliases: &[],
@@ -264,7 +264,7 @@ pub struct Group {
     pub flags: &'static [&'static Flag],
 }
 
-/// Defines flags, each a constant that code asks for it by, and the group that help shows them in.
+/// Defines flags, each as a constant for use in code, and their group in help.
 macro_rules! flags {
     ($group:ident: $( $name:ident { $($row:tt)* } )*) => {
         $( pub(crate) const $name: &$crate::flags::Flag = &$crate::flags::Flag { $($row)* ..$crate::flags::flag::BASE }; )*

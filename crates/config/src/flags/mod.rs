@@ -1,9 +1,9 @@
 //! Every flag of `profile`: one table that drives parsing, validation, help, completions and the manual.
 //!
-//! A flag is a row. What it is called, what it takes, where its value goes in the configuration, and whether it
-//! acts: a flag whose feature does not exist yet is parsed and checked like any other and then refused by name, so
-//! that no flag is ever ignored in silence. Each row is also a constant, by which code asks whether it was given. Its
-//! range, default and text are those of the setting it sets, unless the row has its own.
+//! A flag is a row: its name, its values, the key that it sets, and whether it acts. A flag whose feature does not
+//! exist yet is parsed and checked like any other and then refused by name, so that no flag is ever ignored silently.
+//! Each row is also a constant, by which code asks whether the flag was given. Its range, default and text are those of
+//! its setting, unless the row has its own.
 
 mod accuracy;
 mod conversation;

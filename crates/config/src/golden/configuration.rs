@@ -22,7 +22,7 @@ fn golden_command_lines_give_the_recorded_configuration_or_are_refused() {
     super::run("config", &[command_lines], parsers::group);
 }
 
-/// The values of a flag on a command line, whatever its spelling; an empty text where it has none.
+/// The values of a flag on a command line, in any spelling; an empty text if it has none.
 fn values<'a>(argv: &'a [String], flag: &Flag) -> Vec<&'a str> {
     let (mut out, mut inside) = (Vec::new(), false);
     for token in argv {
@@ -55,7 +55,7 @@ fn file_texts(case: &Value) -> String {
     case["files"].as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str()).collect()
 }
 
-/// What the reference accepts and is refused here, with the reason.
+/// What AIPerf accepts and this program refuses, with the reason.
 fn refused_here(argv: &[String]) -> Option<&'static str> {
     let foreign = |text: &&str| matches!(BaseUrl::parse(text), Err(UrlError::Scheme(_)));
     if values(argv, URL).iter().any(foreign) {
@@ -68,7 +68,7 @@ fn refused_here(argv: &[String]) -> Option<&'static str> {
     unknown.then_some("an unknown scenario is found while parsing")
 }
 
-/// What the reference refuses and is accepted here, with the reason.
+/// What AIPerf refuses and this program accepts, with the reason.
 fn accepted_here(case: &Value, argv: &[String]) -> Option<&'static str> {
     let expected = &case["expected"];
     let (locations, named) = (texts(&expected["locations"]), texts(&expected["flags_named"]));
@@ -117,12 +117,12 @@ fn incomparable(case: &Value, argv: &[String]) -> Option<&'static str> {
     file_texts(case).contains("$${").then_some("$${ stands for the characters themselves")
 }
 
-/// Brings a recorded configuration in line with the decisions that change it.
+/// Adapts a recorded configuration to decisions that change it.
 fn decided(case: &Value, argv: &[String], mut config: Value) -> Value {
     if !given(argv, SERVER_METRICS_FORMATS) && config["server_metrics"]["formats"] == json!(["json", "csv"]) {
         config["server_metrics"]["formats"] = json!(["json", "csv", "parquet"]);
     }
-    // Where records are asked for by their level, both files that take them are written.
+    // If the level asks for records, both record files are written.
     if given(argv, EXPORT_LEVEL) && config["artifacts"]["records"] == json!(["jsonl"]) {
         config["artifacts"]["records"] = json!(["jsonl", "parquet"]);
     }
@@ -138,15 +138,16 @@ fn decided(case: &Value, argv: &[String], mut config: Value) -> Value {
     if !given(argv, CONFIG) {
         return config;
     }
-    // What a file says of the screen and of the network stands, unless a flag says otherwise.
+    // The settings of a file for the screen and the network apply, unless a flag overrides them.
     let flags_of_screen = [UI_TYPE, VERBOSE, EXTRA_VERBOSE].iter().any(|flag| given(argv, flag));
     if let (false, Some(ui)) =
-        (flags_of_screen, said(&case["files"], &["runtime"]).and_then(|mut own| own.remove("ui")))
+        (flags_of_screen, section_of(&case["files"], &["runtime"]).and_then(|mut own| own.remove("ui")))
     {
         config["runtime"]["ui"] = ui;
     }
     let flags_of_network = [NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN].iter().any(|flag| given(argv, flag));
-    if let (false, Some(mut network)) = (flags_of_network, said(&case["files"], &["network_latency", "networkLatency"]))
+    if let (false, Some(mut network)) =
+        (flags_of_network, section_of(&case["files"], &["network_latency", "networkLatency"]))
     {
         network.entry("enabled").or_insert(json!(false));
         config["network_latency"] = network.into();
@@ -154,9 +155,8 @@ fn decided(case: &Value, argv: &[String], mut config: Value) -> Value {
     config
 }
 
-/// A section of the benchmark as the files of a case write it, by any of its names; keys in snake case, numbers with a
-/// fraction.
-fn said(files: &Value, names: &[&str]) -> Option<Map<String, Value>> {
+/// A section of the benchmark in the files of a case, by any of its names; keys in snake case, numbers with a fraction.
+fn section_of(files: &Value, names: &[&str]) -> Option<Map<String, Value>> {
     let documents = files.as_object()?.values().filter_map(|text| yaml::load(text.as_str()?, &Places::default()).ok());
     let section = documents.map(|node| node.to_json()).find_map(|document| {
         let body = document.get("benchmark").unwrap_or(&document);
@@ -171,7 +171,7 @@ fn snake_case(key: &str) -> String {
 }
 
 #[test]
-fn what_a_file_says_of_screen_and_network_stands() {
+fn settings_of_a_file_for_screen_and_network_apply() {
     let text = "benchmark:
   model: m
   endpoint: {url: h}
@@ -212,9 +212,9 @@ fn command_line(case: &Value, tally: &mut Tally) {
     });
 }
 
-/// Two settings of one name are told apart in the folder's name, as they are not in the reference: in place of
-/// `mean_64` and `mean_32` stands what each is the mean of.
-fn told_apart(run: &Value) -> Option<String> {
+/// Two settings with the same name get different names in the folder's name here, unlike in AIPerf: instead of
+/// `mean_64` and `mean_32`, the names of the lengths.
+fn distinct_name(run: &Value) -> Option<String> {
     let paths: Vec<&str> = run["values"].as_object()?.keys().map(String::as_str).collect();
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let is_shared = |path: &str| paths.iter().filter(|other| last(other) == last(path)).count() > 1;
@@ -228,12 +228,12 @@ fn told_apart(run: &Value) -> Option<String> {
 }
 
 #[test]
-fn two_means_of_a_recorded_folder_are_told_apart_by_what_they_are_of() {
+fn two_means_of_a_recorded_folder_get_the_names_of_their_lengths() {
     let values =
         json!({"datasets.main.prompts.isl.mean": 64, "datasets.main.prompts.osl.mean": 32, "a.concurrency": 1});
     let run = json!({"values": values, "dir_name": "mean_64__mean_32__concurrency_1"});
-    assert_eq!(told_apart(&run).as_deref(), Some("isl_64__osl_32__concurrency_1"));
-    assert_eq!(told_apart(&json!({"values": {"a.concurrency": 1}, "dir_name": "concurrency_1"})), None);
+    assert_eq!(distinct_name(&run).as_deref(), Some("isl_64__osl_32__concurrency_1"));
+    assert_eq!(distinct_name(&json!({"values": {"a.concurrency": 1}, "dir_name": "concurrency_1"})), None);
 }
 
 fn configuration(case: &Value, argv: &[String], tree: &Tree) {
@@ -264,7 +264,7 @@ fn configuration(case: &Value, argv: &[String], tree: &Tree) {
         .collect();
     let mut wanted = list(&expected["variations"]).to_vec();
     for wanted in &mut wanted {
-        if let Some(name) = told_apart(wanted) {
+        if let Some(name) = distinct_name(wanted) {
             wanted["dir_name"] = name.into();
         }
     }
@@ -272,7 +272,7 @@ fn configuration(case: &Value, argv: &[String], tree: &Tree) {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// The message names the flags that were given, one of those that are needed with them, and the place.
+/// The message must name the given flags, one of the flags they need, and the location.
 fn points_at(case: &Value, argv: &[String], error: &ConfigError) -> Result<(), String> {
     let expected = &case["expected"];
     let text = error.to_string();
@@ -290,7 +290,7 @@ fn points_at(case: &Value, argv: &[String], error: &ConfigError) -> Result<(), S
     }
     let wanted = texts(&expected["flags_named"]);
     if let Some(unknown) = wanted.iter().find(|flag| flags::find(flag).is_none() && argv.contains(flag)) {
-        // The reference adds its nearest name; ours may find another, or none.
+        // AIPerf adds its nearest name; ours may find another, or none.
         return if text.contains(unknown.as_str()) { Ok(()) } else { Err(format!("does not name {unknown}")) };
     }
     if let Some(flag) = wanted.iter().find(|flag| given(flag) && !named(flag) && *flag != CONFIG.name) {

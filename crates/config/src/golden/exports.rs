@@ -1,4 +1,4 @@
-//! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and what is redacted.
+//! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and redaction.
 
 use super::{
     Kind, all_have, exponents, has_json_value, headers, in_directory, key_values, list, names_for, no_groups, ordered,
@@ -44,9 +44,9 @@ fn golden_names_command_lines_and_redaction_are_as_recorded() {
 fn golden_extra_inputs_and_redacted_requests_are_as_recorded() {
     let extra = Kind {
         looks_like: |cases| {
-            let told =
+            let has_result =
                 |case: &Value| case["expected"].get("pairs").is_some() || case["expected"].get("error").is_some();
-            all_have(cases, &["/input", "/expected"]) && cases.iter().all(told)
+            all_have(cases, &["/input", "/expected"]) && cases.iter().all(has_result)
         },
         run: extra_inputs,
     };
@@ -67,7 +67,7 @@ fn golden_extra_inputs_and_redacted_requests_are_as_recorded() {
     super::run("endpoints", &[extra, redaction, hooks], no_groups);
 }
 
-/// What is called around a run, as a file says it.
+/// The calls around a run, from a file.
 fn hooks(case: &Value, tally: &mut Tally) {
     let document = json!({
         "model": "m",
@@ -126,7 +126,7 @@ fn shown_command_line(case: &Value, tally: &mut Tally) {
         let (found, wanted) = (words(&command_line::shown(&args)), words(case["expected"].as_str().unwrap()));
         assert_eq!(found.len(), wanted.len());
         for (found, wanted) in found.iter().zip(&wanted) {
-            // Arguments stay as typed, where the reference shows its own name for the value.
+            // Arguments stay as typed; AIPerf shows its own name of the value.
             let coerced = ["True", "False", "None"].contains(&wanted.as_str());
             assert!(found == wanted || (coerced && args.contains(found)), "{found} for {wanted}");
         }

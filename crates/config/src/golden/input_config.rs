@@ -1,4 +1,4 @@
-//! `golden/exports/runs`: every setting that a real run exported is exported of the same command line, with its value.
+//! `golden/exports/runs`: every setting that a real run exported is exported for the same command line, with its value.
 
 use super::{in_directory, lacking, words};
 use crate::resolve::{Tree, resolve_config};
@@ -23,7 +23,7 @@ fn golden_runs_export_every_recorded_setting() {
     tally.finish();
 }
 
-/// JSON files of a run, at any depth, those of its phases apart: they are of the same configuration.
+/// JSON files of a run, at any depth, without those of its phases: they have the same configuration.
 fn summaries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = entries.collect();
@@ -41,15 +41,15 @@ fn check(args: &[String], summary: &Value) {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The configuration of the run of a sweep that has these values.
+/// The configuration of the run of a sweep with these values.
 fn config_of(tree: &Tree, values: &Value) -> Value {
     let run = tree.variations.iter().find(|run| Value::Object(run.values.clone()) == *values);
     run.map_or_else(|| tree.input_config(), |run| run.input_config().clone())
 }
 
-/// Brings a recorded configuration in line with the decisions that change it.
+/// Adapts a recorded configuration to decisions that change it.
 fn decided(mut config: Value) -> Value {
-    // The folder is that of the run that was recorded.
+    // The folder is that of the recorded run.
     config["artifacts"].as_object_mut().map(|artifacts| artifacts.remove("dir"));
     // Formats name every file that is written.
     let formats = [
@@ -62,7 +62,7 @@ fn decided(mut config: Value) -> Value {
             *found = ours;
         }
     }
-    // What climbs stands below `adaptive_scale`, and there are no services.
+    // The settings of a climb are below `adaptive_scale`, and there are no services.
     for phase in config["phases"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         phase.retain(|key, _| key == "adaptive_scale" || !key.starts_with("adaptive_"));
     }

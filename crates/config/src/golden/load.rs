@@ -16,7 +16,7 @@ fn golden_flags_give_the_recorded_phases_and_durations_and_series_are_read() {
     super::run("load", &[phases, durations, series], no_groups);
 }
 
-/// The flag that a name means: the internal names of the reference may have the same words in another order.
+/// The flag with this name: AIPerf's internal names may have the same words in another order.
 fn flag(name: &str) -> Option<&'static Flag> {
     let words = |name: &str| {
         let mut words: Vec<String> =
@@ -41,7 +41,7 @@ fn phases(case: &Value, tally: &mut Tally) {
     }
 }
 
-/// What is done otherwise here than the case records, by the number it has among what is to be done better.
+/// What is done differently from the recorded case, by its number in the list of improvements.
 fn better(case: &Value) -> Option<&'static str> {
     let flag = |name: &str| case["flags"].get(name).filter(|value| !value.is_null());
     let any = |names: &[&str]| names.iter().any(|name| flag(name).is_some());
@@ -77,7 +77,7 @@ fn check(case: &Value, args: &[String]) {
         if !wanted.is_null() {
             wanted["name"] = kind.into();
             wanted["kind"] = kind.into();
-            // Twice the concurrency unless something else ends the run.
+            // Twice the concurrency, unless something else ends the run.
             if wanted["requests"] == 10 && kind == "profiling" && case["flags"].get("request_count").is_none() {
                 wanted["requests"] = (wanted["concurrency"].as_i64().unwrap_or(1) * 2).max(10).into();
             }
@@ -86,8 +86,8 @@ fn check(case: &Value, args: &[String]) {
     }
 }
 
-/// The message names the flags and the values that were given, and one of the flags that are needed with them. Its other
-/// words are ours: what is recorded is those of the reference.
+/// The message must name the given flags and values, and one of the flags they need. Its other words are ours: the
+/// recorded ones are AIPerf's.
 fn mentions(text: &str, refused: &[&Value], given: &Value) {
     let given = given.as_object();
     let values: Vec<String> = given.iter().flat_map(|given| given.values()).map(value_text).collect();
@@ -112,7 +112,7 @@ fn value_text(value: &Value) -> String {
 }
 
 #[test]
-fn a_recorded_message_asks_for_flags_and_values_and_not_for_its_words() {
+fn a_recorded_message_requires_flags_and_values_and_not_its_words() {
     let refused = json!({"mentions": ["--request-cancellation-rate", "--request-cancellation-delay", "0.5", "when"]});
     let given = json!({"request_cancellation_delay": 0.5});
     mentions("--request-cancellation-delay 0.5 needs --request-cancellation-rate", &[&refused], &given);
@@ -137,7 +137,7 @@ fn series(case: &Value, tally: &mut Tally) {
             (Ok(resolved), None) => {
                 assert_eq!(Some(&points(&resolved.plan().phases[0].arrival)), case["expected"].get("ok"))
             }
-            // What a message must name is the file and the keys in it; the rest is the validator's there.
+            // A message must name the file and its keys; the rest is that of AIPerf's validator.
             (Err(error), Some(refused)) => {
                 let text = error.to_string();
                 let is_key =
@@ -164,7 +164,7 @@ fn duration(case: &Value, tally: &mut Tally) {
         return tally.skip("neither a command line nor a file gives such a value");
     }
     tally.run(case["input"].to_string(), || {
-        // Only ASCII digits make a number, and a switch is no length of time.
+        // Only ASCII digits make a number, and a switch is no duration.
         if has_other_digits(&case["input"]) || case["input"].is_boolean() {
             let document = json!({
                 "model": "m",

@@ -1,7 +1,7 @@
-//! Golden data: cases recorded from the reference, found by `aiperf_golden`.
+//! Golden data: cases recorded from AIPerf, found by `aiperf_golden`.
 //!
-//! A file is known by what its cases look like. Where a case gives a whole command line or file, it goes the way of a
-//! user's; where it names one function of the reference (`config/parsers.json`), to ours.
+//! A file is recognised by the shape of its cases. A case with a whole command line or file takes the path of a user's.
+//! A case that names one function of AIPerf (`config/parsers.json`) goes to ours.
 
 mod configuration;
 mod exports;
@@ -22,19 +22,19 @@ use aiperf_plan::redact::is_sensitive_header;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// A kind of golden cases: how a list of them is known, and what is done with one.
+/// A kind of golden cases: how it is recognised, and how a case is run.
 struct Kind {
     looks_like: fn(&[Value]) -> bool,
     run: fn(&Value, &mut Tally),
 }
 
-/// Runs every case of an area that some kind knows; `groups` are the lists of a file that has several, by their keys.
+/// Runs every case of an area that a kind recognises. `groups`: runs a list of a file with several, by its key.
 #[track_caller]
 fn run(area: &str, kinds: &[Kind], groups: fn(&str, &[Value], &mut Tally) -> bool) {
     let mut tally = Tally::new(format!("golden {area}"));
     for list in Area::of(area).lists() {
         let (name, cases) = (list.name(), list.cases());
-        // One list of several is named by its file and its key.
+        // A list of several is named by its file and its key.
         if name.split_once(' ').is_some_and(|(_, group)| groups(group, cases, &mut tally)) {
             continue;
         }
@@ -46,7 +46,7 @@ fn run(area: &str, kinds: &[Kind], groups: fn(&str, &[Value], &mut Tally) -> boo
     tally.finish();
 }
 
-/// For areas whose files hold one list each.
+/// For areas whose files contain one list each.
 fn no_groups(_: &str, _: &[Value], _: &mut Tally) -> bool {
     false
 }
@@ -56,7 +56,7 @@ fn all_have(cases: &[Value], keys: &[&str]) -> bool {
     cases.iter().all(|case| keys.iter().all(|key| case.pointer(key).is_some()))
 }
 
-/// Paths of what a recorded configuration says and ours does not, or says otherwise. Ours may say more.
+/// Paths that a recorded configuration contains and ours lacks or has otherwise. Ours may contain more.
 fn lacking(found: &Value, wanted: &Value) -> Vec<String> {
     fn walk(found: Option<&Value>, wanted: &Value, path: &str, out: &mut Vec<String>) {
         match (found, wanted) {
@@ -91,7 +91,7 @@ fn strings(args: &[&str]) -> Vec<String> {
     args.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
-/// Runs something in a directory of its own that holds these files.
+/// Runs a function in a directory with these files.
 fn in_directory<T>(files: &Value, env: &Value, then: impl FnOnce(&Context<'_>) -> T) -> T {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files.as_object().into_iter().flatten() {
@@ -102,18 +102,18 @@ fn in_directory<T>(files: &Value, env: &Value, then: impl FnOnce(&Context<'_>) -
     then(&Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() })
 }
 
-/// Resolves a command line as a user gives it.
+/// Resolves a command line as for a user.
 fn resolve(argv: &[String]) -> Result<Tree, ConfigError> {
     in_directory(&Value::Null, &Value::Null, |ctx| resolve_config(argv, ctx))
 }
 
-/// Resolves a configuration as a file gives it.
+/// Resolves a configuration as from a file.
 fn resolve_document(document: &Value) -> Result<Tree, ConfigError> {
     let files = json!({"c.yaml": document.to_string()});
     in_directory(&files, &Value::Null, |ctx| resolve_config(&strings(&["-f", "c.yaml"]), ctx))
 }
 
-/// The names of the files of a run with this prefix, as a user gets them.
+/// The file names of a run with this prefix, as for a user.
 fn names_for(prefix: Option<&str>) -> FileNames {
     let mut args = strings(&["-m", "m"]);
     args.extend(prefix.map(|prefix| format!("--profile-export-prefix={prefix}")));
@@ -121,7 +121,7 @@ fn names_for(prefix: Option<&str>) -> FileNames {
     resolved.unwrap_or_else(|error| panic!("{prefix:?}: {error}")).into_plan().artifacts.names
 }
 
-/// Tokens, a map, or a list of pairs, as `--extra-inputs` and a file may give them.
+/// Tokens, a map, or a list of pairs, as for `--extra-inputs` and files.
 fn key_values(input: &Value) -> Result<Value, String> {
     let coerced = |value: &Value| value.as_str().map_or_else(|| value.clone(), values::coerce);
     match input {
@@ -151,7 +151,7 @@ fn headers(map: &Map<String, Value>) -> Value {
         .into()
 }
 
-/// The words of a command line, as a shell takes them apart.
+/// The words of a command line, as a shell splits them.
 fn words(line: &str) -> Vec<String> {
     let (mut out, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut letters = line.chars().peekable();
@@ -175,12 +175,12 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_line_has_the_words_that_a_shell_finds() {
+fn a_line_is_split_as_by_a_shell() {
     let line = r#"a 'b c' "d 'e'" f\ g 'it'"'"'s' 'it'\''s' "q\"" ''"#;
     assert_eq!(words(line), ["a", "b c", "d 'e'", "f g", "it's", "it's", "q\"", ""]);
 }
 
-/// Whether some text in a value has digits that are not those of ASCII. They make no number here.
+/// Whether a text in a value has digits other than those of ASCII. They make no number here.
 fn has_other_digits(value: &Value) -> bool {
     match value {
         Value::String(text) => text.chars().any(|c| c.is_numeric() && !c.is_ascii()),
@@ -190,7 +190,7 @@ fn has_other_digits(value: &Value) -> bool {
     }
 }
 
-/// Whether a prefix has an extension that goes here and stays in the reference: any plain one that is not among the
+/// Whether a prefix has an extension that is removed here and stays in AIPerf: any plain one that is not among the
 /// known endings.
 fn unknown_extension(prefix: &str) -> bool {
     let known = [".parquet", ".csv", ".json", ".jsonl", "_console.txt"];
@@ -202,7 +202,7 @@ fn unknown_extension(prefix: &str) -> bool {
     plain && !known.iter().any(|ending| prefix.ends_with(ending))
 }
 
-/// Whether a token has a list or an object behind a colon, which is its JSON value here and cut at commas there.
+/// Whether a token has a list or an object after a colon: its JSON value here, but split at commas in AIPerf.
 fn has_json_value(input: &Value) -> bool {
     let is_value = |text: &str| {
         text.starts_with(['[', '{'])
@@ -214,7 +214,7 @@ fn has_json_value(input: &Value) -> bool {
     })
 }
 
-/// Numbers with an exponent are numbers, where the reference keeps their text.
+/// Turns texts with an exponent into numbers, which AIPerf keeps as text.
 fn exponents(value: &Value) -> Value {
     match value {
         Value::String(text) if text.contains(['e', 'E']) => match serde_json::from_str(text) {

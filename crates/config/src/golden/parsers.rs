@@ -1,4 +1,4 @@
-//! Single values: lists of cases that name a function of the reference.
+//! Single values: lists of cases that name a function of AIPerf.
 
 use super::{
     exponents, has_json_value, has_other_digits, headers, key_values, names_for, ordered, texts, unknown_extension,
@@ -29,7 +29,7 @@ const PARSERS: &[(&str, Parse)] = &[
     ("float_or_list", |input| by_flag("--request-rate", input)),
     ("numeric_dict", |input| values::goodput(input.as_str().unwrap())),
     ("normalize_url", |input| {
-        // The reference leaves credentials in the URL; here they are kept apart.
+        // AIPerf leaves credentials in the URL; here they are stored separately.
         let text = input.as_str().unwrap();
         let url = BaseUrl::parse(text).map_err(|error| error.to_string())?;
         let userinfo = authority(text).rsplit_once('@');
@@ -94,8 +94,8 @@ fn authority(url: &str) -> &str {
     &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]
 }
 
-/// Whether no request can be sent to a URL, which is then refused where it is read: it has white space or letters that a
-/// URL cannot have, or no host, or no port that is one.
+/// Whether no request can be sent to a URL, which is then refused when it is parsed: it has white space or characters
+/// that a URL cannot have, no host, or no valid port.
 fn names_no_server(url: &str) -> bool {
     if url.starts_with("unix:") {
         return false;
@@ -111,7 +111,7 @@ fn names_no_server(url: &str) -> bool {
 }
 
 fn by_flag(name: &str, input: &Value) -> Result<Value, String> {
-    // Numbers and lists come from Python callers; a command line has the text of them.
+    // Numbers and lists come from Python callers; a command line has their text.
     let text = match input {
         Value::String(text) => text.clone(),
         Value::Array(items) => {
@@ -161,7 +161,7 @@ fn file_names(prefix: Option<&str>) -> Value {
     })
 }
 
-/// Runs the cases of a parser; false for a list that no parser here is for.
+/// Runs the cases of a parser; false if no parser here is for that list.
 pub(super) fn group(name: &str, cases: &[Value], tally: &mut Tally) -> bool {
     let Some((_, parse)) = PARSERS.iter().find(|(known, _)| *known == name) else { return false };
     for case in cases {
@@ -204,7 +204,7 @@ fn run(group: &str, parse: Parse, case: &Value, tally: &mut Tally) {
 const READS_NUMBERS: [&str; 6] =
     ["coerce_value", "key_value_pairs", "int_or_list", "float_or_list", "numeric_dict", "duration_seconds"];
 
-/// What gets to no function of ours, or by a decision comes out otherwise.
+/// Why a case cannot be compared: no function of ours takes it, or a decision changes its result.
 fn incomparable(group: &str, input: &Value) -> Option<&'static str> {
     const BY_CODE: &str = "neither a command line nor a file gives such a value";
     let is_pair = |pair: &Value| pair.as_array().is_some_and(|pair| pair.len() == 2 && pair[0].is_string());
@@ -229,18 +229,18 @@ fn incomparable(group: &str, input: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether a secret on a command line has white space within its quotes, where the reference ends it.
+/// Whether a secret on a command line has white space within its quotes, where AIPerf ends it.
 fn has_quoted_secret(line: &str) -> bool {
     let words = words(line);
     let is_secret = |flag: &str| ["--api-key"].contains(&flag);
     words.windows(2).any(|pair| is_secret(&pair[0]) && pair[1].contains(char::is_whitespace))
 }
 
-/// What the reference accepts and is refused here.
+/// What AIPerf accepts and this program refuses.
 fn refused_here(group: &str, input: &Value, expected: &Value) -> bool {
     let has = |is_one: fn(&Value) -> bool| input.as_array().is_some_and(|items| items.iter().any(is_one));
     match group {
-        // A foreign scheme is refused where the URL is read, not passed on.
+        // A foreign scheme is refused when the URL is parsed, not passed on.
         "normalize_url" => {
             let text = input.as_str().unwrap_or_default();
             names_no_server(text) || matches!(BaseUrl::parse(text), Err(UrlError::Scheme(_)))
@@ -253,7 +253,7 @@ fn refused_here(group: &str, input: &Value, expected: &Value) -> bool {
 }
 
 #[test]
-fn urls_that_name_no_server_are_known_by_their_text() {
+fn urls_that_name_no_server_are_recognised_by_their_text() {
     for url in ["http://", "", "//h", "http:/h", "http://h:99999", "http://h:abc", " http://h", "http://ü.de", "h:0"] {
         assert!(names_no_server(url), "{url}");
         assert!(BaseUrl::parse(url).is_err(), "{url}");
@@ -264,7 +264,7 @@ fn urls_that_name_no_server_are_known_by_their_text() {
     }
 }
 
-/// What decisions make of a recorded value.
+/// A recorded value after the decisions that change it.
 fn decided(group: &str, input: &Value, expected: &Value) -> Value {
     match (group, input.as_str()) {
         ("coerce_value", Some(_)) | ("key_value_pairs", _) => exponents(expected),
@@ -273,13 +273,13 @@ fn decided(group: &str, input: &Value, expected: &Value) -> Value {
             let host = authority(text).rsplit('@').next().unwrap_or_default();
             text.replacen(authority(text), &format!("{}@{host}", redact::REDACTED), 1).into()
         }
-        // $${ stands for the characters themselves.
+        // $${ is an escape for the characters themselves.
         ("env_substitution", Some(text)) if text.starts_with("$${") => text[1..].into(),
         _ => expected.clone(),
     }
 }
 
-/// Whether a number is one that the flag refuses: a range stands beside the flag, not behind it.
+/// Whether the flag refuses a number: its range is in the row of the flag, not in the parser.
 fn outside(group: &str, expected: &Value) -> bool {
     let flag = if group == "int_or_list" { flags::CONCURRENCY } else { flags::REQUEST_RATE };
     let numbers = expected.as_array().map_or(std::slice::from_ref(expected), Vec::as_slice);
@@ -288,11 +288,11 @@ fn outside(group: &str, expected: &Value) -> bool {
 
 fn same(group: &str, found: &Value, wanted: &Value) -> bool {
     match group {
-        // Only the files this project writes so far have names.
+        // Only the files that this program writes have names here.
         "export_prefix" => found.as_object().unwrap().iter().all(|(key, name)| &wanted[key] == name),
-        // Whole numbers of a list of floats.
+        // Whole numbers in a list of floats.
         "float_or_list" | "numeric_dict" | "duration_seconds" => loosely(found, wanted),
-        // Quotes only where a shell needs them.
+        // Quotes only if a shell needs them.
         "redact_cli_command" => words(found.as_str().unwrap()) == words(wanted.as_str().unwrap()),
         _ => found == wanted,
     }
@@ -308,7 +308,7 @@ fn loosely(found: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// One text of a flag about searches, by the kind of its case.
+/// One value of a flag about searches, by the kind of its case.
 pub(super) fn search_flag(case: &Value, tally: &mut Tally) {
     let input = case["input"].as_str().unwrap_or_default();
     let found = match case["kind"].as_str().unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! `golden/orchestration` and `golden/datasets`: recipes, log steps, folders, seeds, the runs of a sweep, lengths
-//! and layouts of files.
+//! `golden/orchestration` and `golden/datasets`: recipes, log steps, folders, seeds, the runs of a sweep, lengths and
+//! layouts of files.
 
 use super::{Kind, all_have, in_directory, list, no_groups, parsers, resolve, resolve_document, strings};
 use crate::error::ConfigError;
@@ -32,9 +32,9 @@ fn golden_sweeps_recipes_and_seeds_are_as_recorded() {
         },
         Kind {
             looks_like: |cases| {
-                let told =
+                let has_result =
                     |case: &Value| case["expected"].get("ok").is_some() || case["expected"].get("error").is_some();
-                all_have(cases, &["/kind", "/input"]) && cases.iter().all(told)
+                all_have(cases, &["/kind", "/input"]) && cases.iter().all(has_result)
             },
             run: parsers::search_flag,
         },
@@ -59,21 +59,21 @@ fn golden_lengths_and_layouts_are_read_as_recorded() {
         Kind { looks_like: |cases| all_have(cases, &["/ratio", "/style", "/isl", "/osl", "/ok"]), run: range_ratio };
     let layouts = Kind {
         looks_like: |cases| {
-            let is_told = |case: &Value| case.get("detected").is_some() || case.get("error").is_some();
+            let has_result = |case: &Value| case.get("detected").is_some() || case.get("error").is_some();
             all_have(cases, &["/files", "/input"])
-                && cases.iter().all(|case| is_told(case) && case.get("format").is_none())
+                && cases.iter().all(|case| has_result(case) && case.get("format").is_none())
         },
         run: layout,
     };
     super::run("datasets", &[lengths, ratios, layouts], no_groups);
 }
 
-/// Which layout a file has of which nobody says it.
+/// The layout of a file, without a named one.
 fn layout(case: &Value, tally: &mut Tally) {
     let error = case["error"].as_str().unwrap_or_default();
     let is_body = error.contains("raw_payload");
     if is_body || error.contains("speed_bench") {
-        return tally.skip("bodies and files of SPEED-Bench are told from what else they may be");
+        return tally.skip("bodies and files of SPEED-Bench are distinguished from other layouts");
     }
     if let Some(reason) = skips_mark(&case["files"]) {
         return tally.skip(reason);
@@ -88,7 +88,7 @@ fn layout(case: &Value, tally: &mut Tally) {
             std::fs::write(path, bytes.unwrap_or_else(decoded)).unwrap();
         }
         let found = looks_like(&folder.path().join(case["input"].as_str().unwrap()));
-        // A file without rows has no layout either, whatever the reference then trips over.
+        // A file without rows has no layout either, whatever error AIPerf then has.
         assert_eq!(found.as_ref().ok().map(|format| format.name()), case["detected"].as_str(), "{found:?}");
     });
 }
@@ -107,7 +107,7 @@ fn set_only(value: &Value) -> Value {
     }
 }
 
-/// A recipe as a command line asks for it.
+/// A recipe on a command line.
 fn recipe(case: &Value, tally: &mut Tally) {
     let input = &case["input"];
     let mut args = strings(&["-m", "m", "--search-recipe", input["recipe"].as_str().unwrap_or_default()]);
@@ -180,7 +180,7 @@ fn seed(case: &Value, tally: &mut Tally) {
     });
 }
 
-/// The runs of a file, each as the file that is written out for it.
+/// The runs of a file, each as the file that is written for it.
 fn sweep(case: &Value, tally: &mut Tally) {
     let kind = case["input"]["sweep"]["type"].as_str();
     if matches!(kind, Some("sobol" | "latin_hypercube")) {
@@ -196,7 +196,7 @@ fn sweep(case: &Value, tally: &mut Tally) {
         let alone: Result<Vec<Tree>, _> = wanted.iter().map(|run| resolve_document(&run["config"])).collect();
         match alone {
             Ok(alone) => whole_runs(case, wanted, &alone),
-            // The reference expands before it validates: a run that is refused by itself shows only its expansion.
+            // AIPerf expands before it validates: a run that is refused by itself shows only its expansion.
             Err(_) => expansions(case, wanted),
         }
     });
@@ -240,7 +240,7 @@ fn expansions(case: &Value, wanted: &[Value]) {
     }
 }
 
-/// Lengths as a command line gives them.
+/// Lengths on a command line.
 fn sequence_distribution(case: &Value, tally: &mut Tally) {
     let input = case["input"].as_str().unwrap_or_default();
     if !input.is_ascii() {
@@ -286,7 +286,7 @@ fn drawn(args: &[String]) -> Result<Option<PairedLengths>, ConfigError> {
     }
 }
 
-/// Which ratios a command line may give, and what is drawn with them.
+/// Which ratios a command line may have, and what is drawn with them.
 fn range_ratio(case: &Value, tally: &mut Tally) {
     let text = |key: &str| case[key].as_str().map_or_else(|| case[key].to_string(), str::to_owned);
     let mut args = strings(&["-m", "m"]);
@@ -304,8 +304,8 @@ fn range_ratio(case: &Value, tally: &mut Tally) {
     }
 }
 
-/// Prompts have the length that was asked for, so what a tokenizer adds is taken off before, as the reference does for
-/// vLLM; for SGLang it takes it off what was drawn.
+/// Prompts have the requested length, so the tokens that a tokenizer adds are subtracted before the draw, as AIPerf
+/// does for vLLM. For SGLang, AIPerf subtracts them from the drawn length.
 fn windows(case: &Value, mut args: Vec<String>, tally: &mut Tally) {
     let number = |value: &Value| value.as_u64().unwrap_or_default();
     let added = if case["style"] == "vllm" { number(&case["num_special_tokens"]) } else { 0 };

@@ -1,4 +1,4 @@
-//! What is said of metrics sent elsewhere: URLs, what is streamed, attributes.
+//! Settings for metrics that are sent elsewhere: URLs, streamed domains, attributes.
 
 use crate::compose::observe::{attributes, otel_url, stream_domains};
 use aiperf_golden::{Area, Shape};

@@ -13,7 +13,7 @@ struct Pair {
     percent: f64,
 }
 
-/// Pairs of lengths with their shares, as the configuration holds them.
+/// Pairs of lengths with their shares, in the form of the configuration.
 pub(crate) fn sequence_distribution(text: &str) -> Result<Value, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -88,7 +88,7 @@ fn from_json(text: &str) -> Result<Vec<Pair>, String> {
         .collect()
 }
 
-/// Every `(ISL,OSL):PERCENT` between brackets; the text between them does not matter.
+/// Every `(ISL,OSL):PERCENT` between brackets; the text between the brackets does not matter.
 fn from_brackets(text: &str) -> Result<Vec<Pair>, String> {
     let mut pairs = Vec::new();
     for piece in text.split('(').skip(1) {

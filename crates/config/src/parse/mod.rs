@@ -1,4 +1,4 @@
-//! Values with a form of their own: lengths with shares, filters, search dimensions, objectives, variants.
+//! Values with a syntax of their own: lengths with shares, filters, search dimensions, objectives, variants.
 
 mod lengths;
 mod search;

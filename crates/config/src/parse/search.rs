@@ -23,7 +23,7 @@ pub(crate) const ALIASES: &[&str] = &[
     "rate_series",
 ];
 
-/// The whole path of a setting that is varied.
+/// The whole path of a swept setting.
 pub(crate) fn sweep_path(path: &str) -> Result<String, String> {
     if ALIASES.contains(&path) {
         return Ok(format!("phases.profiling.{path}"));

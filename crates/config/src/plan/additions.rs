@@ -1,4 +1,4 @@
-//! What is put into conversations of every source: a system prompt, and markers against a server's cache.
+//! What is added to conversations of every source: a system prompt, and markers against a server's cache.
 
 use super::subject;
 use crate::choice::Choice;
@@ -11,7 +11,7 @@ use crate::small_file;
 use aiperf_plan::{Additions, CacheBust, DatasetPlan, FileFormat, MarkerKind, PhasePlan};
 use aiperf_types::PhaseKind;
 
-/// What a dataset has put into all of its conversations.
+/// What a dataset adds to all of its conversations.
 pub(super) fn additions(
     tree: &Tree,
     ctx: &Context<'_>,
@@ -45,7 +45,7 @@ pub(super) fn additions(
     Additions { system_prompt, cache_bust }
 }
 
-/// The text, and the key that gives it. A file that cannot be read was refused before.
+/// The text, and the key that sets it. An unreadable file was refused before.
 fn system_prompt(dataset: &Dataset, ctx: &Context<'_>) -> (Option<String>, Option<&'static str>) {
     if let Some(text) = &dataset.system_prompt {
         return (Some(text.clone()), Some("system_prompt"));
@@ -54,7 +54,7 @@ fn system_prompt(dataset: &Dataset, ctx: &Context<'_>) -> (Option<String>, Optio
     (path.and_then(|path| small_file::text(&path, small_file::SETTINGS).ok()), Some("system_prompt_file"))
 }
 
-/// Where a marker goes, and the key that sets it.
+/// The position of a marker, and the key that sets it.
 fn cache_bust(dataset: &Dataset) -> (Option<CacheBust>, &'static str) {
     let of_prompts = dataset.prompts.as_ref().and_then(|prompts| prompts.cache_bust.as_ref());
     let (bust, at) = match of_prompts {

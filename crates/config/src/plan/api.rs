@@ -1,4 +1,4 @@
-//! Whether the run can be watched over HTTP, and by whom.
+//! Whether a run has a live API, and which clients may use it.
 
 use super::{idle_variables, subject};
 use crate::environment::ApiServer;

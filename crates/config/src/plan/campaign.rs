@@ -45,11 +45,11 @@ pub(super) fn plan(
     let mut cells = Vec::new();
     let mut seen: Vec<Problem> = Vec::new();
     for (index, run) in sources.iter().enumerate() {
-        let (mut said, mut found) = (Vec::new(), Vec::new());
-        let planned = planning.cell(index, *run, &mut said, &mut found);
-        said.retain(|note| !notes.contains(note));
-        notes.extend(said);
-        // What is wrong with every run is said once.
+        let (mut noted, mut found) = (Vec::new(), Vec::new());
+        let planned = planning.cell(index, *run, &mut noted, &mut found);
+        noted.retain(|note| !notes.contains(note));
+        notes.extend(noted);
+        // A problem of every run is reported once.
         found.retain(|problem| !seen.iter().any(|other| other.what == problem.what));
         seen.extend(found.iter().cloned());
         let of_run = |problem: Problem| match run {
@@ -85,7 +85,8 @@ pub(super) fn plan(
     is_whole.then_some(campaign)
 }
 
-/// Cells of a recipe whose requests are too few for their concurrency: they pass at a load that they never have.
+/// A note about cells of a recipe with fewer requests than their concurrency: they pass at a load that they never
+/// reach.
 fn never_full(cells: &[Cell]) -> Option<String> {
     let phases = cells.iter().flat_map(|cell| &cell.plan.phases).filter(|phase| phase.kind == PhaseKind::Profiling);
     let short = phases.filter_map(|phase| phase.requests().zip(phase.concurrency).filter(|(n, c)| *n < u64::from(*c)));
@@ -97,7 +98,7 @@ fn never_full(cells: &[Cell]) -> Option<String> {
     ))
 }
 
-/// Settings are not searched: a recipe or a sweep that would is refused, with what runs at fixed steps instead.
+/// Searches are not implemented: a recipe or a sweep that searches is refused, with an alternative at fixed steps.
 pub(super) fn refused_search(flags: &GivenFlags, document: Option<&Node>) -> Option<Problem> {
     let reason = "settings are not searched";
     if let Some(name) = flags.text(SEARCH_RECIPE) {
@@ -128,7 +129,7 @@ fn trials(multi: &MultiRun) -> Trials {
         warmup_once: multi.disable_warmup_after_first(),
         confidence_level: multi.confidence_level(),
         convergence: multi.convergence.as_ref().map(|convergence| {
-            // Two trials may agree by chance; where there are no more, they have to do.
+            // Two trials may agree by chance; if there are no more, they must be enough.
             let usual_least = convergence.min_runs().min(multi.num_runs());
             let mode = match convergence.mode() {
                 Mode::CiWidth => ConvergenceMode::CiWidth,
@@ -194,7 +195,7 @@ fn comparison(op: Option<scale::Comparison>) -> SlaOp {
     }
 }
 
-/// What identifies all runs together, made of what identifies this command.
+/// The id of all runs together, derived from the id of this command.
 fn uuid(id: &str) -> String {
     let digits = hex(&format!("{id}:runs"));
     let variant = ['8', '9', 'a', 'b'][usize::from(digits.as_bytes()[16]) % 4];

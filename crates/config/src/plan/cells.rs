@@ -1,4 +1,5 @@
-//! One cell of a benchmark: the plan of a run of a sweep, or of the only run, with seeds, names and files of its trials.
+//! One cell of a benchmark: the plan of a run of a sweep, or of the only run, with the seeds, names and files of its
+//! trials.
 
 use super::{endpoint, user_files};
 use crate::context::Context;
@@ -11,12 +12,12 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
-/// What cells are planned from.
+/// The inputs for planning cells.
 pub(super) struct Planning<'a> {
     pub tree: &'a Tree,
     pub ctx: &'a Context<'a>,
     pub args: &'a [String],
-    /// Of each cell, at most.
+    /// The most trials of each cell.
     pub trials: u32,
 }
 
@@ -53,7 +54,8 @@ impl Planning<'_> {
         })
     }
 
-    /// Renders the user's files for each trial: they name its own folder. Most of what is wrong with them is known by now.
+    /// Renders the user's files for each trial: they name its own folder. Most problems of these files were found
+    /// before.
     pub(super) fn render_user_files(
         &self,
         campaign: &CampaignPlan,
@@ -77,13 +79,13 @@ impl Planning<'_> {
         cell.user_files = files;
     }
 
-    /// The configuration of one run, as if it stood alone.
+    /// The configuration of one run, as if it were the only one.
     fn own(&self, run: Option<&RunVariation>) -> Tree {
         run.map_or_else(|| self.tree.clone(), |run| self.tree.of_run(run))
     }
 }
 
-/// Takes secrets out of what a cell varies and is called: folders, files and lines show it.
+/// Removes secrets from the values and names of a cell: folders, files and lines show them.
 pub(super) fn hide(cell: &mut Cell, redactor: &Redactor) {
     let mut values = Value::Object(std::mem::take(&mut cell.values));
     export::without_secrets(&mut values);
@@ -94,7 +96,7 @@ pub(super) fn hide(cell: &mut Cell, redactor: &Redactor) {
     if let Cow::Owned(hidden) = redactor.hide(&cell.label) {
         cell.label = hidden;
     }
-    // A folder that names no secret, and still one run.
+    // A folder name without a secret, still unique to its run.
     if matches!(redactor.hide(&cell.name), Cow::Owned(_))
         || cell.values.keys().any(|path| export::is_secret_setting(path))
     {
@@ -102,7 +104,7 @@ pub(super) fn hide(cell: &mut Cell, redactor: &Redactor) {
     }
 }
 
-/// Digits that follow from a text.
+/// Hex digits that depend on a text only.
 pub(super) fn hex(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Where requests go, how they travel, and what is called around them.
+//! Where requests are sent, how, and the calls around them.
 
 use super::subject;
 use crate::context::Context;
@@ -73,7 +73,7 @@ pub(super) fn endpoint(
     })
 }
 
-/// The template of bodies, for the type that makes them from one, and what messages call it.
+/// The template of bodies, for the endpoint type that needs one, and its name in messages.
 fn template(
     tree: &Tree,
     ctx: &Context<'_>,
@@ -104,16 +104,16 @@ fn template(
     }
 }
 
-/// What a setting is called, without its value.
+/// The name of a setting, without its value.
 fn named(tree: &Tree, at: &str) -> String {
     tree.node.find(at).map_or_else(|| at.to_owned(), |node| tree.places.subject_key(node, at))
 }
 
-/// What finds out by itself where an answer has its text, for templates: for a raw body it is a member's name.
+/// The value that detects where a response has its text, for templates. For a raw body it is the name of a member.
 const FOUND_OUT: &str = "text";
 
-/// The path of the text in a response, for types whose responses may have any form. Among the extra inputs it is one of a
-/// request's own members, unless the type sends none of them.
+/// The path of the text in a response, for types whose responses may have any form. Among the extra inputs it is a
+/// member of the request, unless the type sends no extra inputs.
 fn response_field(
     tree: &Tree,
     endpoint: &Endpoint,
@@ -154,7 +154,7 @@ fn video(tree: &Tree, endpoint: &Endpoint) -> VideoPlan {
     }
 }
 
-/// Credentials that a netrc file has for a URL's host, if there are no others.
+/// Credentials of a netrc file for a URL's host, if there are no others.
 fn with_netrc(url: BaseUrl, netrc: &Netrc, endpoint: &Endpoint) -> BaseUrl {
     let named = endpoint.headers.iter().flatten().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if named || endpoint.api_key.is_some() || url.is_unix() {
@@ -164,7 +164,7 @@ fn with_netrc(url: BaseUrl, netrc: &Netrc, endpoint: &Endpoint) -> BaseUrl {
     url.or_credentials(credentials)
 }
 
-/// HTTP/2 without TLS cannot go through a proxy, which passes on single requests of HTTP/1.1.
+/// HTTP/2 without TLS cannot pass a proxy, which forwards single requests of HTTP/1.1.
 fn unproxied(tree: &Tree, transport: Transport, urls: &[BaseUrl]) -> Option<Problem> {
     let proxies = &tree.environment.http.proxies;
     let url = urls.iter().find(|url| !url.is_tls() && proxies.for_url(url).is_some())?;
@@ -186,7 +186,7 @@ fn readiness(endpoint: &Endpoint) -> Option<Readiness> {
     (timeout > Nanos::ZERO).then(|| Readiness { timeout, mode: endpoint.wait_for_model_mode(), interval })
 }
 
-/// The settings of what is switched on.
+/// The settings of a switch that is on.
 fn switched<T: Clone + Default>(switch: &Option<Switch<T>>) -> Option<T> {
     match switch {
         None | Some(Switch::Plain(false)) => None,
@@ -213,7 +213,7 @@ fn server_profiler(endpoint: &Endpoint) -> Option<ServerProfiler> {
     })
 }
 
-/// Header fields of the user that are not sent, because something else sets their values.
+/// Notes about the user's headers that are not sent, because something else sets their values.
 pub(super) fn replaced(plan: &Plan, tree: &Tree) -> Vec<String> {
     let EndpointPlan { headers, api_key, urls, http, .. } = &plan.endpoint;
     let place = |name: &str| {

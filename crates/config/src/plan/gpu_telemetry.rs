@@ -14,7 +14,7 @@ use aiperf_types::Nanos;
 const SECTION: &str = "benchmark.gpu_telemetry";
 const VARIABLES: &str = "AIPERF_GPU_";
 const USUAL: &str = "AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS";
-/// A silence this many times as long as the time between samples is too long to be meant.
+/// A read timeout this many times as long as the interval is probably a mistake.
 const LONG_READ: f64 = 100.0;
 
 pub(super) fn plan(
@@ -79,7 +79,7 @@ pub(super) fn plan(
     })
 }
 
-/// Whether the dashboard opens with its GPUs, which needs one.
+/// Whether the dashboard opens with its GPU pane; there must be a dashboard.
 pub(super) fn opens_pane(tree: &Tree, ui: UiKind, notes: &mut Vec<String>) -> bool {
     let section = tree.benchmark.gpu_telemetry.clone().unwrap_or_default();
     let is_wanted = section.enabled() && section.mode() == GpuMode::RealtimeDashboard;
@@ -91,7 +91,7 @@ pub(super) fn opens_pane(tree: &Tree, ui: UiKind, notes: &mut Vec<String>) -> bo
     is_wanted
 }
 
-/// The usual ones, then those of the user's.
+/// The default exporters, then the user's.
 fn exporters(tree: &Tree, section: &GpuTelemetry, problems: &mut Vec<Problem>) -> Vec<DcgmExporter> {
     let mut exporters: Vec<DcgmExporter> = Vec::new();
     for text in &tree.environment.gpus.usual {
@@ -109,7 +109,7 @@ fn exporters(tree: &Tree, section: &GpuTelemetry, problems: &mut Vec<Problem>) -
                 Some(known) => known.is_guess = false,
                 None => exporters.push(DcgmExporter { url, is_guess: false }),
             },
-            // The rules have refused it already, unless they could not see it.
+            // The rules have already refused it, unless they could not see it.
             Err(error) => problems.push(
                 Problem::new(error.to_string()).hint("http://HOST:PORT/metrics").at(format!("{SECTION}.urls.{index}")),
             ),
@@ -118,7 +118,7 @@ fn exporters(tree: &Tree, section: &GpuTelemetry, problems: &mut Vec<Problem>) -
     exporters
 }
 
-/// What requested it: the flag with its item, or the key of a file.
+/// The origin of the request: the flag with its item, or the key of a file.
 fn asked(tree: &Tree, key: &str, item: &str) -> String {
     let path = format!("{SECTION}.{key}");
     match tree.node.find(&path) {
@@ -130,7 +130,7 @@ fn asked(tree: &Tree, key: &str, item: &str) -> String {
     }
 }
 
-/// Whether a flag or a file speaks of it.
+/// Whether a flag or a file sets it.
 fn is_requested(tree: &Tree) -> bool {
     let node = tree.node.find(SECTION);
     node.is_some_and(|node| {

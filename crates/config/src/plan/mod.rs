@@ -1,4 +1,4 @@
-//! A checked configuration to a plan, or a refusal by name of what cannot be run yet.
+//! A checked configuration to a plan, or a refusal of what cannot be run yet.
 
 mod additions;
 mod api;
@@ -39,7 +39,7 @@ use std::path::{Component, PathBuf};
 #[cfg(test)]
 pub(crate) use dataset::looks_like;
 
-/// What is run, and what a user should know about it.
+/// The campaign to run, and notes for the user.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     pub campaign: CampaignPlan,
@@ -53,7 +53,7 @@ impl Resolved {
         &self.campaign.base
     }
 
-    /// The same, where nothing else is wanted.
+    /// The same, without the rest.
     pub fn into_plan(self) -> Plan {
         self.campaign.base
     }
@@ -61,9 +61,9 @@ impl Resolved {
 
 /// Default interval between live statistics in the log.
 const LIVE_SECONDS: f64 = 30.0;
-/// Between lines about progress in a pipe.
+/// Seconds between progress lines in a pipe.
 const PROGRESS_SECONDS: f64 = 10.0;
-/// Between live statistics in the table of the dashboard.
+/// Seconds between live statistics in the table of the dashboard.
 const DASHBOARD_SECONDS: f64 = 5.0;
 
 /// Reads the arguments after `profile` into a plan.
@@ -90,7 +90,7 @@ fn planned(args: &[String], ctx: &Context<'_>) -> Result<Resolved, ConfigError> 
     }
 }
 
-/// What does not exist yet is refused before anything more is demanded of it.
+/// Refuses missing features first, before other problems with them.
 fn refused_first(error: ConfigError, args: &[String], ctx: &Context<'_>) -> ConfigError {
     if matches!(error, ConfigError::Help(_)) {
         return error;
@@ -105,8 +105,8 @@ fn refused_first(error: ConfigError, args: &[String], ctx: &Context<'_>) -> Conf
     if problems.is_empty() { error } else { ConfigError::Invalid(problems) }
 }
 
-/// Flags that ask for what does not exist yet, by the name it was asked for, together where the reason is the same; what
-/// can have no effect is noted.
+/// Refuses flags of missing features by the name that the user wrote, together if the reason is the same. Flags that
+/// can have no effect get a note.
 fn refused_flags(flags: &GivenFlags, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     let mut refused: Vec<(&str, Vec<&GivenFlag>)> = Vec::new();
     for given in &flags.0 {
@@ -128,7 +128,7 @@ fn refused_flags(flags: &GivenFlags, notes: &mut Vec<String>, problems: &mut Vec
     }));
 }
 
-/// A refusal of one thing, or of several with commas between them.
+/// A refusal of one thing, or of several separated by commas.
 fn not_yet(what: &str, reason: &str) -> Problem {
     let verb = if what.contains(", --") { "are" } else { "is" };
     Problem::new(format!("{what} {verb} {NOT_YET}")).because(reason)
@@ -235,8 +235,8 @@ fn plan(
     })
 }
 
-/// The note that the variables with this prefix have no effect, if any is set. Variables that never have an effect have a
-/// note of their own.
+/// The note that the variables with this prefix have no effect, if any is set. Variables that never have an effect have
+/// a note of their own.
 fn idle_variables(tree: &Tree, start: &str, why: &str) -> Option<String> {
     let is_idle = |variable: &&Variable| {
         variable.status == environment::Status::Acts
@@ -255,7 +255,7 @@ fn subject(tree: &Tree, path: &str) -> String {
     }
 }
 
-/// What holds the rows of a dataset: a file, or the configuration itself.
+/// The source of a dataset's rows, in words: a file, or the configuration itself.
 fn what_holds(tree: &Tree) -> String {
     let (path, records) = ("benchmark.datasets.0.path", "benchmark.datasets.0.records");
     match (tree.node.find(path), tree.node.find(records)) {
@@ -264,8 +264,8 @@ fn what_holds(tree: &Tree) -> String {
     }
 }
 
-/// Statistics are logged if a flag, a file or a variable enables them. The dashboard always has its table: no interval at
-/// all is about the log.
+/// Statistics are logged if a flag, a file or a variable enables them. The dashboard always has its table: an interval
+/// of zero is about the log.
 fn stats_interval(tree: &Tree, ui: UiKind) -> Option<Nanos> {
     let live = &tree.environment.live;
     let asked = tree.benchmark.runtime.as_ref().and_then(|runtime| runtime.stats_interval).or(live.interval);
@@ -341,7 +341,7 @@ fn inputs(tree: &Tree, ctx: &Context<'_>) -> Vec<InputFile> {
 fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
     let showing = tree.environment.showing;
     let runtime = tree.benchmark.runtime.clone().unwrap_or_default();
-    // Several runs scroll by as lines.
+    // Several runs are shown as lines.
     let with_dashboard = tree.single_run() && ctx.stdout_can_be_drawn_on();
     let on_a_terminal = if with_dashboard { UiKind::Dashboard } else { UiKind::Simple };
     let usual = if ctx.stdout_is_terminal { on_a_terminal } else { UiKind::None };

@@ -1,4 +1,4 @@
-//! The models that are asked, and which of them a prompt goes to.
+//! The models, and the rule that picks one for a prompt.
 
 use crate::choice::Choice;
 use crate::resolve::Tree;
@@ -24,7 +24,7 @@ pub(super) fn models(tree: &Tree, notes: &mut Vec<String>) -> Option<(Vec<String
     Some((names, selection))
 }
 
-/// The models that have a tokenizer of their own, and its name.
+/// The models with a tokenizer of their own, and its name.
 pub(super) fn tokenizers(tree: &Tree) -> Vec<(String, String)> {
     let own = |model: &Model| Some((model.name.clone()?, model.tokenizer.as_ref()?.name.clone()?));
     items(tree).iter().filter_map(own).collect()

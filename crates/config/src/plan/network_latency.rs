@@ -1,4 +1,4 @@
-//! Whether latencies are also given without the network's round trip, and where that is known from.
+//! Whether latencies are also given without the network round trip, and how it is known.
 
 use super::{idle_variables, subject};
 use crate::error::Problem;
@@ -19,7 +19,7 @@ pub(super) fn plan(
     let section = tree.benchmark.network_latency.clone().unwrap_or_default();
     let given = |key: &str| subject(tree, &format!("{AT}.{key}"));
     if !section.enabled() {
-        // Whoever switches it off knows that it is off.
+        // A user who switches it off needs no note.
         let is_set = tree.node.find(&format!("{AT}.enabled")).is_some_and(|node| node.origin != Origin::Rule);
         let idle = [("mean_ms", section.mean_ms), ("ping_interval", section.ping_interval)];
         for (key, _) in idle.iter().filter(|(_, value)| value.is_some() && !is_set) {

@@ -1,4 +1,4 @@
-//! What is sent by OTLP, and how: the section `otel`, and the variables that every exporter of OpenTelemetry knows.
+//! What is sent by OTLP, and how: the section `otel`, and the variables that every OpenTelemetry exporter reads.
 
 use super::{idle_variables, subject};
 use crate::compose::observe::{attributes, otel_url};
@@ -15,7 +15,7 @@ use aiperf_types::Nanos;
 const SECTION: &str = "benchmark.otel";
 const URL: &str = "benchmark.otel.metrics_url";
 const VARIABLES: &str = "AIPERF_OTEL_";
-/// Where receivers listen for gRPC, which is not spoken here.
+/// The usual port of gRPC receivers, which are not supported here.
 const GRPC_PORT: u16 = 4317;
 
 pub(super) fn plan(
@@ -28,7 +28,7 @@ pub(super) fn plan(
     let section = tree.benchmark.otel.clone().unwrap_or_default();
     let attributes = section.custom_resource_attributes.clone().unwrap_or_default();
     let Some(text) = &section.metrics_url else {
-        // Flags are refused with their own names before.
+        // Flags are refused by their own names before.
         for (key, is_given) in [
             ("gen_ai_provider", section.gen_ai_provider.is_some()),
             ("custom_resource_attributes", !attributes.is_empty()),
@@ -104,10 +104,10 @@ pub(super) fn plan(
     })
 }
 
-/// Default seconds that an export may take.
+/// The default time limit of an export, in seconds.
 const TIMEOUT: f64 = 10.0;
 
-/// A variable that exporters of OpenTelemetry read, and this one does not.
+/// A variable that OpenTelemetry exporters read and this one ignores.
 struct Ignored {
     name: &'static str,
     /// Values that ask for what is done anyway, in any letter case.
@@ -115,13 +115,13 @@ struct Ignored {
     why: &'static str,
 }
 
-/// Those that name a receiver; no note if it is the same as the URL.
+/// Variables that name a receiver; no note if it equals the URL.
 const ENDPOINTS: &[&str] = &["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
 const PROTOCOLS: &[&str] = &["http/protobuf"];
 const OVER_HTTP: &str = "metrics are sent over HTTP, in protobuf";
 
-// One row a variable.
+// One row per variable.
 #[rustfmt::skip]
 const IGNORED: &[Ignored] = &[
     Ignored { name: "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", fits: PROTOCOLS, why: OVER_HTTP },
@@ -135,14 +135,14 @@ const IGNORED: &[Ignored] = &[
     Ignored { name: "OTEL_SDK_DISABLED", fits: &["false"], why: "--otel-url enables metrics" },
 ];
 
-/// Variables that every exporter of OpenTelemetry reads.
+/// Variables that every OpenTelemetry exporter reads.
 struct Variables<'a, 'c> {
     ctx: &'a Context<'c>,
     problems: &'a mut Vec<Problem>,
 }
 
 impl Variables<'_, '_> {
-    /// A setting by the end of its name: that of metrics, or that of all signals; with its whole name.
+    /// A setting by the end of its name: the one for metrics, or the one for all signals; with its whole name.
     fn setting(&self, end: &str) -> Option<(String, String)> {
         let names = ["OTEL_EXPORTER_OTLP_METRICS_", "OTEL_EXPORTER_OTLP_"].map(|start| format!("{start}{end}"));
         names.into_iter().find_map(|name| self.text(&name).map(|value| (name, value)))
@@ -152,7 +152,7 @@ impl Variables<'_, '_> {
         self.ctx.env.get(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// A line for each variable that is set and asks in vain. No message shows a value: a URL may have a password.
+    /// A note for each set variable without effect. No message shows a value: a URL may have a password.
     fn ignored(&self, url: &MetricsUrl) -> Vec<String> {
         let same =
             |text: &str| otel_url(text).and_then(|text| MetricsUrl::verbatim(&text)).is_ok_and(|named| named == *url);
@@ -207,7 +207,7 @@ impl Variables<'_, '_> {
         }
     }
 
-    /// Milliseconds, as OpenTelemetry has them; here in seconds.
+    /// Milliseconds in OpenTelemetry; here in seconds.
     fn timeout(&mut self) -> Option<f64> {
         let (variable, value) = self.setting("TIMEOUT")?;
         match value.parse::<f64>() {
@@ -224,7 +224,7 @@ impl Variables<'_, '_> {
         }
     }
 
-    /// Whom to trust, and who this is; both count over TLS alone.
+    /// The certificate authority, and the client certificate; both apply to TLS only.
     fn certificates(&mut self, is_tls: bool, notes: &mut Vec<String>) -> (Option<NamedFile>, Option<ClientIdentity>) {
         let named = ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"].map(|end| self.setting(end));
         if !is_tls {
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guide_names_every_variable_without_effect() {
+    fn the_guide_lists_every_variable_without_effect() {
         let guide = include_str!("../../../../docs/telemetry.md");
         for name in IGNORED.iter().map(|ignored| &ignored.name).chain(ENDPOINTS) {
             assert!(guide.contains(&format!("`{name}`")), "{name}");

@@ -1,4 +1,4 @@
-//! When requests are sent, and what ends that.
+//! When requests are sent, and when a phase ends.
 
 use super::{subject, what_holds};
 use crate::choice::Choice;
@@ -28,7 +28,7 @@ pub(super) fn phases(
         notes.extend(idle(tree, phase, &at));
         out.push(one_phase(tree, phase, &at));
     }
-    // A profiling phase without one uses that of the first phase that has one.
+    // A profiling phase without a cancellation uses that of the first phase with one.
     let first = out.iter().find_map(|phase| phase.cancellation);
     let is_silent = |phase: &Phase| phase.kind != Some(PhaseKind::Warmup) && phase.cancellation.is_none();
     for (plan, _) in out.iter_mut().zip(phases).filter(|(_, phase)| is_silent(phase)) {
@@ -43,7 +43,7 @@ fn one_phase(tree: &Tree, phase: &Phase, at: &str) -> PhasePlan {
     let concurrency = phase.concurrency.or(arrival.is_closed_loop().then_some(DEFAULT_CONCURRENCY));
     let concurrency = concurrency.map(limit);
     let prefill_concurrency = phase.prefill_concurrency.map(limit);
-    // Without a grace period a profiling phase ends with its time; a warmup waits for what it sent.
+    // Without a grace period, a profiling phase ends with its time; a warmup waits for its requests.
     let grace = match (phase.grace_period, phase.duration) {
         (Some(grace), _) if grace.0.is_finite() => Some(Nanos::from_secs_f64(grace.0)),
         (None, Some(_)) if kind == PhaseKind::Profiling => Some(Nanos::ZERO),
@@ -64,7 +64,7 @@ fn one_phase(tree: &Tree, phase: &Phase, at: &str) -> PhasePlan {
     }
 }
 
-/// Sessions or requests at once; a rule has refused what does not fit.
+/// A number of sessions or requests at once; a rule has refused values that do not fit.
 fn limit(n: i64) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
@@ -103,7 +103,7 @@ fn ramp(ramp: &phases::Ramp) -> Option<Ramp> {
     ramp.0.duration.map(|duration| Ramp { duration: Nanos::from_secs_f64(duration.0), strategy })
 }
 
-/// What ends a phase. A fixed schedule ends with its records, and earlier only if the user sets a limit; the number of
+/// What ends a phase. A fixed schedule ends with its records, or earlier if the user sets a limit. The number of
 /// records is part of the exported configuration only.
 fn stop(tree: &Tree, phase: &Phase, at: &str) -> Vec<StopWhen> {
     let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
@@ -126,7 +126,7 @@ fn cancellation(phase: &Phase) -> Option<Cancellation> {
     Some(Cancellation { rate_percent, delay: Nanos::from_secs_f64(asked.delay()) })
 }
 
-/// Settings of a phase that change nothing.
+/// Notes about settings of a phase that change nothing.
 fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
     let is_warmup = phase.kind == Some(PhaseKind::Warmup);
     let by_slots = phase.r#type.unwrap_or(PhaseType::DEFAULT) == PhaseType::Concurrency;
@@ -172,7 +172,7 @@ fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
     idle.map(|(key, why)| format!("{} has no effect: {why}", named(tree, &format!("{at}.{key}")))).collect()
 }
 
-/// A setting by the name it was given: of a ramp its duration, where a flag set that.
+/// A setting by its given name: for a ramp its duration, if a flag set that.
 fn named(tree: &Tree, at: &str) -> String {
     let by_flag = |node: &&Node| matches!(node.origin, Origin::Flag(_));
     match tree.node.find(&format!("{at}.duration")).filter(by_flag) {
@@ -181,7 +181,7 @@ fn named(tree: &Tree, at: &str) -> String {
     }
 }
 
-/// Whether the dataset has what the arrival goes by.
+/// Checks that the dataset has what the arrival needs.
 fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: &mut Vec<Problem>) {
     let of_file = tree.places.file.is_some();
     let ask = |flag: &'static str, key: &'static str| if of_file { key } else { flag };
@@ -244,7 +244,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
     }
 }
 
-/// The same for a trace, all rows of which have a time unless times are ignored.
+/// The same for a trace: all rows have a time, unless times are ignored.
 fn suits_trace(
     tree: &Tree,
     phase: &Phase,
@@ -272,7 +272,7 @@ fn suits_trace(
     }
 }
 
-/// Turns of a made-up conversation, on average.
+/// The mean number of turns of a synthetic conversation.
 fn turns(datasets: Option<&[Dataset]>) -> f64 {
     let turns = datasets.and_then(<[Dataset]>::first).and_then(|dataset| dataset.turns.as_ref());
     turns.map_or(MEAN_TURNS, Distribution::expected)

@@ -1,4 +1,4 @@
-//! Cells of points that no list has: the settings of the sweep with other values.
+//! Cells of points that are not listed: the settings of the sweep with other values.
 
 use super::cells::{Planning, hide};
 use crate::context::Context;
@@ -9,7 +9,7 @@ use aiperf_plan::{CampaignPlan, Cell, MakeCell, Point, PointError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What a cell is a function of, besides its point.
+/// The inputs of a cell, besides its point.
 struct Points {
     tree: Tree,
     env: BTreeMap<String, String>,
@@ -17,13 +17,13 @@ struct Points {
     stdout_is_terminal: bool,
     benchmark_id: String,
     args: Vec<String>,
-    /// Where runs have their folders.
+    /// Has the folders of runs.
     campaign: CampaignPlan,
-    /// Of all runs: made once, before the first.
+    /// For all runs: made once, before the first.
     redactor: Redactor,
 }
 
-/// The function that makes cells of points.
+/// The function that makes cells from points.
 pub(super) fn make_cell(planning: &Planning<'_>, campaign: &CampaignPlan) -> MakeCell {
     let Planning { tree, ctx, args, .. } = planning;
     let points = Points {

@@ -9,7 +9,7 @@ use aiperf_plan::{
 };
 use aiperf_types::Nanos;
 
-/// A silence this many times as long as the time between scrapes is too long to be meant.
+/// A read timeout this many times as long as the interval is probably a mistake.
 const LONG_READ: f64 = 100.0;
 
 pub(super) fn plan(
@@ -31,7 +31,7 @@ pub(super) fn plan(
     for (index, text) in section.urls.iter().flat_map(|urls| &urls.0).enumerate() {
         match MetricsUrl::parse(text) {
             Ok(url) => add(MetricsEndpoint { url, fallback: None, is_named: true }),
-            // The rules have refused it already, unless they could not see it.
+            // The rules have already refused it, unless they could not see it.
             Err(error) => problems.push(
                 Problem::new(error.to_string())
                     .hint("http://HOST:PORT/metrics")
@@ -75,7 +75,7 @@ pub(super) fn plan(
             read_timeout: Nanos::from_secs_f64(scrapes.read_timeout),
             publish_interval: Nanos::from_secs_f64(scrapes.publish_interval),
             cancel_wait: Nanos::from_secs_f64(scrapes.cancel_wait),
-            // The slowest of them is given up by its own timeout.
+            // The slowest endpoint is given up by its own timeout.
             settle_limit: Nanos(Nanos::from_secs_f64(scrapes.reachability_timeout).0.saturating_mul(3)),
         },
     })

@@ -1,4 +1,4 @@
-//! Files with a text of the user's own: rendered with what is known of the run, and put into their format.
+//! Files with a text of the user: rendered with the values of the run, and written in their format.
 
 use crate::error::Problem;
 use crate::file::template::{self, Made};
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The user's files as they are written, without values whose names mark them as secret. The writer of files hides
-/// secrets of the plan by their value.
+/// The user's files as they are written, without values whose names mark secrets. The writer of files hides secrets of
+/// the plan by their value.
 pub(super) fn user_files(
     tree: &Tree,
     dir: &Path,
@@ -56,7 +56,7 @@ pub(super) fn user_files(
     made
 }
 
-/// The secrets that the user's variables hold.
+/// The secrets in the user's variables.
 pub(super) fn secrets_of_variables(tree: &Tree) -> Vec<String> {
     match tree.node.get("variables").map(Node::to_json) {
         Some(Value::Object(variables)) => secrets_in_members(&variables),
@@ -64,7 +64,7 @@ pub(super) fn secrets_of_variables(tree: &Tree) -> Vec<String> {
     }
 }
 
-/// Values of the run; they win over variables.
+/// Values of the run; they override variables.
 fn known(tree: &Tree, dir: &Path, models: &[String], endpoint: &EndpointPlan) -> Node {
     let epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let url = endpoint.urls.first().map(|url| url.as_str()).unwrap_or_default();
@@ -143,7 +143,7 @@ mod tests {
     use crate::tree::Places;
 
     #[test]
-    fn yaml_is_read_back_as_what_it_was_made_of() {
+    fn yaml_is_parsed_back_to_the_same_value() {
         let all = json!({
             "n": 3, "f": 1.5, "none": null, "on": true, "text": "x: y", "word": "true", "lines": "a\nb", "empty": "",
             "number": "007", "z": [1, {"a": "me", "b": [[1, 2], []]}, {}, []], "deep": {"er": {"est": [{"q": "#"}]}},

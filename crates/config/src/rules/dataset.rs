@@ -327,7 +327,7 @@ fn system_prompt(dataset: &Dataset, benchmark: &Benchmark, facts: &Facts<'_>, pr
     }
 }
 
-/// Whether a part of a path is a link, as far as the user wrote it.
+/// Whether a component of the path, as the user wrote it, is a link.
 fn has_link(cwd: &Path, path: &Path) -> bool {
     let mut parts = path.ancestors().filter(|part| !part.as_os_str().is_empty());
     parts.any(|part| cwd.join(part).symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink()))

@@ -1,4 +1,4 @@
-//! Names of files: each of a run's own and of the user's is inside the directory, and none collides with another.
+//! File names: each name of the run's and the user's files is inside the directory, and none collides with another.
 
 use super::facts::Facts;
 use crate::choice::Choice;
@@ -48,7 +48,7 @@ fn has_control(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.chars().any(char::is_control))
 }
 
-/// Names that the prefix makes.
+/// Names from the prefix.
 fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let at = "artifacts.prefix";
     let Some(given) = artifacts.prefix.as_deref() else { return };
@@ -104,7 +104,7 @@ fn prefix(artifacts: &Artifacts, has_phase_folders: bool, facts: &Facts<'_>, pro
 /// A text is written as text, anything else as JSON or YAML.
 fn content(index: usize, file: &UserFile, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let at = format!("artifacts.user_files.{index}.content");
-    // Its content may be secret: the message names its place.
+    // The content may be secret: the message names only its location.
     let named = match facts.node.find(&at) {
         Some(node) => facts.places.subject_key(node, &format!("benchmark.{at}")),
         None => {

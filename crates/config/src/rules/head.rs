@@ -1,13 +1,12 @@
-//! What a request head may contain: nothing a user gives may end one of its lines, or change where its body
-//! ends.
+//! What a request head may contain: no value of a user may end one of its lines, or change where its body ends.
 
 use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::endpoint::Endpoint;
 use crate::tree::{Node, Origin};
 
-/// Header fields of the transfer, not of the content: the client sets each, and a second one would contradict it. With
-/// what to use instead, and what to use in a file if that differs.
+/// Headers of the transfer, not of the content: the client sets each, and a second one would contradict it. Each with
+/// an alternative, and one for files if that differs.
 const OWN: &[(&str, &str, &str, Option<&str>)] = &[
     ("content-length", "the length of each body is counted", "leave it out: it is sent with every request", None),
     ("transfer-encoding", "bodies are sent with their length", "leave it out: Content-Length is sent", None),
@@ -35,8 +34,8 @@ const OWN: &[(&str, &str, &str, Option<&str>)] = &[
     ("trailer", "bodies are sent without trailers", "leave it out: a header field has the same meaning", None),
 ];
 
-/// Header fields with a meaning of their own, which a session's name would take from them. They may be set, but not to
-/// that.
+/// Headers with a meaning of their own, which the session header would replace. Users may set them, but the session
+/// header may not have their name.
 const MEANT: &[(&str, &str)] = &[
     ("host", "it names the server"),
     ("content-type", "it is the type of the body"),
@@ -78,7 +77,7 @@ pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<P
 fn headers(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let node = facts.node.find("endpoint.headers");
     for (name, value) in endpoint.headers.iter().flatten() {
-        // A name may hold dots, so the entry is asked for by its name and not by a path.
+        // A name may contain dots, so the entry is looked up by its name and not by a path.
         let entry = node.and_then(|node| node.get(name));
         let at = format!("endpoint.headers.{name}");
         let from = entry.map_or_else(|| at.clone(), |entry| subject(facts, entry, &at));
@@ -101,7 +100,7 @@ fn flagged(entry: Option<&Node>) -> bool {
     entry.is_some_and(|entry| matches!(entry.origin, Origin::Flag(_)))
 }
 
-/// The flag, or the place in the file and the key; never the value, which may be a secret.
+/// The flag, or the location in the file and the key; never the value, which may be a secret.
 fn place(facts: &Facts<'_>, at: &str) -> String {
     facts.node.find(at).map_or_else(|| format!("benchmark.{at}"), |node| subject(facts, node, at))
 }
@@ -129,7 +128,7 @@ fn broken(facts: &Facts<'_>, at: &str, from: &str, fault: &str) -> Problem {
         })
 }
 
-/// What of a text cannot be sent in a line of a head.
+/// What prevents a text from being sent in a line of a head.
 fn fault(text: &str) -> Option<&'static str> {
     text.chars().find_map(|c| match c {
         '\r' | '\n' => Some("a line break"),
@@ -151,7 +150,7 @@ pub(crate) fn field_fault(name: &str, value: &str) -> Option<String> {
     }
 }
 
-/// A token as RFC 9110 has it.
+/// A token of RFC 9110.
 fn is_token(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }

@@ -1,5 +1,5 @@
-//! What no run can be: lengths, counts and times beyond every server and every clock. Refused by the name they were
-//! asked for, before anything is made of them.
+//! Bounds of every run: lengths, counts and times beyond any server and any clock. Larger values are refused by the
+//! name that the user wrote, before anything is made from them.
 
 use super::facts::Facts;
 use crate::error::Problem;
@@ -11,29 +11,29 @@ use crate::sections::phases::{Phase, Ramp};
 use crate::setting::{Seconds, Switch};
 use aiperf_plan::Distribution as Drawn;
 
-/// Tokens of one prompt: ten times the longest context there is.
+/// The most tokens of one prompt: ten times the longest context of today.
 pub(crate) const PROMPT_TOKENS: f64 = 1e7;
-/// Tokens of all prompts together: some 20 GB of text.
+/// The most tokens of all prompts together: about 20 GB of text.
 pub(crate) const DATASET_TOKENS: f64 = 4e9;
-/// Tokens of all prefixes of a pool together: they are kept, with some bytes for each.
+/// The most tokens of all prefixes of a pool together: they stay in memory, with some bytes each.
 const POOL_TOKENS: f64 = 1e8;
-/// Tokens that one answer may be asked for: what servers count in.
+/// The most tokens that one response may be asked for: the integer type of servers.
 const ANSWER_TOKENS: f64 = i32::MAX as f64;
 const WORKERS: f64 = 1024.0;
 
-/// Requests a second: far more than a machine sends, and few enough to count.
+/// The highest rate, in requests per second: far more than a machine sends, and small enough to count.
 const MOST_RATE: f64 = 1e7;
 /// One request in thirty years.
 const LEAST_RATE: f64 = 1.0 / LONGEST;
-/// Shapes of gamma arrivals: below these nearly all requests come at once, above them all intervals are alike.
+/// Shapes of gamma arrivals: below these nearly all requests come at once, above them all intervals are equal.
 const SMOOTHNESS: (f64, f64) = (1e-3, 1e6);
-/// Turns of one conversation: more than any context holds.
+/// The most turns of one conversation: more than any context allows.
 const TURNS: f64 = 1e5;
 /// Thirty years.
 const LONGEST: f64 = 1e9;
 /// An hour.
 const LONGEST_ROUND_TRIP_MS: f64 = 3.6e6;
-/// A millisecond: no request takes less over a network, and no phase is over sooner.
+/// A millisecond: no request over a network takes less, and no phase is shorter.
 const SHORTEST: f64 = 0.001;
 
 pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
@@ -74,7 +74,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     lengths(benchmark, facts, problems);
 }
 
-/// Rates, shapes and climbs that a clock of nanoseconds can keep.
+/// Rates, shapes and climbs must be within the precision of a nanosecond clock.
 fn arrivals(phase: &Phase, at: &dyn Fn(&str) -> String, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let bounds =
         [("rate", phase.rate, LEAST_RATE, MOST_RATE), ("smoothness", phase.smoothness, SMOOTHNESS.0, SMOOTHNESS.1)];
@@ -120,7 +120,7 @@ fn arrivals(phase: &Phase, at: &dyn Fn(&str) -> String, facts: &Facts<'_>, probl
     }
 }
 
-/// Round trips that are measured by a clock, and shorter than a run.
+/// Round trips must be measurable by a clock, and shorter than a run.
 fn network(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let Some(network) = &benchmark.network_latency else { return };
     let (interval, at) = (network.ping_interval, "network_latency.ping_interval");
@@ -137,14 +137,14 @@ fn network(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
     }
 }
 
-/// Conversations that fit into a context and a life.
+/// Conversations must fit into a context and a lifetime.
 fn turns(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     for (index, dataset) in benchmark.datasets.iter().flat_map(|datasets| datasets.0.iter()).enumerate() {
         let longest =
             |distribution: &Option<Distribution>| distribution.as_ref().map_or(0.0, |length| length.drawn().largest());
         let mean =
             |distribution: &Option<Distribution>| distribution.as_ref().map_or(0.0, |length| length.drawn().mean());
-        // The flag that goes too far: the deviation's only where the mean alone does not.
+        // The flag that exceeds the limit: that of the deviation only if the mean alone does not.
         let name = |key: &str, by_mean: bool| {
             let at = format!("datasets.{index}.{key}");
             let mut inner = [format!("{at}.stddev"), format!("{at}.mean")];
@@ -199,7 +199,7 @@ fn control(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
     }
 }
 
-/// A time that has an end.
+/// A time must have an end.
 fn longest(at: String, seconds: Option<f64>, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     if seconds.is_some_and(|seconds| seconds > LONGEST) {
         let rule = format!("{} must be at most {LONGEST} seconds", facts.subject(&at));
@@ -207,7 +207,7 @@ fn longest(at: String, seconds: Option<f64>, facts: &Facts<'_>, problems: &mut V
     }
 }
 
-/// A time that is set is one that a run can last; zero and no end have meanings of their own.
+/// A time must be one that a run can last; zero and no end have meanings of their own.
 fn time(at: String, time: Option<Seconds>, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let Some(Seconds(seconds)) = time.filter(|Seconds(seconds)| seconds.is_finite() && *seconds > 0.0) else { return };
     let rule = if seconds > LONGEST {
@@ -248,7 +248,7 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
     }
 }
 
-/// Texts before prompts that fit into a context, and all of a pool into memory.
+/// Texts before prompts must fit into a context, and all of a pool into memory.
 fn prefixes(dataset: &Dataset, index: usize, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let Some(prefix) = &dataset.prefix_prompts else { return };
     let mut refuse = |key: &str, rule: String| {

@@ -1,4 +1,4 @@
-//! Rules between settings, whatever they came from: flags, file, or a variation of a sweep.
+//! Rules between settings, whatever their source: flags, file, or a variation of a sweep.
 
 mod dataset;
 mod endpoint;
@@ -20,7 +20,7 @@ pub(crate) use output::SCENARIOS;
 use crate::error::Problem;
 use crate::sections::envelope::Benchmark;
 
-/// Fills in what follows from other settings, then checks every rule.
+/// Fills in values that follow from other settings, then checks every rule.
 pub(crate) fn settle(benchmark: &mut Benchmark, facts: &Facts<'_>, notes: &mut Vec<String>) -> Vec<Problem> {
     let mut problems = Vec::new();
     endpoint::settle(benchmark, notes);

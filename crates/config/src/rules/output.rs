@@ -1,4 +1,4 @@
-//! What is written, what is watched, and how the process behaves.
+//! What is written, what is observed, and how the process behaves.
 
 use super::facts::Facts;
 use super::files;
@@ -7,10 +7,10 @@ use crate::sections::envelope::Benchmark;
 use crate::sections::observe::{DiscoveryMode, GpuCollector};
 use aiperf_plan::BaseUrl;
 
-/// The only scenario there is.
+/// The only scenario.
 pub(crate) const SCENARIOS: &[&str] = &["inferencex-agentx-mvp"];
 
-/// A slice holds requests, and a run has an end.
+/// A slice must contain requests, and a run has an end.
 const SLICE_SECONDS: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
@@ -109,7 +109,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
     }
 }
 
-/// Refuses settings of pods if no pods are searched.
+/// Refuses settings for pods if pods are not searched.
 fn discovery(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let discovery = benchmark.server_metrics.as_ref().and_then(|server| server.discovery.as_ref());
     let Some(discovery) = discovery.filter(|discovery| discovery.mode() == DiscoveryMode::Disabled) else { return };
@@ -129,7 +129,7 @@ fn discovery(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Proble
     }
 }
 
-/// URLs of what is watched and of where results go are URLs.
+/// Checks URLs of metrics pages and of receivers.
 fn urls(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let mut named: Vec<(String, &str)> = Vec::new();
     let lists = [

@@ -12,10 +12,10 @@ use aiperf_plan::Sampling;
 use aiperf_types::PhaseKind;
 use std::collections::BTreeMap;
 
-/// Characters of a name, which is that of a folder and part of the names of files.
+/// The most characters of a name: it names a folder and is part of file names.
 const LONGEST_NAME: usize = 100;
 
-/// Names that files cannot have on some systems, and phases have folders.
+/// Names that some systems do not allow for folders.
 const RESERVED: &[&str] = &["con", "prn", "aux", "nul"];
 
 pub(super) fn settle(benchmark: &mut Benchmark) {
@@ -226,7 +226,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
     }
 }
 
-/// Every ramp takes a time that ends.
+/// Every ramp needs a finite time.
 fn ramps(phase: &Phase, at: &str, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
     let all = [
         ("concurrency_ramp", &phase.concurrency_ramp),

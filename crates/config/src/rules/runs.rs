@@ -18,7 +18,7 @@ use aiperf_plan::UiKind;
 const TRIALS_ONLY: &[&Flag] =
     &[SET_CONSISTENT_SEED, PROFILE_RUN_DISABLE_WARMUP_AFTER_FIRST, PROFILE_RUN_COOLDOWN_SECONDS];
 
-/// What several runs may not be.
+/// Rules for several runs.
 pub(crate) fn check(
     envelope: &Envelope,
     node: &Node,
@@ -125,10 +125,10 @@ pub(crate) fn check(
     }
 }
 
-/// Several runs scroll by as lines.
+/// Several runs are shown as lines.
 fn refuse_dashboard(node: &Node, flags: &GivenFlags, places: &Places, problems: &mut Vec<Problem>) {
     let Some(runtime) = node.find("benchmark.runtime") else { return };
-    // Without a terminal the setting is `simple` by now, and the flag still is what the user asked for.
+    // Without a terminal the setting is already `simple`, but the flag is still what the user asked for.
     let asked = [runtime.choice("ui"), flags.choice(UI_TYPE)];
     if let Some(ui) = runtime.get("ui").filter(|_| asked.contains(&Some(UiKind::Dashboard))) {
         let in_file = matches!(ui.origin, Origin::File { .. });

@@ -1,4 +1,4 @@
-//! What a search needs and may not be, whether flags or a file ask for it.
+//! The requirements of a search, whether flags or a file ask for it.
 
 use crate::error::Problem;
 use crate::parse::sweep_path;
@@ -7,7 +7,7 @@ use crate::sections::sweep::{DimensionKind, OptunaSampler, Planner, Pooling, Sea
 use crate::tree::{Node, Origin, Places};
 use std::collections::BTreeSet;
 
-/// A sweep of type adaptive_search and its place.
+/// A sweep of type adaptive_search, and its location.
 pub(super) struct Search<'a> {
     pub sweep: &'a Sweep,
     pub node: &'a Node,
@@ -24,7 +24,7 @@ impl Search<'_> {
         self.tiers(problems);
     }
 
-    /// How a setting of the sweep is named: the flag that set it, or its place and key.
+    /// The name of a setting of the sweep: the flag that set it, or its location and key.
     fn named(&self, key: &str) -> String {
         match self.node.find(key) {
             Some(node) => self.places.subject(node, &format!("sweep.{key}")),
@@ -36,7 +36,7 @@ impl Search<'_> {
         Problem::new(what).at(format!("sweep.{key}"))
     }
 
-    /// What is searched, what is better, and when to stop.
+    /// Checks that the space, the objective and the end of the search are set.
     fn complete(&self, problems: &mut Vec<Problem>) {
         let place = self.places.prefix(&self.node.origin);
         let sweep = self.sweep;

@@ -80,7 +80,7 @@ impl<T, const N: usize> From<[T; N]> for Formats<T> {
     }
 }
 
-/// A format that is asked for twice is written once.
+/// A format that is requested twice is written once.
 fn each_once<T: PartialEq>(List(formats): List<T>) -> List<T> {
     let mut once = Vec::new();
     for format in formats {

@@ -262,21 +262,21 @@ section! {
 }
 
 impl PublicDataset {
-    /// Whether it is a trace in the layout of Weka, which knows the length of a context.
+    /// Whether it is a trace in the layout of Weka, which has the length of a context.
     pub fn is_weka(self) -> bool {
         self.name().contains("weka")
     }
 }
 
 impl PrefixPrompts {
-    /// Whether prompts begin with one of several texts; none, or none of any length, is no pool.
+    /// Whether prompts begin with one of several texts. A size or length of zero is no pool.
     pub fn has_pool(&self) -> bool {
         self.pool_size.is_some_and(|size| size > 0) || self.length.is_some_and(|length| length > 0)
     }
 }
 
 impl CacheBustTarget {
-    /// Whether warmup and profiling are kept apart by it.
+    /// Whether it separates warmup from profiling.
     pub fn isolates_warmup(self) -> bool {
         matches!(self, Self::WarmupIsolationSystem | Self::WarmupIsolationFirstTurn)
     }

@@ -1,4 +1,4 @@
-//! Lengths that are drawn: fixed, normal, lognormal, or from weighted peaks or points.
+//! Random lengths: fixed, normal, lognormal, or from weighted peaks or points.
 
 use crate::choice::{Choice, choices};
 use crate::error::Problem;
@@ -67,11 +67,11 @@ section! {
     }
 }
 
-/// A length that is drawn; a bare number is a fixed one.
+/// A random length; a bare number is a fixed one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution(pub Shape);
 
-/// Keys by which a shape is known, first match wins.
+/// Keys that imply a shape; the first match counts.
 const IMPLIED_BY: &[(&str, DistributionKind)] = &[
     ("peaks", DistributionKind::Multimodal),
     ("points", DistributionKind::Empirical),
@@ -81,7 +81,7 @@ const IMPLIED_BY: &[(&str, DistributionKind)] = &[
     ("mean", DistributionKind::Normal),
 ];
 
-/// What each shape needs, and may have besides limits.
+/// The keys that each shape needs, and those it may have besides limits.
 const NEEDS: &[(DistributionKind, &[&str], &[&str])] = &[
     (DistributionKind::Fixed, &["value"], &[]),
     (DistributionKind::Normal, &["mean"], &["stddev"]),
@@ -91,7 +91,7 @@ const NEEDS: &[(DistributionKind, &[&str], &[&str])] = &[
 ];
 
 impl Distribution {
-    /// The mean of what is drawn.
+    /// The mean of draws.
     pub fn expected(&self) -> f64 {
         let shape = &self.0;
         let weighted = |pairs: Vec<(f64, f64)>| {
@@ -110,7 +110,7 @@ impl Distribution {
 }
 
 impl Distribution {
-    /// As it is drawn from.
+    /// The distribution of the plan.
     pub fn drawn(&self) -> Drawn {
         let Shape { value, mean, stddev, median, peaks, points, min, max, .. } = &self.0;
         let shape = if let Some(peaks) = peaks {

@@ -1,4 +1,4 @@
-//! Where requests go and how they are put.
+//! Where requests are sent, and their form.
 
 use crate::choice::choices;
 use crate::range::{at_least, finite_at_least, more_than};
@@ -107,7 +107,7 @@ section! {
 pub struct Url(pub BaseUrl);
 
 impl Url {
-    /// Where a server of one's own listens.
+    /// The URL of a local server.
     pub fn local() -> Self {
         Self(BaseUrl::parse("http://localhost:8000").expect("it is a URL"))
     }
@@ -129,7 +129,7 @@ impl Setting for Url {
             }
         }
     }
-    /// Without its credentials, but with a mark where they stood.
+    /// Without its credentials, but with a mark in their place.
     fn write(&self) -> Value {
         match (self.0.credentials(), self.0.as_str().split_once("://")) {
             (Some(_), Some((scheme, rest))) => format!("{scheme}://{REDACTED}@{rest}").into(),

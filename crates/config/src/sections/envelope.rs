@@ -1,4 +1,4 @@
-//! The whole configuration: one benchmark, and how often and over what it is run.
+//! The whole configuration: one benchmark, its repetitions and its sweep.
 
 use super::artifacts::Artifacts;
 use super::dataset::Dataset;

@@ -1,4 +1,4 @@
-//! Layouts of dataset files: the formats of the plan, and those that are not read yet.
+//! Layouts of dataset files: the formats of the plan, and those that are not supported yet.
 
 use crate::choice::Choice;
 use aiperf_plan::{FileFormat, SPEED_BENCH, TraceFormat};
@@ -11,7 +11,7 @@ pub enum Layout {
     Unread(Unread),
 }
 
-/// Layouts with a name that are not read yet.
+/// Named layouts that are not supported yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     DagJsonl,
@@ -19,7 +19,7 @@ pub enum Unread {
     WekaTrace,
 }
 
-/// Those that help lists before the splits of SPEED-Bench, and after them.
+/// The layouts that help lists before the splits of SPEED-Bench, and after them.
 const BEFORE: [Layout; 11] = [
     Layout::Trace(TraceFormat::BurstGpt),
     Layout::Trace(TraceFormat::Bailian),
@@ -67,7 +67,7 @@ impl Choice for Layout {
 }
 
 impl Layout {
-    /// Those whose records name hash blocks of a size.
+    /// The layouts whose records name hash blocks of a size.
     pub const HASHED: &'static [Self] = &[
         Self::Trace(TraceFormat::Mooncake),
         Self::Trace(TraceFormat::Bailian),
@@ -85,12 +85,12 @@ impl Layout {
         }
     }
 
-    /// Whether files of this layout are read.
+    /// Whether files of this layout can be read.
     pub fn is_read(self) -> bool {
         !matches!(self, Self::Unread(_))
     }
 
-    /// Whether it is a trace: reshapeable, and with timestamps that a run follows by default.
+    /// Whether it is a trace: it can be reshaped, and its timestamps set the schedule by default.
     pub fn is_trace(self) -> bool {
         match self {
             Self::File(format) => format == FileFormat::SagemakerDataCapture,

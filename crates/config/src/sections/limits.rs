@@ -45,12 +45,12 @@ section! {
     }
 }
 
-/// A list of limits, each a map or a text as `time_to_first_token.p99>200`.
+/// A list of limits, each a map or a text such as `time_to_first_token.p99>200`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits(pub List<Limit>);
 
 impl Limits {
-    /// A way to write one, for messages.
+    /// An example for messages.
     pub(crate) const EXAMPLE: &str = "'time_to_first_token.p99>200', in quotes: a shell keeps < and > for itself";
 
     fn item(node: &Node, path: &str, reader: &mut Reader) -> Option<Limit> {
@@ -148,7 +148,7 @@ fn subject_of(subject: &str) -> Result<(&str, Option<LimitStat>), String> {
     Ok((metric, stat.map(known).transpose()?))
 }
 
-/// A number, and the unit behind it.
+/// A number, and the unit after it.
 fn quantity(text: &str) -> Result<(f64, Option<&str>), String> {
     let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-' | 'e' | 'E');
     let end = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
@@ -179,9 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_wrong_is_named() {
+    fn the_message_names_what_is_wrong() {
         let why = |text: &str| limit(text).unwrap_err();
-        // What is left when a shell took the rest for a redirection.
+        // The rest of a limit after a shell parsed `>` as a redirection.
         assert!(why("time_to_first_token.p99").contains("no comparison"));
         assert!(why("a.p99=5").contains("no comparison"));
         assert!(why(">5").contains("names no metric"));
@@ -200,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in any::<String>(), start in "[a-z_.<>=0-9 ]{0,20}") {
+        fn no_text_makes_the_parser_panic(text in any::<String>(), start in "[a-z_.<>=0-9 ]{0,20}") {
             for text in [text.clone(), format!("{start}{text}"), start] {
                 if let Ok(read) = limit(&text) {
                     prop_assert!(read["threshold"].as_f64().is_some_and(f64::is_finite));
@@ -210,7 +210,7 @@ mod tests {
         }
 
         #[test]
-        fn a_limit_in_text_is_read_again(
+        fn a_limit_as_text_is_parsed_back(
             metric in "[a-z][a-z_]{0,20}", stat in 0..LimitStat::NAMES.len(), op in 0..4usize, number in -1e12..1e12f64,
         ) {
             let (stat, sign) = (LimitStat::NAMES[stat], [">", ">=", "<", "<="][op]);

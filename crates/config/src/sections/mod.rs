@@ -1,4 +1,4 @@
-//! The configuration, one file a section: fields, what each may be, and its default.
+//! The configuration, one file per section: fields, their valid values, and their defaults.
 
 pub mod artifacts;
 pub mod dataset;

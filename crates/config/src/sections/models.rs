@@ -1,4 +1,4 @@
-//! Which models are asked.
+//! The models of a benchmark.
 
 use crate::choice::choices;
 use crate::range::between;

@@ -1,4 +1,4 @@
-//! What is watched beside the requests, and where results are sent.
+//! What is observed besides the requests, and where results are sent.
 
 use crate::choice::choices;
 use crate::range::{at_least, more_than};

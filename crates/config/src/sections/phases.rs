@@ -1,4 +1,4 @@
-//! When requests are sent and when that ends.
+//! When requests are sent, and when a phase ends.
 
 use super::scale::{AdaptiveScale, Sla};
 use crate::choice::choices;
@@ -28,10 +28,10 @@ choices! {
     }
 }
 
-/// Sessions at once of a phase that sends by concurrency and gives no number.
+/// The default concurrency of a phase that sends by concurrency.
 pub(crate) const DEFAULT_CONCURRENCY: i64 = 1;
 
-/// Requests of a run that nothing ends: this many, or twice the concurrency where that is more.
+/// The default number of requests of a run: this many, or twice the concurrency if that is more.
 pub(crate) const LEAST_REQUESTS: i64 = 10;
 
 impl ArrivalPattern {
@@ -222,9 +222,9 @@ impl PhaseType {
     /// The default type.
     pub(crate) const DEFAULT: Self = Self::Concurrency;
 
-    /// Those with a rate, of requests or of users.
+    /// Types with a rate, of requests or of users.
     const BY_RATE: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant, Self::UserCentric];
-    /// Those whose requests arrive by a law, one independent of the other.
+    /// Types whose requests arrive by a law, independent of each other.
     const ARRIVALS: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant];
 
     /// Whether requests arrive at a rate by a law.

@@ -1,4 +1,4 @@
-//! How the process behaves, and what counts tokens and answers.
+//! How the process behaves, how tokens are counted, and how responses are graded.
 
 use crate::choice::choices;
 use crate::range::{at_least, between};

@@ -1,4 +1,4 @@
-//! Several runs of the same.
+//! Repeated runs.
 
 use crate::choice::choices;
 use crate::range::{at_least, between};

@@ -1,4 +1,4 @@
-//! Objectives, and climbing until one breaks.
+//! Objectives, and a load that climbs until one fails.
 
 use crate::choice::choices;
 use crate::error::Problem;

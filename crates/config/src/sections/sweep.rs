@@ -282,7 +282,7 @@ impl OptunaAcquisition {
     }
 }
 
-/// Types whose runs are known before the first begins.
+/// Types whose runs are known before the first starts.
 const LISTED: &[SweepType] =
     &[SweepType::Grid, SweepType::Zip, SweepType::Scenarios, SweepType::Sobol, SweepType::LatinHypercube];
 const SAMPLED: &[SweepType] = &[SweepType::Sobol, SweepType::LatinHypercube];

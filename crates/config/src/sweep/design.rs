@@ -1,4 +1,4 @@
-//! Points that are drawn: where in a space of settings a sweep looks.
+//! Drawn points: where in a space of settings a sweep looks.
 
 use super::bounds::{few_enough, reachable};
 use crate::choice::Choice;
@@ -9,14 +9,14 @@ use crate::tree::{Node, Places};
 use aiperf_statistics::{Evenness, Sobol, latin_hypercube};
 use serde_json::{Map, Value, json};
 
-/// The seed of points that are given none.
+/// The default seed of points.
 const SEED: i64 = 42;
 /// How evenly a hypercube is filled, by name.
 const OPTIMIZATIONS: [(&str, Evenness); 3] =
     [("random-cd", Evenness::CentredDiscrepancy), ("lloyd", Evenness::Lloyd), (NOT_AT_ALL, Evenness::Chance)];
 const NOT_AT_ALL: &str = "none";
 
-/// A space and how points of it are drawn.
+/// A space, and how its points are drawn.
 #[derive(Debug)]
 pub(crate) struct Design {
     pub(super) kind: SweepType,
@@ -113,7 +113,7 @@ impl Design {
     }
 }
 
-/// How points were drawn, as it is written down; nothing where they were not.
+/// How points were drawn, for the file; `None` if they were not drawn.
 pub(crate) fn design<'a>(sweep: &Sweep, points: impl Iterator<Item = &'a Map<String, Value>>) -> Option<Value> {
     let kind = sweep.r#type.filter(|kind| matches!(kind, SweepType::Sobol | SweepType::LatinHypercube))?;
     let dimension = |dimension: &Dimension| {
@@ -177,7 +177,7 @@ fn axis(dimension: &Dimension, envelope: &Node, place: &str) -> Result<Axis, Pro
 }
 
 impl Range {
-    /// The value at a place from 0 up to 1.
+    /// The value at a position from 0 up to 1.
     fn at(&self, at: f64) -> Value {
         let (lo, hi, scale, kind) = match self {
             Self::Choices(choices) => {
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_become_values_of_their_range() {
+    fn positions_become_values_of_their_range() {
         let range = |scale, kind| Range::Numbers { lo: 1.0, hi: 100.0, scale, kind };
         assert_eq!(range(Scale::Linear, DimensionKind::Int).at(0.0), 1);
         assert_eq!(range(Scale::Linear, DimensionKind::Real).at(0.5), 50.5);

@@ -17,22 +17,22 @@ pub(crate) struct Variation {
     pub label: String,
     pub dir_name: String,
     pub values: Map<String, Value>,
-    /// What it changes in the benchmark.
+    /// Its changes to the benchmark.
     pub changes: Changes,
-    /// Variables it sets, by their path from the top of the file.
+    /// Variables that it sets, by their path from the top of the file.
     pub variables: Vec<(String, Value)>,
 }
 
-/// What a run changes in the benchmark.
+/// The changes of a run to the benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Changes {
-    /// Each value with the place that asked for it.
+    /// Values by path, each with its origin.
     Paths(Vec<(String, Node)>),
-    /// Settings laid over it.
+    /// Settings that are laid over it.
     Over(Node),
 }
 
-/// The runs of a sweep over a benchmark, in order. A search has none before it runs.
+/// The runs of a sweep over a benchmark, in order. The runs of a search are not known beforehand.
 pub(crate) fn expand(envelope: &Node, places: &Places) -> Result<Vec<Variation>, Vec<Problem>> {
     let Some(sweep) = envelope.get("sweep") else { return Ok(Vec::new()) };
     match sweep.choice("type").unwrap_or(SweepType::DEFAULT) {
@@ -58,7 +58,7 @@ fn sampled(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Variati
             LabelFormat::Kv => labelled(&values),
         };
         let mut variation = Variation::of_values(index, label, values, &sweep.origin);
-        // Whole numbers may be drawn twice.
+        // The same whole number may be drawn twice.
         if out.iter().any(|other| other.dir_name == variation.dir_name) {
             variation.dir_name = number;
         }
@@ -67,7 +67,7 @@ fn sampled(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Variati
     Ok(out)
 }
 
-/// The run of a sweep at a point that no list has.
+/// The run of a sweep at a point that is not listed.
 pub(crate) fn at_point(
     index: usize,
     values: &Map<String, Value>,
@@ -189,7 +189,7 @@ fn from_file(sweep: &Node) -> bool {
         .is_some_and(|node| node.entries().iter().any(|(_, value)| matches!(value.origin, Origin::File { .. })))
 }
 
-/// A phase that is written beside the others, as one of the list: the base has a list by now.
+/// A phase that is written by its name, as an item of the list: the base already has a list.
 fn phase(over: &mut Node, name: &str) -> Option<Node> {
     let mut given = over.take(name)?;
     let mut phase = Node::map(given.origin.clone());
@@ -278,7 +278,7 @@ fn scenarios(sweep: &Node, envelope: &Node, places: &Places) -> Result<Vec<Varia
 }
 
 impl Variation {
-    /// A run with these values, each of which was asked for at this place.
+    /// A run with these values, all with this origin.
     fn of_values(index: usize, label: String, values: Vec<(String, Value)>, origin: &Origin) -> Self {
         let is_variable = |path: &str| path.starts_with("variables.");
         let paths = values.iter().filter(|(path, _)| !is_variable(path));
@@ -330,7 +330,7 @@ fn set(benchmark: &mut Node, path: &str, value: &Node) {
     benchmark.place(path, Node::new(value.datum.clone(), origin));
 }
 
-/// Keys that tell shapes of lengths apart: a length of another shape replaces, it does not merge.
+/// Keys that distinguish shapes of lengths: a length of another shape replaces, it does not merge.
 const SHAPES: &[&str] = &["peaks", "points", "value", "median", "stddev"];
 
 /// Lays settings over others: maps merge, named lists merge by name, everything else replaces.

@@ -1,4 +1,4 @@
-//! Lists where one value is expected ask for a sweep.
+//! A list where one value is expected becomes a sweep.
 
 use crate::choice::Choice;
 use crate::error::Problem;
@@ -58,7 +58,7 @@ pub(crate) fn flag_lists(envelope: &mut Node, flags: &GivenFlags, problems: &mut
     settings(envelope, flags, problems);
 }
 
-/// Flags about a sweep itself.
+/// Flags about the sweep itself.
 fn settings(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     for (flag, key) in [
         (SWEEP_TYPE, "type"),

@@ -12,14 +12,14 @@ use crate::parse::isl_osl_pairs;
 use crate::sections::sweep::{Planner, Prior, SearchStyle};
 use serde_json::{Map, Value, json};
 
-/// What a recipe is made from.
+/// The inputs of a recipe.
 pub(crate) struct Inputs<'a> {
-    /// The value of a flag, when it was given.
+    /// The value of a flag, if it was given.
     pub value: &'a dyn Fn(&Flag) -> Option<Value>,
     pub streaming: bool,
 }
 
-/// What a recipe makes.
+/// The result of a recipe.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Expansion {
     pub sweep: Value,
@@ -27,16 +27,16 @@ pub(crate) struct Expansion {
     pub auto_plot: bool,
 }
 
-/// Whether a recipe searches, which no run does yet, or runs fixed steps.
+/// Whether a recipe searches, which is not supported yet, or runs fixed steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Searches {
     Always,
-    /// With any `--search-style` but `grid`.
+    /// With any `--search-style` except `grid`.
     UnlessGrid,
     Never,
 }
 
-/// A recipe: its name, whether it needs streaming and searches, and what it makes.
+/// A recipe: its name, whether it needs streaming and searches, and its result.
 struct Recipe {
     name: &'static str,
     streaming: Option<&'static str>,
@@ -44,7 +44,7 @@ struct Recipe {
     make: fn(&Inputs<'_>) -> Result<Expansion, Problem>,
 }
 
-/// The recipe that varies the concurrency by a list of the user's.
+/// The recipe that varies the concurrency by a list of the user.
 pub(super) const PARETO: &str = "pareto-sweep";
 
 const RECIPES: &[Recipe] = &[
@@ -93,7 +93,7 @@ const RECIPES: &[Recipe] = &[
     },
 ];
 
-/// The names of all recipes: those that run, and those that would have to search.
+/// The names of all recipes: those that run, and those that would need a search.
 pub(crate) fn in_words() -> String {
     let named = |recipe: &Recipe| match recipe.searches {
         Searches::UnlessGrid => format!("{} (with --search-style grid)", recipe.name),
@@ -105,7 +105,7 @@ pub(crate) fn in_words() -> String {
     format!("{}; not there yet: {}", list(run), list(later))
 }
 
-/// Whether a recipe searches; one that is none does not.
+/// Whether a recipe searches; an unknown one does not.
 pub(crate) fn searches(name: &str, style: Option<SearchStyle>) -> Searches {
     match RECIPES.iter().find(|recipe| recipe.name == name).map(|recipe| recipe.searches) {
         Some(Searches::UnlessGrid) if style == Some(SearchStyle::Grid) => Searches::Never,
@@ -158,7 +158,7 @@ fn itl(inputs: &Inputs<'_>) -> Result<Option<f64>, Problem> {
     }
 }
 
-/// A setting that recipes vary, and the flags that say from where to where and in how many steps.
+/// A setting that recipes vary, and the flags for its bounds and its number of steps.
 struct Axis {
     path: &'static str,
     min: &'static Flag,
@@ -193,7 +193,7 @@ fn filter(metric: &str, stat: &str, op: &str, threshold: f64) -> Value {
     json!({"metric_tag": metric, "stat": stat, "op": op, "threshold": threshold})
 }
 
-/// A search for the concurrency that is best by an objective.
+/// A search for the best concurrency by an objective.
 fn search(
     inputs: &Inputs<'_>,
     recipe: &str,

@@ -19,10 +19,10 @@ use crate::tree::{Datum, Node, Origin};
 use aiperf_types::PhaseKind;
 use serde_json::{Value, json};
 
-/// Flags that a search needs beside its space.
+/// Flags that a search needs besides its space.
 const COMPANIONS: &[&Flag] = &[SEARCH_METRIC, SEARCH_DIRECTION, SEARCH_MAX_ITERATIONS];
 
-/// Flags that only a search of one's own has.
+/// Flags that apply only to the user's own search.
 const OWN: &[&Flag] = &[
     SEARCH_SPACE,
     SEARCH_METRIC,
@@ -36,7 +36,7 @@ const OWN: &[&Flag] = &[
     BO_CONSTRAINT_MODE,
 ];
 
-/// Flags that change a search, one's own or a recipe's.
+/// Flags that change a search, the user's own or a recipe's.
 const SHARED: &[(&Flag, &str)] = &[
     (SEARCH_MAX_ITERATIONS, "max_iterations"),
     (SEARCH_INITIAL_POINTS, "n_initial_points"),
@@ -67,7 +67,7 @@ const RECIPE_INPUTS: &[&Flag] = &[
     OSL_STEPS,
 ];
 
-/// The sweep that search flags ask for, put into the configuration.
+/// Adds the sweep that search flags ask for to the configuration.
 pub(crate) fn search(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let inputs = flags.among(RECIPE_INPUTS);
     let recipe = flags.text(SEARCH_RECIPE);
@@ -86,7 +86,7 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &GivenFlags, problems: &mut
     if !own.is_empty() {
         problems.push(
             Problem::new(format!("{} and --search-recipe exclude each other", own.join(", ")))
-                .because("the recipe says what is searched")
+                .because("the recipe defines what is searched")
                 .hint("with a recipe: --search-max-iterations, --search-initial-points, --search-random-seed"),
         );
         return;
@@ -100,7 +100,7 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &GivenFlags, problems: &mut
     if !lists.is_empty() {
         problems.push(
             Problem::new(format!("several values of {} and --search-recipe exclude each other", lists.join(", ")))
-                .because("the recipe says what is varied")
+                .because("the recipe defines what is varied")
                 .hint("one value"),
         );
         return;
@@ -192,7 +192,7 @@ fn own(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     envelope.put("sweep", sweep);
 }
 
-/// What the cells of a plain sweep are held to.
+/// Adds the limits for the cells of a plain sweep.
 pub(crate) fn held_to(envelope: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     if !flags.has(SEARCH_SLA) || flags.has(SEARCH_SPACE) || flags.has(SEARCH_RECIPE) {
         return;
@@ -238,7 +238,7 @@ fn filters(sweep: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     sweep.put("sla_tiers", Node::flag(&tiers.into(), SEARCH_SLA_TIER.name));
 }
 
-/// Where a searched setting has no value yet, the search's lower bound is the first.
+/// The first value of a searched setting without one is the search's lower bound.
 fn seed_base(envelope: &mut Node, dimensions: &[Value], flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let low = |setting: &str| {
         let path = format!("phases.profiling.{setting}");

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// A seed of its own for a labelled run: 63 bits of a hash of the base seed and the label.
+/// The own seed of a labelled run: 63 bits of a hash of the base seed and the label.
 pub(crate) fn derived(base: i64, label: &str) -> i64 {
     let digest = Sha256::digest(format!("{base}:variation:{label}").as_bytes());
     let mut first = [0u8; 8];

@@ -13,7 +13,7 @@ use crate::tokens::{Raw, RawFlag};
 use crate::tree::Node;
 use serde_json::{Map, Value, json};
 
-/// Flags about a search, which says itself what is run.
+/// Flags about a search, which itself defines the runs.
 const SEARCHES: &[&Flag] = &[
     SEARCH_SPACE,
     SEARCH_METRIC,
@@ -51,7 +51,7 @@ pub(crate) fn variants(given: &GivenFlags) -> Result<Vec<Variant>, Vec<Problem>>
     if !lists.is_empty() {
         problems.push(
             Problem::new(format!("{spelled} and several values of {} exclude each other", lists.join(", ")))
-                .because("each says what is run")
+                .because("each defines the runs")
                 .hint("put the values into the variants"),
         );
     }
@@ -59,7 +59,7 @@ pub(crate) fn variants(given: &GivenFlags) -> Result<Vec<Variant>, Vec<Problem>>
     if !search.is_empty() {
         problems.push(
             Problem::new(format!("{spelled} and {} exclude each other", search.join(", ")))
-                .because("each says what is run"),
+                .because("each defines the runs"),
         );
     }
     let mut out: Vec<Variant> = Vec::new();
@@ -101,7 +101,7 @@ fn one(text: &str, index: usize) -> Result<Variant, String> {
     Ok(Variant { name: name.unwrap_or_else(|| format!("v{index}")), given })
 }
 
-/// What a variant changes: the subtrees of its benchmark that differ from the base.
+/// The changes of a variant: the subtrees of its benchmark that differ from the base.
 pub(crate) fn difference(base: &Node, other: &Node) -> Value {
     let mut out = Map::new();
     for (key, value) in other.entries() {

@@ -27,7 +27,7 @@ const OFFSETS: &[&Flag] = &[FIXED_SCHEDULE_AUTO_OFFSET, FIXED_SCHEDULE_START_OFF
 /// Flags that set the rate.
 const RATES: &[&Flag] = &[REQUEST_RATE, USER_CENTRIC_RATE, REQUEST_RATE_SERIES];
 
-/// Flags about the profiling phase that are no key of it.
+/// Flags about the profiling phase that are not a key of it.
 const BY_RULE: &[&Flag] = &[ARRIVAL_PATTERN, REQUEST_RATE_SERIES, FIXED_SCHEDULE];
 
 /// Lays flags over the phases of a document. Flags without a file also set what ends the phase.
@@ -72,7 +72,7 @@ fn is_of(phase: &Node, kind: PhaseKind) -> bool {
     phase.choice("kind").or_else(|| phase.choice("name")) == Some(kind)
 }
 
-/// A setting that a search will vary.
+/// Whether a search will vary a setting.
 fn searches(flags: &GivenFlags, setting: &str) -> bool {
     flags.texts(SEARCH_SPACE).iter().any(|text| {
         let path = text.split(':').next().unwrap_or_default();
@@ -136,8 +136,8 @@ fn lay(
     }
 }
 
-/// Whether there is at most one rate. Of two rates without a file, that of the users wins; with a file it is unclear which
-/// of them replaces the file's.
+/// Whether there is at most one rate. Of two rates without a file, that of the users applies; with a file it is unclear
+/// which of them replaces the file's.
 fn one_rate(flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> bool {
     let rates = flags.among(RATES);
     if rates.len() < 2 {
@@ -164,7 +164,7 @@ fn exclude(one: &str, other: &str) -> Problem {
         .hint(format!("leave {one} or {other} out"))
 }
 
-/// How requests arrive: the first of these that is asked for, or as they did before.
+/// How requests arrive: by the first of these that is given, or as before.
 fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Vec<Problem>) -> Option<PhaseType> {
     if flags.on(FIXED_SCHEDULE) {
         if let Some(rate) = flags.among(RATES).first() {
@@ -221,7 +221,7 @@ fn no_burst(pattern: &str, rate: &str) -> Problem {
         .at("benchmark.phases.0.type")
 }
 
-/// Flags that change nothing.
+/// Notes about flags that change nothing.
 fn idle(flags: &GivenFlags, kind: PhaseType, alone: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let pattern: Option<ArrivalPattern> = flags.choice(ARRIVAL_PATTERN);
@@ -237,7 +237,7 @@ fn idle(flags: &GivenFlags, kind: PhaseType, alone: bool) -> Vec<String> {
     notes
 }
 
-/// The type of a phase that sends by rate; `None` for a pattern without one.
+/// The type of a phase that sends by rate; `None` for a pattern without a rate.
 fn by_pattern(pattern: Option<ArrivalPattern>, smooth: bool) -> Option<PhaseType> {
     let usual = if smooth { ArrivalPattern::Gamma } else { ArrivalPattern::DEFAULT };
     match pattern.unwrap_or(usual) {
@@ -248,7 +248,7 @@ fn by_pattern(pattern: Option<ArrivalPattern>, smooth: bool) -> Option<PhaseType
     }
 }
 
-/// Changes how requests arrive; keys that the new type lacks are dropped, unless a flag set them.
+/// Changes how requests arrive. Keys that the new type lacks are dropped, unless a flag set them.
 fn retype(phase: &mut Node, kind: PhaseType) {
     phase.put("type", Node::rule(kind));
     for (key, types) in KEYS_OF {
@@ -277,7 +277,7 @@ fn several_turns(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What flags about the profiling phase need, of other flags or of the document.
+/// Checks what flags about the profiling phase need from other flags or from the document.
 fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<Problem>) {
     if flags.has(NUM_USERS) && kind != PhaseType::UserCentric {
         problems.push(needs(NUM_USERS.name, USER_CENTRIC_RATE.name, "only user-centric load has users"));
@@ -324,7 +324,7 @@ fn promoted(flags: &GivenFlags, ctx: &Context<'_>) -> bool {
         && flags.text(INPUT_FILE).is_some_and(|path| traces::has_timestamps(&ctx.cwd.join(os_text::path(path))))
 }
 
-/// Refuses other timing if a trace's timestamps set when requests are sent.
+/// Refuses other timing if a trace's timestamps decide when requests are sent.
 fn untimed(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let mut clashing = flags.among(&[REQUEST_RATE, USER_CENTRIC_RATE, NUM_USERS, ARRIVAL_SMOOTHNESS]);
     if ["rate", "users", "smoothness"].iter().any(|setting| searches(flags, setting)) {
@@ -356,7 +356,7 @@ fn fill_in(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<
     }
 }
 
-/// What ends a phase of which nothing does.
+/// The default end of a phase without one.
 fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<'_>) {
     let input = flags.text(INPUT_FILE).map(|path| ctx.cwd.join(os_text::path(path)));
     if kind == PhaseType::FixedSchedule {
@@ -377,8 +377,7 @@ fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Con
     phase.put("requests", Node::rule(default_requests(phase)));
 }
 
-/// How many requests a phase sends when nothing ends it: twice as many as it has sessions or users at once, and no
-/// fewer than a mean can be made of.
+/// The default number of requests of a phase: twice its sessions or users at once, and enough for a mean.
 pub(crate) fn default_requests(phase: &Node) -> i64 {
     let at_once = ["concurrency", "users"].iter().filter_map(|key| phase.get(key).and_then(Node::as_f64));
     let at_once = at_once.fold(DEFAULT_CONCURRENCY, |most, n| most.max(n as i64));

@@ -14,10 +14,10 @@ use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, PhaseType};
 use crate::tree::{Node, Origin};
 use aiperf_types::PhaseKind;
 
-/// Flags any of which asks for a warmup.
+/// Flags that each ask for a warmup.
 pub(super) const TRIGGERS: &[&Flag] = &[WARMUP_REQUEST_COUNT, NUM_WARMUP_SESSIONS, WARMUP_DURATION];
 
-/// What a warmup takes over from flags about profiling, unless it has its own.
+/// What a warmup inherits from flags about profiling, unless it has its own.
 const INHERITED: &[(&str, &Flag)] = &[
     ("rate", REQUEST_RATE),
     ("prefill_concurrency", PREFILL_CONCURRENCY),
@@ -78,8 +78,8 @@ pub(super) fn lay(
     }
 }
 
-/// Flags of a warmup that does not exist: a note without a file, where they change nothing; a problem with a file, which
-/// may lack a warmup by mistake.
+/// Flags of a warmup that does not exist: a note without a file, since they change nothing; a problem with a file,
+/// which may lack a warmup by mistake.
 fn unasked(names: &str, flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     if !alone {
         problems.push(

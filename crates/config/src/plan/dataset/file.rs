@@ -1,4 +1,4 @@
-//! Conversations of a file, or of inline records.
+//! Conversations from a file, or from inline records.
 
 use super::super::{subject, what_holds};
 use super::format::{self, Reader};
@@ -52,7 +52,7 @@ pub(super) fn file(
     }
 }
 
-/// Inline records, with the place that messages name: a list, or lists by the names of pools.
+/// Inline records, with their location for messages: a list, or lists by the names of pools.
 fn written_out(tree: &Tree, records: &Value) -> FileSource {
     let rows = |items: &Value| items.as_array().cloned().unwrap_or_default();
     let lists = match records {
@@ -151,7 +151,7 @@ fn planned(
     })
 }
 
-/// Contents of each kind in a request that is drawn from a pool.
+/// How many contents of each kind a request from a pool has.
 fn batches(dataset: &Dataset) -> BatchSizes {
     let size = |size: Option<i64>| size.map_or(1, |size| u32::try_from(size).unwrap_or(u32::MAX));
     BatchSizes {
@@ -162,7 +162,7 @@ fn batches(dataset: &Dataset) -> BatchSizes {
     }
 }
 
-/// Whether images that a server knows by their id are sent by it alone.
+/// Whether images are sent by their id alone if the server knows them.
 fn strips_images(tree: &Tree, format: FileFormat, notes: &mut Vec<String>, problems: &mut Vec<Problem>) -> bool {
     let at = "benchmark.endpoint.uuid_and_strip";
     let what = subject(tree, at);
@@ -180,7 +180,7 @@ fn strips_images(tree: &Tree, format: FileFormat, notes: &mut Vec<String>, probl
     format == FileFormat::SingleTurn
 }
 
-/// The longest delay that is kept to, in milliseconds: where conversations are written out with theirs.
+/// The longest delay, in milliseconds: for conversations that contain their delays.
 fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut Vec<Problem>) -> Option<f64> {
     let cap = dataset.inter_turn_delay_cap_seconds?;
     if format != FileFormat::MultiTurn {

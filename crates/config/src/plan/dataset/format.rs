@@ -1,6 +1,6 @@
-//! Which layout a file has: the one that was named, or the one that its first row looks like.
+//! The layout of a file: the named one, or the one that its first row looks like.
 //!
-//! A row must have the fields of exactly one layout. The reader of that layout reports what a row lacks.
+//! A row must have the fields of exactly one layout. The reader of that layout reports missing fields of a row.
 
 use super::super::{not_yet, subject};
 use crate::choice::Choice;
@@ -12,31 +12,31 @@ use aiperf_plan::{FileFormat, SPEED_BENCH, TraceFormat};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Fields that hold content.
+/// Fields with content.
 const CONTENT: &[&str] = &["text", "texts", "image", "images", "audio", "audios", "video", "videos", "image_uuids"];
-/// Members that a row of a trace has, and a body has not.
+/// Members of a trace's row that a body does not have.
 const TRACED: &[&str] =
     &["output_length", "timestamp", "hash_ids", "conversation_id", "session_id", "delay", "input_length"];
 
-/// Why a file has no layout that is known.
+/// Why the layout of a file is unknown.
 #[derive(Debug, PartialEq)]
 pub(crate) enum NoLayout {
-    /// It begins with something else than a JSON object.
+    /// The file does not begin with a JSON object.
     NoRow,
-    /// None has such rows; the rest of the message.
+    /// No layout has such rows; the rest of the message.
     None(String),
-    /// Several have.
+    /// Several layouts have such rows.
     Several(Vec<Layout>),
 }
 
-/// What reads a file.
+/// The reader of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reader {
     File(FileFormat),
     Trace(TraceFormat),
 }
 
-/// What reads files of a layout, if anything does.
+/// The reader of a layout, if there is one.
 fn reader(layout: Layout) -> Option<Reader> {
     match layout {
         Layout::File(format) => Some(Reader::File(format)),
@@ -45,7 +45,7 @@ fn reader(layout: Layout) -> Option<Reader> {
     }
 }
 
-/// What reads a file, or the problem if it has no layout, or one that is not read yet.
+/// The reader of a file, or the problem if its layout is unknown or not supported yet.
 pub(super) fn of(tree: &Tree, path: &Path, named: Option<Layout>) -> Result<Reader, Problem> {
     if let Some(format) = named {
         return self::named(tree, format);
@@ -66,7 +66,7 @@ pub(super) fn of(tree: &Tree, path: &Path, named: Option<Layout>) -> Result<Read
     }
 }
 
-/// What reads a layout that the user named.
+/// The reader of a layout that the user named.
 pub(super) fn named(tree: &Tree, layout: Layout) -> Result<Reader, Problem> {
     reader(layout).ok_or_else(|| unread(&subject(tree, "benchmark.datasets.0.format")))
 }
@@ -81,7 +81,7 @@ fn unread(what: &str) -> Problem {
         .at("benchmark.datasets.0.format")
 }
 
-/// The one layout whose rows look like the first of a file, or of the files of a folder.
+/// The only layout whose rows look like the first row of a file, or of the files of a folder.
 pub(crate) fn looks_like(path: &Path) -> Result<Layout, NoLayout> {
     if path.is_dir() {
         return one_of(folder_looks_like(path), || "is a folder whose files are of no known layout".to_owned());
@@ -98,7 +98,7 @@ pub(crate) fn looks_like(path: &Path) -> Result<Layout, NoLayout> {
     if ending == "csv" {
         return Err(NoLayout::None("is a table without the columns of a known trace".into()));
     }
-    // What is one value over many lines is a file of one row.
+    // One value over many lines is a file of one row.
     let row = serde_json::from_str(first).or_else(|_| serde_json::from_str(&text));
     match row {
         Ok(row @ Value::Object(_)) => row_looks_like(&row, path),
@@ -132,7 +132,7 @@ fn row_looks_like(row: &Value, path: &Path) -> Result<Layout, NoLayout> {
         Some(format) => {
             Err(NoLayout::None(format!("has a first row of type {}, without the fields of that type", format.name())))
         }
-        // What a body calls its type is its own business.
+        // A body may have any `type` member.
         None if found == [Layout::File(FileFormat::RawPayload)] => Ok(Layout::File(FileFormat::RawPayload)),
         None => Err(NoLayout::None(format!("has a first row of type '{}', which is not a known layout", shown(named)))),
     }
@@ -142,7 +142,7 @@ fn shown(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
-/// Every layout that has such rows.
+/// Every layout with such rows.
 fn layouts(row: &Value) -> Vec<Layout> {
     let has = |key: &str| row.get(key).is_some_and(|value| !value.is_null());
     let list = |key: &str| row.get(key).and_then(Value::as_array).filter(|items| !items.is_empty());
@@ -174,7 +174,7 @@ fn layouts(row: &Value) -> Vec<Layout> {
     found.into_iter().filter(|(_, is)| *is).map(|(format, _)| format).collect()
 }
 
-/// Whether a row has content itself.
+/// Whether the row itself has content.
 fn has_content(row: &Value) -> bool {
     let is_filled = |key: &&str| match row.get(key) {
         None | Some(Value::Null) => false,
@@ -189,7 +189,7 @@ fn is_speed_bench(row: &Value) -> bool {
     ["question_id", "category", "messages"].iter().all(|key| row.get(key).is_some_and(|value| !value.is_null()))
 }
 
-/// The split of SPEED-Bench that goes by the name of a file, all categories of it.
+/// The split of SPEED-Bench with the name of the file, with all its categories.
 fn split_of(path: &Path) -> Option<Layout> {
     let name = path.file_name()?.to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -228,10 +228,10 @@ fn folder_looks_like(folder: &Path) -> Vec<Layout> {
     found.into_iter().filter(|(_, is)| *is).map(|(format, _)| format).collect()
 }
 
-/// Folders within folders that are gone into.
+/// The most levels of folders that are searched.
 const DEEPEST: usize = 32;
 
-/// The first file of rows in a folder, by name; those of its folders come last.
+/// The first file of rows in a folder, by name; files in its folders come last.
 fn first_inside(folder: &Path, depth: usize) -> Option<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_look_like_the_layout_they_are_of() {
+    fn rows_are_recognised_as_their_layout() {
         for (row, format) in [
             (json!({"text": "a"}), Layout::File(FileFormat::SingleTurn)),
             (json!({"text": "a", "timestamp": 1, "output_length": 2}), Layout::File(FileFormat::SingleTurn)),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_speed_bench_are_of_the_split_their_file_is_named_by() {
+    fn rows_of_speed_bench_belong_to_the_split_that_names_their_file() {
         let row = json!({"question_id": "q", "category": "math", "messages": [{"role": "user", "content": "1+1?"}]});
         let found = |name: &str| row_looks_like(&row, Path::new(name));
         assert_eq!(found("a/qualitative.jsonl").map(Layout::name), Ok("speed_bench_qualitative"));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_row_decides_between_files_and_traces_however_they_are_stored() {
+    fn the_first_row_decides_between_files_and_traces_compressed_or_not() {
         let folder = tempfile::tempdir().unwrap();
         let read_by = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);

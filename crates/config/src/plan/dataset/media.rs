@@ -1,4 +1,4 @@
-//! Images, audio and video that are made.
+//! Generated images, audio and video.
 
 use super::super::subject;
 use super::{counted_by, first_set};
@@ -16,33 +16,34 @@ use aiperf_plan::{Distribution, MediaPlan};
 use aiperf_types::EndpointKind;
 use std::path::PathBuf;
 
-/// Pixels of a side of an image: JPEG has no longer ones.
+/// The most pixels of a side of an image: the limit of JPEG.
 const IMAGE_SIDE: f64 = 65535.0;
-/// The same of a video, as far as encoders go.
+/// The same for a video: the limit of encoders.
 const VIDEO_SIDE: f64 = 16384.0;
-/// Pixels of an image, or of a frame.
+/// The most pixels of an image, or of a frame.
 const PIXELS: f64 = 1e8;
-/// Pixels of all frames of a video.
+/// The most pixels of all frames of a video.
 const VIDEO_PIXELS: f64 = 1e11;
 const FRAMES_A_SECOND: f64 = 1000.0;
-/// Samples a second: four times what is heard.
+/// The most samples per second: four times what can be heard.
 const SAMPLE_RATE: f64 = 192_000.0;
-/// Media of one turn: more than servers take.
+/// The most bytes of media per turn: more than servers accept.
 const TURN_BYTES: f64 = 1e9;
-/// Media of all conversations together, if the number of conversations is the default, and if the user set it.
+/// The most bytes of media of all conversations together, if the number of conversations is the default, and if the
+/// user set it.
 const USUAL_BYTES: f64 = 1e9;
 const DATASET_BYTES: f64 = 64e9;
 const SHORTEST_SECONDS: f64 = 0.01;
-/// Sample rates that mp3 has, in Hz.
+/// Sample rates of mp3, in Hz.
 const MP3_RATES: &[u32] = &[8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000];
 
-/// What a kind of media is called, and where it is asked for.
+/// A kind of media: its name, and the settings that ask for it.
 struct Kind {
     key: &'static str,
     /// As in "takes no images".
     name: &'static str,
     is_taken: fn(EndpointKind) -> bool,
-    /// How one a request is asked for.
+    /// The flag that asks for one per request.
     flag: &'static str,
 }
 
@@ -96,7 +97,7 @@ impl MediaReader<'_> {
         plan
     }
 
-    /// How many a turn has, if any. A note reports requested media that are not generated.
+    /// The number per turn, if any. A note reports requested media that are not generated.
     fn batch(&mut self, kind: &Kind, asked: i64) -> Option<u32> {
         let what = self.first_set(kind.key);
         if asked <= 0 {
@@ -119,7 +120,7 @@ impl MediaReader<'_> {
             );
             return None;
         }
-        // More than this is far more than a request may hold, whatever the media.
+        // A larger number is far more than a request may contain, for any media.
         Some(u32::try_from(asked).unwrap_or(u32::MAX))
     }
 
@@ -308,8 +309,8 @@ impl MediaReader<'_> {
     }
 }
 
-/// How many of so many conversations are made, by the bytes that the media of each take. A number that was asked for is
-/// made or refused; where only the requests were counted, conversations are used again once there are very many.
+/// How many conversations are made, by the bytes of their media. A number that the user set is made or refused. If only
+/// requests are counted, conversations are reused above a limit.
 pub(super) fn conversations_made(
     tree: &Tree,
     entries: u32,

@@ -24,7 +24,7 @@ use aiperf_types::{EndpointKind, NeedsFile};
 #[cfg(test)]
 pub(crate) use format::looks_like;
 
-/// In which order conversations are drawn.
+/// The order in which conversations are drawn.
 pub(super) fn sampling(tree: &Tree) -> Sampling {
     let dataset = tree.benchmark.datasets.as_ref().and_then(|datasets| datasets.first());
     dataset.map_or(Sampling::Sequential, Dataset::sampling)
@@ -72,7 +72,7 @@ pub(super) fn dataset(
     Some(synthetic::synthetic(tree, dataset, media, notes, problems))
 }
 
-/// Says that images are sent each time, where there are no ids to send in their place.
+/// Notes that images are sent each time, if there are no ids to send instead.
 fn sends_all_images(tree: &Tree, why: &str, notes: &mut Vec<String>) {
     if tree.benchmark.endpoint.as_ref().is_some_and(Endpoint::uuid_and_strip) {
         let what = subject(tree, "benchmark.endpoint.uuid_and_strip");
@@ -80,7 +80,7 @@ fn sends_all_images(tree: &Tree, why: &str, notes: &mut Vec<String>) {
     }
 }
 
-/// Refuses a type whose requests hold what is not made, or not asked for.
+/// Refuses an endpoint type whose requests need content that is not generated, or not requested.
 fn not_made(tree: &Tree, kind: EndpointKind, media: &MediaPlan, problems: &mut Vec<Problem>) {
     let Some(needed) = kind.traits().needs_file else { return };
     let (holds, rows) = match needed {

@@ -14,7 +14,7 @@ use crate::tree::Origin;
 use aiperf_plan::{DatasetPlan, PublicPlan, PublicSet, PublicSource};
 use aiperf_types::{EndpointKind, PhaseKind};
 
-/// Settings that are about the replay of Weka traces alone.
+/// Settings that apply only to the replay of Weka traces.
 const WEKA_ONLY: &[&str] = &[
     "hf_weka_dataset",
     "trace_idle_gap_cap_seconds",
@@ -30,7 +30,7 @@ pub(super) fn public(
     notes: &mut Vec<String>,
     problems: &mut Vec<Problem>,
 ) -> Option<DatasetPlan> {
-    // One that is not named is refused by its key.
+    // A missing name is refused by its key.
     let named = dataset.dataset?;
     let at = "benchmark.datasets.0.dataset";
     let Some(set) = PublicSet::parse(named.name()) else {
@@ -86,7 +86,7 @@ pub(super) fn public(
         let count = phase.requests.or(phase.sessions);
         count.and_then(|count| u64::try_from(count).ok())
     });
-    // A phase without a count may need all there is.
+    // A phase without a count may need all conversations.
     let needed = counts.collect::<Option<Vec<_>>>().and_then(|counts| counts.into_iter().max()).or(entries);
     if set.has_times() && asked.or(needed).is_none() {
         problems.push(
@@ -111,7 +111,7 @@ pub(super) fn public(
     Some(DatasetPlan::Public(plan))
 }
 
-/// The longest delay that is kept to, in milliseconds: where the data has any.
+/// The longest delay, in milliseconds: for data with delays.
 fn delay_cap(tree: &Tree, dataset: &Dataset, set: PublicSet, problems: &mut Vec<Problem>) -> Option<f64> {
     let cap = dataset.inter_turn_delay_cap_seconds?;
     if !set.has_times() {

@@ -18,8 +18,8 @@ pub(super) fn entries(tree: &Tree, dataset: &Dataset) -> Option<u64> {
     dataset.entries.filter(|_| is_asked).and_then(|entries| u64::try_from(entries).ok())
 }
 
-/// Which timestamps are used: those between the offsets of the fixed schedule. They are cut out when the file is read, so
-/// all phases have the same.
+/// Which timestamps are used: those between the offsets of the fixed schedule. The others are dropped when the file is
+/// read, so all phases have the same rows.
 pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
     let phases = tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate();
     let mut windows = phases
@@ -39,7 +39,7 @@ pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindo
     TimestampWindow { start_ms: start.map(|ms| ms as f64), end_ms: end.map(|ms| ms as f64) }
 }
 
-/// Refuses numbers of contents where requests are not drawn from a pool.
+/// Refuses numbers of contents if requests are not drawn from a pool.
 pub(super) fn not_drawn(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
     for key in ["prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"] {
         let at = format!("benchmark.datasets.0.{key}");

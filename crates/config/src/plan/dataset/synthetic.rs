@@ -1,4 +1,4 @@
-//! Conversations that are made.
+//! Synthetic conversations.
 
 use super::text::{self, is_set};
 use super::{counted_by, first_set, media};
@@ -22,7 +22,7 @@ pub(super) fn synthetic(
 ) -> DatasetPlan {
     let prompts = dataset.prompts.clone().unwrap_or_default();
     let (isl, osl) = (prompts.isl.as_ref().map(Distribution::drawn), prompts.osl.as_ref().map(Distribution::drawn));
-    // Media need no text beside them.
+    // Media need no text with them.
     let isl = isl.filter(|isl| isl.mean() > 0.0 || media.is_empty());
     let text = text::text(tree, dataset, &prompts, notes);
     let pairs = text::pairs(tree, &prompts, &text, notes, problems);
@@ -104,7 +104,7 @@ fn at_least_one(tree: &Tree, length: &Drawn, key: &str, why: &str, problems: &mu
     problems.push(Problem::new(format!("{what} must be at least 1")).because(why).at(at));
 }
 
-/// How long a conversation is.
+/// The size of a conversation.
 #[derive(Clone, Copy)]
 struct ConversationSize {
     /// Of one turn.
@@ -112,8 +112,8 @@ struct ConversationSize {
     turns: f64,
 }
 
-/// How many prompts of such a size are made. A number that was asked for is made or refused; where only the requests were counted,
-/// prompts are used again once there are very many.
+/// How many prompts of this size are made. A number that the user set is made or refused. If only requests are counted,
+/// prompts are reused above a limit.
 fn prompts_made(
     tree: &Tree,
     asked: Option<i64>,
@@ -135,7 +135,7 @@ fn prompts_made(
             ));
         }
     } else if asked * tokens > DATASET_TOKENS && asked * size.tokens <= DATASET_TOKENS {
-        // One turn of each would do.
+        // One turn per conversation would fit.
         let what = first_set(tree, TURNS);
         problems.push(
             Problem::new(format!("{what} makes conversations of {tokens} tokens: {asked} are too many"))
@@ -152,11 +152,11 @@ fn prompts_made(
                 .at(at),
         );
     }
-    // Both limits are below what 32 bits count.
+    // Both limits fit into 32 bits.
     made as u32
 }
 
-/// Tokens or turns that most draws stay below.
+/// A length in tokens or turns that most draws do not exceed.
 fn likely(length: &Drawn) -> f64 {
     let deviation = match length.shape {
         Shape::Normal { stddev, .. } => stddev,

@@ -11,7 +11,7 @@ use crate::tree::Origin;
 use aiperf_plan::dataset::Shape;
 use aiperf_plan::{Corpus, Distribution as Drawn, LengthPair, PairedLengths, Prefixes, TextPlan, Weighted, Window};
 
-/// What prompts are made of.
+/// The corpus of prompts.
 pub(super) fn corpus(prompts: &Prompts) -> Corpus {
     match prompts.corpus {
         None | Some(section::Corpus::Sonnet) => Corpus::Sonnet,
@@ -32,7 +32,7 @@ pub(super) fn text(tree: &Tree, dataset: &Dataset, prompts: &Prompts, notes: &mu
     TextPlan { corpus, batch_size, prefixes: prefixes(tree, dataset, notes) }
 }
 
-/// What conversations begin with. A length of 0 is none.
+/// The prefixes of conversations. A length of 0 means none.
 fn prefixes(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>) -> Prefixes {
     let Some(prefix) = &dataset.prefix_prompts else { return Prefixes::None };
     let number = |value: Option<i64>| value.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
@@ -56,7 +56,7 @@ fn prefixes(tree: &Tree, dataset: &Dataset, notes: &mut Vec<String>) -> Prefixes
     }
 }
 
-/// Lengths of input and output that are drawn together, where there are any.
+/// Input and output lengths that are drawn together, if any.
 pub(super) fn pairs(
     tree: &Tree,
     prompts: &Prompts,
@@ -86,7 +86,7 @@ pub(super) fn pairs(
         }
         return Some(pairs);
     }
-    // A bad ratio was reported when it was checked.
+    // A bad ratio was already reported.
     let (input, output) = range_ratio(prompts.random_range_ratio.as_ref()?, prompts.random_corpus_style()).ok()?;
     let mean = |length: &Option<Distribution>| length.as_ref().map(|length| length.expected() as u64);
     let (isl, osl, style) = (mean(&prompts.isl)?, mean(&prompts.osl)?, prompts.random_corpus_style());

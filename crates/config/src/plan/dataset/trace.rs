@@ -121,7 +121,7 @@ fn baseten(tree: &Tree, dataset: &Dataset) -> BasetenReplay {
     }
 }
 
-/// Refuses settings that a format has no use for; each with what to use instead.
+/// Refuses settings that do not apply to a format; each with an alternative.
 fn unused<'a>(
     tree: &Tree,
     format: TraceFormat,
@@ -136,7 +136,7 @@ fn unused<'a>(
     }
 }
 
-/// Refuses what is about the replay of a Baseten trace, for anything else.
+/// Refuses settings for the replay of Baseten traces, for anything else.
 fn not_of_baseten(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
     const KEYS: &[&str] = &[
         "trace_session_sample_ratio",
@@ -150,7 +150,7 @@ fn not_of_baseten(tree: &Tree, of: &str, problems: &mut Vec<Problem>) {
     refuse(tree, KEYS, of, "the replay of a trace of baseten_trace", problems);
 }
 
-/// Refuses what is about traces, for conversations that are none.
+/// Refuses settings for traces, for conversations that are none.
 pub(super) fn not_a_trace(tree: &Tree, of: FileFormat, problems: &mut Vec<Problem>) {
     not_of_baseten(tree, of.name(), problems);
     const KEYS: &[&str] = &[
@@ -166,7 +166,7 @@ pub(super) fn not_a_trace(tree: &Tree, of: FileFormat, problems: &mut Vec<Proble
         "ignore_trace_delays",
     ];
     refuse(tree, KEYS, of.name(), "traces", problems);
-    // Of requests that were captured, those that are too long are left out.
+    // Captured requests that are too long are left out.
     if of != FileFormat::SagemakerDataCapture {
         refuse(tree, &["synthesis.max_isl"], of.name(), "traces and requests that were captured", problems);
     }
