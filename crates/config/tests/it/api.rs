@@ -1,11 +1,11 @@
-//! What flags, files and variables say of the live API.
+//! Flags, files and variables about the live API.
 
 use aiperf_config::{ConfigError, Context, Resolved, resolve_profile};
 use aiperf_plan::ApiPlan;
 use aiperf_types::Nanos;
 use std::collections::BTreeMap;
 
-/// A run by flags, over a file whose `runtime` is this where there is one.
+/// A run by flags, over a file with this `runtime` if there is one.
 fn resolve(section: Option<&str>, flags: &[&str], env: &[(&str, &str)]) -> Result<Resolved, ConfigError> {
     let dir = tempfile::tempdir().unwrap();
     let env: BTreeMap<String, String> = env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
@@ -34,12 +34,12 @@ fn refused(flags: &[&str], env: &[(&str, &str)]) -> String {
 const PORT: (&str, &str) = ("AIPERF_API_SERVER_PORT", "9000");
 
 #[test]
-fn nobody_listens_unless_somebody_asks() {
+fn without_a_port_there_is_no_live_api() {
     assert_eq!(planned(None, &[], &[]), None);
 }
 
 #[test]
-fn a_port_alone_is_for_this_machine_and_must_be_had() {
+fn a_port_alone_is_for_this_machine_and_must_be_free() {
     let usual = ApiPlan {
         host: "127.0.0.1".into(),
         port: 8080,
@@ -55,7 +55,7 @@ fn a_port_alone_is_for_this_machine_and_must_be_had() {
 }
 
 #[test]
-fn a_flag_wins_over_a_variable_and_a_variable_alone_is_a_wish() {
+fn a_flag_overrides_a_variable_and_a_variable_alone_is_optional() {
     let by_variable = planned(None, &[], &[PORT, ("AIPERF_API_SERVER_HOST", "0.0.0.0")]).unwrap();
     assert_eq!((by_variable.port, by_variable.is_required, by_variable.host.as_str()), (9000, false, "0.0.0.0"));
     let env = [PORT, ("AIPERF_API_SERVER_HOST", "0.0.0.0")];
@@ -86,7 +86,7 @@ fn every_variable_reaches_the_plan() {
 }
 
 #[test]
-fn bad_input_is_refused_with_a_way_out() {
+fn bad_input_is_refused_with_a_fix() {
     let host = refused(&["--api-port", "8080", "--api-host", "http://localhost"], &[]);
     assert!(host.contains("--api-host http://localhost is not a name or address"), "{host}");
     assert!(host.contains("try: 127.0.0.1"), "{host}");
@@ -102,7 +102,7 @@ fn bad_input_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn settings_of_an_api_that_is_off_are_said_to_have_no_effect() {
+fn settings_of_an_api_that_is_off_get_a_note() {
     let notes = resolve(None, &[], &[("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "0")]).unwrap().notes;
     assert!(
         notes

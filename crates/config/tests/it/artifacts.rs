@@ -1,4 +1,4 @@
-//! What a run writes, as flags, files and the environment say it.
+//! What a run writes, by flags, files and the environment.
 
 use aiperf_config::{ConfigError, Context, Resolved, resolve_profile};
 use aiperf_plan::{ArtifactPlan, RecordFiles, SummaryFiles};
@@ -12,7 +12,7 @@ const BODY: &str = "benchmark:
   phases: {type: concurrency, requests: 4}
 ";
 
-/// With these lines of `artifacts`, flags and variables.
+/// The plan with these lines of `artifacts`, flags and variables.
 fn with(artifacts: &str, args: &[&str], env: &[(&str, &str)]) -> Result<Resolved, ConfigError> {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("c.yaml"), format!("{BODY}{artifacts}")).expect("a file");
@@ -27,7 +27,7 @@ fn plan(artifacts: &str, args: &[&str]) -> ArtifactPlan {
 }
 
 #[test]
-fn records_are_written_in_both_formats_unless_something_says_otherwise() {
+fn records_are_written_in_both_formats_by_default() {
     let (jsonl, parquet) = (true, true);
     for (artifacts, args, expected) in [
         ("", &[][..], RecordFiles { jsonl, parquet }),
@@ -65,7 +65,7 @@ fn records_in_no_format_are_a_contradiction() {
 }
 
 #[test]
-fn a_format_that_is_only_true_is_refused_with_a_way_out() {
+fn a_format_that_is_only_true_is_refused_with_a_fix() {
     for (setting, first) in [("records", "[jsonl, parquet]"), ("summary", "[json, csv]")] {
         let error = with(&format!("  artifacts: {{{setting}: true}}\n"), &[], &[]).unwrap_err().to_string();
         assert!(error.contains("must be a list of formats, or false") && error.contains(first), "{error}");
@@ -119,7 +119,7 @@ variables: {who: me, n: 3, half: \"3.50\"}
 ";
 
 #[test]
-fn files_of_the_user_name_the_folder_of_their_own_run() {
+fn user_files_name_the_folder_of_their_own_run() {
     let resolved = with(FILES, &["--concurrency", "1,2", "--num-profile-runs", "2"], &[]).unwrap();
     let campaign = &resolved.campaign;
     assert_eq!(campaign.listed.len(), 2);
@@ -134,7 +134,7 @@ fn files_of_the_user_name_the_folder_of_their_own_run() {
 }
 
 #[test]
-fn files_of_the_user_are_rendered_with_what_is_known_of_the_run() {
+fn user_files_are_rendered_with_the_values_of_the_run() {
     let resolved = with(FILES, &[], &[("AIPERF_NAMESPACE", "bench")]).unwrap();
     let files = &resolved.plan().artifacts.user_files;
     let text = |path: &str| {
@@ -155,7 +155,7 @@ fn files_of_the_user_are_rendered_with_what_is_known_of_the_run() {
 }
 
 #[test]
-fn what_the_run_knows_stands_before_a_variable_and_is_said() {
+fn values_of_the_run_override_variables_with_a_note() {
     let files = "  artifacts: {user_files: [{path: a, content: \"{{ model }}\"}]}\nvariables: {model: other}\n";
     let resolved = with(files, &[], &[]).unwrap();
     assert_eq!(resolved.plan().artifacts.user_files[0].text, "m");
@@ -163,7 +163,7 @@ fn what_the_run_knows_stands_before_a_variable_and_is_said() {
 }
 
 #[test]
-fn files_of_the_user_hold_no_secrets_by_name() {
+fn user_files_contain_no_values_of_secret_names() {
     let files = "  artifacts:
     user_files:
       - {path: a.json, content: {api_key: sk-secret-1, deep: [{token: \"{{ pass }}\"}], open: \"{{ password }}\"}}
@@ -180,7 +180,7 @@ variables: {pass: sk-secret-2, password: sk-secret-3}
 }
 
 #[test]
-fn everything_below_a_secret_name_in_files_of_the_user_is_hidden() {
+fn everything_below_a_secret_name_in_user_files_is_hidden() {
     let files = "  artifacts:
     user_files:
       - {path: a.json, content: {password: {a: below-1}, token: {x: [1, below-2]}, secrets: [below-3, b]}}
@@ -196,13 +196,13 @@ variables: {secrets: {a: below-4444}}
 }
 
 #[test]
-fn a_format_that_is_asked_for_twice_is_written_once() {
+fn a_format_that_is_requested_twice_is_written_once() {
     let resolved = with("  artifacts: {records: [jsonl, jsonl]}\n", &[], &[]).unwrap();
     assert_eq!(resolved.plan().input_config["artifacts"]["records"], serde_json::json!(["jsonl"]));
 }
 
 #[test]
-fn a_template_that_goes_on_without_bound_is_refused() {
+fn a_template_without_bound_is_refused() {
     let files = "  artifacts: {user_files: [{path: a, content: \"{% for a in range(9999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}\"}]}\n";
     let error = with(files, &[], &[]).unwrap_err();
     assert_eq!(error.exit_code(), 2);
@@ -210,7 +210,7 @@ fn a_template_that_goes_on_without_bound_is_refused() {
 }
 
 #[test]
-fn every_setting_that_holds_is_exported() {
+fn every_effective_setting_is_exported() {
     let config = with("", &[], &[]).unwrap().into_plan().input_config;
     for (path, expected) in [
         ("/models/strategy", serde_json::json!("round_robin")),
@@ -233,14 +233,14 @@ fn every_setting_that_holds_is_exported() {
     ] {
         assert_eq!(config.pointer(path), Some(&expected), "{path} in {config}");
     }
-    // Settings of other types of dataset and phase hold nowhere.
+    // Settings of other types of dataset and phase are not effective.
     for path in ["/datasets/0/open_loop_replay", "/phases/0/auto_offset", "/phases/0/smoothness"] {
         assert_eq!(config.pointer(path), None, "{path}");
     }
 }
 
 #[test]
-fn no_file_of_the_users_takes_the_place_of_the_records_or_of_their_folder() {
+fn no_user_file_replaces_the_records_or_their_folder() {
     let files = |path: &str| format!("  artifacts: {{user_files: [{{path: {path}, content: a}}]}}\n");
     for taken in ["records", "./records", "records/profile_export.parquet"] {
         let error = with(&files(taken), &[], &[]).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! Random values for every flag: `cargo test -p aiperf-config --test attack -- --ignored --nocapture`. Each command
-//! line is answered by a plan or a message within a second of processor time. `ATTACK_SEED` and `ATTACK_COUNT` choose
-//! others and more.
+//! line must give a plan or a message within a second of processor time. `ATTACK_SEED` and `ATTACK_COUNT` choose other
+//! and more command lines.
 
 use aiperf_config::{Context, flags, resolve_profile};
 use nix::time::{ClockId, clock_gettime};
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Processor time of this thread: others may have its core meanwhile.
+/// Processor time of this thread: other threads may use its core meanwhile.
 fn cpu_now() -> Duration {
     Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock"))
 }
 
-/// Values that hurt somewhere: empty, huge, negative, no number, other scripts, control characters, paths, JSON,
+/// Values that often break something: empty, huge, negative, no number, other scripts, control characters, paths, JSON,
 /// quotes.
 const NASTY: &[&str] = &[
     "",
@@ -120,7 +120,7 @@ const NASTY: &[&str] = &[
     "all",
 ];
 
-/// A small generator of its own: the same values for the same seed on any machine.
+/// A small generator: the same values for the same seed on any machine.
 struct Draws(u64);
 
 impl Draws {
@@ -151,8 +151,8 @@ fn number(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "takes a minute; it is for whoever changes flags or values"]
-fn random_values_are_answered_by_a_plan_or_a_message() {
+#[ignore = "takes a minute; run it after a change to flags or values"]
+fn random_values_give_a_plan_or_a_message() {
     let (seed, count) = (number("ATTACK_SEED", 1), number("ATTACK_COUNT", 20_000));
     let dir = tempfile::tempdir().expect("a directory");
     let base = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
@@ -168,7 +168,7 @@ fn random_values_are_answered_by_a_plan_or_a_message() {
     let mut failures: Vec<String> = Vec::new();
     for round in 0..count {
         let mut args = vec!["-m".to_owned(), "m".to_owned()];
-        // Every flag has its turn first; then they meet each other.
+        // Every flag is first once; then flags are combined.
         let first = all[round as usize % all.len()];
         for spelling in
             std::iter::once(first).chain((0..draws.below(3)).map(|_| all[draws.below(all.len())])).collect::<Vec<_>>()
@@ -181,12 +181,12 @@ fn random_values_are_answered_by_a_plan_or_a_message() {
         }
         let shown = || args.iter().map(|arg| arg.chars().take(80).collect::<String>()).collect::<Vec<_>>();
         let start = cpu_now();
-        let said = catch_unwind(AssertUnwindSafe(|| {
+        let result = catch_unwind(AssertUnwindSafe(|| {
             resolve_profile(&args, &ctx).map(|_| ()).map_err(|error| (error.exit_code(), error.to_string()))
         }));
         let took = cpu_now() - start;
         longest = longest.max(took);
-        match said {
+        match result {
             Err(_) => failures.push(format!("panic: {:?}", shown())),
             Ok(Ok(())) => planned += 1,
             Ok(Err((2, text))) if !text.is_empty() && text.len() < 100_000 => refused += 1,

@@ -1,4 +1,4 @@
-//! Configuration files: templates to start from, and what a file may say.
+//! Configuration files: templates to start from, and valid content.
 
 use aiperf_config::{
     ConfigError, Context, Resolved, TEMPLATES, config_init, resolve_config, resolve_profile, show_resolved,
@@ -37,14 +37,14 @@ fn every_template_is_a_valid_configuration() {
 #[test]
 fn a_template_is_offered_exactly_when_it_can_be_run() {
     for template in TEMPLATES {
-        let said = profile(&template.filled(None, None), &[]);
-        match (template.not_yet, said) {
-            (None, said) => {
-                said.unwrap_or_else(|error| panic!("{} is offered: {error}", template.name));
+        let planned = profile(&template.filled(None, None), &[]);
+        match (template.not_yet, planned) {
+            (None, planned) => {
+                planned.unwrap_or_else(|error| panic!("{} is offered: {error}", template.name));
                 assert!(config_init(template.name, None, None).is_ok());
             }
-            (Some(reason), said) => {
-                assert!(said.is_err(), "{} can be run: offer it", template.name);
+            (Some(reason), planned) => {
+                assert!(planned.is_err(), "{} can be run: offer it", template.name);
                 let refusal = config_init(template.name, None, None).unwrap_err().to_string();
                 assert!(refusal.contains(reason) && refusal.contains("is not there yet"), "{refusal}");
             }
@@ -53,7 +53,7 @@ fn a_template_is_offered_exactly_when_it_can_be_run() {
 }
 
 #[test]
-fn templates_of_load_are_the_load_they_are_named_for() {
+fn templates_of_load_have_the_load_of_their_name() {
     let plan = |name: &str| profile(&config_init(name, None, None).unwrap(), &[]).unwrap().into_plan();
     let kinds = |name: &str| plan(name).phases.into_iter().map(|phase| phase.arrival).collect::<Vec<_>>();
     assert!(matches!(kinds("request-rate")[..], [Arrival::Rate { law: ArrivalLaw::Poisson, .. }]));
@@ -99,7 +99,7 @@ fn a_sweep_over_a_variable_renders_the_templates_again() {
 }
 
 #[test]
-fn the_shown_configuration_says_where_each_value_came_from() {
+fn the_shown_configuration_has_the_origin_of_each_value() {
     let text = config_init("minimal", None, None).unwrap();
     let shown =
         with_file(&text, |ctx| show_resolved(&args(&["-f", "c.yaml", "--concurrency", "7", "--api-key", "sk-1"]), ctx))

@@ -1,4 +1,4 @@
-//! What a user says about load, and the phases that it becomes or why it is refused.
+//! Settings of load, and the phases they become or the reason for a refusal.
 
 use aiperf_config::{ConfigError, Context, Resolved, resolve_profile};
 use aiperf_plan::{
@@ -26,7 +26,7 @@ fn resolved_with(files: &[(&str, &str)], env: &[(&str, &str)], args: &[&str]) ->
     resolve_profile(&args, &ctx)
 }
 
-/// What a command line becomes; words are split at spaces.
+/// The result of a command line; words are split at spaces.
 fn line(line: &str) -> Resolved {
     tried(line).unwrap_or_else(|error| panic!("{line}: {error}"))
 }
@@ -145,7 +145,7 @@ fn flags_become_one_phase() {
 }
 
 #[test]
-fn a_warmup_is_like_profiling_but_for_flags_of_its_own() {
+fn a_warmup_is_like_profiling_except_for_its_own_flags() {
     let phases = line("--request-rate 5 --concurrency 4 --request-rate-ramp-duration 2 --warmup-request-count 3 --warmup-arrival-pattern constant --warmup-request-rate 1").into_plan().phases;
     let [warmup, profiling] = &phases[..] else { panic!("{phases:?}") };
     let ramp = Some(Ramp::linear(seconds(2)));
@@ -199,7 +199,7 @@ fn a_file_may_have_any_list_of_phases() {
 }
 
 #[test]
-fn a_fixed_schedule_ends_by_itself_and_earlier_only_where_the_user_says_so() {
+fn a_fixed_schedule_ends_by_itself_or_at_a_limit_of_the_user() {
     let of = |more: &str| line(&format!("--fixed-schedule --input-file one.jsonl {more}")).into_plan();
     let plan = of("");
     assert_eq!(plan.phases, [profiling(Arrival::FixedSchedule { zero: ScheduleZero::First })]);
@@ -220,7 +220,7 @@ fn a_fixed_schedule_ends_by_itself_and_earlier_only_where_the_user_says_so() {
 }
 
 #[test]
-fn conversations_have_the_turns_delays_and_order_that_were_asked_for() {
+fn conversations_have_the_requested_turns_delays_and_order() {
     let plan = line("--num-sessions 5 --session-turns-mean 4 --session-turns-stddev 1 --session-turn-delay-mean 100 --session-turn-delay-stddev 10 --session-delay-ratio 0.5 --dataset-sampling-strategy shuffle").into_plan();
     assert_eq!(plan.sampling, Sampling::Shuffle);
     let DatasetPlan::Synthetic(made) = plan.dataset else { panic!() };
@@ -250,14 +250,14 @@ fn delays_of_conversations_are_capped_by_flag_and_by_key() {
 }
 
 #[test]
-fn very_many_turns_are_made_only_as_far_as_prompts_go() {
+fn the_number_of_prompts_limits_very_many_turns() {
     let resolved = line("--request-count 100000000 --session-turns-mean 100 --isl 100");
     assert_eq!(resolved.plan().dataset.entries(), Some(400_000));
     assert!(resolved.notes.iter().any(|note| note.contains("prompts are made")), "{:?}", resolved.notes);
 }
 
 #[test]
-fn the_clockwork_goes_by_the_environment() {
+fn the_environment_sets_the_timing_of_the_schedule() {
     let env = [("AIPERF_TIMING_MAX_CATCHUP_SECONDS", "0.01"), ("AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL", "5")];
     let timing = resolved_with(&[], &env, &["-m", "m", "-u", "h:1"]).expect("a plan").into_plan().timing;
     assert_eq!((timing.max_catchup, timing.warmup_log_interval), (Some(Nanos::from_millis(10)), Some(seconds(5))));
@@ -265,8 +265,8 @@ fn the_clockwork_goes_by_the_environment() {
 }
 
 #[test]
-fn what_changes_nothing_is_noted() {
-    for (args, says) in [
+fn settings_without_effect_are_noted() {
+    for (args, expected) in [
         ("--arrival-pattern constant", "--arrival-pattern constant has no effect"),
         ("--concurrency-ramp-duration 5", "--concurrency-ramp-duration 5 has no effect: the concurrency is 1"),
         (
@@ -281,7 +281,7 @@ fn what_changes_nothing_is_noted() {
         ("--session-turns-mean 3 --endpoint-type nim_rankings", "--session-turns-mean 3 has no effect"),
     ] {
         let notes = line(args).notes;
-        assert!(notes.iter().any(|note| note.starts_with(says)), "{args}: {notes:?}");
+        assert!(notes.iter().any(|note| note.starts_with(expected)), "{args}: {notes:?}");
     }
     assert!(line("--arrival-pattern concurrency-burst --concurrency 4").notes.is_empty());
 }
@@ -294,13 +294,13 @@ fn failures_of_a_warmup_do_not_end_the_run() {
     let thresholds: Vec<Option<f64>> =
         resolved.plan().phases.iter().map(|phase| phase.failed_request_threshold).collect();
     assert_eq!(thresholds, [None, Some(0.5)]);
-    let told = |note: &String| note.contains("phases.0.failed_request_threshold") && note.contains("has no effect");
-    assert!(resolved.notes.iter().any(told), "{:?}", resolved.notes);
+    let is_noted = |note: &String| note.contains("phases.0.failed_request_threshold") && note.contains("has no effect");
+    assert!(resolved.notes.iter().any(is_noted), "{:?}", resolved.notes);
 }
 
 #[test]
-fn flags_that_cannot_stand_together_are_refused_before_anything_is_sent() {
-    for (args, says) in [
+fn flags_that_exclude_each_other_are_refused_before_anything_is_sent() {
+    for (args, expected) in [
         ("--request-rate 5 --arrival-pattern concurrency_burst", &["--arrival-pattern", "--request-rate"][..]),
         ("--request-rate-series series.json --arrival-pattern concurrency-burst", &["--request-rate-series"]),
         (
@@ -371,27 +371,27 @@ fn flags_that_cannot_stand_together_are_refused_before_anything_is_sent() {
         ("--session-turns-mean 2 --session-turn-delay-mean 1 --session-delay-ratio 1e300", &["--session-delay-ratio"]),
     ] {
         let error = refusal(args);
-        for says in says {
-            assert!(error.contains(says), "{args}\n{error}");
+        for part in expected {
+            assert!(error.contains(part), "{args}\n{error}");
         }
     }
 }
 
 #[test]
-fn prefills_are_limited_only_where_their_end_is_seen() {
+fn prefills_are_limited_only_if_their_end_is_visible() {
     let error =
         resolved_with(&[], &[], &["-m", "m", "-u", "h:1", "--prefill-concurrency", "1"]).expect_err("no stream");
     assert!(error.to_string().contains("--prefill-concurrency 1 needs streaming"), "{error}");
 }
 
 #[test]
-fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
+fn impossible_phases_of_a_file_are_refused_by_location() {
     let phase = |text: &str| format!("    - {{name: profiling, {text}}}\n");
     let warmup = |text: &str| {
         format!("    - {{name: warmup, {text}}}\n    - {{name: profiling, type: concurrency, requests: 1}}\n")
     };
     let other = |text: &str| format!("    - {{name: profiling, type: concurrency, requests: 1}}\n    - {{{text}}}\n");
-    for (phases, says) in [
+    for (phases, expected) in [
         (phase("type: concurrency"), "one of requests, duration and sessions must end it"),
         (
             phase("type: concurrency, requests: 1, concurrency: 1, prefill_concurrency: 2"),
@@ -436,7 +436,7 @@ fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
     ] {
         let error = file("{isl: 8}", &phases).expect_err(&phases);
         assert_eq!(error.exit_code(), 2);
-        assert!(error.to_string().contains(says), "{phases}\n{error}");
+        assert!(error.to_string().contains(expected), "{phases}\n{error}");
     }
     let two = "    - {name: a, kind: profiling, type: fixed_schedule, end_offset: 5}\n    - {name: b, kind: profiling, type: fixed_schedule}\n";
     let error = file("{type: file, path: one.jsonl}", two).expect_err("two pieces of one file").to_string();
@@ -444,10 +444,10 @@ fn phases_of_a_file_that_cannot_be_are_refused_by_place() {
 }
 
 #[test]
-fn a_value_that_is_there_and_bad_is_told_once_and_by_place() {
+fn a_bad_value_is_reported_once_with_its_location() {
     let phase = |text: &str| format!("    - {{name: profiling, {text}}}\n");
     let named = |name: &str| format!("    - {{name: {name}, kind: profiling, type: concurrency, requests: 1}}\n");
-    for (phases, says) in [
+    for (phases, expected) in [
         (
             phase("type: concurrency, requests: 1, cancellation: {rate: 101}"),
             "cancellation.rate 101 must be at least 0 and at most 100",
@@ -499,7 +499,7 @@ fn a_value_that_is_there_and_bad_is_told_once_and_by_place() {
         assert_eq!(error.exit_code(), 2);
         assert_eq!(error.problems().len(), 1, "{phases}\n{error}");
         let text = error.to_string();
-        assert!(text.starts_with("c.yaml:6:") && text.contains(says), "{phases}\n{text}");
+        assert!(text.starts_with("c.yaml:6:") && text.contains(expected), "{phases}\n{text}");
     }
     assert!(file("{isl: 8}", &named(&"a".repeat(100))).is_ok());
     let users = phase("type: user_centric, users: 9, requests: 1, rate: 1");
@@ -517,8 +517,8 @@ fn a_series_may_begin_with_a_byte_order_mark() {
 }
 
 #[test]
-fn what_is_wrong_with_a_series_is_told_by_file_and_point() {
-    for (text, says) in [
+fn an_error_in_a_series_names_the_file_and_the_point() {
+    for (text, expected) in [
         ("", "is empty"),
         ("{", "is not JSON"),
         ("5", "must be a list"),
@@ -539,7 +539,10 @@ fn what_is_wrong_with_a_series_is_told_by_file_and_point() {
         let by_key = document("{isl: 8}", "    - {name: profiling, type: poisson, requests: 1, rate_series: x.json}\n");
         for (args, start) in [(&by_flag[..], "--request-rate-series x.json: "), (&["-f", "c.yaml"], "c.yaml:6:")] {
             let error = resolved_with(&[("x.json", text), ("c.yaml", &by_key)], &[], args).expect_err(text).to_string();
-            assert!(error.starts_with(start) && error.contains("x.json: ") && error.contains(says), "{text}\n{error}");
+            assert!(
+                error.starts_with(start) && error.contains("x.json: ") && error.contains(expected),
+                "{text}\n{error}"
+            );
         }
     }
     assert!(refusal("--request-rate-series nope.json").starts_with("--request-rate-series nope.json: no such file"));

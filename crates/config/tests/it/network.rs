@@ -1,4 +1,4 @@
-//! What flags, files and variables say of the network's round trip.
+//! Flags, files and variables about the network round trip.
 
 use aiperf_config::{ConfigError, Context, Resolved, resolve_profile};
 use aiperf_plan::{NetworkLatencyPlan, ProbePlan, ProbeTarget};
@@ -6,7 +6,7 @@ use aiperf_types::Nanos;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// A run by flags over a file whose `network_latency` is this; without one, by flags alone.
+/// A run by flags over a file with this `network_latency`; without one, by flags alone.
 fn resolve(section: Option<&str>, flags: &[&str], env: &[(&str, &str)]) -> Result<Resolved, ConfigError> {
     let dir = tempfile::tempdir().unwrap();
     let env: BTreeMap<String, String> = env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
@@ -46,13 +46,13 @@ const MEAN: &str = "--network-latency-mean";
 const INTERVAL: &str = "--network-latency-ping-interval";
 
 #[test]
-fn the_network_is_not_looked_at_unless_somebody_asks() {
+fn the_network_is_not_measured_by_default() {
     assert_eq!(planned(None, &[]), None);
     assert_eq!(planned(Some("{enabled: false, mean_ms: 3, ping_interval: 2}"), &[]), None);
 }
 
 #[test]
-fn each_server_is_a_target_and_the_rest_is_as_usual() {
+fn each_server_is_a_target_with_default_settings() {
     let target = |url: &str, host: &str, port| ProbeTarget { url: url.to_owned(), host: host.to_owned(), port };
     let usual = ProbePlan {
         targets: vec![target("http://a:1", "a", 1), target("https://b", "b", 443)],
@@ -66,7 +66,7 @@ fn each_server_is_a_target_and_the_rest_is_as_usual() {
 }
 
 #[test]
-fn variables_say_how_servers_are_probed_and_a_flag_wins() {
+fn variables_set_how_servers_are_probed_and_a_flag_overrides_them() {
     let env = [
         ("AIPERF_NETWORK_LATENCY_DEFAULT_PROBE_INTERVAL", "0.25"),
         ("AIPERF_NETWORK_LATENCY_MIN_SAMPLES", "7"),
@@ -89,7 +89,7 @@ fn variables_say_how_servers_are_probed_and_a_flag_wins() {
 }
 
 #[test]
-fn a_known_mean_is_taken_as_it_is() {
+fn a_known_mean_is_used_unchanged() {
     for (section, flags) in [(None, &[MEAN, "1.5"][..]), (Some("{enabled: true, mean_ms: 1.5}"), &[])] {
         let plan = resolve(section, flags, &[]).unwrap().into_plan();
         assert_eq!(plan.network_latency, Some(NetworkLatencyPlan::Known(1.5)));
@@ -98,7 +98,7 @@ fn a_known_mean_is_taken_as_it_is() {
 }
 
 #[test]
-fn what_a_flag_asks_for_replaces_what_a_file_says_of_the_other_way() {
+fn a_flag_replaces_the_other_setting_of_a_file() {
     let (known, measured) = (Some("{enabled: true, mean_ms: 3}"), Some("{enabled: true, ping_interval: 2}"));
     assert_eq!(probed(planned(known, &[AUTOMATIC])).interval, Nanos::from_millis(1_000));
     assert_eq!(planned(measured, &[MEAN, "7"]), Some(NetworkLatencyPlan::Known(7.0)));
@@ -114,7 +114,7 @@ fn a_file_that_contradicts_itself_is_refused_by_line() {
 }
 
 #[test]
-fn what_has_no_effect_is_noted() {
+fn settings_without_effect_are_noted() {
     for (section, flags, words) in [
         (Some("{mean_ms: 3}"), &[][..], "has no effect: network latency is off"),
         (None, &[MEAN, "0"], "subtracts nothing"),

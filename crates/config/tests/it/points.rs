@@ -1,4 +1,4 @@
-//! Points of a sweep that no list has.
+//! Points of a sweep that are not listed.
 
 use aiperf_config::{Context, resolve_profile};
 use aiperf_plan::{CampaignPlan, Cell, Point, PointError, RunId};
@@ -14,7 +14,7 @@ fn campaign(args: &[&str], cwd: &Path) -> CampaignPlan {
     resolve_profile(&args, &ctx).expect("a plan").campaign
 }
 
-/// The cell of these values, with a number that the list does not have.
+/// The cell of these values, with a number that is not listed.
 fn at(campaign: &CampaignPlan, number: usize, values: &Map<String, Value>) -> Result<Arc<Cell>, PointError> {
     let run = RunId { cell: campaign.listed.len() + number, trial: 0 };
     campaign.cell(&Point { run, values: values.clone() })
@@ -25,7 +25,7 @@ fn values(given: Value) -> Map<String, Value> {
 }
 
 #[test]
-fn a_point_that_no_grid_lists_becomes_a_plan() {
+fn a_point_that_is_not_listed_becomes_a_plan() {
     let campaign = campaign(&["-m", "m", "--concurrency", "1,2", "--num-profile-runs", "3"], Path::new("/home/me"));
     let cell = at(&campaign, 5, &values(json!({"concurrency": 7}))).expect("a cell");
     let path = "phases.profiling.concurrency";
@@ -68,7 +68,7 @@ fn a_point_that_no_run_can_have_is_refused() {
 }
 
 #[test]
-fn a_point_brings_no_secret_that_is_not_known_before_the_first_run() {
+fn a_point_adds_no_secret_after_the_first_run() {
     let text = "benchmark:\n  model: '{{ name }}'\n  endpoint: {url: h:1, headers: {X-Note: '{{ api_key }}'}}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\nvariables: {api_key: TOPSECRET1, name: m}\nsweep: {type: grid, parameters: {variables.api_key: [TOPSECRET1, TOPSECRET2], variables.name: [m, n]}}\n";
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("c.yaml"), text).expect("a file");

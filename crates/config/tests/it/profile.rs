@@ -1,4 +1,4 @@
-//! What `aiperf profile` makes of its arguments.
+//! The plans of `aiperf profile` for its arguments.
 
 use aiperf_config::flags::{self, Kind, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile, short_help};
@@ -41,7 +41,7 @@ fn the_plainest_run_has_every_default() {
 }
 
 #[test]
-fn twice_the_concurrency_is_sent_when_nothing_ends_the_run() {
+fn twice_the_concurrency_is_sent_by_default() {
     assert_eq!(resolve(&["-m", "m", "--concurrency", "40"]).unwrap().into_plan().phases[0].requests(), Some(80));
 }
 
@@ -106,7 +106,7 @@ fn objectives_slices_and_limits_reach_the_plan() {
 }
 
 #[test]
-fn secrets_are_nowhere_in_what_is_shown() {
+fn no_output_contains_secrets() {
     let args = ["-m", "m", "--api-key", "sk-1", "-H", "Authorization: Bearer sk-2", "-u", "http://u:sk-3@h:1"];
     let plan = resolve(&args).unwrap().into_plan();
     assert_eq!(plan.endpoint.headers, [("Authorization".to_owned(), "Bearer sk-2".to_owned())]);
@@ -192,7 +192,7 @@ fn no_flag_is_ignored() {
                 later += 1;
                 let error = result.map(|resolved| resolved.into_plan().run.cli_command).unwrap_err();
                 assert_eq!(error.exit_code(), 2);
-                // Some are refused earlier: by a rule, or for what they need beside them.
+                // Some flags are refused earlier: by a rule, or for what they need.
                 let text = error.to_string();
                 assert!(text.contains(flag.name) || text.contains(reason), "{}: {text}", flag.name);
             }
@@ -202,7 +202,7 @@ fn no_flag_is_ignored() {
 }
 
 #[test]
-fn gpus_of_this_machine_are_read_by_whoever_was_named() {
+fn gpus_of_this_machine_are_read_by_the_named_collector() {
     let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().into_plan();
     let source = |item: &str| plan(&["--gpu-telemetry", item]).gpu_telemetry.unwrap().source;
     assert_eq!(source("PyNVML"), GpuSource::Local(LocalSource::Nvml));
@@ -213,7 +213,7 @@ fn gpus_of_this_machine_are_read_by_whoever_was_named() {
 }
 
 #[test]
-fn gpus_are_watched_where_exporters_usually_are_and_where_they_are_said_to_be() {
+fn gpus_are_sampled_at_the_default_exporters_and_at_the_given_ones() {
     let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().into_plan();
     let exporters = |args: &[&str]| -> Vec<(String, bool)> {
         let telemetry = plan(args).gpu_telemetry.unwrap();
@@ -231,8 +231,8 @@ fn gpus_are_watched_where_exporters_usually_are_and_where_they_are_said_to_be() 
 }
 
 #[test]
-fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
-    // Flags whose sample value is what runs anyway, that need another flag, or that only silence a note.
+fn every_flag_that_acts_changes_the_plan_or_needs_another_flag() {
+    // Flags whose sample value is the default, that need another flag, or that only silence a note.
     let same = [
         ("--model-names", "the sample adds a second model, which is refused"),
         ("--endpoint-type", "the first choice needs an input file"),
@@ -305,7 +305,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
     let (width, height) = (["--video-width", "64"], ["--video-height", "48"]);
     let size = [&width[..], &height].concat();
     let sound = [&size[..], &["--video-format", "mp4", "--video-audio-num-channels", "1"]].concat();
-    // What others need beside them.
+    // What other flags need.
     let beside: &[(&str, &[&str])] = &[
         ("--prefill-concurrency", &["--streaming", "--concurrency", "4"]),
         ("--arrival-smoothness", &["--request-rate", "5"]),
@@ -349,7 +349,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
         let sample = sample(flag);
         let beside = beside.iter().find(|(name, _)| *name == flag.name).map_or(&[][..], |(_, beside)| beside);
         let before = [&["-m", "m"], beside].concat();
-        // What alone is not enough is still what the other is held against.
+        // If a needed flag is not enough alone, the plain run is the base.
         let base = resolve(&before).or_else(|_| resolve(&["-m", "m"])).unwrap().into_plan();
         let base = serde_json::to_value(&base).unwrap();
         let args: Vec<&str> = before.into_iter().chain(sample.iter().map(String::as_str)).collect();
@@ -367,7 +367,7 @@ fn every_flag_that_acts_changes_the_plan_or_is_about_something_it_needs() {
     }
 }
 
-/// Whether a flag is about the runs beside one another and not about one of them.
+/// Whether a flag is about several runs and not about one of them.
 fn is_about_several_runs(flag: &flags::Flag) -> bool {
     matches!(flag.to, flags::To::Envelope(_) | flags::To::EnvelopeRule(_)) && flag.name != "--random-seed"
 }
@@ -385,7 +385,7 @@ fn every_flag_about_several_runs_changes_them() {
     let prefill = ["--search-recipe", "prefill-ttft-curve", "--streaming"];
     let decode = ["--search-recipe", "decode-itl-curve", "--streaming"];
     let pareto = ["--search-recipe", "pareto-sweep", "--streaming"];
-    // A flag, how it is given, and what it needs beside it.
+    // A flag, its value, and the flags it needs.
     let given: &[(&str, &[&str], &[&str])] = &[
         ("--num-profile-runs", &["--num-profile-runs", "3"], &[]),
         ("--profile-run-cooldown-seconds", &["--profile-run-cooldown-seconds", "1"], &trials),
@@ -440,14 +440,14 @@ fn every_flag_about_several_runs_changes_them() {
             panic!("{} is in no row", flag.name);
         });
         let changed = planned(&[beside, *args].concat()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // What alone is not enough is still what the other is held against.
+        // If a needed flag is not enough alone, the plain run is the base.
         let base = planned(beside).or_else(|_| planned(&[])).unwrap();
         assert_ne!(changed, base, "{name} changes nothing");
     }
 }
 
 #[test]
-fn text_and_what_is_put_into_it_reach_the_plan() {
+fn text_and_its_additions_reach_the_plan() {
     let plan = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().into_plan();
     let text = |args: &[&str]| match plan(args).dataset {
         DatasetPlan::Synthetic(plan) => (plan.text, plan.pairs),
@@ -489,7 +489,7 @@ fn a_flag_about_a_call_switches_the_call_on() {
 }
 
 #[test]
-fn requests_are_cancelled_in_profiling_phases_alone() {
+fn requests_are_cancelled_in_profiling_phases_only() {
     let args = ["-m", "m", "--warmup-request-count", "2", "--request-cancellation-rate", "12.5"];
     let plan = resolve(&args).unwrap().into_plan();
     let cancellation = Cancellation { rate_percent: 12.5, delay: Nanos::ZERO };
@@ -498,7 +498,7 @@ fn requests_are_cancelled_in_profiling_phases_alone() {
 }
 
 #[test]
-fn a_file_says_for_each_phase_what_is_cancelled() {
+fn a_file_sets_the_cancellation_of_each_phase() {
     let dir = tempfile::tempdir().unwrap();
     let phase = |name: &str, kind: &str, rest: &str| {
         format!("    - {{name: {name}, kind: {kind}, type: concurrency, requests: 1{rest}}}\n")
@@ -523,7 +523,7 @@ fn a_file_says_for_each_phase_what_is_cancelled() {
 }
 
 #[test]
-fn credentials_of_a_netrc_file_are_sent_where_nothing_else_says_who_asks() {
+fn credentials_of_a_netrc_file_are_sent_if_there_are_no_others() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("netrc");
     std::fs::write(&file, "machine h login me password hunter22").unwrap();
@@ -546,7 +546,7 @@ fn switching_off_what_is_off_anyway_is_no_request() {
 }
 
 #[test]
-fn a_terminal_gets_the_dashboard_unless_it_is_told_otherwise() {
+fn a_terminal_gets_the_dashboard_by_default() {
     for (args, ui) in [
         (&[][..], UiKind::Dashboard),
         (&["--ui", "dashboard"], UiKind::Dashboard),
@@ -562,25 +562,25 @@ fn a_terminal_gets_the_dashboard_unless_it_is_told_otherwise() {
 
 #[test]
 fn a_terminal_that_cannot_be_drawn_on_gets_lines() {
-    for (env, said) in [(&[][..], "is not set"), (&[("TERM", "")], "is not set"), (&[("TERM", "dumb")], "is dumb")] {
+    for (env, reason) in [(&[][..], "is not set"), (&[("TERM", "")], "is not set"), (&[("TERM", "dumb")], "is dumb")] {
         let usual = resolve_in(&["-m", "m"], env, true).unwrap();
         assert_eq!(usual.plan().runtime.ui, UiKind::Simple, "{env:?}");
         assert!(usual.notes.iter().all(|note| !note.contains("dashboard")), "{:?}", usual.notes);
         let asked = resolve_in(&["-m", "m", "--ui", "dashboard"], env, true).unwrap();
         assert_eq!(asked.plan().runtime.ui, UiKind::Simple, "{env:?}");
-        let told = format!(
-            "--ui dashboard requires a terminal that can position the cursor; TERM {said}, falling back to --ui simple"
+        let note = format!(
+            "--ui dashboard requires a terminal that can position the cursor; TERM {reason}, falling back to --ui simple"
         );
-        assert!(asked.notes.contains(&told), "{:?}", asked.notes);
+        assert!(asked.notes.contains(&note), "{:?}", asked.notes);
     }
 }
 
 #[test]
-fn a_dashboard_without_a_terminal_is_shown_as_lines_and_said_once() {
+fn a_dashboard_without_a_terminal_is_shown_as_lines_with_one_note() {
     let resolved = resolve(&["-m", "m", "--ui", "dashboard"]).unwrap();
     assert_eq!(resolved.plan().runtime.ui, UiKind::Simple);
-    let told = "--ui dashboard requires an interactive terminal; stdout is not a TTY, falling back to --ui simple";
-    assert_eq!(resolved.notes.iter().filter(|note| *note == told).count(), 1, "{:?}", resolved.notes);
+    let expected = "--ui dashboard requires an interactive terminal; stdout is not a TTY, falling back to --ui simple";
+    assert_eq!(resolved.notes.iter().filter(|note| *note == expected).count(), 1, "{:?}", resolved.notes);
     assert_eq!(resolve(&["-m", "m"]).unwrap().into_plan().runtime.ui, UiKind::None);
 }
 
@@ -590,14 +590,14 @@ fn several_runs_have_no_dashboard() {
     let error = resolve_in(&args, &[("TERM", "xterm")], true).unwrap_err();
     assert!(error.to_string().contains("--ui dashboard cannot be used with several runs"), "{error}");
     assert_eq!(error.exit_code(), 2);
-    // In a pipe it would be shown as lines, and is refused as what was asked for.
+    // In a pipe it would be shown as lines, but the message names what the user asked for.
     let piped = resolve(&args).unwrap_err().to_string();
     assert_eq!(piped, error.to_string());
     assert!(piped.ends_with("try: --ui simple, or --ui none"), "{piped}");
 }
 
 #[test]
-fn a_run_in_a_pipe_reports_progress_unless_it_is_to_be_silent() {
+fn a_run_in_a_pipe_reports_progress_unless_it_is_silent() {
     let every = |args: &[&str], terminal: bool| {
         let args = [&["-m", "m"], args].concat();
         resolve_in(&args, &[("TERM", "xterm")], terminal).unwrap().into_plan().runtime.progress_every
@@ -609,7 +609,7 @@ fn a_run_in_a_pipe_reports_progress_unless_it_is_to_be_silent() {
 }
 
 #[test]
-fn the_wait_for_a_server_that_never_accepts_has_an_end_unless_it_is_zero() {
+fn the_wait_for_a_server_that_never_accepts_ends_unless_it_is_zero() {
     let timeout = |args: &[&str]| resolve(&[&["-m", "m"], args].concat()).unwrap().plan().endpoint.unreachable_timeout;
     assert_eq!(timeout(&[]), Some(Nanos::from_millis(10_000)));
     assert_eq!(timeout(&["--unreachable-timeout", "0.3"]), Some(Nanos::from_millis(300)));
@@ -617,7 +617,7 @@ fn the_wait_for_a_server_that_never_accepts_has_an_end_unless_it_is_zero() {
 }
 
 #[test]
-fn statistics_are_told_as_often_as_asked_and_always_to_the_dashboard() {
+fn statistics_have_the_requested_interval_and_the_dashboard_always_has_some() {
     let every = |args: &[&str], env: &[(&str, &str)], terminal: bool| {
         let plan = resolve_in(&[&["-m", "m"], args].concat(), &[env, &[("TERM", "xterm")]].concat(), terminal)
             .unwrap()
@@ -640,7 +640,7 @@ fn statistics_are_told_as_often_as_asked_and_always_to_the_dashboard() {
 }
 
 #[test]
-fn the_environment_says_how_a_run_is_drawn_and_how_often_its_files_are_flushed() {
+fn the_environment_sets_the_display_and_the_flush_interval() {
     let plan = resolve(&["-m", "m"]).unwrap().into_plan();
     assert_eq!(plan.artifacts.report_width, 140);
     assert_eq!(plan.runtime.bar_step_percent, 1.0);
@@ -756,7 +756,7 @@ fn a_template_is_read_when_the_plan_is_made() {
 }
 
 #[test]
-fn a_template_is_text_whatever_it_looks_like() {
+fn a_template_is_text_even_if_it_looks_like_json() {
     let of = |text: &str, extra: &str| {
         plan_in(&[("t.j2", text)], &[], &["--endpoint-type", "template", "--extra-inputs", extra]).endpoint
     };
@@ -785,7 +785,7 @@ fn a_template_of_a_file_makes_its_type_and_leaves_the_extras() {
 }
 
 #[test]
-fn where_raw_answers_have_their_text_is_not_sent() {
+fn the_response_field_of_raw_bodies_is_not_sent() {
     let args = ["--endpoint-type", "raw", "--input-file", "b.jsonl", "--extra-inputs", "response_field:choices[0].x"];
     let endpoint = plan_in(&[("b.jsonl", "{\"messages\": []}\n")], &[], &args).endpoint;
     assert_eq!((endpoint.response_field.as_deref(), endpoint.extra.len()), (Some("choices[0].x"), 0));
@@ -813,7 +813,7 @@ fn files_of_requests_are_planned_by_their_rows() {
 }
 
 #[test]
-fn rankings_have_the_lengths_that_were_asked_for() {
+fn rankings_have_the_requested_lengths() {
     let of = |args: &[&str]| match plan_in(&[], &[], &[&["--endpoint-type", "nim_rankings"], args].concat()).dataset {
         DatasetPlan::Rankings(plan) => {
             [plan.passages, plan.passage_tokens, plan.query_tokens].map(|length| length.mean())
@@ -825,7 +825,7 @@ fn rankings_have_the_lengths_that_were_asked_for() {
 }
 
 #[test]
-fn the_environment_says_how_content_is_put_and_videos_are_waited_for() {
+fn the_environment_sets_the_form_of_content_and_the_poll_of_videos() {
     let env = [("AIPERF_ENDPOINT_FORCE_CONTENT_PARTS", "true"), ("AIPERF_HTTP_VIDEO_POLL_INTERVAL", "0.5")];
     let args = ["--endpoint-type", "video_generation", "--download-video-content", "--session-header", "X-Mine"];
     let endpoint = plan_in(&[], &env, &args).endpoint;
@@ -837,7 +837,7 @@ fn the_environment_says_how_content_is_put_and_videos_are_waited_for() {
 }
 
 #[test]
-fn an_empty_item_of_a_list_is_refused_by_its_place() {
+fn an_empty_item_of_a_list_is_refused_by_its_position() {
     for (args, expected) in [
         (&["--url", "h:1,,h:2"][..], "--url: item 2 of 3 is empty"),
         (&["--url", "h:1,"], "--url: item 2 of 2 is empty"),
@@ -854,7 +854,7 @@ fn an_empty_item_of_a_list_is_refused_by_its_place() {
 }
 
 #[test]
-fn an_empty_item_of_a_list_to_sweep_over_is_left_out_and_noted() {
+fn an_empty_item_of_a_list_of_sweep_values_is_left_out_and_noted() {
     for (args, expected) in [
         (&["--concurrency", "1,,2"][..], "--concurrency: item 2 of 3 is empty and is skipped"),
         (&["--request-rate", "1,2,"], "--request-rate: item 3 of 3 is empty and is skipped"),

@@ -1,4 +1,4 @@
-//! Whatever is typed or stands in a file, the answer is a plan or a message, never a panic.
+//! Any arguments and any file give a plan or a message, never a panic.
 
 use aiperf_config::{Context, flags, resolve_profile};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn flag() -> impl Strategy<Value = String> {
     proptest::sample::select(all).prop_map(str::to_owned)
 }
 
-/// Words that files are made of.
+/// Words of files.
 fn scrap() -> impl Strategy<Value = String> {
     let words = [
         "benchmark:",
@@ -86,7 +86,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_command_line_is_answered(pairs in prop::collection::vec((flag(), prop::option::of(value())), 0..8)) {
+    fn any_command_line_gives_a_plan_or_a_message(pairs in prop::collection::vec((flag(), prop::option::of(value())), 0..8)) {
         let mut args = vec!["-m".to_owned(), "m".to_owned()];
         for (flag, value) in pairs {
             args.push(flag);
@@ -96,17 +96,17 @@ proptest! {
     }
 
     #[test]
-    fn any_tokens_are_answered(args in prop::collection::vec("\\PC{0,10}", 0..6)) {
+    fn any_tokens_give_a_plan_or_a_message(args in prop::collection::vec("\\PC{0,10}", 0..6)) {
         resolve(&args, "");
     }
 
     #[test]
-    fn any_file_is_answered(scraps in prop::collection::vec(scrap(), 0..30)) {
+    fn any_file_gives_a_plan_or_a_message(scraps in prop::collection::vec(scrap(), 0..30)) {
         resolve(&["-f".to_owned(), "c.yaml".to_owned()], &scraps.concat());
     }
 
     #[test]
-    fn any_setting_is_answered(key in "[a-z_.]{1,20}", text in "\\PC{0,20}") {
+    fn any_setting_gives_a_plan_or_a_message(key in "[a-z_.]{1,20}", text in "\\PC{0,20}") {
         let file = format!("benchmark:\n  model: m\n  endpoint: {{url: h:1}}\n  dataset: {{isl: 8}}\n  profiling: {{type: concurrency, requests: 4}}\n  {key}: {text}\n");
         resolve(&["-f".to_owned(), "c.yaml".to_owned()], &file);
     }

@@ -1,4 +1,4 @@
-//! Traces: what flags and files make of them.
+//! Plans of traces, from flags and files.
 
 use aiperf_config::{Context, Resolved, resolve_profile};
 use aiperf_plan::{Arrival, DatasetPlan, Pace, SessionColumn, TraceFormat, TracePlan};
@@ -13,7 +13,7 @@ fn resolve(args: &[&str], env: &[(&str, &str)]) -> Result<Resolved, String> {
         "chats.jsonl",
         b"{\"chat_id\": 1, \"parent_chat_id\": -1, \"timestamp\": 0, \"input_length\": 5, \"output_length\": 1}\n",
     );
-    // What is in a columnar file is found out when it is read.
+    // The content of a columnar file is checked when it is read.
     write("b.parquet", b"PAR1");
     write("s.jsonl", b"{\"text\": \"a\"}\n");
     let env: BTreeMap<String, String> = env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
@@ -28,7 +28,7 @@ fn trace(args: &[&str]) -> TracePlan {
 }
 
 #[test]
-fn traces_are_known_by_their_first_row_or_their_name() {
+fn traces_are_recognised_by_their_first_row_or_their_name() {
     for (file, format) in [
         ("m.jsonl", TraceFormat::Mooncake),
         ("b.csv", TraceFormat::BurstGpt),
@@ -68,14 +68,14 @@ fn every_flag_about_traces_changes_the_plan_of_one() {
         (&baseten, &["--synthesis-output-len-multiplier", "2"]),
     ] {
         let plain = TracePlan { path: "".into(), ..trace(base) };
-        let told = TracePlan { path: "".into(), ..trace(&[base, flags].concat()) };
-        assert_ne!(told, plain, "{flags:?}");
+        let changed = TracePlan { path: "".into(), ..trace(&[base, flags].concat()) };
+        assert_ne!(changed, plain, "{flags:?}");
     }
     assert_eq!(trace(&[&baseten[..], &["--no-open-loop-replay"]].concat()).baseten.pace, Pace::Closed);
 }
 
 #[test]
-fn a_variable_says_which_column_names_sessions() {
+fn a_variable_sets_which_column_names_sessions() {
     let set = [("AIPERF_DATASET_BASETEN_SESSION_COLUMN", "poor_man_session_id")];
     let DatasetPlan::Trace(trace) = resolve(&["b.parquet"], &set).unwrap().into_plan().dataset else {
         panic!("no trace")
@@ -84,7 +84,7 @@ fn a_variable_says_which_column_names_sessions() {
 }
 
 #[test]
-fn timestamps_decide_when_rows_are_sent_where_the_type_is_named() {
+fn timestamps_decide_when_rows_are_sent_if_the_type_is_named() {
     let is_fixed = |args: &[&str]| {
         let phases = resolve(args, &[]).unwrap().into_plan().phases;
         matches!(phases[0].arrival, Arrival::FixedSchedule { .. })
@@ -97,8 +97,8 @@ fn timestamps_decide_when_rows_are_sent_where_the_type_is_named() {
 }
 
 #[test]
-fn what_does_not_fit_a_file_is_refused_by_name() {
-    for (args, said) in [
+fn settings_that_do_not_fit_a_file_are_refused_by_name() {
+    for (args, expected) in [
         (&["s.jsonl", "--replay-speedup", "2"][..], "--replay-speedup"),
         (&["s.jsonl", "--synthesis-max-isl", "2"], "--synthesis-max-isl"),
         (&["s.jsonl", "--isl-block-size", "2"], "--isl-block-size"),
@@ -115,6 +115,6 @@ fn what_does_not_fit_a_file_is_refused_by_name() {
         (&["m.jsonl", "--custom-dataset-type", "tracelab"], "tracelab"),
     ] {
         let error = resolve(args, &[]).map(|_| ()).unwrap_err();
-        assert!(error.contains(said) && error.contains("try: "), "{args:?}: {error}");
+        assert!(error.contains(expected) && error.contains("try: "), "{args:?}: {error}");
     }
 }

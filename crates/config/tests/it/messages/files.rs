@@ -243,9 +243,9 @@ fn notes_about_what_will_be_done() {
         "-f bad.yaml",
     ] {
         let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
-        let said = resolve_config(&words(line), &ctx)
+        let printed = resolve_config(&words(line), &ctx)
             .map_or_else(|error| format!("error: {error}"), |tree| tree.notes.join("\n"));
-        writeln!(out, "$ aiperf profile {line}\n{said}\n").expect("a string");
+        writeln!(out, "$ aiperf profile {line}\n{printed}\n").expect("a string");
     }
     seen!(out);
 }
@@ -260,7 +260,7 @@ fn a_checked_file_says_what_a_run_of_it_says() {
     seen!(validate("c.yaml", &ctx).expect("a valid file").notes.join("\n"));
 }
 
-/// What a file says wrong is told once, with every key that may be written there, and the way out as a file writes it.
+/// An error in a file is reported once, with every valid key at that place, and with a fix in the form of a file.
 #[test]
 fn files_are_answered_in_the_words_of_files() {
     let usual = [

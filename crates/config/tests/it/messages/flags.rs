@@ -1,6 +1,6 @@
 //! About flags and the environment.
 
-use crate::messages::{Case, checked, lines, said, seen};
+use crate::messages::{Case, checked, lines, printed, seen};
 
 #[test]
 fn tokens() {
@@ -350,7 +350,7 @@ fn several_runs() {
     ]));
 }
 
-/// The rules of what does not run yet hold for `aiperf config show`, and for the day when it does.
+/// The rules of features that do not run yet apply to `aiperf config show`, and later to runs.
 #[test]
 fn what_is_refused_is_checked_all_the_same() {
     seen!(checked(&[
@@ -429,7 +429,7 @@ fn the_environment() {
         ("AIPERF_SEARCH_PLANNER_SLA_PRECISION_REQUESTS", "{"),
         ("AIPERF_UI", "5"),
     ];
-    let bad = said(&Case { line: "-m m", files: &[], env: &env });
+    let bad = printed(&Case { line: "-m m", files: &[], env: &env });
     let env = [
         ("AIPERF_HTTP_CONECTION_LIMIT", "5"),
         ("AIPERF_FOO_BAR", "1"),
@@ -437,13 +437,13 @@ fn the_environment() {
         ("AIPERF_K8S_X", "1"),
         ("AIPERF_GPU_COLLECTION_INTERVAL", "1"),
     ];
-    let odd = said(&Case { line: "-m m", files: &[(".env", "AIPERF_OTEL_MAX_BATCH_RECORDS=5\n")], env: &env });
+    let odd = printed(&Case { line: "-m m", files: &[(".env", "AIPERF_OTEL_MAX_BATCH_RECORDS=5\n")], env: &env });
     seen!(format!("{bad}\n{odd}"));
 }
 
 #[test]
 fn variables_of_opentelemetry() {
-    let by = |line, env: &[(&str, &str)]| said(&Case { line, files: &[], env });
+    let by = |line, env: &[(&str, &str)]| printed(&Case { line, files: &[], env });
     let sent = "-m m --otel-url https://h";
     let all = [
         by(sent, &[("OTEL_EXPORTER_OTLP_HEADERS", "api-key=hunter2,word,=x,bad name=y,host=z,a=b%0Ac")]),
@@ -503,13 +503,13 @@ fn variables_about_what_nobody_asked_for() {
         "-m m --network-latency-mean 2 --otel-url http://h --stream none",
         "-m m --api-port 1 --network-latency-automatic --otel-url http://h",
     ];
-    seen!(lines.map(|line| said(&Case { line, files: &[], env: &env })).join("\n"));
+    seen!(lines.map(|line| printed(&Case { line, files: &[], env: &env })).join("\n"));
 }
 
 #[test]
 fn proxies_of_the_environment() {
     let trust = ("AIPERF_HTTP_TRUST_ENV", "true");
-    let by = |line, env: &[(&str, &str)]| said(&Case { line, files: &[("netrc", "machine")], env });
+    let by = |line, env: &[(&str, &str)]| printed(&Case { line, files: &[("netrc", "machine")], env });
     let all = [
         by("-m m", &[trust, ("HTTPS_PROXY", "socks5://me:hunter2@p:1")]),
         by("-m m -u http://h:1 --transport http2", &[trust, ("http_proxy", "p:1")]),

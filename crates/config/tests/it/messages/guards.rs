@@ -1,13 +1,13 @@
-//! Input that would hurt: what breaks a request's head, what fills the memory, what never ends, what is a secret.
+//! Harmful input: what breaks a request's head, fills the memory, never ends, or is a secret.
 
-use crate::messages::{Case, FILES, checked_in, files, said, seen};
+use crate::messages::{Case, FILES, checked_in, files, printed, seen};
 use aiperf_config::flags::{self, Flag, Status};
 use aiperf_config::{Context, resolve_config, resolve_profile};
 use aiperf_plan::redact::Redactor;
 use std::collections::BTreeMap;
 
-/// What is said about arguments as they are, where they are too odd for a line of words.
-fn told(args: &[&str]) -> String {
+/// The output for arguments that are too odd for a line of words.
+fn printed_for(args: &[&str]) -> String {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, text) in FILES {
         std::fs::write(dir.path().join(name), text).expect("a file");
@@ -52,10 +52,10 @@ fn what_cannot_stand_in_the_head_of_a_request_is_refused() {
         &["--server-metrics", "http://:9400"],
         &["--server-metrics", "h:99999"],
     ];
-    let said: Vec<String> = all.iter().map(|args| told(args)).collect();
-    let shown = said.join("\n\n");
-    for said in said.iter().map(|said| said.split_once('\n').unwrap_or_default().1) {
-        assert!(said.starts_with("error: ") && !said.contains("hunter2"), "{said}");
+    let printed: Vec<String> = all.iter().map(|args| printed_for(args)).collect();
+    let shown = printed.join("\n\n");
+    for message in printed.iter().map(|text| text.split_once('\n').unwrap_or_default().1) {
+        assert!(message.starts_with("error: ") && !message.contains("hunter2"), "{message}");
     }
     seen!(shown);
 }
@@ -69,7 +69,7 @@ fn a_header_that_something_else_decides_is_noted() {
             &["-u", "http://user:hunter2@h:1", "--api-key", "hunter3"],
             &["-u", "http://user:hunter2@h:1", "-H", "Authorization: x"],
         ]
-        .map(told)
+        .map(printed_for)
         .join("\n\n")
     );
 }
@@ -92,9 +92,9 @@ fn files_that_would_break_a_request_are_refused_by_line() {
         with("    somethingElse: 1\n"),
     ];
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let told = files(&texts);
-    assert!(!told.replace("      hunter2\n", "").replace("[hunter2]\n", "").contains("hunter2"), "{told}");
-    seen!(told);
+    let printed = files(&texts);
+    assert!(!printed.replace("      hunter2\n", "").replace("[hunter2]\n", "").contains("hunter2"), "{printed}");
+    seen!(printed);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_no_run_can_be_is_refused() {
             &["--artifact-dir", ""],
             &["--concurrency", &format!("1{}", ",2".repeat(2000))],
         ]
-        .map(|args| told(args).replace(&",2".repeat(2000), ",2,2..."))
+        .map(|args| printed_for(args).replace(&",2".repeat(2000), ",2,2..."))
         .join("\n\n")
     );
 }
@@ -135,7 +135,7 @@ fn templates_that_double_each_other_are_stopped() {
         text.push_str(&format!("  v{n}: \"{{{{ v{0} }}}}{{{{ v{0} }}}}\"\n", n - 1));
     }
     text.push_str("benchmark:\n  model: \"{{ v59 }}\"\n");
-    for (text, says) in [
+    for (text, expected) in [
         (text, "templates of a file render to at most"),
         ("benchmark: {model: \"{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}{% endfor %}{% endfor %}{% endfor %}\"}\n".into(), "cannot be rendered"),
         ("benchmark: {model: \"{{ 'x' * 1000000000000 }}\"}\n".into(), "cannot be rendered"),
@@ -161,8 +161,8 @@ fn templates_that_double_each_other_are_stopped() {
         ("benchmark: {model: \"{{ ['%04000000000d']|map('format', 1)|list|length }}\"}\n".into(), "a template makes texts of at most"),
         ("benchmark: {model: \"{{ ([1] * 100000000)|chain([1])|list|length }}\"}\n".into(), "a template makes texts of at most"),
     ] {
-        let said = said(&Case { line: "-f c.yaml", files: &[("c.yaml", &text)], env: &[] });
-        assert!(said.contains(says), "{}", said.chars().take(500).collect::<String>());
+        let printed = printed(&Case { line: "-f c.yaml", files: &[("c.yaml", &text)], env: &[] });
+        assert!(printed.contains(expected), "{}", printed.chars().take(500).collect::<String>());
     }
 }
 
@@ -172,10 +172,13 @@ fn a_file_with_very_many_keys_is_answered() {
     let base = "benchmark:\n  model: m\n  endpoint:\n    url: h:1\n    extra:\n";
     let rest = "  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
     let known = format!("{base}{}{rest}", keys("      "));
-    let said_of = |text: &str| said(&Case { line: "-f c.yaml", files: &[("c.yaml", text)], env: &[] });
-    assert!(!said_of(&known).contains("error: "));
-    let told = said_of(&format!("benchmark:\n  model: m\n{}", keys("  ")));
-    assert!(told.contains("has no setting 'key0'") && told.contains("more problems") && told.len() < 20_000, "{told}");
+    let printed_of = |text: &str| printed(&Case { line: "-f c.yaml", files: &[("c.yaml", text)], env: &[] });
+    assert!(!printed_of(&known).contains("error: "));
+    let printed = printed_of(&format!("benchmark:\n  model: m\n{}", keys("  ")));
+    assert!(
+        printed.contains("has no setting 'key0'") && printed.contains("more problems") && printed.len() < 20_000,
+        "{printed}"
+    );
 }
 
 #[test]
@@ -197,9 +200,11 @@ fn a_key_may_come_from_the_environment_or_a_file() {
     assert_eq!(key(&["--api-key", "@key"], &env), Ok(Some("from-a-file".to_owned())));
     assert_eq!(key(&[], &[("AIPERF_API_KEY", "@key")]), Ok(Some("from-a-file".to_owned())));
     assert_eq!(key(&[], &[("OPENAI_API_KEY", "of another program")]), Ok(None));
-    for (args, says) in [("@nope", "--api-key @nope: no such file"), ("@.", "is not a file"), ("@large", "is larger")] {
+    for (args, expected) in
+        [("@nope", "--api-key @nope: no such file"), ("@.", "is not a file"), ("@large", "is larger")]
+    {
         let error = key(&["--api-key", args], &[]).unwrap_err();
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     assert!(key(&[], &[("AIPERF_API_KEY", "a\nb")]).unwrap_err().contains("AIPERF_API_KEY contains a line break"));
 }
@@ -257,19 +262,20 @@ fn named(text: &str) -> impl Iterator<Item = &'static Flag> {
 
 #[test]
 fn no_advice_names_a_flag_that_is_refused_itself() {
-    // Every message there is a picture of, and that of every flag in the table.
+    // All messages in snapshots, and the message of every flag in the table.
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/messages/snapshots");
     let mut texts: Vec<String> = std::fs::read_dir(folder)
         .expect("the snapshots")
         .map(|entry| std::fs::read_to_string(entry.expect("a snapshot").path()).expect("text"))
         .collect();
-    texts.extend(flags::all().map(|flag| told(&[flag.name, "1"])));
+    texts.extend(flags::all().map(|flag| printed_for(&[flag.name, "1"])));
     let mut advice = 0;
     for line in texts.iter().flat_map(|text| text.lines()).filter_map(|line| line.trim().strip_prefix("try: ")) {
         advice += 1;
-        // What it says to do without is the one refused flag that it may name.
-        let told = line.strip_prefix("without ").and_then(|rest| rest.split_once(": ")).map_or(line, |(_, told)| told);
-        for flag in named(told) {
+        // Advice may name one refused flag: the one to leave out.
+        let advice =
+            line.strip_prefix("without ").and_then(|rest| rest.split_once(": ")).map_or(line, |(_, advice)| advice);
+        for flag in named(advice) {
             assert!(!matches!(flag.status, Status::NotYet(_)), "{} is advised and refused: {line}", flag.name);
         }
     }

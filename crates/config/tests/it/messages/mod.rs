@@ -1,4 +1,4 @@
-//! Every message a user can get, seen: what is wrong and where, why, and the way out.
+//! Every message that a user can get, as snapshots: what is wrong and where, why, and the fix.
 
 mod files;
 mod flags;
@@ -15,7 +15,7 @@ macro_rules! seen {
     };
 }
 
-/// A command line after `profile`, split at spaces; `_` stands for an empty argument and `~` for a space.
+/// A command line after `profile`, split at spaces; `_` is an empty argument and `~` a space.
 fn words(line: &str) -> Vec<String> {
     let word = |word: &str| if word == "_" { String::new() } else { word.replace('~', " ") };
     line.split_whitespace().map(word).collect()
@@ -37,7 +37,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-fn said(case: &Case<'_>) -> String {
+fn printed(case: &Case<'_>) -> String {
     let dir = folder(case.files);
     let env: BTreeMap<String, String> = case.env.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: "0123456789ab".into() };
@@ -49,12 +49,12 @@ fn said(case: &Case<'_>) -> String {
     out
 }
 
-/// What is said about each command line.
+/// The output for each command line.
 fn lines(lines: &[&str]) -> String {
-    lines.iter().map(|line| said(&Case { line, files: FILES, env: &[] })).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| printed(&Case { line, files: FILES, env: &[] })).collect::<Vec<_>>().join("\n")
 }
 
-/// What is wrong with each command line whether or not it can be run, and why.
+/// The problems of each command line, whether or not it can be run, with reasons.
 fn checked(lines: &[&str]) -> String {
     let one = |line: &&str| checked_in(line, FILES);
     lines.iter().map(one).collect::<Vec<_>>().join("\n")
@@ -73,10 +73,10 @@ fn checked_in(line: &str, files: &[(&str, &str)]) -> String {
     out
 }
 
-/// What is said about each file, given as its text.
+/// The output for each file, given as its text.
 fn files(texts: &[&str]) -> String {
     let one =
-        |text: &&str| format!("{text}\n{}", said(&Case { line: "-f c.yaml", files: &[("c.yaml", text)], env: &[] }));
+        |text: &&str| format!("{text}\n{}", printed(&Case { line: "-f c.yaml", files: &[("c.yaml", text)], env: &[] }));
     texts.iter().map(one).collect::<Vec<_>>().join("\n---\n")
 }
 
