@@ -341,7 +341,7 @@ impl RunIn for Runner<'_> {
         self.signals.number().is_none()
     }
 
-    fn tell(&mut self, done: &[Ran]) {
+    fn report_progress(&mut self, done: &[Ran]) {
         if let Some(columns) = columns() {
             let page = Page::screen(columns).with_colours(terminal::stdout_has_colours());
             self.print_table(done, page);

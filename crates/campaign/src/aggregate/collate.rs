@@ -1,20 +1,20 @@
-//! The requests of several runs as one population: percentiles over all of them, and what each run added.
+//! The requests of several runs as one population: percentiles over all of them, and the contribution of each run.
 
 use super::outcome::{RunOutcome, tally};
 use aiperf_metrics::stats_of;
 use aiperf_report::aggregate::{Collated, Combined, Pooled, RunMean};
 use std::collections::BTreeMap;
 
-/// What the requests of one run measured.
+/// The values of single requests of one run.
 #[derive(Clone, Debug, Default)]
 pub struct RunRecords {
     pub label: String,
-    /// By tag, in display units: one number for each profiling request that succeeded and has the metric. Metrics whose
-    /// values are lists have no place here.
+    /// By tag, in display units: one number for each successful profiling request that has the metric. Metrics whose
+    /// values are lists are not included.
     pub values: BTreeMap<String, Vec<f64>>,
 }
 
-/// Pools the records of the runs that succeeded.
+/// Pools the records of the successful runs.
 pub fn collate(version: &str, cooldown_seconds: f64, runs: &[RunOutcome], records: &[&RunRecords]) -> Collated {
     let tally = tally(runs);
     let mut pools: BTreeMap<&str, (Vec<f64>, Vec<RunMean>)> = BTreeMap::new();
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn all_requests_are_one_population_and_each_run_is_told_apart() {
+    fn all_requests_are_one_population_and_each_run_is_listed() {
         let runs = [outcome("run_0001"), RunOutcome::failed("run_0002", "x"), outcome("run_0003")];
         let records = [
             records("run_0001", &[("latency", &[1.0, 2.0]), ("only_here", &[7.0])]),

@@ -6,17 +6,17 @@ use aiperf_report::aggregate::{AcrossRuns, RunTally};
 use aiperf_statistics::student;
 use std::collections::BTreeMap;
 
-/// Several runs of one benchmark, summed up.
+/// Statistics over several runs of one benchmark.
 #[derive(Clone, Debug)]
 pub struct Confidence {
-    /// The level of the intervals.
+    /// The confidence level of the intervals.
     pub level: f64,
     pub tally: RunTally,
     /// By `<tag>_<statistic>`, sorted by tag, then in the order of [`Stats::NAMES`].
     pub metrics: Vec<(String, AcrossRuns)>,
 }
 
-/// Why runs cannot be summed up.
+/// Why runs cannot be aggregated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ConfidenceError {
     /// A level that is not between 0 and 1.
@@ -36,7 +36,7 @@ impl std::fmt::Display for ConfidenceError {
 
 impl std::error::Error for ConfidenceError {}
 
-/// Sums up several runs.
+/// Aggregates several runs.
 pub fn confidence(level: f64, runs: &[RunOutcome]) -> Result<Confidence, ConfidenceError> {
     if !(level > 0.0 && level < 1.0) {
         return Err(ConfidenceError::InvalidLevel(level));
@@ -66,7 +66,7 @@ fn across_runs(level: f64, runs: &[RunOutcome], several: bool) -> Vec<(String, A
     values.into_iter().map(named).collect()
 }
 
-/// One statistic over the runs that have it; `several` says whether more than one run succeeded.
+/// One statistic over the runs that have it. `several`: more than one run succeeded.
 fn across(values: &[f64], level: f64, several: bool, unit: &str) -> AcrossRuns {
     let min = values.iter().copied().fold(f64::INFINITY, f64::min);
     let max = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -74,7 +74,7 @@ fn across(values: &[f64], level: f64, several: bool, unit: &str) -> AcrossRuns {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     match values {
-        // What only one of several runs has says nothing about the others.
+        // A value of only one of several runs gives no estimate for the others.
         [_] if several => {
             let (mean, std, cv, se, ci_low, ci_high, t_critical) = (none, none, none, none, none, none, none);
             AcrossRuns { mean, std, min, max, cv, se, ci_low, ci_high, t_critical, unit }

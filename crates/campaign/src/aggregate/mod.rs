@@ -1,16 +1,16 @@
-//! Many runs: how far trials of one benchmark agree, and what came of a sweep over its settings.
+//! Results of several runs: how far the trials of one benchmark agree, and the results of a sweep.
 //!
-//! Takes what runs came to and gives what `aiperf_report::aggregate` writes down; no clock, no file.
+//! Takes the results of runs and returns what `aiperf_report::aggregate` writes. No clock, no file.
 //!
 //! # Layout
 //! - [`outcome`]: a run as one of many
 //! - [`mod@confidence`]: each statistic over several runs
 //! - [`mod@collate`]: the requests of several runs as one population
-//! - [`mod@sweep`]: cells of a sweep, the best of them, and what cells are held to
-//! - [`pareto`]: which points no other is better than in every way
-//! - [`mod@recipe_axes`]: what each recipe trades against what
-//! - [`mod@sweep_table`]: the cells that are done, for people who watch
-//! - [`post_process`]: what is made of a sweep when it is over, one file a kind
+//! - [`mod@sweep`]: the cells of a sweep, the best of them, and their limits
+//! - [`pareto`]: the points that no other point beats on both axes
+//! - [`mod@recipe_axes`]: the trade-off of each recipe
+//! - [`mod@sweep_table`]: the finished cells, for users who watch
+//! - [`post_process`]: steps over the results of a sweep, one file per kind
 
 pub mod collate;
 pub mod confidence;

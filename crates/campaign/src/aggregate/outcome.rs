@@ -1,4 +1,4 @@
-//! A run as one of many: what it is called, and its metrics or why it has none.
+//! A run as one of several: its label, and its metrics or why it failed.
 
 use aiperf_metrics::{Stats, Summary};
 use aiperf_report::aggregate::{FailedRun, RunTally};
@@ -20,7 +20,7 @@ pub struct RunMetric {
 }
 
 impl RunOutcome {
-    /// A run that came to its end. One in which no request succeeded failed all the same.
+    /// A run that was executed. It still counts as failed if no request succeeded.
     pub fn of(label: impl Into<String>, summary: &Summary) -> Self {
         let metrics = summary.results.iter().map(|metric| RunMetric {
             tag: metric.tag.to_string(),
@@ -30,7 +30,7 @@ impl RunOutcome {
         Self::of_metrics(label, metrics.collect())
     }
 
-    /// The same, of metrics that were written down.
+    /// The same from metrics that were read from a file.
     pub fn of_metrics(label: impl Into<String>, metrics: Vec<RunMetric>) -> Self {
         let result = match why_failed(&metrics) {
             Some(error) => Err(error),
@@ -39,13 +39,13 @@ impl RunOutcome {
         Self { label: label.into(), result }
     }
 
-    /// A run that did not.
+    /// A run that could not be executed.
     pub fn failed(label: impl Into<String>, error: impl Into<String>) -> Self {
         Self { label: label.into(), result: Err(error.into()) }
     }
 }
 
-/// In the words of the reference, which files of others are searched for.
+/// AIPerf's own sentences: users search their files for them.
 fn why_failed(metrics: &[RunMetric]) -> Option<String> {
     let count = |tag: &str| metrics.iter().find(|metric| metric.tag == tag).and_then(|metric| metric.stats.avg);
     if metrics.is_empty() {

@@ -1,8 +1,8 @@
-//! What each recipe trades against what.
+//! The trade-off of each recipe.
 
 use aiperf_report::aggregate::{Axis, ParetoAxes};
 
-/// One recipe: less of `x`, a metric and a statistic of it, for more of `y`.
+/// One recipe: less of `x`, a metric and a statistic, for more of `y`.
 struct RecipeAxes {
     recipe: &'static str,
     x: (&'static str, &'static str),
@@ -29,7 +29,7 @@ const AXES: &[RecipeAxes] = &[
     RecipeAxes { recipe: "pareto-sweep", x: ("time_to_first_token", "p95"), y: THROUGHPUT, series: &["isl", "osl"] },
 ];
 
-/// The axes of a recipe; nothing where it has none.
+/// The axes of a recipe; `None` if it has none.
 pub fn recipe_axes(recipe: &str) -> Option<ParetoAxes> {
     let axes = AXES.iter().find(|axes| axes.recipe == recipe)?;
     let metric = |tag: &str, stat: &str| Axis::Metric { tag: tag.to_owned(), stat: stat.to_owned() };

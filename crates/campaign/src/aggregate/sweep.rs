@@ -1,4 +1,4 @@
-//! Cells of a sweep: what each came to, which of them keep to what they are held to, and the best.
+//! The cells of a sweep: the results of each, which ones meet the limits, and the best.
 
 use super::confidence::{ConfidenceError, confidence};
 use super::outcome::{RunOutcome, tally};
@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// What requests a second are called: the statistic that the best cell has most of.
+/// The best cell has the most of this statistic.
 const THROUGHPUT: Watched = Watched { tag: "request_throughput", stat: "avg", best: "Highest throughput" };
-/// What the best cell has least of: the first that every cell has.
+/// The best cell has the least of this: the first statistic that every cell has.
 const LATENCIES: [Watched; 2] = [
     Watched { tag: "time_to_first_token", stat: "p99", best: "Lowest p99 time to first token" },
     Watched { tag: "request_latency", stat: "p99", best: "Lowest p99 request latency" },
 ];
 
-/// A statistic by which cells are the best.
+/// A statistic that ranks cells.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     tag: &'static str,
@@ -28,7 +28,7 @@ struct Watched {
     best: &'static str,
 }
 
-/// A statistic of every cell.
+/// The values of a statistic, one per cell.
 struct Known<'a> {
     best: &'static str,
     values: Vec<(f64, &'a str)>,
@@ -38,9 +38,9 @@ struct Known<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     pub label: String,
-    /// What was varied, by path.
+    /// The swept settings, by path.
     pub values: Map<String, Value>,
-    /// Name of its folder.
+    /// The name of its folder.
     pub directory: String,
 }
 
@@ -58,7 +58,7 @@ pub struct CellRuns {
     pub runs: Vec<RunOutcome>,
 }
 
-/// What a sweep is summed up by.
+/// The rules by which a sweep is summarised.
 #[derive(Clone, Debug)]
 pub struct SweepRules {
     pub sweep_mode: String,
@@ -69,7 +69,7 @@ pub struct SweepRules {
     pub pareto_axes: Option<ParetoAxes>,
 }
 
-/// The runs by their cells, in the order in which cells were first run.
+/// Groups runs by cell, in the order in which cells were first run.
 pub fn cells(runs: &[SweepRun]) -> Vec<CellRuns> {
     let mut cells: Vec<CellRuns> = Vec::new();
     for SweepRun { cell, outcome } in runs {
@@ -82,7 +82,7 @@ pub fn cells(runs: &[SweepRun]) -> Vec<CellRuns> {
     cells
 }
 
-/// Sums up a sweep. Cells in which no run succeeded are left out.
+/// Summarises a sweep. Cells without a successful run are left out.
 pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceError> {
     let grouped = cells(runs);
     let parameters = parameters(grouped.iter().map(|cell| &cell.cell.values));
@@ -98,7 +98,7 @@ pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceEr
         feasible: feasible.len(),
         infeasible: cells.len() - feasible.len(),
     });
-    // Where none keeps to the limits, the best of all is still worth knowing.
+    // If no cell meets the limits, the best of all cells is still useful.
     let eligible = if feasible.is_empty() { cells.iter().collect() } else { feasible.clone() };
     let best_throughput = throughputs(&eligible).and_then(|found| best(&eligible, &found, Ordering::Greater));
     let best_latency = latencies(&eligible).and_then(|found| best(&eligible, &found, Ordering::Less));
@@ -122,7 +122,7 @@ pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceEr
     })
 }
 
-/// What was varied: sorted by path, each with its values.
+/// The swept settings, sorted by path, each with its values.
 pub(super) fn parameters<'a>(cells: impl Iterator<Item = &'a Map<String, Value>> + Clone) -> Vec<SweptParameter> {
     let paths: BTreeSet<&str> = cells.clone().flat_map(|values| values.keys().map(String::as_str)).collect();
     let is_unique = |name: &str| paths.iter().filter(|path| leaf(path) == name).count() == 1;
@@ -152,7 +152,7 @@ fn named(parameters: &[SweptParameter], values: &Map<String, Value>) -> Map<Stri
     parameters.iter().filter_map(value).collect()
 }
 
-/// What a cell came to; nothing where no run succeeded.
+/// The results of a cell; `None` if no run succeeded.
 pub(super) fn cell_metrics(plan: &SweepRules, runs: &[RunOutcome]) -> Result<Option<CellMetrics>, ConfidenceError> {
     if plan.trials > 1 {
         return match confidence(plan.confidence_level, runs) {
@@ -168,7 +168,7 @@ pub(super) fn cell_metrics(plan: &SweepRules, runs: &[RunOutcome]) -> Result<Opt
     }))
 }
 
-/// Whether a cell keeps to every limit; over several trials their mean has to.
+/// Whether a cell meets every limit. With several trials, their mean must.
 fn is_feasible(cell: &SweepCell, filters: &[SlaFilter]) -> bool {
     filters.iter().all(|filter| {
         let value = cell.metrics.value(&filter.metric_tag, &filter.stat);
@@ -176,7 +176,7 @@ fn is_feasible(cell: &SweepCell, filters: &[SlaFilter]) -> bool {
     })
 }
 
-/// A statistic of every cell; nothing where one of them, or every one, is missing.
+/// A statistic of every cell; `None` if a cell lacks it, or if there are no cells.
 fn values<'a>(cells: &[&'a SweepCell], watched: Watched) -> Option<Known<'a>> {
     let values: Option<Vec<_>> = cells.iter().map(|cell| cell.metrics.value(watched.tag, watched.stat)).collect();
     values.filter(|values| !values.is_empty()).map(|values| Known { best: watched.best, values })
@@ -208,7 +208,7 @@ fn best(cells: &[&SweepCell], known: &Known<'_>, wanted: Ordering) -> Option<Bes
     })
 }
 
-/// The cells that no other is better than in every way, by their settings.
+/// The cells that no other cell beats on both axes, by their settings.
 fn front<'a>(cells: &[&'a SweepCell], x: &Known<'_>, y: &Known<'_>) -> Vec<&'a SweepCell> {
     let points: Vec<(f64, f64)> = x.values.iter().zip(&y.values).map(|((x, _), (y, _))| (*x, *y)).collect();
     let on_front = cells.iter().zip(pareto::front(&points)).filter(|(_, is_on)| *is_on);
@@ -220,7 +220,7 @@ fn front<'a>(cells: &[&'a SweepCell], x: &Known<'_>, y: &Known<'_>) -> Vec<&'a S
     found
 }
 
-/// Where a cell stands on the axes of a trade-off, if it has both.
+/// The position of a cell on the axes of a trade-off, if it has both statistics.
 pub(super) fn point(axes: &ParetoAxes, cell: &SweepCell) -> Option<(f64, f64)> {
     let value = |axis: &Axis| match axis {
         Axis::Metric { tag, stat } => cell.metrics.value(tag, stat).map(|(value, _)| value),
@@ -229,7 +229,7 @@ pub(super) fn point(axes: &ParetoAxes, cell: &SweepCell) -> Option<(f64, f64)> {
     Some((value(&axes.x)?, value(&axes.y)?))
 }
 
-/// Numbers by size, before everything else by its text.
+/// Orders numbers by size, and before everything else; the rest by its text.
 fn compare(one: &Value, other: &Value) -> Ordering {
     match (one.as_f64(), other.as_f64()) {
         (Some(one), Some(other)) => one.total_cmp(&other),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_is_called_by_the_end_of_its_path_unless_another_ends_alike() {
+    fn a_parameter_has_the_name_of_its_last_part_unless_another_ends_alike() {
         let cells = [
             values(json!({ "b.mean": 8, "c.rate": 2.5, "a.mean": 1 })),
             values(json!({ "b.mean": 4, "c.rate": 2.5, "d": "x" })),

@@ -1,4 +1,4 @@
-//! The cells of a sweep that are done, as rows for people who watch it.
+//! The finished cells of a sweep as rows, for users who watch it.
 
 use super::pareto::front_of_known;
 use super::sweep::{CellRuns, SweepRules, SweepRun, cell_metrics, cells, parameters, point};
@@ -6,13 +6,13 @@ use aiperf_report::aggregate::{CellMetrics, SweepCell, SweptParameter};
 use aiperf_report::{SWEEP_COLUMNS, SweepRow, SweepTable};
 use serde_json::Value;
 
-/// The table so far. Where a plan names no axes, no cell is marked.
+/// The table so far. Without axes in the plan, no cell is marked.
 pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
     let grouped = cells(runs);
     let is_long = |value: &Value| value.is_object() || value.is_array();
     let has_names = grouped.iter().flat_map(|cell| cell.cell.values.values()).any(is_long);
     let parameters = match has_names {
-        // What scenarios set is more than fits into a row.
+        // The settings of scenarios do not fit into a row.
         true => vec![SweptParameter { path: "run".to_owned(), name: "run".to_owned(), values: Vec::new() }],
         false => parameters(grouped.iter().map(|cell| &cell.cell.values)),
     };
@@ -35,7 +35,7 @@ pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
     SweepTable { parameters, rows }
 }
 
-/// A cell with what its trials came to so far; a single one is shown as it is.
+/// A cell with the results of its trials so far; a single trial is shown as it is.
 fn done(plan: &SweepRules, CellRuns { cell, runs }: &CellRuns) -> SweepCell {
     let nothing = || CellMetrics::One(Vec::new());
     let metrics = cell_metrics(plan, runs).ok().flatten().unwrap_or_else(nothing);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_shown_as_they_are_done_whether_they_failed_or_not() {
+    fn every_finished_cell_is_shown_even_if_it_failed() {
         let table = sweep_table(&plan(1, None), &[run(1, Some(10.0)), run(2, None)]);
         let shown: Vec<_> = table.rows.iter().map(|row| (row.numbers[3], row.trials, row.failed_trials)).collect();
         assert_eq!(shown, [(Some(10.0), 1, 0), (None, 1, 1)]);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_that_none_beats_on_the_axes_of_the_plan_are_marked() {
+    fn cells_on_the_front_of_the_plan_are_marked() {
         let x = Axis::Metric { tag: "request_latency".to_owned(), stat: "p95".to_owned() };
         let y = Axis::Parameter { path: "phases.profiling.concurrency".to_owned() };
         let axes = Some(ParetoAxes { x, y, series: Vec::new() });

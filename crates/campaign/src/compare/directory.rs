@@ -1,23 +1,23 @@
-//! What a directory holds: a run, several runs of one benchmark, or what no side can be.
+//! What a directory contains: a run, several runs of one benchmark, or nothing that can be a side.
 
 use super::CompareError;
 use super::summary::{Aggregate, RunSummary, entries};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where several runs of one benchmark lie.
+/// The folder of several runs of one benchmark.
 const RUNS: &str = "profile_runs";
 const AGGREGATE: &str = "aggregate";
-/// Every run of several has one, also one that failed.
+/// Every run of several has one, even if it failed.
 const RUN_CONFIG: &str = "run_config.json";
-/// Cells of a sweep that are named one by one.
+/// How many cells of a sweep a message names.
 const NAMED_CELLS: usize = 8;
 
-/// What a directory came to.
+/// The content of a directory.
 #[derive(Debug)]
 pub(super) enum Contents {
     Run(Box<RunSummary>),
-    /// At least two, and the names of those without results.
+    /// At least two runs, and the names of those without results.
     Runs(Vec<RunSummary>, Vec<String>),
     Aggregate(Aggregate),
 }
@@ -47,7 +47,7 @@ impl Contents {
             return Ok(contents);
         }
         if let Some(file) = Aggregate::file(path)? {
-            // The runs say more than their aggregate.
+            // The runs contain more than their aggregate.
             return match Self::of_runs(&runs_of_aggregate(path)?)? {
                 Some(contents) => Ok(contents),
                 None => Aggregate::read(&file).map(Self::Aggregate),
@@ -69,12 +69,13 @@ impl Contents {
         }
     }
 
-    /// None where none of the directories holds a run.
+    /// `None` if none of the directories contains a run.
     fn of_runs(dirs: &[PathBuf]) -> Result<Option<Self>, CompareError> {
         let (mut runs, mut without) = (Vec::new(), Vec::new());
         for dir in dirs {
             match RunSummary::find(dir)? {
-                // The first run of a command replaces that of one before it; later ones may still lie there.
+                // The first run of a command replaces that of an earlier command; later runs of that command may still
+                // be there.
                 Some(run) if runs.first().is_some_and(|first: &RunSummary| first.sweep_id != run.sweep_id) => {
                     without.push(run.label);
                 }
@@ -90,7 +91,7 @@ impl Contents {
     }
 }
 
-/// How many runs lie here of which none has results.
+/// The number of runs here, if none has results.
 fn runs_without_results(path: &Path) -> Result<usize, CompareError> {
     let inner = path.join(RUNS);
     let dir = match path.file_name().is_some_and(|name| name == RUNS) {
@@ -108,9 +109,9 @@ fn folders(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
     Ok(folders)
 }
 
-/// The runs that an aggregate was made of: those beside it, or the same cell of each trial of a sweep.
+/// The runs of an aggregate: those next to it, or the same cell of each trial of a sweep.
 fn runs_of_aggregate(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
-    // A path such as `.` has no parent to speak of.
+    // A path such as `.` has no usable parent.
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let is_aggregate = |dir: &Path| dir.file_name().is_some_and(|name| name == AGGREGATE);
     let Some(parent) = dir.parent() else { return Ok(Vec::new()) };
@@ -127,7 +128,7 @@ fn runs_of_aggregate(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
     }
 }
 
-/// The cells of a sweep: folders that hold a run or several, or whose aggregate lies with those of others.
+/// The cells of a sweep: folders with one run or several, or with an aggregate next to those of other cells.
 fn cells(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
     let aggregate = dir.join(AGGREGATE);
     let mut found = Vec::new();

@@ -1,17 +1,17 @@
-//! Which metrics are compared, what of each, and which direction is the better one.
+//! Which metrics and statistics are compared, and which direction is better.
 
 use super::rule::Stat;
 use aiperf_metrics::metric::ConsoleGroup;
 use aiperf_metrics::{Flags, Kind, Metric, Unit, registry};
 use aiperf_statistics::Direction;
 
-/// Metrics with one of these are on no table of a run.
+/// Metrics with one of these flags are in no table of a run.
 const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
-/// What is shown of a distribution.
+/// The statistics that are shown of a distribution.
 const DISTRIBUTION: [Stat; 4] = [Stat::MEAN, Stat::percentile(50.0), Stat::percentile(90.0), Stat::percentile(99.0)];
 
-/// Run-level rates that are sums over requests by the length of the run, and what each request adds: a record metric, or
-/// one for itself.
+/// Rates of a run: sums over requests divided by the length of the run. Each with what a request adds: a record metric,
+/// or one for itself.
 pub(super) const RATES: &[(&str, Option<&str>)] = &[
     ("request_throughput", None),
     ("output_token_throughput", Some("output_sequence_length")),
@@ -19,7 +19,7 @@ pub(super) const RATES: &[(&str, Option<&str>)] = &[
     ("goodput", Some("good_request_count")),
 ];
 
-/// Metrics that are a share of all requests: what is counted of them, and what the share is multiplied by.
+/// Metrics that are a share of all requests: what they count, and the factor of the share.
 pub(super) const SHARES: &[Share] = &[
     Share { tag: ERROR_RATE, hits: ERRORS, scale: Scale::By(100.0) },
     Share { tag: ERRORS, hits: ERRORS, scale: Scale::Count },
@@ -39,17 +39,17 @@ pub(super) struct Share {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scale {
     By(f64),
-    /// The hits themselves, which are comparable where both sides have as many requests.
+    /// The hits themselves; comparable if both sides have the same number of requests.
     Count,
 }
 
-/// Whether a metric is one of requests that succeeded, and good or bad: those that failed are not in it.
+/// Whether a metric is about successful requests only, and has a better direction.
 pub(super) fn is_of_successes(tag: &str) -> bool {
     let is_of_requests = |metric: &Metric| matches!(metric.kind(), Kind::Record | Kind::List);
     registry::find(tag).is_some_and(is_of_requests) && direction(tag) != Direction::Neither
 }
 
-/// What the console shows of a run, in its order.
+/// The metrics on the console of a run, in its order.
 pub(super) fn shown() -> Vec<&'static Metric> {
     let is_shown = |metric: &&&Metric| {
         metric.group == ConsoleGroup::Default
@@ -61,16 +61,16 @@ pub(super) fn shown() -> Vec<&'static Metric> {
     shown
 }
 
-/// What is shown of a metric where nobody asks for something else.
+/// The statistics of a metric that are shown by default.
 pub(super) fn stats_of(tag: &str) -> &'static [Stat] {
     match registry::find(tag) {
-        // How long requests were is asked of their mean; what is one number has no percentiles.
+        // Lengths of requests are compared by their mean. A single number has no percentiles.
         Some(metric) if direction(tag) == Direction::Neither || !is_distribution(metric) => &DISTRIBUTION[..1],
         _ => &DISTRIBUTION,
     }
 }
 
-/// Whether records say something of a metric: requests have it, or it is a rate of theirs.
+/// Whether records contain a metric: requests have it, or it is a rate over them.
 pub(super) fn has_records(tag: &str) -> bool {
     let is_rate = RATES.iter().any(|(rate, _)| *rate == tag);
     is_rate || registry::find(tag).is_none_or(|metric| matches!(metric.kind(), Kind::Record | Kind::List))
@@ -80,18 +80,17 @@ fn is_distribution(metric: &Metric) -> bool {
     matches!(metric.kind(), Kind::Record | Kind::List | Kind::Analysis)
 }
 
-/// What is good in a metric.
+/// Which direction of a metric is better.
 pub(super) fn direction(tag: &str) -> Direction {
     let Some(metric) = registry::find(tag) else { return Direction::Neither };
     match metric.display {
-        // How much was asked for and sent, not how well it was served, unless it counts failures or what met its
-        // objectives.
+        // The amount of work, not its quality, unless the metric counts failures or requests that met their objectives.
         Unit::Tokens | Unit::Requests | Unit::Images | Unit::Count
             if !metric.flags.has(Flags::ERROR_ONLY) && !metric.flags.has(Flags::GOODPUT) =>
         {
             Direction::Neither
         }
-        // The registry, as the reference, has no flag on some of these.
+        // The registry, like AIPerf's, has no flag on some of these.
         Unit::RequestsPerSec | Unit::ImagesPerSec => Direction::LargerIsBetter,
         _ => match metric.larger_is_better() {
             Some(true) => Direction::LargerIsBetter,
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn latencies_should_be_small_rates_large_and_lengths_are_neither() {
+    fn small_latencies_and_large_rates_are_better_and_lengths_are_neither() {
         for (tag, wanted) in [
             ("time_to_first_token", Direction::SmallerIsBetter),
             ("request_latency", Direction::SmallerIsBetter),
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_of_metrics_that_exist() {
+    fn rates_refer_to_metrics_that_exist() {
         for (tag, weight) in RATES {
             assert!(registry::find(tag).is_some() && weight.is_none_or(|tag| registry::find(tag).is_some()), "{tag}");
         }

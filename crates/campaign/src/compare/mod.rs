@@ -1,19 +1,20 @@
-//! Runs side by side: how far each metric differs, how sure that is, and whether limits hold.
+//! Runs side by side: how far each metric differs, how certain that is, and whether limits hold.
 //!
-//! Each side is compared with the first. Where both are several runs of a benchmark, their figures are compared as those
-//! of runs (Welch); where both are single runs, by their records over time (`aiperf_statistics::comparison` says how).
-//! Shares of requests, such as those that failed, are compared by their counts (Fisher), and more failures break every
-//! limit on metrics of requests that succeeded: a server that fails what is slow is not faster.
-//! What neither can tell is shown and left undecided, with the reason. All verdicts that are given at once are corrected
+//! Each side is compared with the first. If both sides are several runs of a benchmark, the values of the runs are
+//! compared (Welch). If both are single runs, their records are compared over time (see
+//! `aiperf_statistics::comparison`). Shares of requests, such as failures, are compared by their counts (Fisher). More
+//! failures break every limit on metrics of successful requests: a server that fails its slow requests is not faster.
+//!
+//! If no method applies, the values are shown as undecided, with the reason. All verdicts of a comparison are corrected
 //! for their number (Holm), and so are all limits.
 //!
 //! # Layout
-//! - [`rule`]: limits, and what of a metric is compared
-//! - `metrics`: which metrics are compared, and what is good in each
-//! - `summary`, `directory`: files of a run read back; what a directory holds
+//! - [`rule`]: limits, and the statistics that are compared
+//! - `metrics`: which metrics are compared, and which direction of each is better
+//! - `summary`, `directory`: read the files of a run back; what a directory contains
 //! - `side`: one side, and its values in the order of time
-//! - `settings`: in what the benchmarks differ
-//! - `verdicts`: what is concluded
+//! - `settings`: how the benchmarks differ
+//! - `verdicts`: the conclusions
 
 mod directory;
 mod metrics;
@@ -35,9 +36,9 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use verdicts::Wanted;
 
-/// Share by which records may fall short of what the summary counts, and a rate differ from what it says.
+/// By how much records may fall short of the count in the summary, and a rate may differ from it.
 const LARGEST_GAP: f64 = 0.01;
-/// Sides have letters for names.
+/// Sides are named by letters.
 pub const MOST_SIDES: usize = 26;
 
 /// Why sides cannot be compared.
@@ -88,23 +89,23 @@ fn parent(path: &Path) -> &Path {
     }
 }
 
-/// What is asked.
+/// What the user asks for.
 #[derive(Clone, Debug)]
 pub struct CompareRequest {
     /// At least two.
     pub paths: Vec<PathBuf>,
     /// The confidence level: 0.95.
     pub level: f64,
-    /// Metrics to show; empty for those that the console shows.
+    /// Metrics to show; empty for those on the console.
     pub metrics: Vec<String>,
-    /// What to show of each; empty for what each has by default.
+    /// Statistics to show; empty for the default ones of each metric.
     pub stats: Vec<Stat>,
     pub rules: Vec<Rule>,
-    /// This program's, for the files.
+    /// The version of this program, for the files.
     pub version: String,
 }
 
-/// What all limits together came to.
+/// The verdict over all limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Conclusion {
     Within,
@@ -113,7 +114,7 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// The worst of a report.
+    /// The worst verdict of a report.
     pub fn of(report: &CompareReport) -> Self {
         let one = |outcome: Outcome| match outcome {
             Outcome::Within => Self::Within,
@@ -163,7 +164,7 @@ pub fn compare(request: &CompareRequest) -> Result<CompareReport, CompareError> 
     Ok(CompareReport { version: request.version.clone(), level: request.level, sides: sides.collect(), pairs, notes })
 }
 
-/// What is to be compared between two sides, checked against what they measured.
+/// What to compare between two sides, checked against what they measured.
 fn wanted(request: &CompareRequest, first: &Side, second: &Side) -> Result<Wanted, CompareError> {
     let (here, there) = (first.tags(), second.tags());
     for tag in request.metrics.iter().map(String::as_str).chain(request.rules.iter().map(|rule| rule.tag.as_str())) {
@@ -214,7 +215,7 @@ fn wanted(request: &CompareRequest, first: &Side, second: &Side) -> Result<Wante
     Ok(wanted)
 }
 
-/// Reports first that a side fails more: all other metrics are of requests that succeeded.
+/// The first note: a side has more failures. All other metrics are of requests that succeeded.
 fn failures_note(pair: &Pair, sides: &[Side]) -> Option<String> {
     let failures = pair.failures.as_ref().filter(|failures| failures.rose())?;
     let (first, second) = (&sides[pair.first].label, &sides[pair.second].label);
@@ -244,7 +245,7 @@ fn is_measured(tag: &str, side: &Side, tags: &BTreeSet<&str>) -> Result<(), Comp
     Err(CompareError::NotMeasured { what: tag.to_owned(), side: side.name(), way_out })
 }
 
-/// What has to be read of each record: metrics of requests, and what rates are made of.
+/// The metrics to read from each record: those of requests, and the parts of rates.
 fn record_tags(wanted: &[Wanted]) -> Vec<String> {
     let mut tags = BTreeSet::new();
     for tag in wanted.iter().flat_map(Wanted::tags) {
@@ -258,9 +259,10 @@ fn record_tags(wanted: &[Wanted]) -> Vec<String> {
 
 type Read = (Records, Vec<String>);
 
-/// Records of every side, two at a time: they are most of the work.
+/// The records of every side, read two at a time: reading is most of the work.
 fn read_records(sides: &[Side], tags: &[String]) -> Result<Vec<Read>, CompareError> {
-    // Several runs a side are compared by their summaries, so the records of a single one beside them are not needed.
+    // Sides of several runs are compared by their summaries. So the records of a single run next to them are not
+    // needed.
     let needs_records =
         |side: &Side| side.run().is_some() && sides.iter().filter(|side| side.run().is_some()).count() > 1;
     let read = |side: &Side| match needs_records(side) {
@@ -286,7 +288,7 @@ fn settings_of(first: &Side, second: &Side) -> Vec<aiperf_report::compare::Setti
     settings::differences(here, there, if is_alike { Written::Alike } else { Written::Differently })
 }
 
-/// Says that sides were measured by other programs, or by other versions of one.
+/// A note if the sides were measured by different programs or versions.
 fn versions_note(sides: &[Side]) -> Option<String> {
     let known: Vec<(&Side, &str)> = sides.iter().filter_map(|side| Some((side, side.version()?))).collect();
     let (first, version) = known.first()?;

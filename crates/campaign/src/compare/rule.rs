@@ -4,7 +4,7 @@ use aiperf_statistics::Statistic;
 use std::fmt;
 use std::str::FromStr;
 
-/// What of a metric is compared, as summaries call it: `avg`, `p99`.
+/// A statistic that can be compared, by its name in summaries: `avg`, `p99`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stat(pub(super) Statistic);
 
@@ -43,10 +43,10 @@ impl FromStr for Stat {
     }
 }
 
-/// A limit: how far the second side may go past the first.
+/// A limit: how far the second side may go beyond the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// As it was given.
+    /// The text of the flag.
     pub(super) text: String,
     pub(super) tag: String,
     pub(super) stat: Stat,
@@ -64,21 +64,21 @@ pub(super) enum Towards {
 /// How far it may go, from zero.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum By {
-    /// Of the first side's value: 0.05 is 5%.
+    /// A share of the first side's value: 0.05 is 5%.
     Share(f64),
     /// In the metric's own unit.
     Amount { size: f64, unit: String },
 }
 
 impl Rule {
-    /// What turns values of the first side into those at which the limit lies: a factor, and what is then added.
+    /// A factor and a sum that turn values of the first side into values at the limit.
     pub(super) fn limit(&self, first: f64) -> (f64, f64) {
         let sign = match self.towards {
             Towards::Above => 1.0,
             Towards::Below => -1.0,
         };
         match &self.by {
-            // A share is one of the size, whatever its sign.
+            // A share is relative to the size, whatever the sign.
             By::Share(share) => (1.0 + sign * share * if first < 0.0 { -1.0 } else { 1.0 }, 0.0),
             By::Amount { size, .. } => (1.0, sign * size),
         }
@@ -119,14 +119,14 @@ impl FromStr for Rule {
                 return Err(refused("nothing is 100% or more below something else".to_owned()));
             }
             "%" => By::Share(size / 100.0),
-            "" => return Err(refused(format!("'{limit}' says neither % nor a unit"))),
+            "" => return Err(refused(format!("'{limit}' has neither % nor a unit"))),
             unit => By::Amount { size, unit: unit.to_owned() },
         };
         Ok(Self { text: text.to_owned(), tag: tag.to_owned(), stat, towards, by })
     }
 }
 
-/// Digits with at most one point, and a size that is finite.
+/// Digits with at most one point, of finite size.
 fn is_plain_number(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || c == '.')
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_limit_is_refused_with_the_reason_and_a_way_out() {
+    fn a_malformed_limit_is_refused_with_the_reason_and_the_fix() {
         for (text, reason) in [
             ("", "three parts"),
             ("a:b", "three parts"),
@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_ends_the_program(text in any::<String>()) {
+        fn no_text_makes_the_parser_panic(text in any::<String>()) {
             let _ = text.parse::<Rule>();
             let _ = format!("a:p99:{text}").parse::<Rule>();
         }

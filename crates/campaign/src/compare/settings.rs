@@ -1,21 +1,21 @@
-//! In what the settings of two sides differ: a comparison of different benchmarks is one of the benchmarks.
+//! How the settings of two sides differ: if they do, the comparison is one of the benchmarks too.
 
 use aiperf_report::compare::SettingDifference;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Parts of a configuration that say what was measured. Where files went and what was shown says nothing of it.
+/// Sections of a configuration that define what was measured. Output paths and display settings do not.
 const SECTIONS: &[&str] = &["models", "endpoint", "datasets", "phases", "tokenizer", "slos", "prefill", "sampling"];
 /// Characters of a value that are shown.
 const LONGEST_VALUE: usize = 60;
 
-/// Settings of one side alone past which it is written with its defaults, and the other is not.
+/// If one side alone has more settings than this, its file contains the defaults and the other's does not.
 const MOST_ALONE: usize = 8;
 
-/// Who wrote the two configurations.
+/// Which programs wrote the two configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// One program, so that what one lacks may be a difference.
+    /// The same program, so a missing setting may be a difference.
     Alike,
     Differently,
 }
@@ -70,7 +70,7 @@ fn collect(value: &Value, path: String, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Long values are cut, with how long they are, so that those that differ further on still do.
+/// Shortens long values and adds their length, so that values that differ only further on still look different.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(LONGEST_VALUE) {
         Some((at, _)) => format!("{}… ({} bytes)", &text[..at], text.len()),
@@ -84,7 +84,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_was_measured_counts_and_where_it_was_written_does_not() {
+    fn settings_of_the_benchmark_count_and_output_paths_do_not() {
         let first = json!({
             "phases": [{"concurrency": 2, "requests": 10}], "artifacts": {"dir": "/a"}, "endpoint": {"urls": ["u"]},
         });

@@ -1,4 +1,4 @@
-//! One side: the directory that was given, and what of it can be compared.
+//! One side of a comparison: a directory, and its comparable values.
 
 use super::directory::Contents;
 use super::metrics::{ERRORS, RATES, REQUESTS, has_records};
@@ -11,12 +11,11 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Most stretches of time that a run is cut into where its rate is asked for.
+/// The most intervals that a run is cut into for a rate.
 const MOST_STRETCHES: usize = 2048;
-/// Requests that end in one of them, on the average, at the least.
+/// The least average number of requests that end in an interval.
 const REQUESTS_A_STRETCH: usize = 4;
 
-/// A side.
 #[derive(Debug)]
 pub(super) struct Side {
     pub(super) label: String,
@@ -29,7 +28,7 @@ impl Side {
         Ok(Self { label, path: path.to_owned(), contents: Contents::read(path)? })
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub(super) fn name(&self) -> String {
         format!("{} ({})", self.label, self.path.display())
     }
@@ -64,7 +63,7 @@ impl Side {
         }
     }
 
-    /// The unit of a metric; none where it is not measured. Runs of one side that differ are an error.
+    /// The unit of a metric; `None` if it is not measured. Different units within one side are an error.
     pub(super) fn unit(&self, tag: &str) -> Result<Option<&str>, CompareError> {
         if let Contents::Aggregate(aggregate) = &self.contents {
             let stats = aggregate.samples.get(tag);
@@ -82,7 +81,7 @@ impl Side {
         }
     }
 
-    /// A statistic of a metric over the runs there are.
+    /// A statistic of a metric over the runs of this side.
     pub(super) fn sample(&self, tag: &str, stat: &str) -> Option<Sample> {
         match &self.contents {
             Contents::Aggregate(aggregate) => Some(aggregate.samples.get(tag)?.get(stat)?.0),
@@ -93,7 +92,7 @@ impl Side {
         }
     }
 
-    /// How many of all requests of all its runs something counts; none where only an aggregate is there.
+    /// The share of all requests of all its runs that a metric counts; `None` if there is only an aggregate.
     pub(super) fn proportion(&self, hits: &str) -> Option<Proportion> {
         let total = |tag: &str| self.summaries().iter().filter_map(|run| run.stat(tag, "avg")).sum::<f64>().max(0.0);
         Proportion::new(total(hits) as u64, (total(REQUESTS) + total(ERRORS)) as u64)
@@ -103,7 +102,7 @@ impl Side {
         self.summaries().first().map(|run| &run.config)
     }
 
-    /// What measured it; nothing where only an aggregate is there.
+    /// The program that measured it; `None` if there is only an aggregate.
     pub(super) fn program(&self) -> Option<Program> {
         match &self.contents {
             Contents::Aggregate(_) => None,
@@ -118,7 +117,7 @@ impl Side {
         }
     }
 
-    /// What a reader should know before believing its numbers.
+    /// Warnings about its numbers.
     pub(super) fn notes(&self) -> Vec<String> {
         let label = &self.label;
         let mut notes: Vec<String> = Vec::new();
@@ -137,14 +136,14 @@ impl Side {
     }
 }
 
-/// The records of a side, or why there are none to compare by.
+/// The records of a side, or why they are not available.
 #[derive(Debug)]
 pub(super) enum Records {
     Read(TimeOrdered),
     Without(Reason),
 }
 
-/// Records by when their requests started.
+/// Records, ordered by the start of their requests.
 #[derive(Debug)]
 pub(super) struct TimeOrdered {
     columns: RecordColumns,
@@ -152,7 +151,7 @@ pub(super) struct TimeOrdered {
 }
 
 impl Records {
-    /// Reads those of a side, as far as some metrics need them; with notes on what is wrong with them.
+    /// Reads the records of a side, as far as these metrics need them. Also returns notes on malformed records.
     pub(super) fn read(side: &Side, tags: &[String]) -> Result<(Self, Vec<String>), CompareError> {
         let Some(run) = side.run() else { return Ok((Self::Without(Reason::OneValue), Vec::new())) };
         let Some(path) = &run.records else { return Ok((Self::Without(Reason::NoRecords), Vec::new())) };
@@ -207,8 +206,8 @@ impl Records {
         }
     }
 
-    /// The values of a metric in the order of time, so that their mean is the metric; or why there are none. A rate is
-    /// known by its `mean` in the summary.
+    /// The values of a metric in the order of time, so that their mean is the metric; or why there are none. `mean`:
+    /// the value in the summary, for rates.
     pub(super) fn series(&self, tag: &str, mean: Option<f64>) -> Result<Vec<f64>, Reason> {
         if !has_records(tag) {
             return Err(Reason::OneValue);
@@ -231,8 +230,8 @@ impl Records {
 }
 
 impl TimeOrdered {
-    /// A rate in equal stretches of time: what the requests that ended in each of them add, a second. None where the whole
-    /// is not what the summary says, because then it was counted in another way.
+    /// A rate in equal intervals of time: what the requests that ended in each interval add per second. `None` if the
+    /// whole differs from the summary, because then it was counted in another way.
     fn rate(&self, weight: Option<&str>, mean: Option<f64>) -> Option<Vec<f64>> {
         let RecordColumns { starts, ends, columns, .. } = &self.columns;
         let weights = match weight {
@@ -255,7 +254,7 @@ impl TimeOrdered {
         let found = rates.iter().sum::<f64>() / stretches as f64;
         let mean = mean?;
         let scale = mean / found;
-        // Also where there is nothing to divide by.
+        // True also if there is nothing to divide by.
         if scale.is_nan() || (scale - 1.0).abs() > LARGEST_GAP {
             return None;
         }
@@ -269,7 +268,7 @@ mod tests {
     use super::*;
     use aiperf_statistics::{Direction, Series, Statistic, Verdict, compare};
 
-    /// Numbers from 0 to 1, the same for a seed.
+    /// Numbers from 0 to 1; the same for a seed.
     fn draws(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d;
         move || {
@@ -280,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Eight users, each of whom sends when its last answer is there; times in nanoseconds.
+    /// Eight users. Each sends when its last response is complete. Times are in nanoseconds.
     fn closed_loop(seed: u64, slower: f64, count: usize) -> RecordColumns {
         let mut random = draws(seed);
         let mut free = [0_i64; 8];
@@ -294,7 +293,7 @@ mod tests {
         columns
     }
 
-    /// Requests that come when they like, and wait for a server that is busy four fifths of the time.
+    /// Requests that arrive at random, and wait for a server that is busy four fifths of the time.
     fn open_loop(seed: u64, slower: f64, count: usize) -> RecordColumns {
         let mut random = draws(seed);
         let (mut now, mut free) = (0.0_f64, 0.0_f64);
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn throughput_over_time_seldom_alarms_for_nothing_and_often_when_it_should() {
+    fn throughput_over_time_has_few_false_alarms_and_finds_most_changes() {
         for run in [closed_loop, open_loop] {
             let verdicts = |slower: f64| {
                 let decided = (0..300_u64).filter(|pair| {
@@ -338,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_the_summary_does_not_know_is_none() {
+    fn a_rate_without_a_value_in_the_summary_is_none() {
         let columns = closed_loop(1, 1.0, 100);
         let order = (0..100).collect();
         let records = Records::Read(TimeOrdered { columns, order });

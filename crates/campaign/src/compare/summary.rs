@@ -1,4 +1,4 @@
-//! Summaries of runs, and of several runs, read back.
+//! Reads summaries of runs, and of several runs, back from files.
 
 use super::CompareError;
 use super::metrics::{ERROR_RATE, ERRORS, REQUESTS};
@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// A file longer than this is no summary.
+/// A longer file is no summary.
 const LARGEST: u64 = 1 << 30;
-/// What files beside a summary end with, so that one with another name is found among them.
+/// Suffixes of the other files of a run, so that a summary with another name is found among them.
 const OTHER_FILES: &[&str] = &[
     "_timeslices.json",
     "_server_metrics.json",
@@ -22,10 +22,10 @@ const OTHER_FILES: &[&str] = &[
     "search_history.json",
     "server_metrics_export.json",
 ];
-/// What a name of packed records has more.
+/// Suffixes of packed records.
 const PACKED: [&str; 3] = ["", ".zst", ".gz"];
 
-/// What one run came to.
+/// The summary of one run.
 #[derive(Clone, Debug)]
 pub(super) struct RunSummary {
     /// The directory's name.
@@ -34,15 +34,15 @@ pub(super) struct RunSummary {
     pub(super) program: Program,
     pub(super) metrics: BTreeMap<String, MetricStats>,
     pub(super) config: Value,
-    /// What all runs of its command are called.
+    /// The id that all runs of its command share.
     pub(super) sweep_id: Option<String>,
-    /// Why the run is not complete, where it is not.
+    /// Why the run is incomplete, if it is.
     pub(super) incomplete: Option<String>,
-    /// Where its records are.
+    /// The path of its records.
     pub(super) records: Option<PathBuf>,
 }
 
-/// What measured a run. Both call themselves aiperf; only this program states its own error.
+/// The program that measured a run. Both are called aiperf; only this program states its own error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     This,
@@ -66,7 +66,7 @@ pub(super) struct MetricStats {
 }
 
 impl RunSummary {
-    /// The run of a directory, where it holds one.
+    /// The run in a directory, if there is one.
     pub(super) fn find(dir: &Path) -> Result<Option<Self>, CompareError> {
         let names = FileNames::new(None);
         let path = dir.join(&names.summary_json);
@@ -81,7 +81,7 @@ impl RunSummary {
             if OTHER_FILES.iter().any(|end| name.ends_with(end)) || FileNames::FIXED.contains(&name.as_str()) {
                 continue;
             }
-            // Other documents may lie here too; one that cannot be read is none of ours.
+            // Other documents may be here too; an unreadable one is not a summary.
             let Ok(document) = read_json(&path) else { continue };
             let records = format!("{}.jsonl", name.trim_end_matches(".json"));
             found.extend(Self::of(dir, &records, &document).map(|run| (name, run)));
@@ -95,7 +95,7 @@ impl RunSummary {
         }
     }
 
-    /// None of a document that is no summary.
+    /// `None` if the document is no summary.
     fn of(dir: &Path, records: &str, document: &Value) -> Option<Self> {
         let members = document.as_object()?;
         members.get("schema_version")?;
@@ -119,7 +119,7 @@ impl RunSummary {
         })
     }
 
-    /// Whether it came to its end, and to results.
+    /// Whether the run ended normally and has results.
     pub(super) fn counts(&self) -> bool {
         self.incomplete.is_none() && self.stat("request_count", "avg").is_some_and(|requests| requests > 0.0)
     }
@@ -129,7 +129,7 @@ impl RunSummary {
     }
 }
 
-/// What failed, also where a run has no word on it because nothing did.
+/// Adds zero failures if a run lists none because nothing failed.
 fn with_failures(mut metrics: BTreeMap<String, MetricStats>) -> BTreeMap<String, MetricStats> {
     let count = |tag: &str| metrics.get(tag).and_then(|metric| metric.stats.get("avg")).copied();
     let (good, failed) = (count(REQUESTS), count(ERRORS));
@@ -146,7 +146,7 @@ fn with_failures(mut metrics: BTreeMap<String, MetricStats>) -> BTreeMap<String,
     metrics
 }
 
-/// None of an object that is no block of statistics.
+/// `None` if the object is not a block of statistics.
 fn metric_stats(block: &Map<String, Value>) -> Option<MetricStats> {
     let unit = block.get("unit")?.as_str()?.to_owned();
     let stats: BTreeMap<String, f64> =
@@ -154,7 +154,7 @@ fn metric_stats(block: &Map<String, Value>) -> Option<MetricStats> {
     (!stats.is_empty()).then_some(MetricStats { unit, stats })
 }
 
-/// What several runs came to, where only their aggregate is there.
+/// The results of several runs, known only by their aggregate.
 #[derive(Clone, Debug)]
 pub(super) struct Aggregate {
     pub(super) version: Option<String>,
@@ -164,7 +164,7 @@ pub(super) struct Aggregate {
 }
 
 impl Aggregate {
-    /// The file of a directory, where it holds one.
+    /// The aggregate file of a directory, if there is one.
     pub(super) fn file(dir: &Path) -> Result<Option<PathBuf>, CompareError> {
         Ok(json_files(dir)?.into_iter().find(|path| path.to_string_lossy().ends_with("_aggregate.json")))
     }
@@ -189,7 +189,7 @@ impl Aggregate {
             let sample = Sample { count: runs, mean, variance };
             samples.entry(tag.to_owned()).or_default().insert(stat.to_owned(), (sample, unit));
         }
-        // Of runs without a failure, none has a word on failures.
+        // Runs without a failure do not list failures.
         if samples.contains_key(REQUESTS) {
             let none = Sample { count: runs, mean: 0.0, variance: if runs < 2 { f64::NAN } else { 0.0 } };
             for (tag, unit) in [(ERRORS, "requests"), (ERROR_RATE, "%")] {
@@ -208,7 +208,7 @@ fn json_files(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
     Ok(files)
 }
 
-/// What a directory holds, by name.
+/// The entries of a directory, sorted by name.
 pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
     let unread = |source| CompareError::Unreadable { path: dir.to_owned(), source };
     let mut paths = Vec::new();

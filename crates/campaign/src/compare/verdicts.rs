@@ -1,4 +1,4 @@
-//! What is concluded of two sides: a row a statistic, a judgement a limit.
+//! The conclusions about two sides: a row per statistic, a judgement per limit.
 
 use super::CompareError;
 use super::metrics::{self, SHARES, Scale, direction, is_of_successes, stats_of};
@@ -14,15 +14,15 @@ use aiperf_statistics::{
     holm,
 };
 
-/// Share by which lengths of requests must differ before a reader is told.
+/// The relative difference of request lengths above which a note is written.
 const NOTABLE: f64 = 0.01;
 
-/// What is to be compared between two sides.
+/// What to compare between two sides.
 #[derive(Debug)]
 pub(super) struct Wanted {
     /// Tags, in the order of the table.
     pub(super) shown: Vec<String>,
-    /// Empty for what each metric has by default.
+    /// Empty for the default statistics of each metric.
     pub(super) stats: Vec<Stat>,
     pub(super) rules: Vec<Rule>,
     /// Metrics that would be shown if the other side had them.
@@ -31,7 +31,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Every metric that is looked at, each once.
+    /// Every metric that is compared, each once.
     pub(super) fn tags(&self) -> Vec<&str> {
         let mut tags: Vec<&str> = Vec::new();
         for tag in self.shown.iter().chain(self.rules.iter().map(|rule| &rule.tag)) {
@@ -47,17 +47,17 @@ impl Wanted {
     }
 }
 
-/// What one metric of two sides is compared by.
+/// How one metric of two sides is compared.
 enum Basis {
     Records(Box<[Series; 2]>),
-    /// Counts of requests, and what their shares are multiplied by.
+    /// Counts of requests, and the factor of their shares.
     Shares([Proportion; 2], f64),
     Trials,
-    /// Nothing: only summaries are shown.
+    /// Not at all: only the summaries are shown.
     None(Reason),
 }
 
-/// Compares two sides, before any correction for how many comparisons there are; with notes on what a reader should know.
+/// Compares two sides, before the correction for the number of comparisons. Also returns notes for the reader.
 pub(super) fn pair(
     (first, second): (&Side, &Side),
     records: (&Records, &Records),
@@ -87,7 +87,7 @@ pub(super) fn pair(
         let stats: Vec<String> = wanted.stats.iter().map(Stat::to_string).collect();
         return Err(compared.not_measured(&wanted.shown.join(", "), &stats.join(", ")));
     }
-    // As they were given.
+    // In the order of the flags.
     judgements.sort_by_key(|(at, _)| *at);
     let judgements = judgements.into_iter().map(|(_, judgement)| judgement).collect();
     let mut notes = Vec::new();
@@ -99,13 +99,13 @@ pub(super) fn pair(
     notes.extend(work_note(&rows, first, second, level));
     let failures = compared.failures();
     if failures.as_ref().is_some_and(|failures| failures.second.share() > failures.first.share()) {
-        // A reader should see this before anything else.
+        // The error rate comes first.
         rows.sort_by_key(|row| row.tag != metrics::ERROR_RATE);
     }
     Ok((Pair { first: 0, second: place, method, rows, settings: Vec::new(), failures, judgements }, notes))
 }
 
-/// Says that requests were not of one length: then the rest compares more than the servers.
+/// A note if request lengths differ: then the comparison is not only about the servers.
 fn work_note(rows: &[Row], first: &Side, second: &Side, level: f64) -> Option<String> {
     let is_longer = |row: &&Row| {
         row.stat == "avg"
@@ -149,7 +149,7 @@ impl Compared<'_> {
         })
     }
 
-    /// Counts of a metric that is a share of requests, where both sides have them.
+    /// The counts of a metric that is a share of requests, if both sides have them.
     fn shares(&self, tag: &str) -> Option<Basis> {
         let share = SHARES.iter().find(|share| share.tag == tag)?;
         let (first, second) = (self.first.proportion(share.hits)?, self.second.proportion(share.hits)?);
@@ -183,7 +183,7 @@ impl Compared<'_> {
         }
     }
 
-    /// None where a side does not have the statistic.
+    /// `None` if a side lacks the statistic.
     fn row(&self, tag: &str, stat: Stat, basis: &Basis) -> Option<Row> {
         let direction = direction(tag);
         let (numbers, verdict) = match self.compared(tag, stat, basis, direction, (1.0, 0.0)) {
@@ -233,7 +233,8 @@ impl Compared<'_> {
         }
     }
 
-    /// Compares a statistic of the second side with that of the first, after its values were changed by a factor and a sum.
+    /// Compares a statistic of both sides, after the values of the first are multiplied by a factor and increased by a
+    /// sum.
     fn compared(&self, tag: &str, stat: Stat, basis: &Basis, direction: Direction, (factor, sum): (f64, f64)) -> Found {
         let name = stat.to_string();
         let samples = || Some((self.first.sample(tag, &name)?, self.second.sample(tag, &name)?));
@@ -245,7 +246,7 @@ impl Compared<'_> {
         match basis {
             Basis::Records(sides) => {
                 let [first, second] = &**sides;
-                // One number a run has no percentiles, whatever stretches of time have.
+                // One number per run has no percentiles, even though its intervals of time do.
                 let is_rate = super::metrics::RATES.iter().any(|(rate, _)| *rate == tag);
                 if is_rate && stat != Stat::MEAN {
                     return Found::Nothing;
@@ -298,7 +299,7 @@ impl Compared<'_> {
         })
     }
 
-    /// Whether the whole interval lies on one side of the limit.
+    /// Whether the whole interval is on one side of the limit.
     fn outcome(&self, rule: &Rule, found: &Comparison) -> Outcome {
         let is_beyond = match rule.towards {
             Towards::Above => found.difference > 0.0,
@@ -306,7 +307,7 @@ impl Compared<'_> {
         };
         match found.verdict {
             Verdict::Undecided(Doubt::TooLittleData) => Outcome::Undecided(self.reason(Doubt::TooLittleData)),
-            // Values that never vary and lie at the limit are not beyond it.
+            // Values that never vary and are exactly at the limit are not beyond it.
             Verdict::Undecided(Doubt::WithinNoise) if found.interval == (0.0, 0.0) => Outcome::Within,
             Verdict::Undecided(Doubt::WithinNoise) => Outcome::Undecided(Reason::WithinNoise),
             _ if is_beyond => Outcome::Beyond,
@@ -327,7 +328,7 @@ fn scaled(found: Comparison, scale: f64) -> Comparison {
 
 enum Found {
     Compared(Comparison),
-    /// What both summaries say, and why that is all.
+    /// The values of both summaries, and why there is no more.
     Summaries(f64, f64, Reason),
     Nothing,
 }
@@ -345,8 +346,8 @@ fn numbers(found: &Comparison) -> Numbers {
     }
 }
 
-/// Whether nothing was counted on either side: zero, and never anything else. The interval of a share is that of what
-/// more requests might show, so it is never empty.
+/// Whether both sides counted nothing: zero throughout. The interval of a share allows for what more requests might
+/// show, so it is never empty.
 fn is_nothing(numbers: &Numbers, is_share: bool) -> bool {
     let is_certain = is_share || numbers.interval.is_none_or(|interval| interval == (0.0, 0.0));
     (numbers.first, numbers.second) == (0.0, 0.0) && is_certain
@@ -358,7 +359,7 @@ fn of_summaries(first: f64, second: f64) -> Numbers {
     Numbers { first, second, difference, relative, interval: None, p: None, corrected_p: None, effective: None }
 }
 
-/// Takes back verdicts and outcomes that do not hold among as many as there are.
+/// Withdraws verdicts and outcomes that do not hold after the correction for their number.
 pub(super) fn correct(pairs: &mut [Pair], level: f64) {
     let mut rows: Vec<&mut Row> =
         pairs.iter_mut().flat_map(|pair| &mut pair.rows).filter(|row| row.could_be()).collect();
@@ -383,7 +384,7 @@ pub(super) fn correct(pairs: &mut [Pair], level: f64) {
     break_for_failures(pairs);
 }
 
-/// Where failures rose for certain, every limit on requests that succeeded is broken.
+/// If failures rose for certain, every limit on requests that succeeded is broken.
 fn break_for_failures(pairs: &mut [Pair]) {
     for pair in pairs {
         let Some(failures) = pair.failures.as_ref().filter(|failures| failures.rose()) else { continue };
@@ -411,7 +412,7 @@ fn is_chance(p: f64, level: f64) -> bool {
     p.is_nan() || p >= 1.0 - level
 }
 
-/// Whether something is one of those that may come to a verdict, so that it counts among them.
+/// Whether an item can have a verdict, so that the correction counts it.
 trait Countable {
     fn could_be(&self) -> bool;
 }

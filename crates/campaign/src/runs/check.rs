@@ -1,4 +1,4 @@
-//! Whether runs will measure what they are watched by: only the registry of metrics knows.
+//! Checks against the metric registry that runs will measure the metrics that limits and convergence need.
 
 use crate::objectives::meant;
 use crate::run_traits::traits;
@@ -8,7 +8,7 @@ use aiperf_plan::{CampaignPlan, ConvergenceMode};
 use aiperf_types::{Limit, SlaOp};
 use thiserror::Error;
 
-/// Something that no run would ever show.
+/// A metric that no run would have.
 #[derive(Debug, Error)]
 #[error("{flag} {metric}{stat}: {why}\n  try: {way_out}")]
 pub struct WatchedError {
@@ -19,10 +19,10 @@ pub struct WatchedError {
     way_out: String,
 }
 
-/// Refuses what cannot be watched: a metric that is misspelt never settles, and fails every cell.
+/// Rejects metrics that cannot be watched. A misspelt metric would never converge, and would fail every cell.
 pub fn check(plan: &CampaignPlan) -> Result<(), WatchedError> {
     if let Some(rule) = &plan.trials.convergence {
-        // Whole distributions have no statistic.
+        // A whole distribution has no statistic.
         let stat = (rule.mode != ConvergenceMode::Distribution).then_some(rule.stat.as_str());
         watched(plan, "--convergence-metric", &rule.metric, stat)?;
     }

@@ -1,15 +1,15 @@
-//! Whether trials have shown enough.
+//! Whether trials have converged.
 
 use super::ran::Ran;
 use aiperf_plan::{self as plan, Convergence, ConvergenceMode};
 use aiperf_statistics::{KolmogorovSmirnov, Sample, student};
 
-/// What the trials of a cell came to so far, those that succeeded.
+/// The results of the successful trials of a cell so far.
 #[derive(Clone, Debug, Default)]
 pub struct Trials {
-    /// The watched statistic of each that has it.
+    /// The watched statistic of each trial that has it.
     pub values: Vec<f64>,
-    /// The watched metric of each request, by trial; only where distributions are compared.
+    /// The watched metric of each request, by trial; only if distributions are compared.
     pub requests: Vec<Vec<f64>>,
 }
 
@@ -29,13 +29,13 @@ pub fn is_converged(rule: &Convergence, level: f64, trials: &Trials) -> bool {
     }
 }
 
-/// So many values, whose spread can be held against their mean.
+/// The sample of at least `least` values, if their spread can be compared with their mean.
 fn spread(values: &[f64], least: usize) -> Option<Sample> {
     let sample = Sample::of(values)?;
     (values.len() >= least && sample.mean != 0.0).then_some(sample)
 }
 
-/// Whether the last trial's requests are distributed as those of all before it.
+/// Whether the requests of the last trial have the same distribution as those of all trials before it.
 fn settled(trials: &[Vec<f64>], threshold: f64) -> bool {
     let Some((last, before)) = trials.split_last() else { return false };
     let before: Vec<f64> = before.iter().flatten().copied().collect();

@@ -1,4 +1,4 @@
-//! Has runs run as a strategy decides, and keeps their results.
+//! Executes the runs that a strategy asks for, and keeps their results.
 
 use super::ran::Ran;
 use super::resume::ChangedError;
@@ -9,21 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Who runs what is to be run.
+/// Executes single runs.
 pub trait RunIn {
-    /// From its preparation to its files.
+    /// Executes a run from its preparation to its files.
     fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> Ran;
-    /// Lets the server rest; `false` where somebody wants to stop.
+    /// Lets the server rest; `false` after a stop request.
     fn rest(&mut self, length: Nanos) -> bool;
-    /// A run that an earlier command completed; asked where its cell is not listed.
+    /// The results of a run that an earlier command completed; asked for if its cell is not listed.
     fn earlier(&mut self, _run: RunId, _cell: &Arc<Cell>) -> Result<Option<Ran>, ChangedError> {
         Ok(None)
     }
-    /// All runs so far, after each of them.
-    fn tell(&mut self, _done: &[Ran]) {}
+    /// Called after each run, with all runs so far.
+    fn report_progress(&mut self, _done: &[Ran]) {}
 }
 
-/// Why a run that a strategy asks for cannot be run.
+/// Why a run that a strategy asks for cannot be executed.
 #[derive(Debug, Error)]
 pub enum DriveError {
     #[error(transparent)]
@@ -34,17 +34,17 @@ pub enum DriveError {
     Changed(#[from] ChangedError),
 }
 
-/// All runs, when no more are run.
+/// All runs, when no more follow.
 pub struct Driven {
-    /// Those of an earlier command among them, in the order of the plan.
+    /// Includes runs of an earlier command, in the order of the plan.
     pub runs: Vec<Ran>,
-    /// The strategy asks for no more: nothing was cut short.
+    /// The strategy asks for no more runs: nothing was cut short.
     pub is_complete: bool,
     /// What ended it early.
     pub error: Option<DriveError>,
 }
 
-/// Runs everything that a strategy asks for after the runs of an earlier command.
+/// Executes all runs that a strategy asks for, after those of an earlier command.
 pub fn drive(plan: &CampaignPlan, strategy: &mut dyn Strategy, earlier: Vec<Ran>, runner: &mut impl RunIn) -> Driven {
     let mut driver = Driver { plan, done: earlier, cells: BTreeMap::new(), warm: BTreeSet::new() };
     let (is_complete, error) = match driver.drive(strategy, runner) {
@@ -62,14 +62,14 @@ pub fn drive(plan: &CampaignPlan, strategy: &mut dyn Strategy, earlier: Vec<Ran>
 struct Driver<'a> {
     plan: &'a CampaignPlan,
     done: Vec<Ran>,
-    /// Those that were asked for.
+    /// The cells that were asked for.
     cells: BTreeMap<usize, Arc<Cell>>,
-    /// Cells that were run by this command: an earlier one's warm-up is long over.
+    /// Cells that this command has run. The warm-up of an earlier command does not count any more.
     warm: BTreeSet<usize>,
 }
 
 impl Driver<'_> {
-    /// Runs until nothing more is asked for, or a stop is requested; returns whether it is complete.
+    /// Executes runs until the strategy asks for no more, or a stop is requested. Returns whether it is complete.
     fn drive(&mut self, strategy: &mut dyn Strategy, runner: &mut impl RunIn) -> Result<bool, DriveError> {
         loop {
             match strategy.next(&self.done) {
@@ -83,7 +83,7 @@ impl Driver<'_> {
                     let ran = self.run(&point, runner)?;
                     let ends_all = ran.ends_all;
                     self.done.push(ran);
-                    runner.tell(&self.done);
+                    runner.report_progress(&self.done);
                     if ends_all {
                         return Ok(strategy.next(&self.done) == Next::End);
                     }

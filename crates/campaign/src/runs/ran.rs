@@ -1,24 +1,25 @@
-//! A run that is over, as one of many.
+//! A finished run, as one of several.
 
 use crate::aggregate::{RunOutcome, RunRecords};
 use aiperf_plan::{CampaignPlan, Cell, ConvergenceMode, RunId};
 use std::sync::Arc;
 
-/// A run that is over.
+/// A finished run.
 pub struct Ran {
     pub run: RunId,
     pub cell: Arc<Cell>,
     pub outcome: RunOutcome,
-    /// What its single requests measured, where that is wanted again: all of it where it is written down nowhere, else
-    /// what decides whether trials have shown enough.
+    /// The values of single requests that are still needed: all of them if no file contains them, else those that
+    /// decide whether trials have converged.
     pub records: Option<RunRecords>,
-    /// An earlier command ran it: the server need not rest after it, and is not warm from it.
+    /// An earlier command executed it: the server need not rest after it, and is not warm from it.
     pub is_earlier: bool,
-    /// Nothing more is to be run.
+    /// No more runs follow.
     pub ends_all: bool,
 }
 
-/// What is kept of a run's single requests until all runs are over: a file that has them need not be held in memory.
+/// The values of single requests to keep until all runs are over. If a file contains them, they need not stay in
+/// memory.
 pub fn worth_keeping(plan: &CampaignPlan, cell: &Cell, records: RunRecords) -> Option<RunRecords> {
     if plan.trials.count == 1 {
         return None;

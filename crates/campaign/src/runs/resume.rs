@@ -1,4 +1,4 @@
-//! What an earlier command left of a campaign: which of its runs are complete, and what they came to.
+//! The runs of a campaign that an earlier command completed, and their results.
 
 use super::ran::{Ran, worth_keeping};
 use super::strategies::strategy;
@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Changes that are named; nobody reads more.
+/// How many changes a message lists.
 const NAMED: usize = 8;
 
-/// Runs that are there are not those that are asked for.
+/// The runs in the directory have other settings than the plan.
 #[derive(Debug, Error)]
 #[error(
     "--resume: {dir} holds runs of another configuration\n  {changes}\n  try: the settings they were run with, or another --artifact-dir, or no --resume to run all of them again"
@@ -28,19 +28,19 @@ pub struct ChangedError {
     changes: String,
 }
 
-/// What is there already.
+/// What an earlier command left.
 #[derive(Default)]
 pub struct Resumed {
-    /// Runs that are complete.
+    /// Complete runs.
     pub done: Vec<Ran>,
-    /// What all runs together are called.
+    /// The id that all runs share.
     pub id: Option<String>,
-    /// What should be said of them.
+    /// Messages about them.
     pub notes: Vec<String>,
 }
 
-/// Looks for the runs of all cells that are listed, as far as an earlier command completed them. Where none is listed,
-/// the first run that is asked for gives the name of all, and [`Resumed::look_at`] finds each run when it is asked for.
+/// Finds the runs of all listed cells that an earlier command completed. If no cell is listed, the first run that is
+/// asked for gives the id of all runs, and [`Resumed::look_at`] finds each run when it is asked for.
 pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, ChangedError> {
     let mut resumed = Resumed::default();
     for cell in &plan.listed {
@@ -59,7 +59,7 @@ pub fn resume(plan: &CampaignPlan, redactor: &Redactor) -> Result<Resumed, Chang
 }
 
 impl Resumed {
-    /// Adds what is there of one run.
+    /// Adds one run, if it is there.
     pub fn look_at(
         &mut self,
         plan: &CampaignPlan,
@@ -93,18 +93,18 @@ fn named(changed: &[Change]) -> String {
     lines.join("\n  ")
 }
 
-/// What the run of a folder was; nothing where no run was begun there, or that cannot be read.
+/// The configuration of the run in a folder; `None` if no run started there, or if it cannot be read.
 fn read_config(dir: &Path) -> Option<Value> {
     read_json(&dir.join(FileNames::RUN_CONFIG)).filter(is_run_config)
 }
 
-/// A document, where there is one. Only files are read: a pipe in place of one would never end.
+/// A JSON document, if there is one. Only regular files are read: a pipe would never end.
 fn read_json(path: &Path) -> Option<Value> {
     path.metadata().ok().filter(Metadata::is_file)?;
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// A run whose files are whole and in which something succeeded. Others are run again.
+/// A run with complete files and at least one success. All others are repeated.
 fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan) -> Option<Ran> {
     let (dir, names, label) = (&planned.artifacts.dir, &planned.artifacts.names, plan.label(trial));
     let marker = read_json(&dir.join(FileNames::READY_MARKER))?;
@@ -116,7 +116,7 @@ fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan)
     let outcome = RunOutcome::of_metrics(&label, metrics(&summary));
     let measured = outcome.result.as_ref().ok()?;
     let records = match plan.trials.count > 1 && planned.artifacts.records.jsonl {
-        // What was lost of them is measured again.
+        // If records are lost, the run is repeated.
         true => worth_keeping(plan, cell, records(&label, &dir.join(&names.records_jsonl), measured)?),
         false => None,
     };
@@ -134,7 +134,7 @@ fn metrics(summary: &Value) -> Vec<RunMetric> {
     summary.as_object().into_iter().flatten().filter_map(metric).collect()
 }
 
-/// What single requests measured, of these metrics; nothing where it was not written down.
+/// The values of single requests for these metrics; `None` if they were not written.
 pub(crate) fn records(label: &str, path: &Path, metrics: &[RunMetric]) -> Option<RunRecords> {
     let tags: Vec<String> = metrics.iter().map(|metric| metric.tag.clone()).collect();
     let known = |column: RecordColumn| {

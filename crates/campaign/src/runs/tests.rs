@@ -1,4 +1,4 @@
-//! Runs that no list has: a search that chooses each point from the results so far.
+//! Runs that are not listed beforehand: a search that chooses each point from the results so far.
 
 use super::{Next, Ran, Resumed, RunIn, Strategy, drive, resume};
 use crate::aggregate::{RunMetric, RunOutcome};
@@ -17,10 +17,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 const PATH: &str = "phases.profiling.concurrency";
-/// The latency that the server must keep.
+/// The latency limit of the search.
 const MOST_MS: f64 = 50.0;
 
-/// Looks for the highest concurrency that keeps the latency, by halving.
+/// Finds the highest concurrency within the latency limit, by bisection.
 struct Halving {
     low: u64,
     high: u64,
@@ -56,7 +56,7 @@ fn halving(trials: plan::Trials) -> Trials {
     Trials::new(Box::new(Halving { low: 0, high: 16, chosen: Vec::new() }), Order::Independent, trials)
 }
 
-/// A search below a folder that lists no cell.
+/// A search in a folder; no cells are listed.
 fn search(dir: &Path, trials: u32) -> CampaignPlan {
     let mut base = small_plan("http://h:1");
     base.artifacts.dir = dir.to_owned();
@@ -138,7 +138,7 @@ fn server(plan: &CampaignPlan) -> Server<'_> {
 }
 
 #[test]
-fn a_search_chooses_points_that_nobody_lists() {
+fn a_search_chooses_points_that_no_list_contains() {
     let dir = tempfile::tempdir().unwrap();
     let plan = search(dir.path(), 1);
     let mut server = server(&plan);
@@ -165,7 +165,7 @@ fn a_search_repeats_each_point_before_it_chooses_the_next() {
 }
 
 #[test]
-fn a_search_goes_on_where_an_earlier_command_ended() {
+fn a_search_continues_where_an_earlier_command_ended() {
     let dir = tempfile::tempdir().unwrap();
     let plan = search(dir.path(), 1);
     drive(&plan, &mut halving(plan.trials.clone()), Vec::new(), &mut server(&plan));

@@ -1,4 +1,4 @@
-//! Where a latency leaves its baseline: the first point that is worse than the smallest one by more than a share.
+//! Where a latency leaves its baseline: the first point that exceeds the smallest value by more than a given share.
 
 use super::params::Params;
 use super::points::points;

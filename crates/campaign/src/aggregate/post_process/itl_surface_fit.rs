@@ -60,7 +60,7 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
     Ok(Made { document, warning, ..Made::default() })
 }
 
-/// Both axes, and a row of values for each concurrency: null where nothing was measured.
+/// Both axes, and a row of values per concurrency: null where nothing was measured.
 fn surface(points: &[Point]) -> (Vec<f64>, Vec<f64>, Vec<Vec<Option<f64>>>) {
     let axis = |of: fn(&Point) -> f64| {
         let mut values: Vec<f64> = points.iter().map(of).collect();

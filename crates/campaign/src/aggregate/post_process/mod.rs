@@ -1,10 +1,10 @@
-//! What is made of a sweep when it is over: a knee, a curve, a surface, a front.
+//! Steps over the results of a sweep: a knee, a curve, a surface, a front.
 //!
-//! A handler takes the cells of a sweep and its parameters as the sweep names them, and gives the document that is
-//! written beside the sweep's own files. One that cannot says why, and that is written instead.
+//! A handler takes the cells of a sweep and its own parameters, and returns a document, which is written next to the
+//! sweep's files. If a handler fails, its error is written instead.
 //!
 //! # Layout
-//! - [`Handler`]: what a kind gives; one file a kind; [`HANDLERS`] lists them
+//! - [`Handler`]: one kind of step; one file per kind; [`HANDLERS`] lists them
 //! - `params`: the parameters of a handler; `points`: cells as points
 
 pub mod degradation_knee_detect;
@@ -21,7 +21,7 @@ use params::Params;
 use serde_json::{Value, json};
 use std::path::{Component, Path};
 
-/// What is written where a handler failed.
+/// Written if a handler fails.
 pub const ERRORS_FILE: &str = "post_process_errors.json";
 
 /// Every handler, by name.
@@ -33,17 +33,17 @@ pub const HANDLERS: &[&Handler] = &[
     &pareto_sweep_export::HANDLER,
 ];
 
-/// One kind of thing that is made of a sweep.
+/// One kind of step over the results of a sweep.
 pub struct Handler {
     pub name: &'static str,
     make: fn(&[SweepCell], &Params<'_>) -> Result<Made, String>,
 }
 
-/// A document, and what should be said about it.
+/// A document, and messages about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Made {
     pub document: Value,
-    /// What the sweep was run to find out, in a sentence.
+    /// The answer to the question of the sweep, in a sentence.
     pub answer: Option<String>,
     pub warning: Option<String>,
 }
@@ -54,7 +54,7 @@ impl From<Value> for Made {
     }
 }
 
-/// A file that comes of it: what was made, or why nothing was.
+/// The file to write: the document, or the error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     pub file: String,
@@ -63,7 +63,7 @@ pub struct Output {
     pub warning: Option<String>,
 }
 
-/// Makes of the cells of a sweep what is wanted.
+/// Executes the step that a plan asks for.
 pub fn post_process(wanted: &PostProcess, cells: &[SweepCell]) -> Output {
     match made(wanted, cells) {
         Ok(Made { document, answer, warning }) => {
@@ -73,7 +73,7 @@ pub fn post_process(wanted: &PostProcess, cells: &[SweepCell]) -> Output {
             file: ERRORS_FILE.to_owned(),
             answer: None,
             warning: Some(format!("{} was not written: {error}", wanted.output_filename)),
-            // The name by which the reference calls whatever is wrong with a value.
+            // AIPerf's name of the error for any wrong value.
             document: json!({
                 "handler": wanted.handler,
                 "output_filename": wanted.output_filename,
@@ -84,7 +84,7 @@ pub fn post_process(wanted: &PostProcess, cells: &[SweepCell]) -> Output {
     }
 }
 
-/// Whether this is the name of a file and no path to one.
+/// Whether this is the name of a file and not a path.
 pub(crate) fn is_file_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_written_down_by_name() {
+    fn a_failure_is_written_with_the_name_of_its_handler() {
         let output = post_process(&wanted("pareto_sweep_export", "pareto.json"), &[]);
         assert_eq!(output.file, "post_process_errors.json");
         assert_eq!(output.document["handler"], "pareto_sweep_export");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_outside_the_folder_or_by_a_handler_that_is_not() {
+    fn nothing_is_written_outside_the_folder_or_by_an_unknown_handler() {
         for file in ["../x.json", "/x.json", "a/b.json", "", ".", ".."] {
             assert!(made(&wanted("ttft_curve_fit", file), &[]).is_err_and(|error| error.contains("no file name")));
         }

@@ -4,7 +4,7 @@ use super::super::sweep::leaf;
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value};
 
-/// Statistics that a handler may be asked for.
+/// Statistics that a handler accepts.
 const STATS: [&str; 5] = ["avg", "p50", "p90", "p95", "p99"];
 
 pub(super) struct Params<'a> {
@@ -20,7 +20,7 @@ impl<'a> Params<'a> {
             .ok_or_else(|| self.fault(&format!("params['{key}'] must be a text")))
     }
 
-    /// A text, or what it is where none is given.
+    /// A text, or the default if there is none.
     pub(super) fn text_or(&self, key: &str, default: &'a str) -> Result<&'a str, String> {
         if self.given.contains_key(key) { self.text(key) } else { Ok(default) }
     }
@@ -51,7 +51,7 @@ impl<'a> Params<'a> {
         format!("{}: {what}", self.handler)
     }
 
-    /// The last part of a path, which names it in the document.
+    /// The last part of a path: its name in the document.
     pub(super) fn leaf(path: &str) -> &str {
         leaf(path)
     }

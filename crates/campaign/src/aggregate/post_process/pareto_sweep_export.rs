@@ -1,4 +1,4 @@
-//! Shapes of requests at several concurrencies, and which of them no other beats.
+//! Request shapes at several concurrencies, and which of them are on the Pareto front.
 
 use super::super::pareto::front;
 use super::params::Params;

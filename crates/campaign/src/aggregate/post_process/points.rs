@@ -1,17 +1,17 @@
-//! Cells as points: a parameter that was varied, and a statistic that was measured.
+//! Cells as points: a swept parameter and a measured statistic.
 
 use aiperf_report::aggregate::SweepCell;
 use serde_json::Value;
 
 /// One cell that has both.
 pub(super) struct Point {
-    /// As the sweep has it, and as a number.
+    /// The parameter as the sweep has it; `x` is the same as a number.
     pub(super) given: Value,
     pub(super) x: f64,
     pub(super) y: f64,
 }
 
-/// The points of a sweep in the order of the parameter.
+/// The points of a sweep, ordered by the parameter.
 pub(super) fn points(cells: &[SweepCell], path: &str, (tag, stat): (&str, &str)) -> Vec<Point> {
     let point = |cell: &SweepCell| {
         let given = cell.parameter(path)?.clone();

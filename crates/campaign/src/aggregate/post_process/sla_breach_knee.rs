@@ -1,4 +1,4 @@
-//! How far a parameter may go until limits are broken.
+//! The highest value of a parameter that meets the limits.
 
 use super::params::Params;
 use super::{Handler, Made};
@@ -63,12 +63,12 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
     add("monotonicity_check".to_owned(), is_monotonic.into());
     add("filters".to_owned(), filters.iter().map(|filter| json!(filter)).collect());
     let answer = Some(answer(leaf, &points));
-    // A server that fails at a light load and passes at a heavier one has no limit between them.
+    // A server that fails at a light load and passes at a heavier one has no limit between the two.
     let warning = contradiction(leaf, lowest, highest);
     Ok(Made { document: Value::Object(document), answer, warning })
 }
 
-/// How far the parameter may go, in words.
+/// The highest passing value, in words.
 fn answer(leaf: &str, points: &[Point]) -> String {
     let highest = points.iter().rfind(|point| point.is_feasible());
     let beyond = highest.and_then(|highest| points.iter().find(|point| point.x > highest.x));
@@ -98,7 +98,7 @@ fn contradiction(leaf: &str, failing: Option<&Point>, passing: Option<&Point>) -
     ))
 }
 
-/// Cells by their value of the parameter, in its order: what breaks a limit in one of them breaks it for all.
+/// Cells grouped and ordered by their value of the parameter. A limit that one of them breaks is broken for the group.
 fn points(cells: &[SweepCell], path: &str, filters: &[SlaFilter]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for cell in cells {

@@ -1,4 +1,4 @@
-//! How the time to the first token grows with the length of prompts: a line, or a parabola where a line says little.
+//! How the time to first token grows with the prompt length: a line, or a parabola if a line fits badly.
 
 use super::params::Params;
 use super::points::points;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 pub(super) const HANDLER: Handler = Handler { name: "ttft_curve_fit", make };
 
-/// Share of the variance that a curve has to explain.
+/// The share of the variance that a curve must explain.
 const R_SQUARED_FLOOR: f64 = 0.85;
 
 fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
@@ -45,15 +45,15 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
     Ok(Made { document, answer: Some(answer), ..Made::default() })
 }
 
-/// A polynomial through points.
+/// A polynomial fitted to points.
 struct Fit<const N: usize> {
     /// The highest power first.
     coefficients: [f64; N],
-    /// Share of the variance that it explains; zero where there is none.
+    /// The share of the variance that it explains; zero if there is no variance.
     r_squared: f64,
 }
 
-/// The polynomial of `N` coefficients, up to three, with the least squares; none where the points allow several.
+/// The least-squares polynomial with `N` coefficients, at most three; `None` if the points allow several.
 fn fit<const N: usize>(points: &[(f64, f64)]) -> Option<Fit<N>> {
     let count = points.len() as f64;
     let middle = points.iter().map(|(x, _)| x).sum::<f64>() / count;
@@ -63,7 +63,7 @@ fn fit<const N: usize>(points: &[(f64, f64)]) -> Option<Fit<N>> {
     if distinct.len() < N || reach == 0.0 {
         return None;
     }
-    // In [-1, 1] powers are of one size, and the equations below lose no digits to that.
+    // In [-1, 1], all powers have about the same size, so the equations below lose no digits.
     let scaled = |x: f64| (x - middle) / reach;
     let mut equations = [[0.0; 4]; 3];
     for &(x, y) in points {
@@ -87,7 +87,7 @@ fn fit<const N: usize>(points: &[(f64, f64)]) -> Option<Fit<N>> {
     Some(Fit { coefficients, r_squared: if total == 0.0 { 0.0 } else { 1.0 - left / total } })
 }
 
-/// The solution of the first `N` equations, with zeros for the rest; the right side is the last column.
+/// The solution of the first `N` equations, with zeros for the rest. The right side is the last column.
 fn solve<const N: usize>(mut equations: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     for at in 0..N {
         let pivot = (at..N).max_by(|&one, &other| equations[one][at].abs().total_cmp(&equations[other][at].abs()))?;

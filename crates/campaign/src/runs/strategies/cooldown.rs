@@ -1,11 +1,11 @@
-//! The rest of the server between two runs that follow one another.
+//! Lets the server rest between two runs.
 
 use crate::runs::ran::Ran;
 use crate::runs::strategy::{Next, Strategy};
 use aiperf_plan::{Order, Point, RunId};
 use aiperf_types::Nanos;
 
-/// Another strategy's runs, with rests between them.
+/// The runs of another strategy, with rests between them.
 pub struct Cooldown {
     runs: Box<dyn Strategy>,
     order: Order,

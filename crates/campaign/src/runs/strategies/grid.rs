@@ -1,4 +1,4 @@
-//! Cells that are listed, each once, in their order: the points of a grid, scenarios, drawn points, or the only cell.
+//! Listed cells, each once, in order: the points of a grid, scenarios, drawn points, or the only cell.
 
 use crate::runs::ran::Ran;
 use crate::runs::strategy::{Next, Strategy};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// The cells of a plan.
 pub struct Grid {
-    /// What each varies.
+    /// The swept values of each cell.
     cells: Vec<Map<String, Value>>,
     given: usize,
 }

@@ -1,7 +1,7 @@
-//! Every strategy, one file each, and how those of a plan are put together.
+//! Every strategy, one file each, and their combination for a plan.
 //!
-//! One strategy chooses cells: it gives the first trial of each. [`Trials`] repeats what that one chooses, and
-//! [`Cooldown`] has the server rest between runs.
+//! One strategy chooses cells: it returns the first trial of each. [`Trials`] repeats these, and [`Cooldown`] lets the
+//! server rest between runs.
 
 pub mod cooldown;
 pub mod grid;
@@ -14,10 +14,10 @@ pub use cooldown::Cooldown;
 pub use grid::Grid;
 pub use trials::Trials;
 
-/// A strategy that chooses cells, where a plan asks for it.
+/// Returns a strategy that chooses cells, if the plan asks for it.
 type Chooses = fn(&CampaignPlan) -> Option<Box<dyn Strategy>>;
 
-/// Every strategy that chooses cells. The first that the plan asks for chooses; the grid takes every plan.
+/// Every strategy that chooses cells. The first one that the plan asks for is used; the grid accepts every plan.
 const CHOOSE_CELLS: &[Chooses] = &[grid::of];
 
 /// The strategy of a plan.

@@ -1,4 +1,4 @@
-//! What every strategy of a plan keeps to.
+//! Properties that every strategy of a plan must have.
 
 use super::{Cooldown, Grid, Trials};
 use crate::aggregate::{RunMetric, RunOutcome};
@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 const BETWEEN_CELLS: Nanos = Nanos(7);
 const BETWEEN_TRIALS: Nanos = Nanos(11);
 
-/// Strategies look at numbers and results alone.
+/// Strategies look only at numbers and results.
 static CELL: LazyLock<Cell> = LazyLock::new(|| {
     let mut alone = CampaignPlan::single(aiperf_testkit::plan::plan("http://h:1"));
     Arc::unwrap_or_clone(alone.listed.remove(0))
@@ -39,7 +39,7 @@ fn strategy(order: Order, cells: usize, trials: plan::Trials) -> Cooldown {
     Cooldown::new(Box::new(trials), order, BETWEEN_CELLS, BETWEEN_TRIALS)
 }
 
-/// A run in which the watched metric was so much.
+/// A run with this value of the watched metric.
 fn ran(run: RunId, value: f64) -> Ran {
     let stats = Stats { avg: Some(value), ..Stats::default() };
     let metric = RunMetric { tag: "m".to_owned(), unit: "ms".to_owned(), stats };
@@ -48,7 +48,7 @@ fn ran(run: RunId, value: f64) -> Ran {
     Ran { run, cell: Arc::new(cell), outcome, records: None, is_earlier: false, ends_all: false }
 }
 
-/// Steps to the end, where every run has another result.
+/// All steps until the end; every run has a different result.
 fn steps(mut strategy: Cooldown, mut done: Vec<Ran>) -> Vec<String> {
     let mut steps = Vec::new();
     loop {
@@ -64,25 +64,25 @@ fn steps(mut strategy: Cooldown, mut done: Vec<Ran>) -> Vec<String> {
 }
 
 #[test]
-fn repeated_runs_all_cells_and_then_all_of_them_again() {
+fn repeated_order_runs_all_cells_and_then_all_of_them_again() {
     let expected = ["0.0", "rest 7", "1.0", "rest 11", "0.1", "rest 7", "1.1"];
     assert_eq!(steps(strategy(Order::Repeated, 2, trials(2)), Vec::new()), expected);
 }
 
 #[test]
-fn independent_runs_all_trials_of_a_cell_before_the_next() {
+fn independent_order_runs_all_trials_of_a_cell_before_the_next() {
     let expected = ["0.0", "rest 11", "0.1", "rest 7", "1.0", "rest 11", "1.1"];
     assert_eq!(steps(strategy(Order::Independent, 2, trials(2)), Vec::new()), expected);
 }
 
 #[test]
-fn what_was_done_before_is_neither_run_nor_rested_after() {
+fn runs_of_an_earlier_command_are_not_repeated_and_need_no_rest() {
     let earlier = Ran { is_earlier: true, ..ran(RunId { cell: 0, trial: 0 }, 1.0) };
     assert_eq!(steps(strategy(Order::Repeated, 3, trials(1)), vec![earlier]), ["1.0", "rest 7", "2.0"]);
 }
 
 #[test]
-fn trials_of_a_cell_that_agree_spare_its_others_alone() {
+fn trials_that_agree_skip_the_rest_of_their_cell_only() {
     let mut strategy = strategy(Order::Independent, 2, trials(4));
     let (mut done, mut runs) = (Vec::new(), Vec::new());
     loop {
@@ -115,7 +115,7 @@ fn rest_between(order: Order, last: RunId, next: RunId) -> Nanos {
 
 proptest! {
     #[test]
-    fn no_run_twice_none_that_is_spared_and_all_others(
+    fn every_run_happens_once_unless_it_is_skipped(
         independent: bool, cells in 1usize..6, count in 1usize..5, before in prop::collection::vec((0usize..6, 0usize..5), 0..4),
         results in results(),
     ) {

@@ -1,4 +1,4 @@
-//! Trials: each cell that another strategy chooses is run several times, until its runs have shown enough.
+//! Trials: executes each cell that another strategy chooses several times, until its runs have converged.
 
 use crate::runs::convergence::has_shown_enough;
 use crate::runs::ran::Ran;
@@ -6,15 +6,15 @@ use crate::runs::strategy::{Next, Strategy};
 use aiperf_plan::{self as plan, Order, Point, RunId};
 use std::collections::BTreeSet;
 
-/// Another strategy's cells, several times.
+/// The cells of another strategy, several times each.
 pub struct Trials {
     cells: Box<dyn Strategy>,
     order: Order,
     trials: plan::Trials,
-    /// The first trial of each cell that was chosen so far.
+    /// The first trial of each cell so far.
     chosen: Vec<Point>,
     has_all: bool,
-    /// Runs that were looked at.
+    /// How many runs were examined.
     seen: usize,
     over: BTreeSet<RunId>,
     /// Cells that need no more trials.
@@ -45,10 +45,10 @@ impl Trials {
         self.seen = done.len();
     }
 
-    /// The next run of the cells that were chosen so far.
+    /// The next run of the cells so far.
     fn open(&self) -> Option<Point> {
         let trials = match self.order {
-            // All cells come before their second trials.
+            // All first trials come before the second ones.
             Order::Repeated if !self.has_all => 1,
             _ => self.trials.count as usize,
         };
