@@ -1,4 +1,4 @@
-//! The GPUs of a run: sampled beside it, summed up when it is over, and what they took put beside what was made of it.
+//! The GPUs of a run: sampled during the run, summarised at its end, with metrics of efficiency.
 
 mod efficiency;
 
@@ -25,18 +25,18 @@ use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What a run waits before it starts for exporters that nobody named.
+/// How long the start of a run waits for exporters at guessed addresses.
 const PATIENCE_WITH_GUESSES: Nanos = Nanos::from_millis(1_000);
-/// What the last page may take at least.
+/// The least time for the last page.
 const LAST_PAGE: Nanos = Nanos::from_millis(1_000);
-/// What a cancelled run waits for pages that are still being read.
+/// How long a cancelled run waits for pages that are still being read.
 const CANCEL_WAIT: Nanos = Nanos::from_millis(1_000);
-/// Rows of a file of metrics that are told of one by one.
-const ROWS_TOLD: usize = 5;
-/// Names and addresses of this machine that everybody has.
+/// How many skipped rows of a metrics file are logged one by one.
+const ROWS_LOGGED: usize = 5;
+/// Common names and addresses of this machine.
 const LOCAL_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// A file of metrics without a metric.
+/// A metrics file without a metric.
 #[derive(Debug, Error)]
 #[error(
     "the GPU metrics file {name} gives no metric{}\n  it lists fields of DCGM that are not collected anyway, a row \
@@ -48,7 +48,7 @@ struct GpuMetricsError {
     first: Option<String>,
 }
 
-/// Refuses a file of metrics that gives none, and to read GPUs of this machine where there are none.
+/// Rejects a metrics file without metrics, and local GPUs on a machine that has none.
 fn check(plan: &Plan) -> Result<(), ConsumerError> {
     let Some(plan) = &plan.gpu_telemetry else { return Ok(()) };
     plan.metrics_file.as_ref().map_or(Ok(()), |file| read(file).map(drop))?;
@@ -78,10 +78,10 @@ fn read(file: &GpuMetricsFile) -> Result<Custom, GpuMetricsError> {
 pub(super) const KIND: Kind =
     Kind { name: SourceKind::GpuTelemetry.name(), lost: "GPU telemetry is lost", check, probe: GpuWatch::probe };
 
-/// Sampling beside a run.
+/// Samples GPUs during a run.
 struct GpuWatch {
     plan: GpuTelemetryPlan,
-    /// `None` if there is nothing to sample, and once everything is sampled.
+    /// `None` if there is nothing to sample, and after the end of sampling.
     sampling: Option<Sampling>,
 }
 
@@ -91,12 +91,12 @@ enum Sampling {
     Local(LocalCollector, Arc<str>),
 }
 
-/// What sampling came to.
+/// The result of sampling.
 struct Sampled {
     store: GpuStore,
-    /// Sources that were asked for or found, each with the name that tables give it.
+    /// Sources that the user named or that were found, each with its name in tables.
     sources: Vec<(Arc<str>, String)>,
-    /// Those of them that answered.
+    /// The sources that responded.
     reached: Vec<Arc<str>>,
     errors: Vec<ScrapeError>,
     file_failure: Option<io::Error>,
@@ -107,14 +107,14 @@ impl GpuWatch {
         let Some(watched) = run.plan.gpu_telemetry.clone() else { return Ok(None) };
         let RunContext { plan, events, redactor, .. } = run;
         let sampling = match &watched.source {
-            // Whoever asked is told that there is nowhere to look.
+            // A user who asked for GPUs is warned that there are no sources.
             GpuSource::Exporters(exporters) if exporters.is_empty() && !watched.is_requested => None,
             GpuSource::Exporters(exporters) => {
                 let setup = pages(plan, &watched, exporters, events, redactor)?;
                 started(Collector::start(setup), "GPU telemetry is not collected", events).map(Sampling::Pages)
             }
             GpuSource::Local(source) => {
-                tell_of_far_server(*source, &plan.endpoint.urls, events);
+                warn_of_remote_server(*source, &plan.endpoint.urls, events);
                 let setup = local(*source, &watched, events, redactor)?;
                 let name = setup.source.clone();
                 let collector = LocalCollector::start(setup);
@@ -125,7 +125,7 @@ impl GpuWatch {
         Ok(Some(Box::new(Self { plan: watched, sampling })))
     }
 
-    /// Waits for the last samples, sums all of them up, and adds what they came to to the metrics.
+    /// Waits for the last samples, summarises all of them, and adds the results to the metrics.
     fn add(
         &self,
         sampling: Sampling,
@@ -166,7 +166,7 @@ impl GpuWatch {
 }
 
 impl Consumer for GpuWatch {
-    /// Waits until it is known who answers, and their first samples are there.
+    /// Waits until it is known which sources respond, and for their first samples.
     fn settle(&self, run: &RunContext) {
         let is_stopped = || run.stop.is_stopped();
         match &self.sampling {
@@ -192,7 +192,7 @@ impl Consumer for GpuWatch {
         }
     }
 
-    /// The last samples come with the last request, and stand in the summary.
+    /// The last samples arrive with the last request, and are in the summary.
     fn summary(&mut self, run: &RunContext, result: &mut RunResult) -> Result<Option<ExportFailure>, Degraded> {
         let sampling = self.sampling.take();
         let added = sampling.map_or(Ok(None), |sampling| self.add(sampling, run, result));
@@ -205,17 +205,17 @@ impl Consumer for GpuWatch {
 }
 
 impl Sampling {
-    /// Waits for the last samples and gives everything.
+    /// Waits for the last samples and returns everything.
     fn finish(self, is_stopped: impl Fn() -> bool, redactor: &Redactor) -> Result<Sampled, CollectError> {
         match self {
             Self::Pages(collector) => {
                 let Collected { store, mut endpoints, file_failure } = collector.finish(is_stopped)?;
-                let said = |endpoint: &CollectedEndpoint| {
+                let has_gpus = |endpoint: &CollectedEndpoint| {
                     let url = endpoint.url.shown();
                     store.sources().iter().any(|source| *source.url == *url)
                 };
-                // A page at a usual port that says nothing of GPUs is somebody else's.
-                endpoints.retain(|endpoint| !endpoint.is_guess || said(endpoint));
+                // A page without GPUs at a guessed port belongs to another program.
+                endpoints.retain(|endpoint| !endpoint.is_guess || has_gpus(endpoint));
                 let source = |endpoint: &CollectedEndpoint| (endpoint.url.shown().into(), endpoint.url.display_name());
                 let sources = endpoints.iter().map(source).collect();
                 let reached = endpoints.iter().filter(|endpoint| endpoint.was_reached);
@@ -232,20 +232,20 @@ impl Sampling {
     }
 }
 
-/// What whoever asked for GPUs is told of sources that have none. Of those that do not answer, or not as they should, is
-/// told when they do not.
+/// The warning about sources without GPUs, for a user who asked for GPUs. Sources that fail are reported at the time of
+/// the failure.
 fn without_gpus(telemetry: &GpuTelemetry) -> Option<String> {
     if telemetry.configured.is_empty() {
         return Some("DCGM telemetry skipped: no telemetry sources reachable".to_owned());
     }
-    let is_told = |url: &Arc<str>| telemetry.errors.iter().any(|error| error.endpoint_url == *url);
-    let is_silent = |url: &&Arc<str>| !telemetry.successful.contains(url) && !is_told(url);
+    let has_error = |url: &Arc<str>| telemetry.errors.iter().any(|error| error.endpoint_url == *url);
+    let is_silent = |url: &&Arc<str>| !telemetry.successful.contains(url) && !has_error(url);
     let silent: Vec<&str> = telemetry.reached.iter().filter(is_silent).map(|url| &**url).collect();
-    let told = || format!("GPU telemetry: reachable, but without a word of a GPU: {}", silent.join(", "));
-    (!silent.is_empty()).then(told)
+    let text = || format!("GPU telemetry: reachable, but reports no GPU: {}", silent.join(", "));
+    (!silent.is_empty()).then(text)
 }
 
-/// What fetching the pages of exporters needs.
+/// The setup for the pages of exporters.
 fn pages(
     plan: &Plan,
     watched: &GpuTelemetryPlan,
@@ -253,10 +253,10 @@ fn pages(
     events: &Arc<Events>,
     redactor: &Arc<Redactor>,
 ) -> Result<Setup<GpuPages>, TlsError> {
-    // One that gives nothing was refused before.
+    // A file without metrics was rejected before.
     let custom = watched.metrics_file.as_ref().and_then(|file| Some((file, read(file).ok()?)));
     if let Some((file, custom)) = &custom {
-        tell_of_rows(file, custom, events);
+        log_skipped_rows(file, custom, events);
     }
     let custom = custom.map(|(_, custom)| custom.metrics).unwrap_or_default();
     let page = |DcgmExporter { url, is_guess }: &DcgmExporter| WatchedPage {
@@ -280,7 +280,7 @@ fn pages(
     })
 }
 
-/// What reading the GPUs of this machine needs.
+/// The setup for the GPUs of this machine.
 fn local(
     source: LocalSource,
     watched: &GpuTelemetryPlan,
@@ -303,8 +303,8 @@ fn local(
     })
 }
 
-/// GPUs of this machine say nothing of a server elsewhere.
-fn tell_of_far_server(source: LocalSource, urls: &[BaseUrl], events: &Events) {
+/// Warns if a server may be on another machine: the local GPUs are not its GPUs.
+fn warn_of_remote_server(source: LocalSource, urls: &[BaseUrl], events: &Events) {
     let is_far = |url: &&BaseUrl| !url.is_unix() && !LOCAL_HOSTS.contains(&url.host());
     let Some(url) = urls.iter().find(is_far) else { return };
     let keyword = match source {
@@ -324,24 +324,24 @@ fn cadence(plan: &GpuTelemetryPlan, exporters: &[DcgmExporter], events: &Events)
     let patience = Nanos(plan.reachability_timeout.0.saturating_mul(2));
     Cadence {
         interval: plan.interval,
-        // Exporters sample on their own: the state at the end is there at the end.
+        // Exporters sample on their own: the final state is there at the end.
         flush: Nanos::ZERO,
         reachability_timeout: plan.reachability_timeout,
-        // What comes later counts nowhere.
+        // Later samples count nowhere.
         scrape_timeout: plan.grace.max(LAST_PAGE),
         read_timeout: plan.read_timeout,
-        // Nobody watches: nothing is told but the first.
+        // Without a listener, only the first snapshot is published.
         publish_interval: events.metrics_every().unwrap_or(Nanos::MAX),
         cancel_wait: CANCEL_WAIT,
         settle_limit: if is_named { patience } else { PATIENCE_WITH_GUESSES },
     }
 }
 
-fn tell_of_rows(file: &GpuMetricsFile, custom: &Custom, events: &Events) {
-    for row in custom.skipped.iter().take(ROWS_TOLD) {
+fn log_skipped_rows(file: &GpuMetricsFile, custom: &Custom, events: &Events) {
+    for row in custom.skipped.iter().take(ROWS_LOGGED) {
         events.say(LogLevel::Warning, format!("{}, line {}: {}; it is left out", file.name, row.line, row.why));
     }
-    let more = custom.skipped.len().saturating_sub(ROWS_TOLD);
+    let more = custom.skipped.len().saturating_sub(ROWS_LOGGED);
     if more > 0 {
         events.say(LogLevel::Warning, format!("{}: {more} more rows are left out", file.name));
     }

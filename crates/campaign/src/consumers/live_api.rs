@@ -1,14 +1,14 @@
-//! The live API, seen from a run: it learns of a run while that is prepared, and of its results when they are written.
+//! The live API as a consumer: it learns of a run during its preparation, and of its results when they are written.
 //!
-//! The command makes it, since only the command listens on a port. It outlives its runs: a campaign has one for all of them,
-//! and its subscription to the campaign gives it the events of each.
+//! The command creates it, because only the command listens on a port. It outlives its runs: a campaign has one for all
+//! runs, and its subscription to the campaign delivers the events of each.
 
 use super::{Consumer, Kind};
 use aiperf_plan::Plan;
 
 /// The live API of a campaign.
 pub trait LiveApi: Send + Sync {
-    /// Expects a run that is being prepared, and follows it.
+    /// Follows a run that is being prepared.
     fn follow(&self, plan: &Plan) -> Box<dyn Consumer>;
 }
 

@@ -1,4 +1,4 @@
-//! Consumers of a run: what follows it and reports on it beside its own records.
+//! Consumers of a run: they follow it and report on it, besides its own records.
 //!
 //! [`CONSUMERS`] lists every kind. Each kind is one file with its [`Kind`] and its [`Consumer`], whose stages are empty
 //! unless the kind needs them. `stages` takes all of them through a run, in the order of the table:
@@ -20,22 +20,22 @@
 //!
 //! # A new consumer
 //! A tracker such as MLflow is one file and one row, and `campaign.rs` stays as it is:
-//! - its file has a `KIND`: `check` refuses a tracker that cannot be reached as the plan wants it, `probe` creates the tracker's
-//!   run if the plan asks for one
-//! - its `snapshot` subscribes to the metrics it logs while the run is on, and starts the thread that sends them; `ended`
-//!   signals that thread that nothing more comes
+//! - its file has a `KIND`: `check` rejects a tracker that cannot be reached as the plan wants it, `probe` creates the
+//!   tracker's run if the plan asks for one
+//! - its `snapshot` subscribes to the metrics it logs during the run, and starts the thread that sends them; `ended`
+//!   signals to that thread that no more data follow
 //! - its `close` logs the results and files of [`Finished`], or marks the run as failed, and waits for the thread
 //! - its row goes into [`CONSUMERS`]
 //!
-//! What the user sets is a field of `plan::Plan`, as for everything else.
+//! The user's settings are a field of `plan::Plan`, as for everything else.
 //!
 //! # Layout
-//! - `otlp`: what a run measures, sent by OTLP while it is on
+//! - `otlp`: sends the measurements of a run by OTLP during the run
 //! - `server_metrics`: the servers' own metrics of a run
-//! - `gpu_telemetry`: its GPUs, and what they took beside what was made of it
+//! - `gpu_telemetry`: the GPUs of a run, and its efficiency
 //! - `network_latency`: the round trip to the servers
 //! - `live_api`: runs over HTTP, made by the command
-//! - `shared`: what these do alike; `stages`: the stages of all of them
+//! - `shared`: what these have in common; `stages`: the stages of all of them
 
 mod gpu_telemetry;
 mod live_api;
@@ -66,7 +66,7 @@ pub struct Kind {
     pub name: &'static str,
     /// The beginning of the warning if a stage fails.
     pub lost: &'static str,
-    /// Refuses a plan that it cannot follow.
+    /// Rejects a plan that it cannot follow.
     pub check: fn(&Plan) -> Result<(), ConsumerError>,
     /// Starts to look for its sources; `None` if the plan does not ask for it.
     pub probe: fn(&RunContext) -> ProbeResult,
@@ -103,7 +103,7 @@ impl Degraded {
     }
 }
 
-/// What statistics need of consumers.
+/// What statistics need from consumers.
 #[derive(Default)]
 pub struct Samples {
     /// The mean round trip to the servers, if it is known.
@@ -112,9 +112,9 @@ pub struct Samples {
     pub failure: Option<ExportFailure>,
 }
 
-/// What follows one run.
+/// Follows one run.
 pub trait Consumer {
-    /// Waits until its sources are known, and have given their first values.
+    /// Waits until its sources are known and have returned their first values.
     fn settle(&self, _run: &RunContext) {}
 
     /// Follows these events from now on, with the snapshots that it subscribes to, and publishes its own.
@@ -143,7 +143,7 @@ pub trait Consumer {
         Ok(None)
     }
 
-    /// Ends: waits for what is still under way. `None` is a run that failed.
+    /// Ends: waits for what is still under way. `None` if the run failed.
     fn close(self: Box<Self>, _run: &RunContext, _finished: Option<&Finished>) -> Result<(), Degraded> {
         Ok(())
     }

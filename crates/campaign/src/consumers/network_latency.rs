@@ -1,4 +1,4 @@
-//! The network's round trip of a run: known beforehand, or measured beside it.
+//! The network round trip of a run: known beforehand, or measured during the run.
 
 use super::shared::{self, Announced, started};
 use super::{Consumer, Degraded, Kind, RunContext, Samples};
@@ -21,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
 /// Where the round trip of a run comes from.
 struct NetworkWatch {
     plan: NetworkLatencyPlan,
-    /// `None` unless the run is on and probes are wanted.
+    /// `Some` only during the run, and only if the plan asks for probes.
     prober: Option<Prober>,
 }
 
@@ -34,7 +34,7 @@ impl Consumer for NetworkWatch {
         }
     }
 
-    /// Makes up for samples that are missing, unless the run was cancelled.
+    /// Makes up for missing samples, unless the run was cancelled.
     fn samples(&mut self, run: &RunContext, was_stopped: bool) -> Result<Samples, Degraded> {
         if let NetworkLatencyPlan::Known(mean_ms) = &self.plan {
             return Ok(Samples { rtt_ns: Some(mean_ms * 1e6), failure: None });
@@ -42,7 +42,7 @@ impl Consumer for NetworkWatch {
         let Some(prober) = self.prober.take() else { return Ok(Samples::default()) };
         let probed = prober.finish(|| was_stopped || run.stop.is_stopped()).map_err(Degraded::by)?;
         let Probed { summary, file_failure } = probed;
-        tell_of(&summary, &run.events);
+        log_latency(&summary, &run.events);
         let file = run.artifacts.network_latency_file();
         Ok(Samples {
             rtt_ns: summary.all.times.map(|times| times.mean),
@@ -51,7 +51,7 @@ impl Consumer for NetworkWatch {
     }
 }
 
-/// What probing needs.
+/// The setup for probes.
 fn setup(run: &RunContext, probes: &ProbePlan) -> ProbeSetup {
     let RunContext { plan, events, redactor, .. } = run;
     let mut targets = probes.targets.clone();
@@ -67,8 +67,8 @@ fn setup(run: &RunContext, probes: &ProbePlan) -> ProbeSetup {
     }
 }
 
-/// What each server's round trip was; one warning of all that never answered.
-fn tell_of(summary: &NetworkSummary, events: &Events) {
+/// Logs the round trip of each server, and one warning for all servers that never responded.
+fn log_latency(summary: &NetworkSummary, events: &Events) {
     for TargetSummary { target, round_trips, .. } in &summary.targets {
         if let Some(times) = &round_trips.times {
             let text = format!("Network latency of {}: {}", target.address(), in_words(round_trips, times));
@@ -89,7 +89,7 @@ fn in_words(round_trips: &RoundTrips, times: &RoundTripTimes) -> String {
     )
 }
 
-/// Servers without a round trip, and what follows from it; `None` where there are none.
+/// The warning about servers without a round trip; `None` if there are none.
 fn unreachable(summary: &NetworkSummary) -> Option<String> {
     let missing = summary.targets.iter().filter(|target| target.round_trips.succeeded == 0);
     let named: Vec<String> = missing
@@ -101,7 +101,7 @@ fn unreachable(summary: &NetworkSummary) -> Option<String> {
     if summary.all.times.is_none() {
         let servers = if named.is_empty() { "no probe was answered".to_owned() } else { named.join("; ") };
         return Some(format!(
-            "Network latency is not known ({servers}): there are no network-adjusted metrics. What ping shows can be said \
+            "Network latency is not known ({servers}): there are no network-adjusted metrics. Pass what ping shows \
              with --network-latency-mean MS"
         ));
     }

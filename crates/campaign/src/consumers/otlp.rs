@@ -1,5 +1,5 @@
-//! Sends what a run measures by OTLP while it is on, on a thread of its own. The run never waits for it; the end of the
-//! program does, for a few seconds at most.
+//! Sends the measurements of a run by OTLP during the run, on a thread of its own. The run never waits for it. The end
+//! of the program does, for a few seconds at most.
 
 use super::shared::{self, Announced};
 use super::{Consumer, Degraded, Kind, RunContext};
@@ -20,13 +20,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
 
-/// From the end of a run until nothing more is sent of it.
+/// The time for the last exports after the end of a run.
 const LAST: Nanos = Nanos(5_000_000_000);
-/// What an export that hangs at the end of a run may still take of that: the last one should have its chance.
+/// How much of that time an export that hangs at the end may take, so that the last one gets a chance.
 const HANGING: Nanos = Nanos(1_500_000_000);
-/// How often the thread looks whether the run is over.
+/// How often the thread checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
-/// An answer says next to nothing.
+/// Responses are nearly empty.
 const ANSWER_LIMIT: usize = 1 << 20;
 
 /// Files for TLS that cannot be used.
@@ -41,7 +41,7 @@ struct OtlpFileError {
     url: String,
 }
 
-/// Refuses files that exports would need and cannot use.
+/// Rejects files that exports need and cannot use.
 fn check(plan: &Plan) -> Result<(), OtlpFileError> {
     let Some(otlp) = plan.otlp.as_ref().filter(|otlp| otlp.url.server().is_tls()) else { return Ok(()) };
     let refuse = |file: &NamedFile, fault| {
@@ -79,23 +79,23 @@ fn tls(plan: &Plan, otlp: &OtlpPlan) -> TlsSettings {
 /// The end of the run, as the thread sees it.
 #[derive(Clone)]
 struct RunEnd {
-    /// When all that there is to send was told, and whether the run had been stopped by then.
-    told: Arc<OnceLock<(MonoNs, bool)>>,
+    /// When the last data to send were complete, and whether the run had been stopped by then.
+    ended: Arc<OnceLock<(MonoNs, bool)>>,
     stop: Stop,
 }
 
 impl RunEnd {
-    fn tell(&self) {
-        let _ = self.told.set((mono_now(), self.stop.is_stopped()));
+    fn signal(&self) {
+        let _ = self.ended.set((mono_now(), self.stop.is_stopped()));
     }
 
     fn at(&self) -> Option<MonoNs> {
-        self.told.get().map(|(at, _)| *at)
+        self.ended.get().map(|(at, _)| *at)
     }
 
-    /// Somebody does not want to wait for the last of it. What stopped the run itself says nothing of that.
+    /// Whether the user stops the wait for the last exports. The signal that stopped the run itself does not count.
     fn is_hurried(&self) -> bool {
-        self.told.get().is_some_and(|(_, was_stopped)| !was_stopped && self.stop.is_stopped())
+        self.ended.get().is_some_and(|(_, was_stopped)| !was_stopped && self.stop.is_stopped())
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) const KIND: Kind = Kind {
     probe: |run| Ok(run.plan.otlp.is_some().then(|| Box::<OtlpExport>::default() as _)),
 };
 
-/// The thread, seen from the run. The run can do without.
+/// The handle of the thread. The run works without it.
 #[derive(Default)]
 struct OtlpExport {
     sending: Option<Sending>,
@@ -119,7 +119,7 @@ struct Sending {
 }
 
 impl Consumer for OtlpExport {
-    /// Starts to send: sums count from the beginning of the run.
+    /// Starts to send: sums count from the start of the run.
     fn snapshot(&mut self, run: &RunContext, events: &mut Events) {
         let Some(otlp) = &run.plan.otlp else { return };
         self.sending = shared::started(Sending::start(run, otlp, events), "metrics are not sent by OTLP", &run.events);
@@ -129,12 +129,12 @@ impl Consumer for OtlpExport {
         }
     }
 
-    /// The last of it is sent while files are written.
+    /// The last exports happen while files are written.
     fn ended(&mut self, _run: &RunContext) {
-        self.sending.iter().for_each(|sending| sending.over.tell());
+        self.sending.iter().for_each(|sending| sending.over.signal());
     }
 
-    /// Waits until the last of it is sent, or given up; no longer once the user stops the program.
+    /// Waits until the last export is sent or given up, or until the user stops the program.
     fn close(mut self: Box<Self>, run: &RunContext, _finished: Option<&Finished>) -> Result<(), Degraded> {
         self.ended(run);
         let Some(Sending { thread, .. }) = self.sending else { return Ok(()) };
@@ -144,9 +144,9 @@ impl Consumer for OtlpExport {
 
 impl Sending {
     fn start(run: &RunContext, otlp: &OtlpPlan, events: &mut Events) -> Result<Self, String> {
-        let over = RunEnd { told: Arc::default(), stop: run.stop.clone() };
+        let over = RunEnd { ended: Arc::default(), stop: run.stop.clone() };
         let mut sender = Sender::new(run, otlp, over.clone()).map_err(|error| error.to_string())?;
-        // Twice as often as they are sent, so that what is sent is not old.
+        // Twice as often as exports, so that exported values are not old.
         let histograms_every = otlp.metrics.then_some(Nanos(otlp.every.0 / 2));
         let heard = events.subscribe(Interest { progress: otlp.timing, histograms_every, ..Interest::default() });
         let thread = std::thread::Builder::new().name("aiperf-otlp".to_owned());
@@ -155,7 +155,7 @@ impl Sending {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Sender {
     exporting: Exporting,
     pacing: Pacing,
@@ -230,17 +230,17 @@ impl Sender {
         self.send_last();
     }
 
-    /// Sends what is known now, unless the run ends meanwhile and nobody answers.
+    /// Sends the current values. Gives up if the run ends meanwhile and the receiver does not respond.
     fn export(&mut self, now: MonoNs) {
         let Some(body) = self.exporting.body(now) else { return self.pacing.settled(now) };
         let over = self.over.clone();
         let is_over = || over.is_hurried() || over.at().is_some_and(|at| mono_now().since(at) > HANGING);
         let answer = self.send(body, self.timeout, is_over);
         self.pace(&answer);
-        self.log.tell(&answer);
+        self.log.result(&answer);
     }
 
-    /// The last values, again and again until they are taken or the time is up.
+    /// Sends the last values, with retries until they are accepted or the time is up.
     fn send_last(&mut self) {
         let (over, end) = (self.over.clone(), self.over.at().unwrap_or_else(mono_now).plus(LAST));
         loop {
@@ -249,13 +249,13 @@ impl Sender {
             let answer = self.send(body, self.timeout.min(end.since(now)), || over.is_hurried());
             self.pace(&answer);
             if let Answer::Taken(_) | Answer::Refused { .. } = answer {
-                return self.log.tell_last(&answer);
+                return self.log.last_result(&answer);
             }
             if over.is_hurried() {
                 return self.log.interrupted(&answer);
             }
             if self.pacing.next() >= end {
-                return self.log.tell_last(&answer);
+                return self.log.last_result(&answer);
             }
             while mono_now() < self.pacing.next() {
                 if over.is_hurried() {
@@ -282,11 +282,11 @@ impl Sender {
     }
 }
 
-/// What people are told: that it does not work, once.
+/// Logs the results of exports: the first failure of a kind as a warning, the others at debug level.
 struct OtlpLog {
     to: Arc<Announced>,
     url: String,
-    /// Exports that were not taken since the last that was.
+    /// Failed exports since the last success.
     failed: u64,
     has_warned_of_exports: bool,
     has_warned_of_points: bool,
@@ -294,46 +294,46 @@ struct OtlpLog {
 }
 
 impl OtlpLog {
-    fn tell(&mut self, answer: &Answer) {
+    fn result(&mut self, answer: &Answer) {
         match answer {
             Answer::Taken(receipt) => {
                 if self.failed > 0 {
                     self.to
-                        .say(LogLevel::Info, "the OTLP receiver takes metrics again, and has all of them".to_owned());
+                        .say(LogLevel::Info, "the OTLP receiver accepts metrics again, and has all of them".to_owned());
                 }
                 self.failed = 0;
-                self.tell_receipt(receipt);
+                self.receipt(receipt);
             }
             Answer::Later { why, .. } => {
                 self.failed += 1;
-                let then = "the run goes on, and what is sent later holds all of it";
+                let then = "the run goes on, and later exports contain everything";
                 self.warn_of_export(format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
             }
             Answer::Refused { why } => {
                 self.failed += 1;
-                let then = "the run goes on; address, headers and certificates say whom the receiver listens to";
+                let then = "the run goes on; check the address, headers and certificates";
                 self.warn_of_export(format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
             }
         }
     }
 
-    /// The end of it, by a signal.
+    /// The result of the last export, which a signal interrupted.
     fn interrupted(&mut self, answer: &Answer) {
         self.to.say(LogLevel::Debug, "a signal interrupted the last export by OTLP".to_owned());
-        self.tell_last(answer);
+        self.last_result(answer);
     }
 
-    /// The end of it.
-    fn tell_last(&mut self, answer: &Answer) {
+    /// The result of the last export.
+    fn last_result(&mut self, answer: &Answer) {
         match answer {
-            Answer::Taken(receipt) => self.tell_receipt(receipt),
+            Answer::Taken(receipt) => self.receipt(receipt),
             Answer::Later { why, .. } | Answer::Refused { why } => {
                 self.warn_of_export(format!("the last metrics could not be sent by OTLP to {}: {why}", self.url));
             }
         }
     }
 
-    fn tell_receipt(&mut self, receipt: &Receipt) {
+    fn receipt(&mut self, receipt: &Receipt) {
         match receipt {
             Receipt::Whole => {}
             Receipt::Part(Rejected { points, why }) => {
@@ -344,8 +344,8 @@ impl OtlpLog {
             }
             Receipt::Unreadable => {
                 let text = format!(
-                    "the OTLP receiver {} answers 200 with what is no OTLP message: whether it took all data points is not \
-                     known",
+                    "the OTLP receiver {} answers 200 with no OTLP message: it is unknown whether it took all data \
+                     points",
                     self.url
                 );
                 let level = first_is_warning(&mut self.has_warned_of_answer);
@@ -360,7 +360,7 @@ impl OtlpLog {
     }
 }
 
-/// A warning the first time; afterwards it is for those who look closely.
+/// A warning the first time, debug level afterwards.
 fn first_is_warning(has_warned: &mut bool) -> LogLevel {
     if std::mem::replace(has_warned, true) { LogLevel::Debug } else { LogLevel::Warning }
 }

@@ -1,4 +1,4 @@
-//! The servers' own metrics of a run: collected beside it, summed up when it is over.
+//! The servers' own metrics: collected during a run, summarised at its end.
 
 use super::shared::{self, Announced, errors, profiling_range, started};
 use super::{Boundary, Consumer, Degraded, Kind, ProbeResult, RunContext};
@@ -16,7 +16,7 @@ use aiperf_types::{LogLevel, Nanos, PhaseKind, SourceKind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where Kubernetes puts what a pod may say of itself.
+/// Where Kubernetes stores a pod's credentials.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Server metrics, as a consumer.
@@ -27,10 +27,10 @@ pub(super) const KIND: Kind = Kind {
     probe: ServerWatch::probe,
 };
 
-/// Collection beside a run.
+/// Collects pages during a run.
 struct ServerWatch {
     plan: ServerMetricsPlan,
-    /// `None` once everything is collected.
+    /// `None` after the end of the collection.
     collector: Option<Collector<ServerPages>>,
 }
 
@@ -43,12 +43,12 @@ impl ServerWatch {
     }
 }
 
-/// What fetching the pages of servers needs.
+/// The setup for the pages of servers.
 fn setup(run: &RunContext, watched: &ServerMetricsPlan) -> Result<Setup<ServerPages>, TlsError> {
     let RunContext { plan, events, redactor, .. } = run;
     let encode: aiperf_observe::EncodeLine = server_metrics_jsonl::scrape_line;
     let cluster = Cluster::of_environment(|name| std::env::var(name).ok(), Path::new(SERVICE_ACCOUNT));
-    // Events without a listener are not made.
+    // Without a listener, no events are made.
     let publish_interval = events.metrics_every().map_or(Nanos::MAX, |_| watched.cadence.publish_interval);
     let page = |endpoint: &MetricsEndpoint| WatchedPage { endpoint: endpoint.clone(), is_guess: false };
     Ok(Setup {
@@ -64,7 +64,7 @@ fn setup(run: &RunContext, watched: &ServerMetricsPlan) -> Result<Setup<ServerPa
 }
 
 impl Consumer for ServerWatch {
-    /// Waits until it is known who answers, and their first pages are there.
+    /// Waits until it is known which endpoints respond, and for their first pages.
     fn settle(&self, run: &RunContext) {
         self.collector.iter().for_each(|collector| collector.wait_until_settled(|| run.stop.is_stopped()));
     }
@@ -77,13 +77,13 @@ impl Consumer for ServerWatch {
         *events = events.observed_by(Arc::new(collector.listener()));
     }
 
-    /// What one phase did must be on the pages before the next does more.
+    /// The pages must contain the effects of one phase before the next phase adds its own.
     fn boundary(&self) -> Option<Boundary> {
         let pages = self.collector.as_ref()?.boundary();
         Some(Box::new(move |is_stopped| pages.wait(is_stopped)))
     }
 
-    /// Waits for the last pages, which come after the last request, and summarises all of them.
+    /// Waits for the last pages, which follow the last request, and summarises all of them.
     fn flush(&mut self, run: &RunContext, result: &mut RunResult) -> Result<Option<ExportFailure>, Degraded> {
         let Some(collector) = self.collector.take() else { return Ok(None) };
         let collected = collector.finish(|| result.was_cancelled || run.stop.is_stopped()).map_err(Degraded::by)?;
@@ -120,7 +120,7 @@ impl Consumer for ServerWatch {
             windowing: Windowing::ProfilingWindow,
         };
         let metrics = summarise(&store, &observed);
-        tell_of(&metrics, &run.events);
+        warn_of(&metrics, &run.events);
         result.server_metrics = Some(Arc::new(ServerMetricsResult {
             metrics,
             window: observed.profiling_window(&store),
@@ -133,12 +133,12 @@ impl Consumer for ServerWatch {
     }
 }
 
-/// What a reader of the numbers should know.
-fn tell_of(metrics: &ServerMetrics, events: &Events) {
+/// Warns about numbers that may be wrong or missing.
+fn warn_of(metrics: &ServerMetrics, events: &Events) {
     for (url, series) in metrics.resets() {
         let text = format!(
             "server metrics of {url}: {series} counters and histograms fell while the run was on (was the server \
-             started anew?): their totals lack what came before"
+             restarted?): their totals lack what came before"
         );
         events.say(LogLevel::Warning, text);
     }

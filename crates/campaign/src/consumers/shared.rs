@@ -1,5 +1,4 @@
-//! What everybody does who looks on while a run is on: tells of it without secrets, is done without where it cannot start,
-//! and leaves no empty file.
+//! What all consumers do: log without secrets, let the run go on if they cannot start, and leave no empty file.
 
 use aiperf_engine::Events;
 use aiperf_observe::collection::CollectedEndpoint;
@@ -12,8 +11,7 @@ use std::fmt::Display;
 use std::io;
 use std::sync::{Arc, Weak};
 
-/// Passes on what observers report, without secrets, until the run is over. A thread that was given up may live longer,
-/// and listeners, which end with the last [`Events`], do not wait for it.
+/// Passes messages of observers on, without secrets.
 pub(crate) struct Announced {
     events: Weak<Events>,
     redactor: Arc<Redactor>,
@@ -39,12 +37,12 @@ impl Announce for Announced {
     }
 }
 
-/// Who was started. The run itself can do without: where nobody was, it is told.
+/// The result of a start. The run works without it: a failure is a warning.
 pub(crate) fn started<T, E: Display>(start: Result<T, E>, missing: &str, events: &Events) -> Option<T> {
     start.map_err(|error| events.say(LogLevel::Warning, format!("{missing}: {error}"))).ok()
 }
 
-/// Why a file of lines is not whole. One that could not take a line is no such file.
+/// Why a file of lines is incomplete. A file without a line is removed.
 pub(crate) fn file_failure(
     file: &ScrapeFile,
     exporter: &'static str,
@@ -57,7 +55,7 @@ pub(crate) fn file_failure(
     Some(ExportFailure::of(exporter, file.path().to_owned(), error))
 }
 
-/// What went wrong at endpoints, without secrets.
+/// The errors of endpoints, without secrets.
 pub(crate) fn errors(endpoints: &[CollectedEndpoint], redactor: &Redactor) -> Vec<ScrapeError> {
     let mut errors: Vec<ScrapeError> = endpoints.iter().flat_map(|endpoint| endpoint.errors.clone()).collect();
     for error in &mut errors {
@@ -66,7 +64,7 @@ pub(crate) fn errors(endpoints: &[CollectedEndpoint], redactor: &Redactor) -> Ve
     errors
 }
 
-/// From the start of the first profiling phase to the end of the last; nothing where none began.
+/// From the start of the first profiling phase to the end of the last; empty if none started.
 pub(crate) fn profiling_range(run: &RunResult) -> TimeRange {
     let began = run.phases.iter().any(|phase| phase.id.kind == PhaseKind::Profiling);
     let start = if began { run.start } else { run.end };

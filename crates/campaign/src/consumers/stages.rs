@@ -14,13 +14,13 @@ pub(crate) struct Consumers {
     active: Vec<(&'static Kind, Box<dyn Consumer>)>,
 }
 
-/// What the next phase waits for, and whose it is.
+/// What the next phase waits for, and the name of the consumer.
 pub(crate) struct NamedBoundary {
     pub(crate) name: &'static str,
     pub(crate) wait: Boundary,
 }
 
-/// What statistics need of all consumers.
+/// What statistics need from all consumers.
 #[derive(Default)]
 pub(crate) struct AllSamples {
     pub(crate) rtt_ns: Option<f64>,
@@ -30,12 +30,12 @@ pub(crate) struct AllSamples {
 }
 
 impl Consumers {
-    /// Refuses a plan that one of them cannot follow.
+    /// Rejects a plan that one of them cannot follow.
     pub(crate) fn check(plan: &Plan) -> Result<(), CampaignError> {
         CONSUMERS.iter().try_for_each(|kind| (kind.check)(plan)).map_err(CampaignError::Consumer)
     }
 
-    /// Those that the plan asks for. They look for their sources from now on.
+    /// The consumers that the plan asks for. They look for their sources from now on.
     pub(crate) fn probe(run: RunContext) -> Result<Self, CampaignError> {
         let mut active = Vec::new();
         for kind in CONSUMERS {
@@ -48,14 +48,14 @@ impl Consumers {
         self.active.iter().for_each(|(_, consumer)| consumer.settle(&self.run));
     }
 
-    /// The events of the run, which they follow.
+    /// The events of the run, with the consumers as listeners.
     pub(crate) fn snapshot(&mut self) -> Events {
         let mut events = Events::clone(&self.run.events);
         self.active.iter_mut().for_each(|(_, consumer)| consumer.snapshot(&self.run, &mut events));
         events
     }
 
-    /// What each next phase waits for: what one phase did must be known before the next does more.
+    /// What each next phase waits for: the effects of one phase must be known before the next adds its own.
     pub(crate) fn boundaries(&self) -> Vec<NamedBoundary> {
         if self.run.plan.phases.len() < 2 {
             return Vec::new();
@@ -109,7 +109,7 @@ impl Consumers {
         failures
     }
 
-    /// `None` is a run that failed.
+    /// `None` if the run failed.
     pub(crate) fn close(self, finished: Option<&Finished>) {
         for (kind, consumer) in self.active {
             if let Err(why) = consumer.close(&self.run, finished) {
@@ -119,7 +119,7 @@ impl Consumers {
     }
 }
 
-/// Warns that a part is missing, and returns it as [`RunResult::degraded`] lists it.
+/// Warns that a part is missing, and returns the entry for [`RunResult::degraded`].
 fn missing(run: &RunContext, kind: &Kind, Degraded(why): &Degraded) -> String {
     run.events.say(LogLevel::Warning, format!("{}: {why}", kind.lost));
     format!("{}: {why}", kind.name)

@@ -1,4 +1,4 @@
-//! What GPUs took of a phase, put beside what was made of it, where their samples tell of the whole of it.
+//! The energy and power of a phase next to its output, if the samples of GPUs cover the whole phase.
 
 use aiperf_metrics::{GpuSamples, GpuTotals, RunTraits, Sampling, Summary, VENDORS, VendorTotals, Window};
 use aiperf_observe::TimeRange;
@@ -10,15 +10,15 @@ use aiperf_report::{PhaseResult, RunResult};
 use aiperf_types::{Nanos, PhaseKind, WallNs};
 use std::sync::Arc;
 
-/// GPUs and phases that a warning names.
+/// The most GPUs and phases that a warning names.
 const MOST_NAMED: usize = 4;
 
-/// A span of the run that efficiency is told of.
+/// A span of the run that has metrics of efficiency.
 pub(crate) struct MeasuredSpan {
-    /// As people are told of it.
+    /// Its name in warnings.
     pub(crate) name: String,
     pub(crate) range: TimeRange,
-    /// How long after it a sample still counts for it.
+    /// How long after its end a sample still counts.
     pub(crate) grace: Nanos,
 }
 
@@ -32,7 +32,7 @@ impl MeasuredSpan {
     }
 }
 
-/// The profiling phases, and before them all of these together where there are several.
+/// All profiling phases together, if there are several, and each of them.
 pub(crate) fn spans(run: &RunResult, observed: &ObservedGpus) -> Vec<MeasuredSpan> {
     let profiling: Vec<&PhaseResult> = run.phases.iter().filter(|phase| is_profiling(phase)).collect();
     let several = profiling.len() > 1;
@@ -57,7 +57,7 @@ fn of_phase(phase: &PhaseResult, observed: &ObservedGpus) -> MeasuredSpan {
     MeasuredSpan { name: String::new(), range, grace: observed.grace_after(range) }
 }
 
-/// Adds power and energy of the run and of each profiling phase, and what was made of them.
+/// Adds power, energy and efficiency of the run and of each profiling phase.
 pub(crate) fn add(
     plan: &Plan,
     traits: &RunTraits,
@@ -91,7 +91,7 @@ pub(crate) fn add(
     }
 }
 
-/// A GPU, and of its sources those that a span is measured by.
+/// A GPU, and the sources by which a span is measured.
 struct MeasuredGpu<'a> {
     gpu: &'a Gpu,
     power: Option<&'a SourceSamples>,
@@ -128,7 +128,7 @@ enum Signal {
     Energy,
 }
 
-/// A warning for each source whose samples cover only a part of a span, with what follows from it.
+/// A warning for each source whose samples cover only a part of a span, with the consequences.
 pub(crate) fn gaps(samples: &[PowerSamples], spans: &[MeasuredSpan], interval: Nanos) -> Vec<String> {
     let mut gaps: Vec<Gap<'_>> = Vec::new();
     for (at, span) in spans.iter().enumerate() {
@@ -155,7 +155,7 @@ pub(crate) fn gaps(samples: &[PowerSamples], spans: &[MeasuredSpan], interval: N
 
 /// The warning for a source with gaps.
 fn warning(source: &str, gaps: &[&Gap<'_>], spans: &[MeasuredSpan]) -> String {
-    // Of each span the GPU with the least.
+    // Of each span, the GPU with the smallest share.
     let part = |(at, span): (usize, &MeasuredSpan)| {
         let least = gaps.iter().filter(|gap| gap.span == at).map(|gap| gap.share).min_by(f64::total_cmp)?;
         Some(format!("{:.0}% of {}", (100.0 * least).floor(), span.name))
@@ -202,22 +202,22 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_dies_is_told_of_once_with_its_gpus_and_what_follows() {
+    fn a_source_that_dies_gives_one_warning_with_its_gpus_and_the_consequences() {
         let always: Vec<u64> = (95..210).step_by(2).collect();
         let died: Vec<u64> = (95..142).step_by(2).collect();
         let samples = [gpu("http://a", 0, &always), gpu("http://b", 0, &died), gpu("http://b", 1, &died)];
-        let told = gaps(&samples, &[span("the profiling phase", 100, 200)], Nanos(2));
+        let warnings = gaps(&samples, &[span("the profiling phase", 100, 200)], Nanos(2));
         let expected = "GPU telemetry of http://b covers 41% of the profiling phase, for GPU 0 (GPU-0), GPU 1 (GPU-1): the \
                         energy of the rest is not known, so total_gpu_energy, output_tokens_per_joule, \
                         energy_per_user and their vendor-prefixed twins are left out there; total_gpu_power is the mean over that part";
-        assert_eq!(told, [expected]);
+        assert_eq!(warnings, [expected]);
         let phases = [span("phase 'a'", 100, 140), span("phase 'b'", 145, 200)];
-        let told = gaps(&samples, &phases, Nanos(2));
-        assert!(told[0].starts_with("GPU telemetry of http://b covers 0% of phase 'b', for GPU 0"), "{told:?}");
+        let warnings = gaps(&samples, &phases, Nanos(2));
+        assert!(warnings[0].starts_with("GPU telemetry of http://b covers 0% of phase 'b', for GPU 0"), "{warnings:?}");
     }
 
     #[test]
-    fn where_the_first_source_of_a_gpu_dies_the_second_is_measured() {
+    fn if_the_first_source_of_a_gpu_dies_the_second_is_measured() {
         let (always, died): (Vec<u64>, Vec<u64>) = ((95..210).step_by(2).collect(), (95..142).step_by(2).collect());
         let mut both = gpu("http://dies", 0, &died);
         let other = gpu("http://lives", 0, &always);
