@@ -1,4 +1,4 @@
-//! Makes the calls around a run over the network, the way the run's requests travel.
+//! Makes the calls around a run. They take the same route as the run's requests.
 
 use crate::control::{Called, Caller, start_profilers, stop_profilers};
 use aiperf_dialect::control::{Call, Method};
@@ -13,14 +13,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a wait looks whether somebody wants to stop.
+/// How often a wait checks for a stop request.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
-/// What a call that undoes something may take once somebody wants to stop.
+/// How long a call that undoes something may take after a stop request.
 const AFTER_STOP: Nanos = Nanos(2_000_000_000);
-/// Nothing that is asked around a run has a longer answer than a list of models.
+/// No call around a run has a longer response than a list of models.
 const ANSWER_LIMIT: usize = 8 << 20;
 
-/// Calls over the network.
+/// Makes calls over the network.
 #[derive(Clone)]
 pub(crate) struct NetworkCaller {
     fetcher: Fetcher,
@@ -34,7 +34,7 @@ impl NetworkCaller {
         Ok(Self { fetcher: from_plan::fetcher(plan)?, stop, events, redactor })
     }
 
-    /// The same, past all proxies, as hooks are called.
+    /// The same caller without proxies: hooks are called directly.
     pub(crate) fn without_proxy(&self) -> Self {
         Self { fetcher: self.fetcher.without_proxy(), ..self.clone() }
     }
@@ -94,7 +94,7 @@ impl Caller for NetworkCaller {
         self.stop.is_stopped()
     }
 
-    fn tell(&mut self, text: String) {
+    fn info(&mut self, text: String) {
         self.events.say(LogLevel::Info, self.redactor.hide(&text).as_ref());
     }
 
@@ -110,10 +110,10 @@ pub(crate) struct Profilers {
 }
 
 impl Profilers {
-    /// Switches them on; the reason why not.
+    /// Switches them on, or returns the reason for the failure.
     pub(crate) fn start(&mut self) -> Result<(), String> {
-        // A call that somebody stops may have reached its server: then it is switched off again, after the phase that
-        // never was.
+        // A call that a stop request ends may have reached its server. Then the profiler is switched off again, after
+        // the phase that never started.
         match start_profilers(&self.plan.endpoint, &mut self.caller) {
             Err(_) if self.caller.is_stopped() => Ok(()),
             started => started.map_err(|error| error.to_string()),

@@ -1,4 +1,4 @@
-//! A campaign: what its runs share, and each of them prepared, sent, written down.
+//! A campaign: what its runs share. Each run is prepared, executed and written.
 
 use crate::caller::{NetworkCaller, Profilers};
 use crate::certificates;
@@ -31,20 +31,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What all runs share: who listens, the wish to end early, and what nobody may read.
+/// What all runs share: listeners, the stop request and the redaction of secrets.
 pub struct Campaign {
     events: Events,
     stop: Stop,
     version: String,
     redactor: Arc<Redactor>,
-    /// What single requests measured is wanted when a run is over.
+    /// Whether `Finished` contains the values of single requests.
     keeps_values: bool,
     live_api: Option<Arc<dyn LiveApi>>,
-    /// What runs leave for the next, where there are several.
+    /// What a run leaves for the next one; `None` for a campaign of one run.
     kept: Option<Kept>,
 }
 
-/// A run about to start: everything is loaded and encoded, nothing is sent.
+/// A run that is ready to start: everything is loaded and encoded, nothing is sent.
 pub struct Prepared {
     plan: Arc<Plan>,
     anchor: WallAnchor,
@@ -55,38 +55,39 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Where the log belongs.
+    /// The path of the log.
     pub fn log_file(&self) -> PathBuf {
         self.artifacts.log_file()
     }
 }
 
 impl Campaign {
-    /// A campaign of this version of the program that nobody listens to yet. Made before anything else: all instants
-    /// that are exported count from the clock readings taken here.
+    /// A campaign of this version of the program, without listeners. It must be made before anything else: all exported
+    /// timestamps count from the clock readings taken here.
     pub fn new(version: &str, stop: Stop, redactor: Arc<Redactor>) -> Self {
         let events = Events::new(clock::anchor());
         Self { events, stop, version: version.to_owned(), redactor, keeps_values: false, live_api: None, kept: None }
     }
 
-    /// The same for several runs, which leave to the next what it has in common with them.
+    /// The same for several runs: each leaves its tokenizers and its dataset to the next one.
     #[must_use]
     pub fn of_several_runs(self) -> Self {
         Self { kept: Some(Kept::default()), ..self }
     }
 
-    /// Adds a listener to all that happens from now on.
+    /// Adds a listener for all later events.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         self.events.subscribe(interest)
     }
 
-    /// Has an API follow all runs from now on.
+    /// Connects an API to all later runs.
     pub fn serve_with(&mut self, api: Arc<dyn LiveApi>) {
         self.live_api = Some(api);
     }
 
-    /// The same for one run of several: whoever listens to all hears it, those who are added here hear it alone, and its
-    /// clocks are read anew. What its single requests measured is kept where it is wanted.
+    /// The same for one run of several. Listeners of the campaign receive its events too; listeners added to the result
+    /// receive only its events. Its clocks are read anew. `keeps_values`: `Finished` contains the values of its single
+    /// requests.
     pub fn for_run(&self, keeps_values: bool) -> Self {
         Self {
             events: self.events.with_anchor(clock::anchor()),
@@ -99,17 +100,17 @@ impl Campaign {
         }
     }
 
-    /// What the clock on the wall says.
+    /// The wall clock.
     pub fn now(&self) -> WallNs {
         self.events.anchor().wall(clock::mono_now())
     }
 
-    /// Says something to whoever listens.
+    /// Sends a message to all listeners.
     pub fn say(&self, level: LogLevel, text: &str) {
         self.events.say(level, text);
     }
 
-    /// Checks what a plan says against the metrics there are and against this machine; writes no file.
+    /// Checks a plan against the metric registry and this machine. Writes no file.
     pub fn check(plan: &Plan) -> Result<(), CampaignError> {
         let traits = traits(plan);
         objectives::check(&traits)?;
@@ -121,9 +122,9 @@ impl Campaign {
         Ok(aiperf_engine::check(plan)?)
     }
 
-    /// Checks what can be checked before anything is sent, waits for the servers, loads the tokenizer, makes the
-    /// dataset, empties the servers' caches and writes `inputs.json`, as far as the plan says so. What an earlier run
-    /// left is removed last, when nothing is in the way any more.
+    /// Does what the plan requires before a run: checks everything that can be checked before sending, waits for the
+    /// servers, loads the tokenizer, makes the dataset, empties the servers' caches and writes `inputs.json`. The files
+    /// of an earlier run are removed last, when nothing can fail any more.
     pub fn prepare(&self, plan: Plan) -> Result<Prepared, CampaignError> {
         Self::check(&plan)?;
         let artifacts = Arc::new(Artifacts::prepare(&plan.artifacts)?);
@@ -131,7 +132,7 @@ impl Campaign {
         if plan.endpoint.readiness.is_some() {
             control::wait_for_servers(&plan, &mut self.caller(&plan)?)?;
         }
-        // They look for their sources while the dataset is made.
+        // Consumers look for their sources while the dataset is made.
         let consumers = Consumers::probe(self.run_context(&plan, &artifacts))?;
         let preparation = Preparation {
             plan: plan.clone(),
@@ -174,7 +175,7 @@ impl Campaign {
         Ok(NetworkCaller::new(plan, stop, events, redactor).map_err(EngineError::from)?)
     }
 
-    /// Runs and writes everything down, whatever happened.
+    /// Executes the run and writes all files, whatever happens.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
         let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
@@ -216,11 +217,11 @@ impl Campaign {
             let mut outcome = outcome?;
             let hooks = outcome.hooks.take();
             let finished = self.finish(&plan, &artifacts, &metrics, outcome, incomplete, &mut consumers);
-            // Written first: a hook may hang.
+            // The files are written first: a hook may hang.
             hooks.into_iter().for_each(HookThread::finish);
             Ok::<_, EngineError>(finished)
         }));
-        // Also after a panic: what was measured until then may still be sent.
+        // After a panic too: what was measured until then may still be sent.
         consumers.close(ran.as_ref().ok().and_then(|finished| finished.as_ref().ok()));
         let finished = ran.unwrap_or_else(|panic| resume_unwind(panic));
         if self.stop.is_stopped() && finished.as_ref().is_ok_and(|finished| !finished.was_stopped) {
@@ -231,7 +232,7 @@ impl Campaign {
         Ok(finished?)
     }
 
-    /// What is done around phases, where something is.
+    /// The hooks around phases, if any are needed.
     fn hooks(
         &self,
         plan: &Arc<Plan>,
@@ -286,14 +287,14 @@ impl Campaign {
             let text = format!("All {failed} inference request(s) failed; no successful responses were collected.");
             self.say(LogLevel::Error, &text);
         }
-        let told = failures.len();
+        let reported = failures.len();
         let incomplete_files = consumers.summary(&mut result);
         result.judged = limits::judge(&plan.metrics.limits, &result.metrics);
         let mut first = artifacts.write_first(&result, failures, incomplete);
         first.failures.extend(incomplete_files);
         first.failures.extend(consumers.flush(&mut result));
         let written = artifacts.write_rest(&result, first);
-        for failure in &written.failures[told..] {
+        for failure in &written.failures[reported..] {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }
         let (nothing_answered, was_stopped) = (valid == 0, result.was_cancelled);
@@ -301,7 +302,7 @@ impl Campaign {
     }
 }
 
-/// What the engine writes to, and what is to be done with it when the run is summed up.
+/// The sinks of the engine, and the files that must be completed at the end of the run.
 fn sinks(open: Vec<OpenRecordFile>) -> (Vec<RecordSink>, Vec<IncompleteFile>) {
     let mut incomplete = Vec::new();
     let sink = |OpenRecordFile { name, path, writing }| {

@@ -1,4 +1,4 @@
-//! Certificates that the user trusts: a file that cannot be used is found before anything is sent.
+//! Certificates that the user trusts. An unusable file is found before anything is sent.
 
 use aiperf_plan::Plan;
 use std::fs;
@@ -6,10 +6,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The variable that names the file, as messages name it.
+/// The variable that names the file; messages contain it.
 const VARIABLE: &str = "SSL_CERT_FILE";
 
-/// More than all authorities of the world in PEM: a device would never end.
+/// Larger than all certificate authorities in PEM. The limit is for devices: reading one would never end.
 const LARGEST: u64 = 64 << 20;
 
 /// A file of certificates that cannot be used.
@@ -20,7 +20,7 @@ pub struct CertificatesError {
     fault: String,
 }
 
-/// Refuses a file of certificates that a run would use and cannot.
+/// Rejects a file of certificates that the run needs and cannot use.
 pub(crate) fn check(plan: &Plan) -> Result<(), CertificatesError> {
     let http = &plan.endpoint.http;
     let is_tls = plan.endpoint.urls.iter().any(|url| url.is_tls());
@@ -51,7 +51,7 @@ pub(crate) fn unreadable(path: &Path) -> Option<String> {
 fn text(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     match fs::metadata(path) {
-        // Looked at before it is opened: opening a pipe already waits.
+        // The check comes before the open: opening a pipe already blocks.
         Ok(found) if !found.is_file() => return Err("is not a file".to_owned()),
         Err(error) => return Err(format!("cannot be read: {error}")),
         Ok(_) => {}
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_certificate_says_why_it_cannot_be_used() {
+    fn an_unusable_file_of_certificates_has_a_reason() {
         let dir = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = dir.path().join(name);

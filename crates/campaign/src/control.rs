@@ -1,7 +1,7 @@
-//! Calls to the servers around a run: they are waited for, their caches emptied, their profilers switched on and off.
+//! Calls to the servers around a run: readiness probes, cache resets, profilers on and off.
 //!
-//! What is asked and what follows from an answer is decided in `aiperf_dialect::control`; here it is done, in order.
-//! Who makes the calls and what time it is, is asked of a [`Caller`].
+//! `aiperf_dialect::control` decides what to call and what follows from a response. This module executes it, in order.
+//! A [`Caller`] makes the calls and has the clock.
 
 use aiperf_dialect::control::hooks::{self, Next, Retries};
 use aiperf_dialect::control::probes::{Probe, Step, Waiting, base_call, is_asked_in_its_own_type};
@@ -10,24 +10,24 @@ use aiperf_plan::{EndpointPlan, Plan};
 use aiperf_types::{MonoNs, Nanos};
 use thiserror::Error;
 
-/// An answer, or the reason why there is none.
+/// Status and body of a response, or the reason why there is none.
 pub type Called = Result<(u16, Vec<u8>), String>;
 
-/// Makes calls and lets time pass.
+/// Makes calls and waits.
 pub trait Caller {
-    /// Fails at once where somebody wants to stop.
+    /// Fails at once after a stop request.
     fn call(&mut self, call: &Call, timeout: Nanos) -> Called;
-    /// The same, but a wish to stop leaves it a moment.
+    /// The same, but still has a moment after a stop request.
     fn call_regardless(&mut self, call: &Call, timeout: Nanos) -> Called;
     fn now(&self) -> MonoNs;
-    /// Returns early where somebody wants to stop.
+    /// Returns early after a stop request.
     fn wait_until(&mut self, at: MonoNs);
     fn is_stopped(&self) -> bool;
     fn warn(&mut self, text: String);
-    fn tell(&mut self, text: String);
+    fn info(&mut self, text: String);
 }
 
-/// Why a run did not begin.
+/// Why a run did not start.
 #[derive(Debug, Error, PartialEq)]
 pub enum ControlError {
     #[error(
@@ -43,7 +43,7 @@ pub enum ControlError {
     Stopped,
 }
 
-/// Waits until every server is ready for every model, if the plan says so.
+/// Waits until every server is ready for every model, if the plan requires it.
 pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), ControlError> {
     let Some(readiness) = plan.endpoint.readiness else { return Ok(()) };
     if readiness.mode.infers() && !is_asked_in_its_own_type(plan.endpoint.kind) {
@@ -58,7 +58,7 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
                 let mut waiting = Waiting::new(probe, readiness, caller.now());
                 let mut step = waiting.go_on(caller.now());
                 let mut last = "it was not asked".to_owned();
-                caller.tell(format!("Waiting for {} to be ready for model '{model}'", call.url));
+                caller.info(format!("Waiting for {} to be ready for model '{model}'", call.url));
                 loop {
                     if caller.is_stopped() {
                         return Err(ControlError::Stopped);
@@ -66,12 +66,12 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
                     step = match step {
                         Step::Ask { timeout } => {
                             let called = caller.call(&call, timeout);
-                            last = said(&called);
+                            last = described(&called);
                             waiting.ended(outcome(&called), model, caller.now())
                         }
                         Step::AskBase { timeout } => {
                             let called = caller.call(&base, timeout);
-                            last = said(&called);
+                            last = described(&called);
                             waiting.ended(outcome(&called), model, caller.now())
                         }
                         Step::Wait { until } => {
@@ -82,7 +82,7 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
                             if let Some(status) = doubtful {
                                 caller.warn(format!("{} answers with status {status}", call.url));
                             }
-                            caller.tell(format!("{} is ready for model '{model}'", call.url));
+                            caller.info(format!("{} is ready for model '{model}'", call.url));
                             break;
                         }
                         Step::GiveUp { attempts } => {
@@ -98,11 +98,11 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
     Ok(())
 }
 
-/// Empties the prefix cache of every server, if the plan says so. Once a run, before its first phase.
+/// Empties the prefix cache of every server, if the plan requires it: once per run, before its first phase.
 pub fn reset_caches(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result<(), ControlError> {
     let Some(reset) = &endpoint.cache_reset else { return Ok(()) };
     for call in hooks::calls(endpoint, &reset.path) {
-        caller.tell(format!("Emptying the prefix cache: POST {}", call.url));
+        caller.info(format!("Emptying the prefix cache: POST {}", call.url));
         let mut retries = Retries::new(reset.max_retry, caller.now());
         loop {
             if caller.is_stopped() {
@@ -112,7 +112,7 @@ pub fn reset_caches(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result
             match retries.ended(outcome(&called), caller.now()) {
                 Next::Done => break,
                 Next::Again { at } => {
-                    caller.tell(format!("{}; trying again", failure(&call, &called)));
+                    caller.info(format!("{}; trying again", failure(&call, &called)));
                     caller.wait_until(at);
                 }
                 Next::Fail => return Err(ControlError::CacheReset(failure(&call, &called))),
@@ -122,12 +122,12 @@ pub fn reset_caches(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result
     Ok(())
 }
 
-/// Switches every profiler on before a profiling phase. Where one cannot be, those that are on are switched off again.
+/// Switches every profiler on before a profiling phase. If one fails, those that are on are switched off again.
 pub fn start_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result<(), ControlError> {
     let Some(profiler) = &endpoint.server_profiler else { return Ok(()) };
     let stops = hooks::calls(endpoint, &profiler.stop_path);
     for (at, call) in hooks::calls(endpoint, &profiler.start_path).iter().enumerate() {
-        caller.tell(format!("Switching the server's profiler on: POST {}", call.url));
+        caller.info(format!("Switching the server's profiler on: POST {}", call.url));
         let called = caller.call(call, profiler.timeout);
         if !hooks::is_success(outcome(&called)) {
             stops[..at].iter().rev().for_each(|stop| switch_off(stop, profiler.timeout, caller));
@@ -137,7 +137,7 @@ pub fn start_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Res
     Ok(())
 }
 
-/// Switches every profiler off after a profiling phase. One that stays on costs a warning: what was measured counts.
+/// Switches every profiler off after a profiling phase. A failure is only a warning: the measured data are valid.
 pub fn stop_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) {
     let Some(profiler) = &endpoint.server_profiler else { return };
     let stops = hooks::calls(endpoint, &profiler.stop_path);
@@ -145,15 +145,15 @@ pub fn stop_profilers(endpoint: &EndpointPlan, caller: &mut impl Caller) {
 }
 
 fn switch_off(stop: &Call, timeout: Nanos, caller: &mut impl Caller) {
-    // Also when a run was ended: a profiler left on would slow the next one down.
+    // After a stop request too: a profiler that stays on would slow the next run down.
     let called = caller.call_regardless(stop, timeout);
     if !hooks::is_success(outcome(&called)) {
         caller.warn(failure(stop, &called));
     }
 }
 
-/// What a call came to, for people.
-fn said(called: &Called) -> String {
+/// The result of a call, for messages.
+fn described(called: &Called) -> String {
     match called {
         Ok((status, _)) if (200..300).contains(status) => "it answers, but does not list the model".to_owned(),
         Ok((status, _)) => format!("it answers with status {status}"),
@@ -178,7 +178,7 @@ mod tests {
     use aiperf_plan::{BaseUrl, CacheReset, HttpSettings, ReuseStrategy, ServerProfiler, Transport};
     use aiperf_types::EndpointKind;
 
-    /// Answers by a script; its clock moves when it is waited for.
+    /// Responds by a script. Its clock moves only in waits.
     #[derive(Default)]
     struct Script {
         answers: Vec<Called>,
@@ -207,7 +207,7 @@ mod tests {
         fn warn(&mut self, text: String) {
             self.warnings.push(text);
         }
-        fn tell(&mut self, _: String) {}
+        fn info(&mut self, _: String) {}
     }
 
     fn script(statuses: &[u16]) -> Script {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_cannot_be_emptied_now_is_tried_again_and_then_fatal() {
+    fn a_cache_reset_that_fails_is_retried_and_then_fatal() {
         let mut caller = script(&[503, 200, 204]);
         assert_eq!(reset_caches(&endpoint(), &mut caller), Ok(()));
         assert_eq!(caller.called, ["POST http://a/r", "POST http://a/r", "POST http://b/r"]);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn profilers_that_are_on_are_switched_off_where_another_cannot_be_switched_on() {
+    fn if_one_profiler_fails_to_start_the_others_are_switched_off() {
         let mut caller = script(&[200, 404, 500]);
         assert!(start_profilers(&endpoint(), &mut caller).is_err());
         assert_eq!(caller.called, ["POST http://a/on", "POST http://b/on", "POST http://a/off"]);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profiler_that_stays_on_costs_a_warning_and_all_are_tried() {
+    fn a_profiler_that_stays_on_is_a_warning_and_all_are_tried() {
         let mut caller = script(&[500, 200]);
         stop_profilers(&endpoint(), &mut caller);
         assert_eq!((caller.called.len(), caller.warnings.len()), (2, 1));

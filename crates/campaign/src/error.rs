@@ -1,4 +1,4 @@
-//! Why a run could not be made: the errors of all that prepares and sends it.
+//! Why a run failed before its end: the errors of all that prepares and executes it.
 
 use crate::certificates::CertificatesError;
 use crate::consumers::ConsumerError;
@@ -29,7 +29,7 @@ pub enum CampaignError {
     Certificates(#[from] CertificatesError),
     #[error(transparent)]
     Overwrite(#[from] OverwriteError),
-    /// What follows runs cannot follow this one.
+    /// A consumer cannot follow this run.
     #[error(transparent)]
     Consumer(ConsumerError),
     #[error(transparent)]
@@ -46,22 +46,22 @@ pub enum CampaignError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Control(ControlError),
-    /// Somebody wanted to stop before anything was sent.
+    /// A stop request arrived before anything was sent.
     #[error("stopped while the run was prepared: nothing was sent, and results of earlier runs are as they were")]
     Stopped,
-    /// A fault of this program, which printed where it is.
+    /// A bug of this program; the panic message with its location is already printed.
     #[error("the run ended unexpectedly")]
     Panicked,
 }
 
 impl CampaignError {
-    /// Runs it; a panic is an error like others. Threads that the panic left behind may still listen: the caller must not
-    /// wait for them.
+    /// Executes `run` and returns a panic as an error. Threads that the panic left behind may still listen: the caller
+    /// must not wait for them.
     pub fn catch<T>(run: impl FnOnce() -> Result<T, Self>) -> Result<T, Self> {
         catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Self::Panicked))
     }
 
-    /// Whether the input is to blame, and nothing was sent.
+    /// Whether the input is at fault. Then nothing was sent.
     pub fn is_input(&self) -> bool {
         !matches!(
             self,

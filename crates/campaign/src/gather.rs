@@ -1,4 +1,4 @@
-//! Many runs together: what is said before the first and after the last, and the files that tell of all of them.
+//! The results of several runs: the lines before the first run and after the last, and the files about all runs.
 
 use crate::aggregate::post_process::{ERRORS_FILE, is_file_name, post_process};
 use crate::aggregate::{
@@ -18,21 +18,21 @@ use aiperf_report::{
 use aiperf_types::LogLevel;
 use std::collections::BTreeMap;
 
-/// How the points of a sweep were drawn.
+/// Describes how the points of a sweep were drawn.
 const DESIGN_FILE: &str = "sampling_design.json";
-/// Runs that must have succeeded before anything is said of all.
+/// The fewest successful runs that can be aggregated.
 const ENOUGH: usize = 2;
 
-/// What came of many runs.
+/// The results of several runs.
 pub struct Gathered {
-    /// What to say, in order.
+    /// Log lines, in order.
     pub lines: Vec<(LogLevel, String)>,
     pub failures: Vec<ExportFailure>,
-    /// Enough runs succeeded to say something of all.
+    /// Enough runs succeeded for an aggregate.
     pub has_enough: bool,
 }
 
-/// Lines before the first run. `most`: runs at most, where that is known.
+/// The lines before the first run. `most`: the largest number of runs, if known.
 pub fn opening(plan: &CampaignPlan, most: Option<usize>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(rule) = &plan.trials.convergence {
@@ -58,7 +58,7 @@ pub fn opening(plan: &CampaignPlan, most: Option<usize>) -> Vec<String> {
     multi_run_banner(&banner)
 }
 
-/// The cells of a sweep that are done, where a table of them is wanted.
+/// A table of the finished cells of a sweep, if the plan asks for one.
 pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<String> {
     let is_wanted = plan.sweep.as_ref().is_some_and(|sweep| sweep.shows_table) && plan.listed.len() != 1;
     if !is_wanted {
@@ -67,7 +67,7 @@ pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<Str
     Some(sweep_table(&rules(plan, done)?, &sweep_runs(plan, done)).draw(page))
 }
 
-/// Removes what an earlier command said of all of its runs.
+/// Removes the files of an earlier command about all of its runs.
 pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), ReportError> {
     let artifacts = &plan.base.artifacts;
     folder.remove_lone_run(artifacts)?;
@@ -78,12 +78,12 @@ pub fn remove_stale(plan: &CampaignPlan, folder: &RunsFolder) -> Result<(), Repo
     folder.remove_stale(folders, &names, [DESIGN_FILE, ERRORS_FILE].into_iter().chain(made))
 }
 
-/// Removes what an earlier command reported of a cell that is not listed.
+/// Removes the files of an earlier command about a cell that is not listed.
 pub fn remove_stale_cell(plan: &CampaignPlan, cell: &plan::Cell, folder: &RunsFolder) -> Result<(), ReportError> {
     folder.remove_stale([plan.aggregate_dir(cell)], &AggregateNames::of(&plan.base.artifacts.names), [])
 }
 
-/// Sums up what was run and writes it down. `most`: runs at most, where that is known.
+/// Aggregates the runs and writes the files. `most`: the largest number of runs, if known.
 pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], most: Option<usize>, was_stopped: bool) -> Gathered {
     let mut gathered = Gathered { lines: Vec::new(), failures: Vec::new(), has_enough: false };
     let successful = done.iter().filter(|ran| ran.outcome.result.is_ok()).count();
@@ -164,7 +164,7 @@ fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathe
 }
 
 impl Gathered {
-    /// What single requests of a run measured: as it was written down, or as it was kept because it was not.
+    /// The values of single requests of a run: read from the records file, or kept in memory if there is no such file.
     fn records(&mut self, plan: &CampaignPlan, ran: &Ran) -> Option<RunRecords> {
         let metrics = ran.outcome.result.as_ref().ok()?;
         let artifacts = &ran.cell.plan.artifacts;
@@ -180,7 +180,7 @@ impl Gathered {
         records
     }
 
-    /// Says whether the trials of a cell have shown enough, where that was asked.
+    /// Logs whether the trials of a cell have converged, if the plan has a rule for it.
     fn settled(&mut self, plan: &CampaignPlan, done: &[Ran], cell: &plan::Cell) {
         let Some(rule) = &plan.trials.convergence else { return };
         let trials = done.iter().filter(|ran| ran.run.cell == cell.index).count();
@@ -242,7 +242,7 @@ fn sweep_runs(plan: &CampaignPlan, done: &[Ran]) -> Vec<SweepRun> {
     let one = |ran: &Ran| {
         let plan::Cell { label, name, values, .. } = &*ran.cell;
         let cell = Cell { label: label.clone(), values: values.clone(), directory: name.clone() };
-        // Trials of all cells are called alike.
+        // Trials of different cells have the same labels.
         let label = plan.name(&ran.cell, ran.run.trial);
         SweepRun { cell, outcome: RunOutcome { label, ..ran.outcome.clone() } }
     };

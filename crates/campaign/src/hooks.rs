@@ -7,16 +7,16 @@ use aiperf_engine::{Events, Stop};
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseKind};
 
-/// A wait between phases that people are told of.
+/// A longer wait between phases is logged.
 const WORTH_A_WORD: Nanos = Nanos::from_millis(1_000);
 
-/// Consumers are waited for at the boundaries of phases, profilers switched on and off.
+/// Waits for consumers at the boundaries of phases, and switches profilers on and off.
 pub(crate) struct Hooks {
     pub(crate) boundaries: Vec<NamedBoundary>,
-    /// By phase, whether it starts while the one before is on: then there is nothing to wait for.
+    /// By phase: whether it starts during the phase before. Then there is nothing to wait for.
     pub(crate) seamless: Vec<bool>,
     pub(crate) profilers: Option<Profilers>,
-    /// Profiling phases that were made ready and are not over. They may overlap: a profiler is on for all of them.
+    /// Profiling phases that were made ready and are not over. They may overlap: a profiler stays on for all of them.
     pub(crate) profiled: u32,
     pub(crate) stop: Stop,
     pub(crate) events: Events,

@@ -1,11 +1,11 @@
-//! What a run leaves for the next: its tokenizers, and its dataset where the next is to have the same.
+//! What a run leaves for the next one: its tokenizers, and its dataset if the next run uses the same.
 
 use aiperf_dataset::Dataset;
 use aiperf_plan::Plan;
 use aiperf_tokenize::Tokenizers;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What is kept from run to run. A handle: clones share it.
+/// What is kept from run to run. A handle: clones share the content.
 #[derive(Clone, Default)]
 pub(crate) struct Kept(Arc<Mutex<Things>>);
 
@@ -15,7 +15,7 @@ struct Things {
     dataset: Option<(Made, Arc<Dataset>)>,
 }
 
-/// What something was made by: equal settings make equal things.
+/// The settings that something was made from. Equal settings give equal results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Made(String);
 
@@ -24,7 +24,7 @@ impl Made {
         serde_json::to_string(&(&plan.tokenizer, &plan.models, plan.endpoint.server_token_count)).ok().map(Self)
     }
 
-    /// `None` where no two datasets are equal: without a seed each is drawn anew.
+    /// `None` if no two datasets are equal: without a seed each is drawn anew.
     fn dataset(plan: &Plan) -> Option<Self> {
         let seed = plan.dataset_seed.or(plan.run.random_seed)?;
         let by = (&plan.dataset, &plan.additions, seed, plan.endpoint.kind, Self::tokenizers(plan)?.0);
@@ -33,7 +33,7 @@ impl Made {
 }
 
 impl Kept {
-    /// The tokenizers of this plan, where they are there; whatever others are there goes.
+    /// The tokenizers of this plan, if they were kept. Any others are dropped.
     pub(crate) fn tokenizers(&self, plan: &Plan) -> Option<Tokenizers> {
         let mut things = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         matching(&mut things.tokenizers, Made::tokenizers(plan))
@@ -44,7 +44,7 @@ impl Kept {
         things.tokenizers = Made::tokenizers(plan).map(|made| (made, tokenizers.clone()));
     }
 
-    /// The dataset of this plan, likewise: two at a time may be more than there is room for.
+    /// The dataset of this plan, likewise. Two datasets at a time may not fit into memory.
     pub(crate) fn dataset(&self, plan: &Plan) -> Option<Arc<Dataset>> {
         let mut things = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         matching(&mut things.dataset, Made::dataset(plan))

@@ -1,25 +1,26 @@
-//! One run wired together: dataset, engine and report. Many runs will stand on it.
+//! Runs one plan from its preparation to its files, and several runs in a row: wires dataset, engine and report.
 //!
-//! What needs more than the plan to be checked (a tokenizer's name, the metrics of objectives, a directory that can be
-//! written to, enough descriptors) is checked here, before anything is sent.
+//! Some checks need more than the plan: a tokenizer's name, the metrics of objectives, a writable directory, enough
+//! descriptors. They happen here, before anything is sent.
 //!
 //! # Layout
-//! - [`error`]: why a run could not be made
-//! - [`campaign`]: what runs share, and each run from its preparation to its files; `finished`: a run that is over;
-//!   `run_traits`: what decides which metrics a run has
-//! - [`control`]: calls to the servers around a run; `caller`: who makes them; `hooks`: what is done around phases
+//! - [`error`]: why a run failed
+//! - [`campaign`]: what runs share, and each run from its preparation to its files
+//! - [`control`]: calls to the servers around a run; `caller`: makes them; `hooks`: around phases
 //! - [`hub`]: files of the Hugging Face hub, and its cache
-//! - [`tokenizers`]: those of a run, fetched where they have to be
-//! - `preparation`: what takes long before a run, done so that it can be interrupted
-//! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_fetcher`: what rows name by URL
+//! - [`tokenizers`]: the tokenizers of a run, fetched if necessary
+//! - `preparation`: the slow steps before a run, interruptible
+//! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_fetcher`: media that rows name by
+//!   URL
 //! - [`rehearsal`]: the schedule of a run, without the run
-//! - [`objectives`]: whether requests can meet what they are held to; [`limits`]: whether a run can, and did; [`memory`]: whether prompts fit into it;
-//!   [`certificates`]: whether those that the user trusts can be read; [`overwrites`]: whether a run would replace its input
-//! - [`consumers`]: what follows a run and reports on it: OTLP, the servers' own metrics, GPUs, the round trip to the servers
-//! - `result`: what a run came to; `slices`: the same, cut into slices of time
-//! - [`runs`]: many runs, one after the other; [`gather`]: what they came to, said and written down
-//! - [`measurement`]: the run's own error, as numbers and in words
-//! - [`aggregate`]: what many runs came to: trials and sweeps; [`compare`]: runs side by side
+//! - checks before a run: [`objectives`]: requests can meet them; [`limits`]: the run measures them, and the verdicts
+//!   at the end; [`memory`]: prompts fit; [`certificates`]: the user's are readable; [`overwrites`]: the run does not
+//!   replace its input
+//! - [`consumers`]: follow a run and report on it: OTLP, server metrics, GPUs, the network round trip
+//! - `result`: the results of a run; `slices`: the same by slice of time
+//! - [`runs`]: several runs in a row; [`gather`]: their results, logged and written
+//! - [`measurement`]: the run's own error, as numbers and sentences
+//! - [`aggregate`]: results of several runs: trials and sweeps; [`compare`]: runs side by side
 //!
 //! # Invariants
 //! Before a run
@@ -47,7 +48,7 @@
 //!   Of a run, its statistics are kept. Single requests are kept only if no file has them (`runs/ran.rs`,
 //!   `worth_keeping`); otherwise `gather` reads the records file again. `runs/resume.rs` reads the results of an
 //!   earlier command.
-//! - Whatever is made of a sweep is one file and one row (`aggregate/post_process`).
+//! - A step over the results of a sweep is one file and one row (`aggregate/post_process`).
 
 pub mod aggregate;
 mod caller;

@@ -1,4 +1,4 @@
-//! Limits that fail a run: only the registry of metrics knows whether it can be held to them; and what CI is told of them.
+//! Limits that fail a run: checked against the metric registry before the run, judged after it, reported to CI.
 
 use crate::aggregate::RunOutcome;
 use crate::objectives::{FIXES, meant};
@@ -10,7 +10,7 @@ use aiperf_report::{JunitCase, JunitOutcome, limit_line};
 use aiperf_types::Limit;
 use thiserror::Error;
 
-/// Limits that a run cannot be held to, and what to do about it.
+/// Limits that cannot be judged for this run, and the fix.
 #[derive(Debug, Error)]
 #[error("the run cannot be held to its limits (--fail-if, limits){faults}\n  try: {way_out}")]
 pub struct LimitsError {
@@ -18,7 +18,7 @@ pub struct LimitsError {
     way_out: String,
 }
 
-/// Refuses limits about what the run will not measure.
+/// Rejects limits on metrics that the run will not measure.
 pub(crate) fn check(plan: &Plan, traits: &RunTraits) -> Result<(), LimitsError> {
     let (mut faults, mut hints) = (String::new(), Vec::new());
     for limit in &plan.metrics.limits {
@@ -61,28 +61,28 @@ fn hint(limit: &Limit, why: WhyNot) -> Option<String> {
     }
 }
 
-/// Holds a run to its limits.
+/// Compares the results of a run with its limits.
 pub(crate) fn judge(limits: &[Limit], metrics: &Summary) -> Vec<JudgedLimit> {
     let stats = |tag: &str| metrics.get(tag).map(|metric| metric.stats);
     limits.iter().map(|limit| judge_limit(limit, stats)).collect()
 }
 
-/// The same for a run of many, which may be one of an earlier command. None where it failed for another reason.
+/// The same for one run of several, possibly of an earlier command. `None` if it failed for another reason.
 pub fn judge_outcome(limits: &[Limit], outcome: &RunOutcome) -> Option<Vec<JudgedLimit>> {
     let metrics = outcome.result.as_ref().ok()?;
     let stats = |tag: &str| metrics.iter().find(|metric| metric.tag == tag).map(|metric| metric.stats);
     Some(limits.iter().map(|limit| judge_limit(limit, stats)).collect())
 }
 
-/// What CI is told of one run, which stands at some place among others: whether it came to its end, and each of its limits. Where nothing could be judged, that is
-/// said of each.
+/// The JUnit cases of one run: one for the run, one per limit. Without a verdict, each limit is an error. `place`: the
+/// labels of the run among others.
 pub fn junit_cases(
     place: &[String],
     failure: Option<&str>,
     limits: &[Limit],
     judged: Option<&[JudgedLimit]>,
 ) -> Vec<JunitCase> {
-    // A dot would part one class from another.
+    // A dot would separate classes.
     let parts = place.iter().map(|part| part.replace('.', "_"));
     let class = std::iter::once(CLASS.to_owned()).chain(parts).collect::<Vec<_>>().join(".");
     let case = |name: String, outcome| JunitCase { class: class.clone(), name, outcome };
@@ -102,7 +102,7 @@ pub fn junit_cases(
     cases
 }
 
-/// What every case of `profile` belongs to.
+/// The first part of every class name of `profile`.
 const CLASS: &str = "aiperf.profile";
 
 #[cfg(test)]
@@ -116,15 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn ci_is_told_of_the_run_and_of_each_limit() {
+    fn the_run_and_each_limit_are_one_junit_case() {
         let limits = [limit(5.0), limit(9.0)];
         let stats = |tag: &str| (tag == "request_latency").then(|| Stats { p99: Some(7.0), ..Stats::default() });
         let judged: Vec<JudgedLimit> = limits.iter().map(|limit| judge_limit(limit, stats)).collect();
         let cases = junit_cases(&["rate_0.5".into(), "trial_0001".into()], None, &limits, Some(&judged));
-        let told: Vec<(&str, bool)> =
+        let passed: Vec<(&str, bool)> =
             cases.iter().map(|case| (case.name.as_str(), case.outcome == JunitOutcome::Passed)).collect();
         assert_eq!(
-            told,
+            passed,
             [("run", true), ("fail-if request_latency.p99>5", false), ("fail-if request_latency.p99>9", true)]
         );
         assert_eq!(cases[0].class, "aiperf.profile.rate_0_5.trial_0001");

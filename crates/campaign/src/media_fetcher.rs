@@ -1,4 +1,4 @@
-//! Fetches media that rows name by URL, for endpoints that take none: before the run, the way its requests travel.
+//! Fetches media that rows name by URL, for endpoints that take no URLs: before the run, by the route of its requests.
 
 use aiperf_dataset::source::LARGEST_REQUEST;
 use aiperf_dataset::{FetchMedia, Fetched};
@@ -53,7 +53,7 @@ impl FetchMedia for MediaFetcher {
                 });
             }
             drop(send);
-            // Whoever still fetches finds nobody to give it to, and ends.
+            // A thread that still fetches cannot send its file, and ends.
             for (at, file) in receive {
                 if !fetched(at, file) {
                     return;

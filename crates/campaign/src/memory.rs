@@ -1,7 +1,9 @@
-//! Whether the prompts of a run fit into the memory there is: a run that is too large would be killed while it
-//! prepares, and nobody told why. Of what a seed defines, texts are kept up to some 64 MB; bodies are encoded beforehand
-//! up to a gigabyte, or what the user says, and never more than a quarter of the free memory. Past that a prompt is made
-//! when it is about to be needed, so what counts then is the longest one. What files take is counted while they are read.
+//! Whether the prompts of a run fit into the free memory. Otherwise the kernel would kill the run during its
+//! preparation, without a message.
+//!
+//! Of what a seed defines, about 64 MB of texts are kept. Bodies are encoded beforehand up to a gigabyte, or the user's
+//! limit, and at most a quarter of the free memory. Beyond that, a prompt is made shortly before its use, so only the
+//! longest one counts. The size of files is counted while they are read.
 
 use aiperf_dataset::in_order::cores;
 use aiperf_engine::requests::EncodingBudget;
@@ -9,33 +11,33 @@ use aiperf_plan::{DatasetPlan, Plan};
 use std::fs::read_to_string;
 use thiserror::Error;
 
-/// Peak bytes for each token of all prompts: their texts, their bodies, and what writing them takes. By the peak memory
-/// of `aiperf profile --isl 1000 --request-count 2 --num-dataset-entries 5100` against that of 100.
+/// Peak bytes per token of all prompts: texts, bodies and the memory for writing them. Measured: the peak memory of
+/// `aiperf profile --isl 1000 --request-count 2 --num-dataset-entries 5100` against that of 100.
 const BYTES_A_TOKEN: f64 = 20.0;
-/// Bytes for each token of the one prompt that is being put together: those of `--isl 1000000` against `--isl 1000`.
+/// Bytes per token of the one prompt in the making. Measured: `--isl 1000000` against `--isl 1000`.
 const BYTES_IN_THE_MAKING: f64 = 50.0;
-/// Most that prompts whose texts are kept take, however many there are.
+/// The most memory of prompts whose texts are kept, for any number of prompts.
 const MOST_KEPT: f64 = 400e6;
-/// Bytes for each token of a body alone.
+/// Bytes per token of a body alone.
 const BYTES_OF_A_BODY: f64 = 8.0;
-/// Of the free memory, what prompts may take.
+/// The share of the free memory that prompts may take.
 const SHARE: f64 = 0.8;
-/// Of the free memory, what those may take that are in the making at the same time.
+/// The share of the free memory that prompts in the making may take together.
 const SHARE_IN_THE_MAKING: f64 = 0.25;
-/// The part of the free memory that bodies may take which are encoded beforehand.
+/// Bodies encoded beforehand may take one part in this many of the free memory.
 const PART_OF_BODIES: u64 = 4;
 
-/// Copies of a conversation's media there may be while they are made: pixels, encoded, in base64, in a message, in a body,
-/// in a line of `inputs.json`.
+/// Copies of a conversation's media that may exist while they are made: pixels, encoded, in base64, in a message, in a
+/// body, in a line of `inputs.json`.
 const MEDIA_COPIES: f64 = 6.0;
 
-/// Of the bytes of bodies, the part that those may take which are made ahead of their use; and how many bytes that is at
-/// least and at most: some hundred bodies of 10,000 and of 100,000 tokens.
+/// Bodies made ahead of their use may take one part in this many of the bytes of bodies. The bounds are about a hundred
+/// bodies of 10,000 and of 100,000 tokens.
 const PART_AHEAD: u64 = 4;
 const LEAST_AHEAD: u64 = 64 << 20;
 const MOST_AHEAD: u64 = 256 << 20;
 
-/// More to send than memory to hold it.
+/// The prompts or media need more memory than is free.
 #[derive(Debug, Error, PartialEq)]
 pub enum MemoryError {
     #[error(
@@ -47,13 +49,13 @@ pub enum MemoryError {
     )]
     Prompts {
         entries: u32,
-        /// What there are so many of: prompts, or conversations of several.
+        /// What `entries` counts: prompts, or conversations of several prompts.
         what: &'static str,
-        /// Tokens of each.
+        /// Tokens per entry.
         mean: f64,
         /// Bytes of all prompts that are kept.
         kept: f64,
-        /// Tokens of the longest, and bytes while it is made.
+        /// Tokens of the longest prompt; `making`: its bytes while it is made.
         longest: f64,
         making: f64,
         free: f64,
@@ -68,7 +70,7 @@ pub enum MemoryError {
     Media { need: f64, free: f64 },
 }
 
-/// Refuses a plan whose prompts would not fit into the memory of this machine, container or shell.
+/// Rejects a plan whose prompts do not fit into the memory of this machine, container or shell.
 pub(crate) fn check(plan: &Plan) -> Result<(), MemoryError> {
     let Some(free) = free_now() else { return Ok(()) };
     let bodies = bodies_within(plan.runtime.prepared_bytes, Some(free));
@@ -98,7 +100,7 @@ fn prompts(dataset: &DatasetPlan) -> Option<Prompts> {
     }
 }
 
-/// Whether the media of one conversation can be made, on every core one.
+/// Whether the media of one conversation per core can be made.
 fn media_fit(bytes: f64, free: u64) -> Result<(), MemoryError> {
     let (need, free) = (bytes * (MEDIA_COPIES + 2.0 * (cores() as f64 - 1.0)), free as f64);
     if need <= free * SHARE { Ok(()) } else { Err(MemoryError::Media { need, free }) }
@@ -108,12 +110,12 @@ fn free_now() -> Option<u64> {
     free_bytes(&|path| read_to_string(path).ok())
 }
 
-/// Bytes that files of conversations may take; `None` where nothing says how much is free.
+/// Bytes that files of conversations may take; `None` if the free memory is unknown.
 pub fn room() -> Option<u64> {
     free_now().map(|free| (free as f64 * SHARE) as u64)
 }
 
-/// What is encoded beforehand, by the memory that is free now.
+/// How much is encoded beforehand, by the memory that is free now.
 pub(crate) fn encoding_budget(plan: &Plan) -> EncodingBudget {
     let free = free_now();
     let bytes = bodies_within(plan.runtime.prepared_bytes, free);
@@ -122,7 +124,7 @@ pub(crate) fn encoding_budget(plan: &Plan) -> EncodingBudget {
     EncodingBudget { bytes: size(bytes), ahead_bytes: size(ahead), threads: makers(plan) }
 }
 
-/// Threads that may make prompts at the same time: all cores, unless a prompt is so long that as many do not fit.
+/// How many threads may make prompts at the same time: one per core, fewer if that many prompts do not fit.
 pub(crate) fn makers(plan: &Plan) -> usize {
     let (prompts, free) = (prompts(&plan.dataset), free_now());
     prompts.zip(free).map_or_else(cores, |(prompts, free)| makers_within(prompts.longest, free, cores()))
@@ -137,7 +139,7 @@ fn bodies_within(wanted: u64, free: Option<u64>) -> u64 {
     free.map_or(wanted, |free| wanted.min(free / PART_OF_BODIES))
 }
 
-/// What is made, by the tokens of each conversation.
+/// Prompts to make, with the tokens of each conversation.
 struct Prompts {
     entries: u32,
     mean: f64,
@@ -166,14 +168,14 @@ fn fits(prompts: &Prompts, bodies: u64, free: u64) -> Result<(), MemoryError> {
     Err(MemoryError::Prompts { entries, what, mean, kept, longest, making, free, way_out })
 }
 
-/// Where a version of cgroups says what a group may take and what it has taken.
+/// Where a version of cgroups has the limit and the usage of a group.
 struct Cgroups {
     /// The controllers in the line of `/proc/self/cgroup`.
     controller: &'static str,
     root: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// The line of `memory.stat` with the page cache that is given back when memory is short: it counts as usage.
+    /// The line of `memory.stat` with the page cache. It counts as usage, but the kernel frees it when memory is short.
     cache: &'static str,
 }
 
@@ -194,10 +196,10 @@ const CGROUPS: &[Cgroups] = &[
     },
 ];
 
-/// How the files of the system are read.
+/// Reads files of the system.
 type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Bytes that this process may still take: of the machine, of its cgroups, of its own limit. `None` where nothing says.
+/// Bytes that this process may still take: by the machine, its cgroups and its own limit. `None` if none is known.
 fn free_bytes(read: Read<'_>) -> Option<u64> {
     let machine = read("/proc/meminfo").and_then(|text| number(&text, "MemAvailable:"));
     let groups = CGROUPS.iter().filter_map(|cgroups| free_in_groups(cgroups, read)).min();
@@ -210,8 +212,8 @@ fn free_bytes(read: Read<'_>) -> Option<u64> {
     [machine.map(|kib| kib.saturating_mul(1024)), groups, own].into_iter().flatten().min()
 }
 
-/// The least that is free in this process's group and those around it. In a container the group may go by a name of the
-/// host, and only the root is there to be read.
+/// The least free memory of this process's group and its parents. In a container, the group may have a name of the
+/// host, and only the root is readable.
 fn free_in_groups(cgroups: &Cgroups, read: Read<'_>) -> Option<u64> {
     let own = read("/proc/self/cgroup").unwrap_or_default();
     let path = own.lines().find_map(|line| {
@@ -248,13 +250,13 @@ fn number(text: &str, name: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What is free on a machine with these files.
+    /// The free memory of a machine with these files.
     fn free(files: &[(&str, &str)]) -> Option<u64> {
         free_bytes(&|path| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned()))
     }
 
     #[test]
-    fn the_machine_the_group_and_the_shell_say_how_much_is_free() {
+    fn the_machine_the_group_and_the_shell_limit_what_is_free() {
         let machine = ("/proc/meminfo", "MemTotal: 5 kB\nMemAvailable:   123 kB\n");
         assert_eq!(free(&[machine]), Some(123 * 1024));
         let shell = ("/proc/self/limits", "Max cpu time  1 2 s\nMax address space   4000   unlimited   bytes\n");
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn page_cache_that_is_given_back_counts_as_free() {
+    fn page_cache_that_the_kernel_can_free_counts_as_free() {
         let files = [
             ("/sys/fs/cgroup/memory.max", "1000\n"),
             ("/sys/fs/cgroup/memory.current", "1000\n"),
@@ -296,25 +298,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_named() {
+    fn the_message_names_what_does_not_fit() {
         let prompts = |entries, mean, stddev| Prompts { entries, mean, longest: mean + 6.0 * stddev, has_turns: false };
-        // 2 MB kept and 50 kB for one, of which four fifths of the free memory must be enough.
+        // 2 MB for all and 50 kB for one in the making; four fifths of the free memory must be enough.
         assert_eq!(fits(&prompts(100, 1000.0, 0.0), 0, 2_562_500), Ok(()));
-        let said = |prompts, free| fits(&prompts, 0, free).unwrap_err().to_string();
-        let many = said(prompts(100, 1000.0, 0.0), 2_562_499);
+        let refusal = |prompts, free| fits(&prompts, 0, free).unwrap_err().to_string();
+        let many = refusal(prompts(100, 1000.0, 0.0), 2_562_499);
         assert!(many.contains("100 prompts of 1000 tokens") && many.contains("--num-dataset-entries"), "{many}");
-        let long = said(prompts(1, 1e7, 0.0), 100_000_000);
+        let long = refusal(prompts(1, 1e7, 0.0), 100_000_000);
         assert!(
             long.contains("need some 0.7 GB") && long.contains("one of up to 10000000 tokens takes 0.5 GB"),
             "{long}"
         );
         assert!(long.contains("try: a smaller --isl, or"), "{long}");
-        let wide = said(prompts(1, 1000.0, 1e6), 100_000_000);
+        let wide = refusal(prompts(1, 1000.0, 1e6), 100_000_000);
         assert!(wide.contains("one of up to 6001000 tokens") && wide.contains("--isl-stddev"), "{wide}");
         let turns = Prompts { has_turns: true, ..prompts(10, 100_000.0, 0.0) };
-        let talk = said(turns, 10_000_000);
+        let talk = refusal(turns, 10_000_000);
         assert!(talk.contains("10 conversations of 100000 tokens") && talk.contains("--session-turns-mean"), "{talk}");
-        // However many there are, a part of them is kept.
+        // However many there are, only a part is kept.
         assert_eq!(fits(&prompts(u32::MAX, 1000.0, 0.0), 150_000_000, 600_000_000), Ok(()));
     }
 
@@ -322,8 +324,11 @@ mod tests {
     fn media_of_one_conversation_fit_or_are_refused() {
         assert_eq!(media_fit(0.0, 0), Ok(()));
         assert_eq!(media_fit(1e6, 64 << 30), Ok(()));
-        let told = media_fit(1e9, 1_000_000_000).unwrap_err().to_string();
-        assert!(told.starts_with("the media of this run need some") && told.contains("1.0 GB are free"), "{told}");
+        let refusal = media_fit(1e9, 1_000_000_000).unwrap_err().to_string();
+        assert!(
+            refusal.starts_with("the media of this run need some") && refusal.contains("1.0 GB are free"),
+            "{refusal}"
+        );
     }
 
     #[test]

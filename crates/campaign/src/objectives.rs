@@ -1,11 +1,11 @@
-//! Objectives of a run: only the registry of metrics knows whether each is one that a request of this run can meet.
+//! Objectives of a run, checked against the metric registry: requests of this run must be able to meet each.
 
 use aiperf_metrics::goodput::{NotApplicable, WhyNot};
 use aiperf_metrics::{Flags, GoodputError, RunTraits, check_goodput, registry};
 use aiperf_plan::nearest::nearest;
 use thiserror::Error;
 
-/// Objectives that no request of the run could meet, and what to do about it.
+/// Objectives that no request of the run can meet, and the fix.
 #[derive(Debug, Error)]
 #[error("{fault}\n  try: {way_out}")]
 pub struct ObjectivesError {
@@ -13,7 +13,7 @@ pub struct ObjectivesError {
     way_out: String,
 }
 
-/// Refuses objectives that are not about a metric that each request of the run has one value of.
+/// Rejects an objective unless each request of the run has one value of its metric.
 pub(crate) fn check(traits: &RunTraits) -> Result<(), ObjectivesError> {
     check_goodput(traits).map_err(|fault| {
         let hints: Vec<String> = fault.0.iter().filter_map(hint).collect();
@@ -35,7 +35,7 @@ fn hint(problem: &NotApplicable) -> Option<String> {
     }
 }
 
-/// What makes a metric part of a run.
+/// The settings that make a metric part of a run.
 pub(crate) const FIXES: &[(Flags, &str)] = &[
     (Flags::STREAMING_ONLY, "--streaming"),
     (Flags::USAGE_DIFF_ONLY, "no --use-server-token-count"),
@@ -44,7 +44,7 @@ pub(crate) const FIXES: &[(Flags, &str)] = &[
     (Flags::EXPERIMENTAL, "AIPERF_DEV_MODE=1 AIPERF_DEV_SHOW_EXPERIMENTAL_METRICS=1"),
 ];
 
-/// The metric that people call so, or one that is spelled much like it.
+/// The metric with this short name, or one with a similar spelling.
 pub(crate) fn meant(name: &str) -> Option<&'static str> {
     let called = |metric: &&&aiperf_metrics::Metric| metric.short.is_some_and(|short| short.eq_ignore_ascii_case(name));
     let by_short_name = registry::all().iter().find(called).map(|metric| metric.tag);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_was_meant_or_what_is_missing() {
+    fn a_refusal_suggests_a_metric_or_the_missing_flag() {
         let plain = || RunTraits::new(EndpointKind::Chat, false);
         assert_eq!(
             refusal("time_to_first_token:1 request_latancy:2 itl:3 nonsense:4", plain()),

@@ -1,4 +1,4 @@
-//! Refuses a run that would replace a file that it reads, and an output that would replace a file of the run.
+//! Rejects a run that would replace a file it reads, and an output that would replace a file of the run.
 
 use aiperf_plan::{DatasetPlan, FileSource, Plan, collide};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct OverwriteError {
     way_out: &'static str,
 }
 
-/// Refuses a plan whose files would replace what it reads: its dataset, its configuration or its key.
+/// Rejects a plan whose files would replace its input.
 pub(crate) fn check(plan: &Plan) -> Result<(), OverwriteError> {
     match inputs(plan).find_map(|(flag, path)| Some((flag, path, own_file(plan, path)?))) {
         Some((flag, path, own)) => Err(OverwriteError {
@@ -56,7 +56,7 @@ fn input(plan: &Plan) -> Option<&Path> {
     }
 }
 
-/// The run's own file that a path names. A folder that does not exist yet has none.
+/// The run's own file at this path. A folder that does not exist yet has none.
 fn own_file(plan: &Plan, path: &Path) -> Option<String> {
     let dir = plan.artifacts.dir.canonicalize().ok()?;
     let inside = real(path)?.strip_prefix(&dir).ok()?.to_owned();
@@ -65,7 +65,7 @@ fn own_file(plan: &Plan, path: &Path) -> Option<String> {
     own.or_else(|| user_files.find(|file| collide(&inside, file)).map(|file| file.display().to_string()))
 }
 
-/// A path without links, even of a file that does not exist yet.
+/// A path with all links resolved; the file itself need not exist.
 fn real(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     path.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(path.file_name()?)))

@@ -1,7 +1,7 @@
-//! What may take long before a run: a tokenizer is loaded, the dataset made and encoded, `inputs.json` written.
+//! The slow steps before a run: loads the tokenizer, makes and encodes the dataset, writes `inputs.json`.
 //!
-//! It is done on a thread of its own. Whoever waits for it hears a wish to stop at once, and tells how far it is when
-//! it takes longer than a moment; a thread that is no longer needed is left behind, and ends with the process.
+//! The steps have their own thread. The waiting thread reacts to a stop request at once, and reports progress if the
+//! steps take longer than a moment. A thread that is no longer needed is abandoned and ends with the process.
 
 use crate::error::CampaignError;
 use crate::hub::{Hub, HubError};
@@ -24,25 +24,25 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the wish to stop is looked for.
+/// How often the waiting thread checks for a stop request.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
-/// What takes no longer than this is not worth a word.
+/// Progress is reported only after this time.
 const MOMENT: Duration = Duration::from_millis(500);
 /// Sessions that may wait to be written.
 const SESSIONS_AHEAD: usize = 16;
-/// How long a thread that is left behind may take to put its pen down.
+/// How long the waiting thread gives an abandoned thread to stop writing.
 const FAREWELL: Duration = Duration::from_millis(40);
 
-/// Everything that a run sends, ready to be sent.
+/// Everything that a run sends, ready to send.
 pub(crate) struct Loaded {
     pub(crate) requests: Arc<Requests>,
-    /// Counts tokens; `None` when the server's counts are used.
+    /// Counts tokens; `None` if the server's counts are used.
     pub(crate) tokenizers: Option<Tokenizers>,
-    /// `None` where the dataset has whole bodies of its own.
+    /// `None` if the dataset itself contains whole bodies.
     pub(crate) inputs: Option<StagedInputs>,
 }
 
-/// What is done, in its order.
+/// The steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     LoadingTokenizer,
@@ -67,13 +67,13 @@ impl Stage {
     }
 }
 
-/// How far the preparation is.
+/// The progress of the preparation.
 #[derive(Default)]
 struct Steps {
     stage: AtomicUsize,
     done: AtomicU64,
     total: OnceLock<u64>,
-    /// Of the file that is fetched, in kilobytes; zero where it is not known.
+    /// The size of the file that is being fetched, in kilobytes; zero if unknown.
     to_fetch: AtomicU64,
 }
 
@@ -87,7 +87,7 @@ impl Steps {
         self.done.fetch_add(1, Relaxed);
     }
 
-    /// How far a file is that is fetched.
+    /// Sets the progress of the file that is being fetched.
     fn fetched(&self, bytes: u64, total: Option<u64>) {
         self.done.store(bytes / 1000, Relaxed);
         self.to_fetch.store(total.map_or(0, |total| (total / 1000).max(1)), Relaxed);
@@ -100,14 +100,14 @@ impl Steps {
             let total = Some(self.to_fetch.load(Relaxed)).filter(|total| *total > 0);
             return Preparing { stage: stage.name(), done: self.done.load(Relaxed), total };
         }
-        // How many requests are encoded beforehand is known when they are.
+        // The number of requests to encode beforehand is known only after they are encoded.
         let is_countable = matches!(stage, Stage::MakingPrompts | Stage::WritingInputs);
         let total = self.total.get().copied().filter(|_| is_countable);
         Preparing { stage: stage.name(), done: self.done.load(Relaxed), total }
     }
 }
 
-/// What preparing a run takes.
+/// What the preparation of a run needs.
 pub(crate) struct Preparation {
     pub(crate) plan: Arc<Plan>,
     pub(crate) artifacts: Arc<Artifacts>,
@@ -115,15 +115,15 @@ pub(crate) struct Preparation {
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) events: Events,
     pub(crate) stop: Stop,
-    /// Where there are other runs.
+    /// `None` if the campaign has one run.
     pub(crate) kept: Option<Kept>,
 }
 
 impl Preparation {
-    /// Prepares a run. Ends early, leaving no file behind, when somebody wants to stop.
+    /// Prepares a run. A stop request ends it early and leaves no file behind.
     pub(crate) fn run(self) -> Result<Loaded, CampaignError> {
         let steps = Arc::new(Steps::default());
-        let (send, told) = mpsc::channel();
+        let (send, reports) = mpsc::channel();
         let job = Job {
             plan: self.plan.clone(),
             artifacts: self.artifacts.clone(),
@@ -131,35 +131,35 @@ impl Preparation {
             redactor: self.redactor.clone(),
             stop: self.stop.clone(),
             steps: steps.clone(),
-            tell: send,
+            send,
             kept: self.kept.clone(),
         };
         let work = move || {
-            let tell = job.tell.clone();
-            let _ = tell.send(Told::Done(job.load()));
+            let send = job.send.clone();
+            let _ = send.send(Report::Done(job.load()));
         };
         std::thread::Builder::new().name("aiperf-prepare".into()).spawn(work).map_err(EngineError::from)?;
         let started = Instant::now();
-        let mut said = None;
+        let mut announced = None;
         loop {
-            match told.recv_timeout(LOOK_EVERY) {
-                Ok(Told::Message(level, text)) => self.events.say(level, text),
-                Ok(Told::Done(loaded)) if !self.stop.is_stopped() => return loaded,
+            match reports.recv_timeout(LOOK_EVERY) {
+                Ok(Report::Message(level, text)) => self.events.say(level, text),
+                Ok(Report::Done(loaded)) if !self.stop.is_stopped() => return loaded,
                 Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked("preparing thread").into()),
                 _ if self.stop.is_stopped() => {
-                    // What it still has to say is nobody's business any more, but for its end.
+                    // Later messages are dropped; only the end of the thread counts.
                     let until = Instant::now() + FAREWELL;
-                    while let Ok(Told::Message(..)) = told.recv_timeout(until.saturating_duration_since(Instant::now()))
-                    {
-                    }
+                    while let Ok(Report::Message(..)) =
+                        reports.recv_timeout(until.saturating_duration_since(Instant::now()))
+                    {}
                     self.artifacts.abandon_inputs();
                     return Err(CampaignError::Stopped);
                 }
                 _ if started.elapsed() > MOMENT => {
                     let preparing = steps.preparing();
-                    // What is fetched is told by its name.
-                    if said != Some(preparing.stage) && preparing.stage != Stage::Fetching.name() {
-                        said = Some(preparing.stage);
+                    // Fetched files are announced by name (`hub`).
+                    if announced != Some(preparing.stage) && preparing.stage != Stage::Fetching.name() {
+                        announced = Some(preparing.stage);
                         self.events.say(LogLevel::Info, announcement(&preparing));
                     }
                     self.events.emit(RunEvent::Preparing(Arc::new(preparing)));
@@ -170,7 +170,7 @@ impl Preparation {
     }
 }
 
-/// What the thread does. It holds nothing that others wait for the end of: it may be left behind.
+/// The work of the thread. It holds nothing whose end others wait for: it may be abandoned.
 struct Job {
     plan: Arc<Plan>,
     artifacts: Arc<Artifacts>,
@@ -178,21 +178,21 @@ struct Job {
     redactor: Arc<Redactor>,
     stop: Stop,
     steps: Arc<Steps>,
-    tell: Sender<Told>,
+    send: Sender<Report>,
     kept: Option<Kept>,
 }
 
-/// What the thread tells the one who waits for it.
-enum Told {
+/// What the thread reports to the waiting thread.
+enum Report {
     Message(LogLevel, String),
     Done(Result<Loaded, CampaignError>),
 }
 
 impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
-        let Self { plan, artifacts, version, redactor, stop, steps, tell, kept } = self;
-        let say = |level, text: String| drop(tell.send(Told::Message(level, text)));
-        let hub = || hub(&plan, &stop, &steps, &tell);
+        let Self { plan, artifacts, version, redactor, stop, steps, send, kept } = self;
+        let say = |level, text: String| drop(send.send(Report::Message(level, text)));
+        let hub = || hub(&plan, &stop, &steps, &send);
         let tokenizers = match kept.as_ref().and_then(|kept| kept.tokenizers(&plan)) {
             Some(tokenizers) => tokenizers,
             None => tokenizers::load(&plan, hub, &say)?,
@@ -228,7 +228,7 @@ impl Job {
             None => make()?,
         };
         kept.iter().for_each(|kept| kept.keep_dataset(&plan, &dataset));
-        // What is made is never a URL.
+        // Generated images are never URLs.
         if plan.endpoint.kind.traits().inline_images && !plan.dataset.is_made() {
             dataset.check_images_are_inline()?;
         }
@@ -242,7 +242,7 @@ impl Job {
         let is_counted = !plan.endpoint.server_token_count;
         let is_templated = is_counted && plan.tokenizer.apply_chat_template;
         let (shows_inputs, is_trace) = (plan.dataset.shows_inputs(), plan.dataset.is_trace());
-        // With the dataset in memory, it is known what is left.
+        // With the dataset in memory, the rest of the free memory is known.
         let budget = memory::encoding_budget(&plan);
         let mut requests = Requests::of_counted(plan, dataset, &version, budget, || steps.count())?;
         if is_templated {
@@ -251,11 +251,11 @@ impl Job {
         say(LogLevel::Debug, described(&requests));
         requests.notes().for_each(|line| say(LogLevel::Warning, line));
         steps.begin(Stage::WritingInputs);
-        // Nobody may be there any more to clear away what is begun now.
+        // The waiting thread may no longer be there to remove a file that starts now.
         if stop.is_stopped() {
             return Err(CampaignError::Stopped);
         }
-        // Those that were not encoded beforehand may still turn out not to be requests.
+        // Conversations that were not encoded beforehand may still fail to become requests.
         let mut unbuildable = None;
         let all = requests.all().take_while(|_| !stop.is_stopped());
         let all = all.map_while(|request| request.map_err(|error| unbuildable = Some(error)).ok());
@@ -265,7 +265,7 @@ impl Job {
             drop(all);
             None
         } else if !shows_inputs {
-            // Bodies that a file has already need no second copy.
+            // Bodies that are already in a file need no second copy.
             all.for_each(drop);
             None
         } else {
@@ -282,8 +282,8 @@ impl Job {
     }
 }
 
-/// Writes what will be sent, on a thread of its own: as large datasets are made and looked through meanwhile, it takes half
-/// as long.
+/// Writes `inputs.json` on a thread of its own. Large datasets are made and checked meanwhile, so it takes half as
+/// long.
 fn stage(
     artifacts: &Artifacts,
     sessions: impl Iterator<Item = (Arc<str>, Vec<Vec<u8>>)>,
@@ -294,7 +294,7 @@ fn stage(
         let writer = std::thread::Builder::new().name("aiperf-inputs".into()).spawn_scoped(scope, write);
         let writer = writer.map_err(EngineError::from)?;
         for session in sessions {
-            // Nobody takes more where writing has failed.
+            // The send fails if writing has failed.
             if send.send(session).is_err() {
                 break;
             }
@@ -304,14 +304,14 @@ fn stage(
     })
 }
 
-/// What fetches images for an endpoint that takes no URLs.
+/// Fetches images for an endpoint that takes no URLs.
 fn media_fetcher(plan: &Plan, stop: &Stop) -> Result<Option<MediaFetcher>, CampaignError> {
     let DatasetPlan::File(file) = &plan.dataset else { return Ok(None) };
     let Some(settings) = file.inline_images else { return Ok(None) };
     Ok(Some(MediaFetcher::new(plan, settings, stop.clone()).map_err(EngineError::from)?))
 }
 
-/// Bodies as they may be seen.
+/// Bodies without secrets.
 fn shown(bodies: Vec<Body>, redactor: &Redactor) -> Vec<Vec<u8>> {
     let shown = bodies.into_iter().map(|body| {
         let payload = body.payload();
@@ -334,8 +334,8 @@ fn described(requests: &Requests) -> String {
     format!("Dataset: {all} conversations | {kept} of them encoded beforehand, {:.1} MB", bytes as f64 / 1e6)
 }
 
-/// Whether prompts are put into a chat template that is known here; warns of models without one where that was asked for,
-/// and fails where one cannot be applied.
+/// Whether the tokenizer has a chat template that prompts are put into. Warns of models without one if the user asked
+/// for it. Fails if a template cannot be applied.
 fn templated(plan: &Plan, tokenizers: &Tokenizers, say: &impl Fn(LogLevel, String)) -> Result<bool, CampaignError> {
     if !plan.tokenizer.apply_chat_template {
         return Ok(false);
@@ -354,16 +354,16 @@ fn templated(plan: &Plan, tokenizers: &Tokenizers, say: &impl Fn(LogLevel, Strin
     Ok(tokenizers.first().has_chat_template())
 }
 
-/// The hub of a run that is prepared: it stops with the preparation, and tells how far it is.
-fn hub(plan: &Plan, stop: &Stop, steps: &Arc<Steps>, tell: &Sender<Told>) -> Result<Hub, HubError> {
-    let (steps, tell, begun) = (steps.clone(), tell.clone(), Mutex::new(String::new()));
-    Ok(Hub::for_run(plan, stop.clone())?.telling(move |file, bytes, total| {
+/// The hub for a preparation: it stops with the preparation and reports its progress.
+fn hub(plan: &Plan, stop: &Stop, steps: &Arc<Steps>, send: &Sender<Report>) -> Result<Hub, HubError> {
+    let (steps, send, begun) = (steps.clone(), send.clone(), Mutex::new(String::new()));
+    Ok(Hub::for_run(plan, stop.clone())?.with_progress(move |file, bytes, total| {
         steps.fetched(bytes, total);
         let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
         if *begun != file {
             file.clone_into(&mut begun);
             let length = total.map(|total| format!(" ({:.1} MB)", total as f64 / 1e6)).unwrap_or_default();
-            let _ = tell.send(Told::Message(LogLevel::Info, format!("Fetching {file}{length} ...")));
+            let _ = send.send(Report::Message(LogLevel::Info, format!("Fetching {file}{length} ...")));
         }
     }))
 }

@@ -1,4 +1,4 @@
-//! Files of public datasets: from caches, else from the hub or by their URL.
+//! Files of public datasets: from caches, else from the hub or their URL.
 
 use crate::hub::{Hub, HubError, RepoKind};
 use aiperf_dataset::{Downloads, Repository};
@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Where the reference keeps files that it fetched by URL, below the folder it runs in: those that lie there are used.
+/// Where AIPerf keeps files that it fetched by URL, below its working directory. Files found there are used.
 const BESIDE: &str = ".cache/aiperf/datasets";
-/// The site that the hub's mirrors stand for.
+/// The site that mirrors of the hub replace.
 const SITE: &str = "https://huggingface.co/";
 
-/// Says something to whoever listens.
+/// Logs a message.
 type Say<'a> = dyn Fn(LogLevel, String) + Sync + 'a;
 
-/// Whoever brings files for a run. The hub is asked for when the first file is: most runs need none.
+/// Finds or fetches files for a run. The hub is made with the first file: most runs need none.
 pub(crate) struct PublicFiles<'a> {
     make: &'a (dyn Fn() -> Result<Hub, HubError> + Sync),
     hub: OnceLock<Hub>,
-    /// The commits that revisions are, as far as they were asked for.
+    /// The commits of revisions that were looked up.
     commits: Mutex<Vec<Listed>>,
-    /// What all files together may take.
+    /// The time for all files together.
     limit: Duration,
     say: &'a Say<'a>,
-    /// Told that a file is there.
+    /// Called when a file is there.
     fetched: &'a (dyn Fn() + Sync),
 }
 
@@ -72,7 +72,7 @@ impl Downloads for PublicFiles<'_> {
             }
             Err(error) => error,
         };
-        // What is in the cache does without the hub.
+        // Files in the cache do not need the hub.
         let cached = hub.cached_folder(RepoKind::Dataset, repo, revision);
         let files = cached.map(|folder| files_below(&folder)).filter(|files| !files.is_empty());
         let Some(files) = files else { return Err(not_fetched(&error, repo, revision, hub)) };
@@ -92,7 +92,7 @@ impl Downloads for PublicFiles<'_> {
         let file = hub.file(RepoKind::Dataset, repo, revision, path);
         let file = file.map_err(|error| not_fetched(&error, repo, revision, hub))?;
         for listed in self.commits().iter().filter(|listed| listed.repo == repo && listed.commit == revision) {
-            // Without it the file is there all the same.
+            // The file is usable without the note.
             let _ = hub.note(RepoKind::Dataset, repo, &listed.revision, &listed.commit);
         }
         (self.fetched)();
@@ -119,7 +119,7 @@ impl Downloads for PublicFiles<'_> {
     }
 }
 
-/// What was not fetched, and how to have it all the same.
+/// The message for a dataset that was not fetched, with the way to get it without a network.
 fn not_fetched(error: &HubError, repo: &str, revision: &str, hub: &Hub) -> String {
     let cache =
         hub.settings().cache.as_ref().map_or_else(String::new, |cache| format!(" (HF_HUB_CACHE={})", cache.display()));
@@ -137,7 +137,7 @@ fn cache_folder() -> Option<PathBuf> {
     Some(cache.join("aiperf").join("datasets"))
 }
 
-/// Every file below a folder, by its path from there.
+/// Every file below a folder, as a path relative to it.
 fn files_below(folder: &Path) -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -155,7 +155,7 @@ fn files_below(folder: &Path) -> Vec<String> {
     files
 }
 
-/// Of files in parts (`train-00000-of-00005`), how many there are and should be, by the name they share.
+/// For files in shards (`train-00000-of-00005`): how many there are and how many there should be, by their common name.
 fn shards(files: &[String]) -> BTreeMap<&str, (usize, usize)> {
     let mut shards = BTreeMap::new();
     for file in files {
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_that_are_missing_are_counted() {
+    fn missing_shards_are_counted() {
         let files = ["data/train-00000-of-00002.parquet", "data/test-00000-of-00001.parquet", "README.md"];
         let files = files.map(str::to_owned);
         let wanted = BTreeMap::from([("data/test", (1, 1)), ("data/train", (1, 2))]);

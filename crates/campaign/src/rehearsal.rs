@@ -1,4 +1,4 @@
-//! A run that sends nothing and writes nothing: its schedule, over the conversations that it would have.
+//! A run that sends nothing and writes nothing: its schedule, over the conversations that the run would have.
 
 use crate::error::CampaignError;
 use crate::hub::Hub;
@@ -16,8 +16,8 @@ use aiperf_tokenize::Tokenizer;
 use aiperf_types::{LogLevel, Shapes};
 use std::sync::Arc;
 
-/// What the schedule of a plan is made from, and what a user should know about its data. Files are read as for a run; of
-/// what a seed defines no text is made, because none is sent.
+/// The schedule setup of a plan, and notes for the user about its data. Files are read as for a run. Of what a seed
+/// defines, no text is made, because none is sent.
 pub fn setup(plan: &Plan) -> Result<(Setup, Vec<String>), CampaignError> {
     let (shapes, notes) = shapes(plan)?;
     Ok((Setup::of(plan, shapes), notes))
@@ -34,16 +34,16 @@ fn shapes(plan: &Plan) -> Result<(Arc<Shapes>, Vec<String>), CampaignError> {
             media: MediaPlan::default(),
             ..synthetic.clone()
         }),
-        // Nothing is sent, so no image has to be fetched.
+        // Nothing is sent, so no image needs to be fetched.
         DatasetPlan::File(file) => DatasetPlan::File(FilePlan { inline_images: None, ..file.clone() }),
         DatasetPlan::Trace(trace) => DatasetPlan::Trace(trace.clone()),
         DatasetPlan::Public(public) => DatasetPlan::Public(public.clone()),
     };
     let (hub, say) = (|| Hub::for_run(plan, Stop::default()), |_: LogLevel, _: String| ());
     let tokenizers = match &plan.dataset {
-        // Which of its rows are sent depends on how long they are.
+        // The length of its rows decides which ones are sent.
         DatasetPlan::Public(_) => tokenizers::load(plan, hub, &say)?,
-        // Nothing is counted with it.
+        // It counts nothing.
         _ => Tokenizer::builtin().into(),
     };
     let draws = plan.dataset_draws();

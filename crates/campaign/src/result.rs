@@ -1,4 +1,4 @@
-//! What a run came to: its phases summarised, merged and cut into slices.
+//! The results of a run: its phases summarised, merged and cut into slices.
 
 use crate::measurement::{self, Measurement, Observed};
 use crate::sending::PhaseSending;
@@ -11,15 +11,15 @@ use aiperf_report::{PhaseResult, RunInfo, RunResult};
 use aiperf_schedule::RateCurve;
 use aiperf_types::{PhaseIndex, PhaseKind, WallNs};
 
-/// The result of a run, and what people should be told of it.
+/// The result of a run, and what to warn about.
 pub(crate) struct Summarised {
     pub(crate) result: RunResult,
     pub(crate) no_slices: Option<TooManySlices>,
-    /// Of all profiling phases.
+    /// The records of all profiling phases.
     pub(crate) records: Option<Accumulator>,
 }
 
-/// Summarises a finished run. Latencies are also given without the network's round trip, where it is known.
+/// Summarises a finished run. If the network round trip is known, latencies are also given without it.
 pub(crate) fn summarise(
     plan: &Plan,
     version: &str,
@@ -90,7 +90,7 @@ pub(crate) fn summarise(
     Summarised { result, no_slices, records: merged }
 }
 
-/// What is missing from the results by a fault of this program, a part each.
+/// What a bug of this program removed from the results, one entry per part.
 fn degraded(Lost { records, record_threads }: Lost) -> Vec<String> {
     let records = (records > 0).then(|| format!("records: {records} could not be computed, and are in no metric"));
     let threads = (1..=record_threads)
@@ -105,7 +105,7 @@ fn first_profiling(plan: &Plan) -> Option<&PhasePlan> {
 /// All phases of one kind together.
 struct Together {
     summary: Summary,
-    /// `None` where there was no such phase.
+    /// `None` if there was no such phase.
     records: Option<Accumulator>,
 }
 
@@ -123,7 +123,7 @@ impl Together {
         let mut of_kind = listed.iter().filter(|phase| phase.id.kind == kind);
         let only = of_kind.next().filter(|_| of_kind.next().is_none());
         let records = match (records, joint, only) {
-            // What overlapped was swept together; one after the other it would be side by side.
+            // Overlapping phases were swept together; merged one by one, their curves would be side by side.
             (Some(records), Some(joint), None) => Some(records.with_sweep(joint)),
             (records, ..) => records,
         };
@@ -138,7 +138,7 @@ impl Together {
     }
 }
 
-/// From the start of the first phase of a kind to the end of whichever ended last.
+/// From the start of the first phase of a kind to the latest end of any of them.
 fn window(phases: &[PhaseOutcome], kind: PhaseKind) -> Option<(WallNs, WallNs)> {
     phases
         .iter()
@@ -187,7 +187,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
     const EPOCH: u64 = 1_760_000_000 * SECOND;
 
-    /// A phase of requests that take a second each, one after the other.
+    /// A phase of requests in a row, each of one second.
     fn phase(metrics: &Metrics, kind: PhaseKind, index: u16, start: u64, requests: u64) -> PhaseOutcome {
         let (mut records, mut computed) = (Accumulator::new(metrics).joint(index), RecordMetrics::default());
         for number in 0..requests {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_computed_is_said_part_by_part() {
+    fn each_part_that_could_not_be_computed_is_listed() {
         assert!(degraded(Lost::default()).is_empty());
         let parts = degraded(Lost { records: 16, record_threads: 2 });
         assert!(parts.len() == 3 && parts[0].starts_with("records: 16 could not be computed"), "{parts:?}");
@@ -245,12 +245,12 @@ mod tests {
         let warmup = |index, start, requests| phase(&metrics, PhaseKind::Warmup, index, start, requests);
         let summary = together(&metrics, PhaseKind::Warmup, vec![warmup(0, 0, 3), warmup(1, 6 * SECOND, 4)], false);
         assert_eq!(summary.records, 7);
-        // Seven seconds of ten: between the two there was nothing.
+        // Seven seconds of ten: between the two phases there was nothing.
         assert_eq!(concurrency(&summary), [Some(0.7), Some(1.0)]);
     }
 
     #[test]
-    fn phases_that_overlap_are_at_once_what_they_were_together() {
+    fn overlapping_phases_add_up_to_their_concurrency_together() {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
         let profiling = |index, start, requests| phase(&metrics, PhaseKind::Profiling, index, start, requests);
         let phases = vec![profiling(0, 0, 6), profiling(1, 4 * SECOND, 4)];
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_that_of_whichever_phase_ended_last() {
+    fn the_window_ends_with_the_phase_that_ends_last() {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
         let long = phase(&metrics, PhaseKind::Profiling, 0, 0, 9);
         let short = phase(&metrics, PhaseKind::Profiling, 1, 5 * SECOND, 2);

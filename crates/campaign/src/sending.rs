@@ -1,30 +1,30 @@
-//! What phases were asked to send and what they sent: a part of what a run says of itself.
+//! What phases were asked to send and what they sent: a part of the `measurement` of a run.
 
 use aiperf_plan::PhasePlan;
 use aiperf_schedule::RateCurve;
 use aiperf_types::{Nanos, PhaseProgress, WallNs};
 use serde_json::{Value, json};
 
-/// Of the requests that were asked for, the share that may be missing at the end of a phase: some are always under way.
+/// The share of the requested requests that may be unsent at the end of a phase: some are always under way.
 const UNSENT_SHARE: f64 = 0.01;
-/// The share of what was asked for below which a phase sent another load than it was to.
+/// A phase that sent less than this share of what it was asked for sent a different load.
 const ENOUGH: f64 = 0.98;
 
-/// One profiling phase as it sent.
+/// What one profiling phase sent.
 pub struct PhaseSending {
     pub index: u16,
     pub start: WallNs,
-    /// When it sent no more.
+    /// The end of its sending.
     pub sent_end: WallNs,
     /// When its last request was released.
     pub last_sent: WallNs,
     pub plan: PhasePlan,
-    /// Its rate over time, where it has one.
+    /// Its rate over time, if it has one.
     pub rate: Option<RateCurve>,
     pub counts: PhaseProgress,
-    /// Of what was sent by its counters, what was cut off before it left this machine.
+    /// Requests that its counters count as sent, but that were cut off before they left this machine.
     pub never_left: u64,
-    /// Requests that the run itself ended after they were begun.
+    /// Requests that the run itself ended after their start.
     pub cut_off: u64,
 }
 
@@ -33,12 +33,13 @@ impl PhaseSending {
         self.plan.duration().is_some_and(|length| self.until_sent_end() >= length)
     }
 
-    /// The time in which it asked: a limit that is noticed late makes it no longer.
+    /// The time in which requests were due. A time limit that is noticed late does not lengthen it.
     fn asking(&self) -> Nanos {
         self.plan.duration().map_or(self.until_sent_end(), |length| length.min(self.until_sent_end()))
     }
 
-    /// The time in which it sent: longer than it asked where this process was stopped, and sent late what was due.
+    /// The time in which requests were sent. It is longer than `asking` if this process was suspended and sent late
+    /// what was due.
     fn sending(&self) -> Nanos {
         self.asking().max(Nanos(self.last_sent.0.saturating_sub(self.start.0)))
     }
@@ -47,14 +48,14 @@ impl PhaseSending {
         Nanos(self.sent_end.0.saturating_sub(self.start.0))
     }
 
-    /// Requests of which each stands for an interval within that time. A rate sends after each interval. The first of
-    /// users comes at once, so that the one that ends the phase has no interval of its own.
+    /// How many of these requests stand for an interval within that time. A rate sends after each interval. Users send
+    /// their first request at once, so the request that ends the phase has no interval of its own.
     fn intervals(&self, requests: u64) -> u64 {
         let closing = self.plan.arrival.user_interval().is_some() && !self.ended_by_time();
         requests.saturating_sub(u64::from(closing))
     }
 
-    /// Requests that the user asked for within that time; `None` where the server sets the pace.
+    /// How many requests the user asked for within that time; `None` if the server sets the pace.
     fn asked(&self) -> Option<f64> {
         let (time, arrival) = (self.asking(), &self.plan.arrival);
         if arrival.replays() {
@@ -66,7 +67,7 @@ impl PhaseSending {
         }
     }
 
-    /// The limits of slots it has, by their flags.
+    /// The flags of its slot limits.
     fn limits(&self) -> Vec<&'static str> {
         let limits = [
             ("--concurrency", self.plan.concurrency.is_some()),
@@ -76,7 +77,7 @@ impl PhaseSending {
     }
 }
 
-/// Phases whose counts and times are added up.
+/// Counts and times of phases, added up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     offered: u64,
@@ -87,13 +88,13 @@ struct Sum {
     sent: u64,
     never_left: u64,
     slip: Nanos,
-    /// The time of asking.
+    /// The sum of `asking`.
     seconds: f64,
-    /// The time of sending.
+    /// The sum of `sending`.
     sending_seconds: f64,
-    /// What was sent, an interval each.
+    /// Sent requests, one per interval.
     within: u64,
-    /// What all of them were asked to send in the time of asking, if all were asked.
+    /// Requests that all phases were asked for within `seconds`; `None` if one was not asked for a number.
     asked: Option<f64>,
 }
 
@@ -139,7 +140,7 @@ impl Sum {
         }
     }
 
-    /// So many requests over the time of asking, in requests a second.
+    /// Requests per second over the time of asking.
     fn rate(&self, requests: f64) -> Option<f64> {
         (self.seconds > 0.0 && requests > 0.0).then(|| requests / self.seconds)
     }
@@ -152,7 +153,7 @@ impl Sum {
         (self.sending_seconds > 0.0 && self.within > 0).then(|| self.within as f64 / self.sending_seconds)
     }
 
-    /// Both, in words; nothing where one is not known.
+    /// Both rates, in words; empty if one is unknown.
     fn rates(&self) -> String {
         match (self.achieved_rate(), self.asked_rate()) {
             (Some(achieved), Some(asked)) => format!(" ({achieved:.1} instead of {asked:.1} requests a second)"),
@@ -160,7 +161,7 @@ impl Sum {
         }
     }
 
-    /// What was lost by dropping alone: what is offered varies around what was asked for.
+    /// The rate that was lost by drops alone: the offered rate varies around the requested one.
     fn cost_of_drops(&self) -> String {
         let offered = |count: u64| self.rate(count as f64).unwrap_or(0.0);
         let (left, all) = (offered(self.offered.saturating_sub(self.missed)), offered(self.offered));
@@ -170,18 +171,18 @@ impl Sum {
         format!(" ({left:.1} instead of {all:.1} requests a second)")
     }
 
-    /// Whether so much less was sent than was asked that it was another load; a request is always between two ticks.
+    /// Whether so much less was sent than asked that it was a different load. One request is always between two ticks.
     fn is_short(&self) -> bool {
         let sent = self.within as f64;
         self.asked.is_some_and(|asked| sent < ENOUGH * asked && sent + 1.0 < asked)
     }
 
-    /// Whether so many of those that were due are more than are always under way when a phase ends.
+    /// Whether more of the due requests are unsent than are always under way at the end of a phase.
     fn are_many(&self, unsent: u64) -> bool {
         unsent as f64 > UNSENT_SHARE * self.offered as f64 && unsent > 1
     }
 
-    /// Requests that were due and not sent without waiting for a slot: this client had not got to them.
+    /// Requests that were due and not sent, without waiting for a slot: this client was too slow.
     fn not_got_to(&self) -> u64 {
         self.offered.saturating_sub(self.missed + self.unsent_waiting + self.sent)
     }
@@ -202,7 +203,7 @@ impl Sum {
     }
 }
 
-/// In all, and phase by phase.
+/// The JSON of all phases together and of each phase.
 pub(crate) fn block(phases: &[PhaseSending]) -> Value {
     let mut block = Sum::all(phases).fields();
     block["phases"] = phases.iter().map(entry).collect();
@@ -229,7 +230,7 @@ fn entry(phase: &PhaseSending) -> Value {
     entry
 }
 
-/// What to know of it, one sentence each.
+/// The doubts about what was sent, one sentence each.
 pub(crate) fn doubts(phases: &[PhaseSending], was_stopped: bool) -> Vec<String> {
     let named = |phase: &PhaseSending| match phases.len() {
         1 => String::new(),
@@ -290,7 +291,7 @@ fn of_phase(phase: &PhaseSending, was_stopped: bool) -> Vec<String> {
     out
 }
 
-/// What to know of requests that no worker came to begin before the run cut them off, over all phases.
+/// The doubt about requests that no worker started before the run cut them off, over all phases.
 pub(crate) fn never_begun(phases: &[PhaseSending], count: u64) -> Option<String> {
     let sum = Sum::all(phases);
     let (sent, rates) = (sum.sent, sum.rates());
@@ -302,14 +303,14 @@ pub(crate) fn never_begun(phases: &[PhaseSending], count: u64) -> Option<String>
     })
 }
 
-/// What to do so that fewer find no slot: only limits that are set can be raised.
+/// How to have fewer offers without a slot. Only limits that are set can be raised.
 fn ways_to_slots(phase: &PhaseSending) -> String {
     let raise = phase.limits().into_iter().map(|flag| format!("raise {flag}"));
     let lower = phase.plan.arrival.top_rate().map(|_| "lower the rate".to_owned());
     raise.chain(lower).collect::<Vec<_>>().join(" or ")
 }
 
-/// Why users sent less than they were asked to, where nothing that is counted kept them.
+/// Why users sent less than asked, if no counter explains it.
 fn late_users(plan: &PhasePlan) -> Option<String> {
     let gap = plan.arrival.user_interval()?;
     let ended = plan.sessions().map(|sessions| format!(", or all {sessions} sessions were begun"));
@@ -335,7 +336,7 @@ mod tests {
         PhaseSending { index: 1, start, sent_end, last_sent: start, plan, rate, counts, never_left: 0, cut_off: 0 }
     }
 
-    /// It had to stop after this time.
+    /// The phase with a time limit.
     fn ended(phase: PhaseSending, seconds: f64) -> PhaseSending {
         let stop = vec![StopWhen::Elapsed(Nanos::from_secs_f64(seconds))];
         PhaseSending { plan: PhasePlan { stop, ..phase.plan }, ..phase }
@@ -357,7 +358,7 @@ mod tests {
         PhaseProgress { offered, missed, sent, ..PhaseProgress::default() }
     }
 
-    /// What it was asked and what it achieved.
+    /// The requested and the achieved rate.
     fn rates(phase: &PhaseSending) -> (Option<f64>, Option<f64>) {
         let sum = Sum::of(phase);
         (sum.asked_rate(), sum.achieved_rate())
@@ -367,14 +368,14 @@ mod tests {
     fn a_rate_sends_after_each_interval_however_it_ends() {
         // Five requests, one after each 50 ms.
         assert_eq!(rates(&phase(at(20.0), 0.25, counts(5, 0, 5))), (Some(20.0), Some(20.0)));
-        // The end of its time is noticed late.
+        // The end of the time is noticed late.
         assert_eq!(rates(&ended(phase(at(20.0), 1.01, counts(20, 0, 20)), 1.0)), (Some(20.0), Some(20.0)));
         assert_eq!(rates(&phase(at(20.0), 0.0, counts(0, 0, 0))), (None, None));
     }
 
     #[test]
-    fn what_was_sent_after_the_time_was_up_counts_over_the_time_until_then() {
-        // Stopped for four seconds of two, it sends at once what was due in the meantime.
+    fn requests_sent_after_the_time_limit_count_over_the_time_until_then() {
+        // Suspended for four seconds of two, the phase sends at once what was due meanwhile.
         let stopped = ended(phase(at(20.0), 5.0, counts(40, 0, 40)), 2.0);
         let late = PhaseSending { last_sent: stopped.sent_end, ..stopped };
         assert_eq!(rates(&late), (Some(20.0), Some(8.0)));
@@ -388,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_users_comes_at_once_and_the_last_ends_their_phase() {
+    fn users_send_their_first_request_at_once_and_the_last_ends_the_phase() {
         let users = || Arrival::UserCentric { users: 4, rate: 8.0 };
         assert_eq!(rates(&phase(users(), 0.5, counts(5, 0, 5))), (Some(8.0), Some(8.0)));
         assert_eq!(rates(&ended(phase(users(), 1.0, counts(8, 0, 8)), 1.0)), (Some(8.0), Some(8.0)));
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_left_this_machine_is_in_no_rate_that_was_achieved() {
+    fn requests_that_never_left_this_machine_are_not_in_the_achieved_rate() {
         let behind = PhaseSending { never_left: 60, ..ended(phase(at(100.0), 1.0, counts(100, 0, 100)), 1.0) };
         let block = block(&[behind]);
         assert_eq!((&block["sent"], &block["never_left"]), (&100.into(), &60.into()));
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_nobody_came_to_begin_are_said_where_they_are_more_than_a_few() {
+    fn requests_that_no_worker_started_are_reported_if_they_are_more_than_a_few() {
         let behind = [PhaseSending { never_left: 60, ..ended(phase(at(100.0), 1.0, counts(100, 0, 100)), 1.0) }];
         assert_eq!(
             never_begun(&behind, 60).unwrap(),
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_of_all_phases_is_known_only_where_all_were_asked() {
+    fn the_requested_rate_of_all_phases_is_known_only_if_each_has_one() {
         let open = || ended(phase(at(10.0), 1.0, counts(10, 2, 8)), 1.0);
         let closed = || ended(phase(Arrival::Concurrency, 1.0, counts(0, 0, 500)), 1.0);
         let both = block(&[open(), open()]);
@@ -437,15 +438,15 @@ mod tests {
     }
 
     #[test]
-    fn offers_without_a_slot_are_said_with_the_limits_that_are_set() {
+    fn offers_without_a_slot_are_reported_with_the_limits_that_are_set() {
         let missed = || ended(phase(at(20.0), 10.0, counts(200, 50, 150)), 10.0);
-        let said = |concurrency, prefill| doubts(&[limited(missed(), concurrency, prefill)], false);
+        let reported = |concurrency, prefill| doubts(&[limited(missed(), concurrency, prefill)], false);
         let dropped =
             "50 of 200 offers found no free slot and were dropped (15.0 instead of 20.0 requests a second): raise ";
-        assert_eq!(said(Some(8), None), [format!("{dropped}--concurrency or lower the rate")]);
-        assert_eq!(said(None, Some(2)), [format!("{dropped}--prefill-concurrency or lower the rate")]);
+        assert_eq!(reported(Some(8), None), [format!("{dropped}--concurrency or lower the rate")]);
+        assert_eq!(reported(None, Some(2)), [format!("{dropped}--prefill-concurrency or lower the rate")]);
         assert_eq!(
-            said(Some(8), Some(2)),
+            reported(Some(8), Some(2)),
             [format!("{dropped}--concurrency or raise --prefill-concurrency or lower the rate")]
         );
         let few = limited(ended(phase(at(12.0), 12.0, counts(132, 1, 131)), 12.0), Some(8), None);
@@ -459,18 +460,18 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_did_not_send_is_said_unless_it_was_stopped() {
+    fn requests_that_the_client_did_not_send_are_reported_unless_it_was_stopped() {
         let slipped = PhaseProgress { slip: Nanos::from_millis(1500), ..counts(200, 0, 150) };
         let late = || phase(at(20.0), 10.0, slipped);
-        let said = doubts(&[late(), phase(at(5.0), 1.0, counts(5, 0, 5))], false);
-        assert!(said[0].starts_with("phase load: the schedule was moved back by 1.50 s"), "{said:?}");
-        assert!(said[1].starts_with("phase load: 50 of 200 requests that were due were not sent"), "{said:?}");
-        assert_eq!(said.len(), 2);
+        let reported = doubts(&[late(), phase(at(5.0), 1.0, counts(5, 0, 5))], false);
+        assert!(reported[0].starts_with("phase load: the schedule was moved back by 1.50 s"), "{reported:?}");
+        assert!(reported[1].starts_with("phase load: 50 of 200 requests that were due were not sent"), "{reported:?}");
+        assert_eq!(reported.len(), 2);
         assert_eq!(doubts(&[late()], true).len(), 1);
     }
 
     #[test]
-    fn users_whose_answers_take_longer_than_their_interval_are_said() {
+    fn responses_that_take_longer_than_the_interval_of_a_user_are_reported() {
         let users =
             |sent| ended(phase(Arrival::UserCentric { users: 4, rate: 2.0 }, 10.0, counts(sent, 0, sent)), 10.0);
         assert_eq!(
@@ -484,13 +485,13 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_were_drawn_long_are_nothing_to_doubt() {
+    fn intervals_that_were_drawn_long_are_no_doubt() {
         let drawn = Arrival::Rate { law: ArrivalLaw::Poisson, rate: RatePlan::fixed(20.0) };
         assert!(doubts(&[phase(drawn, 10.0, counts(150, 0, 150))], false).is_empty());
     }
 
     #[test]
-    fn what_a_limit_kept_waiting_is_told_from_what_the_client_did_not_get_to() {
+    fn requests_that_wait_for_a_slot_are_not_those_the_client_was_too_slow_for() {
         let counts = PhaseProgress { unsent_waiting: 30, unsent_held: 15, ..counts(100, 0, 50) };
         let replay = Arrival::FixedSchedule { zero: ScheduleZero::First };
         assert_eq!(
@@ -505,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_with_nothing_to_send_are_said_where_they_made_it_another_load() {
+    fn ticks_with_nothing_to_send_are_reported_if_the_load_was_different() {
         let idle = |idle, sent| phase(at(20.0), 10.0, PhaseProgress { idle, ..counts(sent, 0, sent) });
         assert_eq!(
             doubts(&[idle(50, 150)], false),
@@ -518,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_off_is_said_with_its_phase_and_what_ended_it() {
+    fn requests_that_were_cut_off_are_reported_with_their_phase_and_its_end() {
         let cut = |grace: u64| {
             let phase = phase(Arrival::Concurrency, 1.0, counts(0, 0, 5));
             let plan = PhasePlan { grace: Some(Nanos::from_millis(grace)), ..phase.plan };

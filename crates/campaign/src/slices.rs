@@ -1,12 +1,12 @@
-//! Results cut into slices of time, unless there are too many to keep.
+//! Results by slice of time, unless there are too many slices to keep.
 
 use aiperf_metrics::{Accumulator, Context, Metrics, Slice};
 use aiperf_types::{Nanos, WallNs};
 use thiserror::Error;
 
-/// Most slices that are computed. A slice takes 42 KB of memory until it is written, 21 KB of JSON and 53 KB of CSV:
-/// this many, 2 GB and 4 GB. (Maximum resident set and file sizes of 20,000 streamed requests with `--slice-duration
-/// 0.0001`, against the same run without.)
+/// The most slices that are computed. A slice takes 42 KB of memory until it is written, 21 KB of JSON and 53 KB of
+/// CSV: this many take 2 GB and 4 GB. (Maximum resident set and file sizes of 20,000 streamed requests with
+/// `--slice-duration 0.0001`, against the same run without.)
 const MOST: u64 = 50_000;
 
 /// There would be more slices than are kept.
@@ -19,7 +19,7 @@ pub(crate) struct TooManySlices {
     slices: u64,
 }
 
-/// What the requests that started in each slice came to.
+/// The results of the requests that started in each slice.
 pub(crate) fn slices(
     records: &Accumulator,
     metrics: &Metrics,
@@ -33,7 +33,7 @@ pub(crate) fn slices(
     Ok(records.slices(metrics, length, Context { window: None, network_rtt_ns }))
 }
 
-/// No more slices than fit into the run, and no more than there are requests: those without any are left out.
+/// An upper bound: the slices that fit into the run, or one per request. Slices without requests are left out.
 fn at_most(span: Option<(WallNs, WallNs)>, requests: u64, length: Nanos) -> u64 {
     let fit = |(first, last): (WallNs, WallNs)| (last.0 - first.0) / length.0.max(1) + 1;
     span.map_or(0, fit).min(requests)

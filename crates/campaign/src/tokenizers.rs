@@ -1,4 +1,4 @@
-//! The tokenizers of a run: one a model, loaded once each, and fetched first where they are not on this machine.
+//! The tokenizers of a run: one per model, each loaded once, and fetched first if it is not on this machine.
 
 use crate::hub::{Hub, HubError, RepoKind};
 use aiperf_plan::{Plan, TokenizerPlan};
@@ -7,13 +7,13 @@ use aiperf_types::LogLevel;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// A tokenizer that a run cannot have.
+/// A tokenizer that a run needs and does not have.
 #[derive(Debug, Error)]
 #[error("Failed to load tokenizer '{name}': {}\n  {cause}{instead}", cause.title())]
 pub struct TokenizerError {
     name: String,
     cause: Box<Cause>,
-    /// What can be done besides.
+    /// Another way out, for the message.
     instead: &'static str,
 }
 
@@ -26,7 +26,7 @@ enum Cause {
     Hub(#[from] HubError),
 }
 
-/// Said where tokens need no tokenizer.
+/// The other way out if the run can do without a tokenizer.
 const SERVER_COUNTS: &str = "\n  or: --use-server-token-count, which needs no tokenizer";
 
 impl Cause {
@@ -37,7 +37,7 @@ impl Cause {
         }
     }
 
-    /// Whether there is none to be had, and not one that is broken.
+    /// Whether no tokenizer was found, as opposed to a broken one.
     fn is_absence(&self) -> bool {
         match self {
             Self::Local(TokenizeError::Malformed { .. } | TokenizeError::Unreadable { .. }) => false,
@@ -52,13 +52,13 @@ impl Cause {
 }
 
 impl TokenizerError {
-    /// Somebody wanted to stop.
+    /// Whether a stop request ended the load.
     pub(crate) fn is_stopped(&self) -> bool {
         matches!(*self.cause, Cause::Hub(HubError::Stopped))
     }
 }
 
-/// Loads what a plan's models are counted by. The hub is made where it is asked.
+/// Loads the tokenizers of a plan's models. `hub` is called only if a file must be fetched.
 pub(crate) fn load(
     plan: &Plan,
     hub: impl Fn() -> Result<Hub, HubError>,
@@ -98,9 +98,9 @@ struct Loading<'a, H, S> {
     plan: &'a Plan,
     hub: H,
     say: &'a S,
-    /// So far: one that several models share is loaded once.
+    /// The tokenizers so far: one that several models share is loaded once.
     loaded: Vec<Tokenizer>,
-    /// Names that meant another.
+    /// How many names were resolved to another name.
     resolved: usize,
 }
 
@@ -110,7 +110,7 @@ impl<H: Fn() -> Result<Hub, HubError>, S: Fn(LogLevel, String)> Loading<'_, H, S
         let own = by_model.iter().find(|(of, _)| of == model).map(|(_, tokenizer)| tokenizer);
         let named = own.or(name.as_ref()).map(String::as_str);
         if !self.plan.endpoint.kind.traits().has_tokens() && named.is_none() {
-            // Nothing is counted with it.
+            // It counts nothing.
             return Ok(Tokenizer::builtin());
         }
         let Choice { name, warning } = Choice::of(named, model);
@@ -144,7 +144,7 @@ impl<H: Fn() -> Result<Hub, HubError>, S: Fn(LogLevel, String)> Loading<'_, H, S
         Ok(loaded)
     }
 
-    /// The tokenizer of a name, fetched where it has to be and may be.
+    /// The tokenizer of a name, fetched if necessary and allowed.
     fn load(&mut self, name: &str, may_fetch: bool) -> Result<Tokenizer, Cause> {
         let lookup = Lookup::from_env().at(self.plan.tokenizer.revision.as_deref());
         let here = Tokenizer::load(name, &lookup);
@@ -157,7 +157,7 @@ impl<H: Fn() -> Result<Hub, HubError>, S: Fn(LogLevel, String)> Loading<'_, H, S
             }
             Err(error) => error,
         };
-        // What another program has cached of a model may be all but its tokenizer.
+        // Another program may have cached everything of a model except its tokenizer.
         let may_be_there = matches!(
             error,
             TokenizeError::NotFound { .. } | TokenizeError::Ambiguous { .. } | TokenizeError::NoTokenizerFile { .. }
@@ -182,7 +182,7 @@ impl<H: Fn() -> Result<Hub, HubError>, S: Fn(LogLevel, String)> Loading<'_, H, S
     }
 }
 
-/// That a model is counted by another's tokenizer.
+/// The warning that another tokenizer counts the tokens of a model.
 fn uncounted(model: &str, cause: &Cause) -> String {
     format!(
         "No tokenizer for model '{model}' on this machine ({}: {}); counting with 'builtin' (tiktoken o200k_base), so \

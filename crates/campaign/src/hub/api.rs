@@ -1,4 +1,4 @@
-//! What is asked of the hub, and what its answers say.
+//! Requests to the hub, and the meaning of its responses.
 
 use super::error::{Candidate, HubError};
 use super::repo::{RepoKind, RepoName};
@@ -7,25 +7,25 @@ use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Fetched, Origin};
 use serde_json::Value;
 
-/// How many repositories a search gives.
+/// The most results of a search.
 const SEARCH_LIMIT: usize = 50;
 
-/// What a repository holds at a revision.
+/// The content of a repository at a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The commit that the revision points at.
+    /// The commit of the revision.
     pub commit: String,
-    /// By their paths.
+    /// Paths of the files.
     pub files: Vec<String>,
-    /// What a dataset's card says of its subsets; null where it says nothing.
+    /// The subsets in a dataset's card; null if it lists none.
     pub configs: Value,
 }
 
-/// Where a file is and what it should be.
+/// The location of a file, and its expected content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resolved {
     pub(super) commit: String,
-    /// Names its bytes.
+    /// Identifies its bytes.
     pub(super) tag: String,
     pub(super) size: Option<u64>,
     pub(super) origin: Origin,
@@ -49,7 +49,7 @@ pub(super) fn search_path(name: &str) -> String {
     format!("/api/models?search={}&limit={SEARCH_LIMIT}", escaped(name))
 }
 
-/// A text as a part of a path or of a query.
+/// A text, escaped for a path or a query.
 fn escaped(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes()
@@ -57,7 +57,7 @@ fn escaped(text: &str) -> String {
         .collect()
 }
 
-/// What answers have said of a file so far: those that lead on, on the same server, and the last.
+/// What the headers of responses contain about a file: of redirects on the same server, and of the last response.
 #[derive(Debug, Default)]
 pub(super) struct FileHeaders {
     commit: Option<String>,
@@ -94,12 +94,12 @@ impl FileHeaders {
     }
 }
 
-/// A tag without quotes and without a word on its weakness.
+/// A tag without quotes and without the mark of a weak one.
 fn plain_tag(tag: &str) -> &str {
     tag.trim().trim_start_matches("W/").trim_matches('"')
 }
 
-/// Where an answer leads: a server, a path, and whether that is another server.
+/// The target of a redirect: a server, a path, and whether it is another server.
 pub(super) fn led_to(origin: &Origin, answer: &Fetched) -> Option<(Origin, String, bool)> {
     if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
         return None;
@@ -114,44 +114,44 @@ pub(super) fn led_to(origin: &Origin, answer: &Fetched) -> Option<(Origin, Strin
     Some((to, path, is_elsewhere))
 }
 
-/// Who asked for what, to say what an answer refuses.
+/// A request, for the message about its failure.
 pub(super) struct Asked<'a> {
     pub(super) endpoint: &'a str,
     pub(super) repo: &'a RepoName,
     pub(super) revision: &'a str,
-    /// `None` where it is about the repository.
+    /// `None` if the request was about the repository.
     pub(super) path: Option<&'a str>,
     pub(super) has_token: bool,
     pub(super) redactor: &'a Redactor,
 }
 
 impl Asked<'_> {
-    /// What an answer that is no success means.
+    /// The error for an unsuccessful response.
     pub(super) fn refused(&self, answer: &Fetched) -> HubError {
         let (endpoint, repo, revision) = (self.endpoint.to_owned(), self.repo.clone(), self.revision.to_owned());
-        let told = self.redactor.hide(answer.header("x-error-message").unwrap_or_default().trim());
+        let message = self.redactor.hide(answer.header("x-error-message").unwrap_or_default().trim());
         match (answer.header("x-error-code").unwrap_or_default(), answer.status, self.path) {
             ("GatedRepo", ..) => {
-                let told = if told.is_empty() { "access to it is restricted" } else { &told }.to_owned();
-                HubError::Gated { repo, endpoint, told }
+                let message = if message.is_empty() { "access to it is restricted" } else { &message }.to_owned();
+                HubError::Gated { repo, endpoint, message }
             }
             ("RevisionNotFound", ..) => HubError::RevisionNotFound { repo, revision },
             ("EntryNotFound", _, Some(path)) => HubError::EntryNotFound { repo, revision, path: path.to_owned() },
             ("RepoNotFound", ..) => HubError::RepoNotFound { repo, endpoint },
-            (_, 401, _) if self.has_token && told.contains("credentials") => HubError::Token { endpoint },
-            // To those who say nobody, the hub says no more of what it does not have than of what is private.
+            (_, 401, _) if self.has_token && message.contains("credentials") => HubError::Token { endpoint },
+            // Without a token, the hub does not reveal whether a repository is missing or private.
             (_, 401, _) => HubError::RepoNotFound { repo, endpoint },
             (_, 404, Some(path)) => HubError::EntryNotFound { repo, revision, path: path.to_owned() },
             (_, 404, None) => HubError::RepoNotFound { repo, endpoint },
             (_, status, _) => {
-                let told = if told.is_empty() { String::new() } else { format!(": {told}") };
-                HubError::Status { endpoint, status, told }
+                let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+                HubError::Status { endpoint, status, message }
             }
         }
     }
 }
 
-/// What a repository holds, by the hub's answer.
+/// The content of a repository, from the hub's response.
 pub(super) fn listing(body: &[u8]) -> Result<Listing, String> {
     let json: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let commit = json["sha"].as_str().ok_or("no 'sha'")?.to_owned();
@@ -163,7 +163,7 @@ pub(super) fn listing(body: &[u8]) -> Result<Listing, String> {
     Ok(Listing { commit, files, configs: json["cardData"]["configs"].clone() })
 }
 
-/// The repository that a name means among those that a search found; `None` where it found none.
+/// The repository that a name means among the results of a search; `None` if there are none.
 pub(super) fn meant(name: &str, body: &[u8]) -> Result<Option<String>, Vec<Candidate>> {
     let found: Vec<Value> = serde_json::from_slice(body).unwrap_or_default();
     let mut found: Vec<Candidate> = found
@@ -173,7 +173,7 @@ pub(super) fn meant(name: &str, body: &[u8]) -> Result<Option<String>, Vec<Candi
             Some(Candidate { id, downloads: model["downloads"].as_u64().unwrap_or(0) })
         })
         .collect();
-    // Stable: among equals the hub's order holds.
+    // A stable sort keeps the hub's order among equals.
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.downloads));
     let ending = format!("/{}", name.to_lowercase());
     let equal = found.iter().find(|candidate| candidate.id.eq_ignore_ascii_case(name));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_its_equal_then_the_most_downloaded_that_ends_with_it() {
+    fn a_name_means_an_exact_match_then_the_most_downloaded_that_ends_with_it() {
         let found = search(&[("a/Tiny", 1), ("b/tiny", 9), ("c/tiny-chat", 99)]);
         assert_eq!(meant("tiny", &found).unwrap().as_deref(), Some("b/tiny"));
         assert_eq!(meant("A/TINY", &found).unwrap().as_deref(), Some("a/Tiny"));
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_is_too_strange(body in proptest::collection::vec(any::<u8>(), 0..200), name in ".{0,20}") {
+        fn no_response_makes_the_parser_panic(body in proptest::collection::vec(any::<u8>(), 0..200), name in ".{0,20}") {
             let _ = listing(&body);
             let _ = meant(&name, &body);
         }

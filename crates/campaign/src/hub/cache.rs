@@ -1,4 +1,4 @@
-//! The hub's cache on disk, as Hugging Face's own tools lay it out and share it.
+//! The hub's cache on disk, in the layout of Hugging Face's own tools, which share it.
 //!
 //! ```text
 //! models--org--name/refs/main               the commit that the branch points at
@@ -7,7 +7,7 @@
 //! .locks/models--org--name/<entity tag>.lock
 //! ```
 //!
-//! A file appears under its name when all of it is there. Whoever writes a blob holds its lock.
+//! A file appears under its name only when it is complete. A process that writes a blob holds its lock.
 
 use super::error::HubError;
 use super::repo::RepoName;
@@ -34,12 +34,12 @@ impl Entry {
         Self { root: cache.to_owned(), folder: cache.join(&name), name }
     }
 
-    /// The folder of a revision that is there.
+    /// The folder of a cached revision.
     pub(super) fn snapshot(&self, revision: &str) -> Option<PathBuf> {
         lookup::snapshot(&self.folder, revision)
     }
 
-    /// A file of a revision that is there.
+    /// A file of a cached revision.
     pub(super) fn file(&self, revision: &str, path: &str) -> Option<PathBuf> {
         Some(self.snapshot(revision)?.join(path)).filter(|file| file.is_file())
     }
@@ -52,12 +52,12 @@ impl Entry {
         self.folder.join("blobs").join(format!("{tag}.incomplete"))
     }
 
-    /// Waits until nobody else writes a blob; see [`lock`].
+    /// Waits until no other process writes a blob; see [`lock`].
     pub(super) fn lock(&self, tag: &str, is_over: &dyn Fn() -> bool) -> Result<Option<File>, HubError> {
         lock(&self.root.join(".locks").join(&self.name).join(format!("{tag}.lock")), is_over)
     }
 
-    /// Opens what there is of a blob, to be written on.
+    /// Opens the partial file of a blob, to continue it.
     pub(super) fn open_incomplete(&self, tag: &str) -> Result<File, HubError> {
         let path = self.incomplete(tag);
         let open = || {
@@ -67,7 +67,7 @@ impl Entry {
         open().map_err(|source| HubError::Cache { path: path.clone(), source })
     }
 
-    /// A blob that is whole gets its name.
+    /// Gives a complete blob its name.
     pub(super) fn complete(&self, tag: &str, file: &File) -> Result<(), HubError> {
         let path = self.blob(tag);
         let finish = || {
@@ -77,7 +77,7 @@ impl Entry {
         finish().map_err(|source| HubError::Cache { path: path.clone(), source })
     }
 
-    /// Gives a blob a file's name in the snapshot of a commit.
+    /// Links a blob into the snapshot of a commit, under a file's name.
     pub(super) fn link(&self, commit: &str, path: &str, tag: &str) -> Result<PathBuf, HubError> {
         let file = self.folder.join("snapshots").join(commit).join(path);
         if file.is_file() {
@@ -97,7 +97,7 @@ impl Entry {
         Ok(file)
     }
 
-    /// Notes which commit a revision points at.
+    /// Records the commit of a revision.
     pub(super) fn note(&self, revision: &str, commit: &str) -> Result<(), HubError> {
         // A commit points at itself.
         if revision == commit {
@@ -117,8 +117,8 @@ impl Entry {
     }
 }
 
-/// Takes the lock that a file stands for, as soon as nobody else has it; `None` where it is not waited for any longer.
-/// The lock goes with what is returned.
+/// Takes the lock of a file as soon as it is free; `None` if the wait is over. Dropping the returned file releases the
+/// lock.
 pub(super) fn lock(path: &Path, is_over: &dyn Fn() -> bool) -> Result<Option<File>, HubError> {
     let failed = |source| HubError::Cache { path: path.to_owned(), source };
     create_parent(path).map_err(failed)?;
@@ -128,14 +128,14 @@ pub(super) fn lock(path: &Path, is_over: &dyn Fn() -> bool) -> Result<Option<Fil
             Ok(()) => return Ok(Some(file)),
             Err(TryLockError::WouldBlock) if is_over() => return Ok(None),
             Err(TryLockError::WouldBlock) => std::thread::sleep(TRY_LOCK_EVERY),
-            // Where files cannot be locked, a name that only appears with the whole file has to do.
+            // Without file locks, the rename of the complete file must be enough.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(Some(file)),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }
 }
 
-/// A name beside a file that no other process and no other thread uses.
+/// A name next to a file that no other process or thread uses.
 fn beside(path: &Path) -> PathBuf {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -153,7 +153,7 @@ mod tests {
     use crate::hub::repo::RepoKind;
 
     #[test]
-    fn names_that_could_leave_the_cache_are_none() {
+    fn names_that_could_leave_the_cache_are_invalid() {
         for id in ["gpt2", "org/Model-7B.v1_x"] {
             assert_eq!(RepoName::new(RepoKind::Model, id).unwrap().id(), id);
         }

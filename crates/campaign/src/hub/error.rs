@@ -1,4 +1,4 @@
-//! What can go wrong with the hub, and the way out.
+//! What can go wrong with the hub, and the fix.
 
 use super::repo::{NoRepoName, RepoName};
 use super::settings::EndpointError;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A file of the hub that is not there.
+/// Why a file of the hub is not available.
 #[derive(Debug, Error)]
 pub enum HubError {
     #[error(transparent)]
@@ -23,8 +23,8 @@ pub enum HubError {
     #[error("there is no folder for the hub's cache\n  try: HF_HUB_CACHE=<folder> or HF_HOME=<folder>")]
     NoCache,
     #[error(
-        "{repo} (revision '{revision}') is not present in the HuggingFace cache {}, and {variable} wants nothing to be \
-         asked\n  run online once to populate the cache, or unset HF_HUB_OFFLINE/TRANSFORMERS_OFFLINE\n  try: \
+        "{repo} (revision '{revision}') is not present in the HuggingFace cache {}, and {variable} forbids \
+         requests\n  run online once to populate the cache, or unset HF_HUB_OFFLINE/TRANSFORMERS_OFFLINE\n  try: \
          `hf download {}` on a machine that is online",
         cache.display(), repo.for_hf()
     )]
@@ -35,14 +35,12 @@ pub enum HubError {
     )]
     RepoNotFound { repo: RepoName, endpoint: String },
     #[error(
-        "{repo} is a gated repository: {endpoint} wants its terms accepted\n  {told}\n  try: accept them at \
+        "{repo} is a gated repository: {endpoint} wants its terms accepted\n  {message}\n  try: accept them at \
          {endpoint}/{}, then HF_TOKEN=<token> or `hf auth login`",
         repo.web_path()
     )]
-    Gated { repo: RepoName, endpoint: String, told: String },
-    #[error(
-        "{repo} has no revision '{revision}'\n  try: a branch, a tag or a commit that it has; main is there always"
-    )]
+    Gated { repo: RepoName, endpoint: String, message: String },
+    #[error("{repo} has no revision '{revision}'\n  try: a branch, a tag or a commit that it has; main always exists")]
     RevisionNotFound { repo: RepoName, revision: String },
     #[error("{repo} (revision '{revision}') has no file '{path}'")]
     EntryNotFound { repo: RepoName, revision: String, path: String },
@@ -55,16 +53,16 @@ pub enum HubError {
     Network { endpoint: String, reason: String },
     #[error(
         "{endpoint} did not answer within {} s{}\n  try: check the network, or a local path",
-        after.as_secs_f64(), if *is_kept { "\n  what came of the file is kept, and taken up again" } else { "" }
+        after.as_secs_f64(), if *is_kept { "\n  the part that was fetched is kept, and the next attempt resumes it" } else { "" }
     )]
     TimedOut {
         endpoint: String,
         after: Duration,
-        /// What came of a file is taken up by who asks for it again.
+        /// The fetched part of the file is kept, and the next attempt resumes it.
         is_kept: bool,
     },
-    #[error("{endpoint} answered {status}{told}\n  try: later again, or a local path")]
-    Status { endpoint: String, status: u16, told: String },
+    #[error("{endpoint} answered {status}{message}\n  try: again later, or a local path")]
+    Status { endpoint: String, status: u16, message: String },
     #[error("{endpoint} gave an answer that is not the hub's: {reason}\n  try: another HF_ENDPOINT, or a local path")]
     Answer { endpoint: String, reason: String },
     #[error("{path} of {repo} is not what it should be: {reason}\n  it was fetched twice, and nothing of it is kept")]
@@ -78,7 +76,7 @@ pub enum HubError {
     Cache { path: PathBuf, source: io::Error },
     #[error("'{0}' is no http:// or https:// URL")]
     NoUrl(String),
-    #[error("it is not here, and {variable} wants nothing to be asked")]
+    #[error("it is not here, and {variable} forbids requests")]
     UrlOffline { variable: &'static str },
     #[error("{url} was not fetched: {reason}\n  or fetch it by other means, and put it at {}", file.display())]
     Url { url: String, file: PathBuf, reason: Box<HubError> },
@@ -88,12 +86,12 @@ pub enum HubError {
         candidates.len(), listed(candidates), candidates.first().map_or("", |candidate| &candidate.id)
     )]
     Ambiguous { name: String, candidates: Vec<Candidate> },
-    /// Somebody wanted to stop.
+    /// A stop request.
     #[error("stopped")]
     Stopped,
 }
 
-/// A repository that may be meant.
+/// A repository that the name may mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub id: String,
@@ -118,7 +116,7 @@ fn short(count: u64) -> String {
 }
 
 impl HubError {
-    /// What the failure is called, as the reference's panels call it.
+    /// The title of the failure in AIPerf's panels.
     pub fn title(&self) -> &'static str {
         match self {
             Self::Ambiguous { .. } => "Ambiguous Tokenizer Name",
@@ -144,7 +142,7 @@ impl HubError {
         let hide = |text: String| redactor.hide(&text).into_owned();
         match self {
             Self::Network { endpoint, reason } => Self::Network { endpoint, reason: hide(reason) },
-            Self::Status { endpoint, status, told } => Self::Status { endpoint, status, told: hide(told) },
+            Self::Status { endpoint, status, message } => Self::Status { endpoint, status, message: hide(message) },
             Self::Answer { endpoint, reason } => Self::Answer { endpoint, reason: hide(reason) },
             Self::Ambiguous { name, candidates } => {
                 let shown = |it: Candidate| Candidate { id: hide(it.id), downloads: it.downloads };
@@ -154,7 +152,7 @@ impl HubError {
         }
     }
 
-    /// The same, of a file whose beginning is kept.
+    /// The same, for a file whose fetched part is kept.
     pub(super) fn with_part_kept(self) -> Self {
         match self {
             Self::TimedOut { endpoint, after, .. } => Self::TimedOut { endpoint, after, is_kept: true },
@@ -162,7 +160,7 @@ impl HubError {
         }
     }
 
-    /// A download that failed, as far as the file system and the network are concerned.
+    /// The error for a failed download, as far as the file system and the network are concerned.
     pub(super) fn of_download(error: DownloadError, endpoint: &str, path: PathBuf) -> Self {
         use aiperf_transport::FetchError;
         let endpoint = endpoint.to_owned();
@@ -173,9 +171,11 @@ impl HubError {
                 Self::TimedOut { endpoint, after, is_kept: false }
             }
             DownloadError::Fetch(error) => Self::Network { endpoint, reason: error.to_string() },
-            DownloadError::Status { status, reason } => Self::Status { endpoint, status, told: format!(" {reason}") },
+            DownloadError::Status { status, reason } => {
+                Self::Status { endpoint, status, message: format!(" {reason}") }
+            }
             DownloadError::Answer(reason) => Self::Answer { endpoint, reason },
-            // Whoever knows the file says it better.
+            // The caller, who knows the file, has a better message.
             DownloadError::TooLarge { limit } => {
                 Self::Answer { endpoint, reason: format!("a file of more than {limit} bytes") }
             }

@@ -1,16 +1,16 @@
 //! Files of the Hugging Face hub: from its cache on disk, else fetched into it.
 //!
-//! The cache is the one that Hugging Face's own tools use, and is shared with them and with other processes. What is
-//! there at the wanted revision is used without a question; what is not is fetched, taken up again where it was cut,
-//! held against its hash, and appears under its name when it is whole.
+//! The cache is that of Hugging Face's own tools, and is shared with them and with other processes. A file that is
+//! there at the wanted revision is used without a request. Others are fetched, resumed after an interruption, and
+//! checked against their hash. They appear under their name only when complete.
 //!
 //! # Layout
-//! - [`settings`]: what the environment says
-//! - `repo`: repositories and their names; `cache`: the folders and files on disk
-//! - `api`: what is asked, and what answers mean
+//! - [`settings`]: the settings of the environment
+//! - `cache`: the folders and files on disk
+//! - `api`: requests to the hub, and the meaning of responses
 //! - `verify`: hashes
-//! - `url`: files that no repository holds
-//! - [`error`]: what can go wrong, and the way out
+//! - `url`: files that are in no repository
+//! - [`error`]: what can go wrong, and the fix
 
 mod api;
 mod cache;
@@ -38,31 +38,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Answers that lead on, on the same server.
+/// The most redirects on the same server.
 const MOST_LEADS: usize = 5;
-/// The longest answer that is not a file.
+/// The longest response that is not a file.
 const ANSWER_LIMIT: usize = 64 << 20;
 /// The longest file.
 const FILE_LIMIT: u64 = 256 << 30;
-/// How often a place of a file that has expired is asked for anew.
+/// How often the URL of a file is requested again after it expired.
 const MOST_PLACES: u32 = 3;
-/// How often a pause looks whether it is over.
+/// How often a pause checks whether it is over.
 const LOOK_WHETHER_OVER: Duration = Duration::from_millis(20);
 
-/// The hub, by way of its cache.
+/// The hub, accessed through its cache.
 #[derive(Clone)]
 pub struct Hub {
     settings: HubSettings,
-    /// Knows the token, which a hub may echo.
+    /// Hides the token, which a hub may echo.
     redactor: Arc<Redactor>,
     fetcher: Fetcher,
     is_stopped: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// When all of it must be done, and how long that was given.
+    /// The deadline for everything, and the time limit it came from.
     until: Option<(Instant, Duration)>,
     progress: Arc<Progress>,
 }
 
-/// Told of a file, how much of it is there, and how long it is where that is known.
+/// Called with the name of a file, the bytes fetched so far, and its length if known.
 pub type Progress = dyn Fn(&str, u64, Option<u64>) + Send + Sync;
 
 impl Hub {
@@ -72,8 +72,9 @@ impl Hub {
         Self { settings, redactor, fetcher, is_stopped, until: None, progress }
     }
 
-    /// The hub of a run: as the environment of the process says, by the run's proxies and certificates, until the run is
-    /// stopped. Who it speaks to is verified whatever the run does with its servers: it is told the user's token.
+    /// The hub of a run: with the settings of the environment, the run's proxies and certificates, until the run is
+    /// stopped. It always verifies certificates, whatever the run does with its servers, because it sends the user's
+    /// token.
     pub fn for_run(plan: &Plan, stop: Stop) -> Result<Self, HubError> {
         let settings = HubSettings::from_vars(|name| std::env::var(name).ok())?;
         let mut travelling = plan.clone();
@@ -84,23 +85,24 @@ impl Hub {
         Ok(Self::new(settings, fetcher).stopped_by(move || stop.is_stopped()))
     }
 
-    /// The same, until somebody wants it stopped.
+    /// The same, with a stop condition.
     #[must_use]
     pub fn stopped_by(mut self, is_stopped: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.is_stopped = Arc::new(is_stopped);
         self
     }
 
-    /// The same, for so long from now on; what came of a repository's file by then is kept, and taken up again.
+    /// The same, with a time limit from now on. The part of a repository's file that was fetched by then is kept and
+    /// resumed.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
         self.until = Instant::now().checked_add(limit).map(|until| (until, limit));
         self
     }
 
-    /// The same, telling how far files are.
+    /// The same, with reports of the progress of files.
     #[must_use]
-    pub fn telling(mut self, progress: impl Fn(&str, u64, Option<u64>) + Send + Sync + 'static) -> Self {
+    pub fn with_progress(mut self, progress: impl Fn(&str, u64, Option<u64>) + Send + Sync + 'static) -> Self {
         self.progress = Arc::new(progress);
         self
     }
@@ -121,10 +123,10 @@ impl Hub {
             return Ok(found);
         }
         self.check_online(&repo, revision)?;
-        self.bring(&repo, &entry, revision, path)
+        self.fetch_file(&repo, &entry, revision, path)
     }
 
-    /// What a repository holds at a revision, by the hub.
+    /// The files of a repository at a revision, from the hub.
     pub fn list(&self, kind: RepoKind, repo: &str, revision: &str) -> Result<Listing, HubError> {
         let repo = RepoName::new(kind, repo)?;
         let revision = checked(revision)?;
@@ -136,18 +138,18 @@ impl Hub {
         api::listing(&answer.body).map_err(|reason| self.strange(reason))
     }
 
-    /// The folder of a revision of which something is in the cache; nobody is asked.
+    /// The folder of a revision, if something of it is in the cache. Sends no request.
     pub fn cached_folder(&self, kind: RepoKind, repo: &str, revision: &str) -> Option<PathBuf> {
         self.entry(&RepoName::new(kind, repo).ok()?).ok()?.snapshot(checked(revision).ok()?)
     }
 
-    /// Notes the commit that a revision is, once files of it are in the cache: so that it is found there by that name.
+    /// Records the commit of a revision once its files are in the cache, so that they are found there by that name.
     pub fn note(&self, kind: RepoKind, repo: &str, revision: &str, commit: &str) -> Result<(), HubError> {
         self.entry(&RepoName::new(kind, repo)?)?.note(checked(revision)?, checked(commit)?)
     }
 
-    /// Files of a revision, all of the same commit. Those that the repository does not have are left out; the revision
-    /// is noted as cached when all others are there.
+    /// Files of a revision, all of the same commit. Files that the repository lacks are left out. The revision is
+    /// recorded as cached when all others are there.
     pub fn files(
         &self,
         kind: RepoKind,
@@ -164,7 +166,7 @@ impl Hub {
         Ok(brought)
     }
 
-    /// The id of the model that a name means: the name itself where there is one, else what a search finds.
+    /// The id of the model with this name: the name itself if it exists, else the result of a search.
     pub fn find_model(&self, name: &str) -> Result<String, HubError> {
         let repo = RepoName::new(RepoKind::Model, name)?;
         self.check_online(&repo, "main")?;
@@ -194,7 +196,7 @@ impl Hub {
         Err(HubError::Offline { repo: repo.clone(), revision: revision.to_owned(), cache, variable })
     }
 
-    /// Whether somebody wants it stopped, or its time is up.
+    /// Whether it was stopped or its time is up.
     fn is_over(&self) -> bool {
         (self.is_stopped)() || self.until.is_some_and(|(until, _)| Instant::now() >= until)
     }
@@ -208,7 +210,7 @@ impl Hub {
         }
     }
 
-    /// A download that failed, in the hub's words.
+    /// The error for a failed download.
     fn download_failed(&self, error: DownloadError, from: &str, path: &Path) -> HubError {
         match error {
             DownloadError::Fetch(FetchError::Stopped) => self.why_over(from),
@@ -217,7 +219,7 @@ impl Hub {
     }
 
     /// Fetches a file into the cache.
-    fn bring(&self, repo: &RepoName, entry: &Entry, revision: &str, path: &str) -> Result<PathBuf, HubError> {
+    fn fetch_file(&self, repo: &RepoName, entry: &Entry, revision: &str, path: &str) -> Result<PathBuf, HubError> {
         let (mut places, mut was_wrong) = (0, false);
         loop {
             let resolved = self.resolve(repo, revision, path)?;
@@ -229,17 +231,17 @@ impl Hub {
                 let incomplete = entry.incomplete(&name);
                 let unwritten = |source| HubError::Cache { path: incomplete.clone(), source };
                 let mut file = entry.open_incomplete(&name)?;
-                // What cannot be checked by its tag may be of another file.
+                // Without a usable tag, the partial file may be of another file.
                 let is_checked = verify::Tag::of(&resolved.tag) != verify::Tag::Unknown;
                 let there = file.metadata().map_err(unwritten)?.len();
                 if !is_checked || resolved.size.is_some_and(|size| there > size) {
                     file.set_len(0).map_err(unwritten)?;
                 }
-                let told = |done, total: Option<u64>| (self.progress)(path, done, total.or(resolved.size));
+                let progress = |done, total: Option<u64>| (self.progress)(path, done, total.or(resolved.size));
                 let wanted = self.download(&resolved);
-                match self.fetcher.download(&wanted, &mut file, told, || self.is_over()) {
+                match self.fetcher.download(&wanted, &mut file, progress, || self.is_over()) {
                     Ok(()) => {}
-                    // The place of a file that lies elsewhere is signed for an hour.
+                    // The URL of a file on another server is signed for an hour.
                     Err(DownloadError::Status { status: 401 | 403 | 410, .. })
                         if resolved.origin != self.settings.origin && places < MOST_PLACES =>
                     {
@@ -281,28 +283,28 @@ impl Hub {
         }
     }
 
-    /// Asks where a file is, and what it should be.
+    /// Asks for the location and the expected content of a file.
     fn resolve(&self, repo: &RepoName, revision: &str, path: &str) -> Result<Resolved, HubError> {
-        let mut said = FileHeaders::default();
+        let mut file = FileHeaders::default();
         let mut at = format!("{}{}", self.settings.base, api::resolve_path(repo, revision, path));
         for _ in 0..MOST_LEADS {
             let mut call = self.call(at.clone(), false);
-            // The head is what matters; of the file, no more than has to come with it.
+            // Only the headers matter; the range keeps the body small.
             call.headers.push(("Range".to_owned(), "bytes=0-0".to_owned()));
             call.headers.push(("Accept-Encoding".to_owned(), "identity".to_owned()));
             let answer = self.make(&call)?;
-            said.read(&answer);
+            file.read(&answer);
             match api::led_to(&self.settings.origin, &answer) {
-                Some((origin, path, true)) => return said.resolved(origin, path).map_err(|why| self.strange(why)),
+                Some((origin, path, true)) => return file.resolved(origin, path).map_err(|why| self.strange(why)),
                 Some((_, path, false)) => at = path,
                 // An empty file has no first byte.
                 None if matches!(answer.status, 200 | 206 | 416) => {
-                    return said.resolved(self.settings.origin.clone(), at).map_err(|why| self.strange(why));
+                    return file.resolved(self.settings.origin.clone(), at).map_err(|why| self.strange(why));
                 }
                 None => return Err(self.asked(repo, revision, Some(path)).refused(&answer)),
             }
         }
-        Err(self.strange("it leads on and on"))
+        Err(self.strange("it redirects too often"))
     }
 
     fn asked<'a>(&'a self, repo: &'a RepoName, revision: &'a str, path: Option<&'a str>) -> Asked<'a> {
@@ -335,7 +337,7 @@ impl Hub {
         }
     }
 
-    /// Asks the hub's API.
+    /// Calls the hub's API.
     fn ask(&self, path: &str) -> Result<Fetched, HubError> {
         self.make(&self.call(format!("{}{path}", self.settings.base), true))
     }
@@ -347,7 +349,7 @@ impl Hub {
         }
     }
 
-    /// Makes a call, a few times where the next may do better.
+    /// Makes a call, with a few retries if a retry may succeed.
     fn make(&self, call: &Call) -> Result<Fetched, HubError> {
         let patience = self.settings.patience;
         let mut failed = 0;
@@ -355,7 +357,7 @@ impl Hub {
             let outcome = self.fetcher.call(call, || self.is_over());
             let may_pass = match &outcome {
                 Ok(answer) => matches!(answer.status, 429 | 500..),
-                // Who does not answer in all that time would be waited for again and again.
+                // A server that does not respond in all that time would be waited for again and again.
                 Err(FetchError::TimedOut(_)) => false,
                 Err(error) => error.may_pass(),
             };

@@ -1,4 +1,4 @@
-//! What the environment says about the hub.
+//! The settings of the hub in the environment.
 
 use aiperf_plan::{Credentials, NoProxy, Proxies, Proxy, redact};
 use aiperf_tokenize::lookup::{hub_cache, hub_home};
@@ -13,24 +13,24 @@ use std::time::Duration;
 /// Where the hub is, unless `HF_ENDPOINT` names another.
 const ENDPOINT: &str = "https://huggingface.co";
 
-/// Where files come from and where they are kept.
+/// Where files come from and where they are cached.
 #[derive(Clone)]
 pub struct HubSettings {
     /// As messages show it, without a slash at its end.
     pub endpoint: String,
     pub(crate) origin: Origin,
-    /// The path that every path begins with.
+    /// The prefix of every path.
     pub(crate) base: String,
-    /// Said to the endpoint, and to nobody that it leads to.
+    /// Sent to the endpoint only, never to a server that it redirects to.
     pub(crate) token: Option<String>,
-    /// As the environment names them for all programs: Hugging Face's own tools go by them unasked.
+    /// The proxy variables that all programs share: Hugging Face's own tools use them too.
     pub(crate) proxies: Proxies,
-    /// `None` when there is no home to hold one.
+    /// `None` if there is no home directory.
     pub cache: Option<PathBuf>,
-    /// The variable that wants nothing to be asked.
+    /// The variable that forbids requests.
     pub offline: Option<&'static str>,
     pub patience: Patience,
-    /// What one question may take that is not a file.
+    /// The time limit of one response that is not a file.
     pub answer_timeout: Duration,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for HubSettings {
     }
 }
 
-/// A variable that names no hub, or no way to it.
+/// A variable that names no hub or no valid proxy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     #[error("HF_ENDPOINT='{0}' is no http:// or https:// URL\n  try: unset HF_ENDPOINT, or HF_ENDPOINT={ENDPOINT}")]
@@ -55,7 +55,7 @@ pub enum EndpointError {
 }
 
 impl HubSettings {
-    /// As the variables of a process say, by the names that Hugging Face's own tools read.
+    /// Reads the variables of a process, by the names that Hugging Face's own tools use.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, EndpointError> {
         let text = |name: &str| var(name).filter(|value| !value.is_empty());
         let folder = |name: &str| text(name).map(PathBuf::from);
@@ -69,7 +69,7 @@ impl HubSettings {
             .or_else(|| text("HUGGING_FACE_HUB_TOKEN"))
             .or_else(|| fs::read_to_string(token_file?).ok())
             .map(|token| token.trim().to_owned())
-            // What is no field of a header is no token.
+            // A value that is no valid header is no token.
             .filter(|token| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()))
             .filter(|_| !is_on("HF_HUB_DISABLE_IMPLICIT_TOKEN"));
         let seconds = |name: &str| {
@@ -93,14 +93,14 @@ impl HubSettings {
         })
     }
 
-    /// What no message may show, even if the hub or a proxy echoes it.
+    /// Secrets that no message may show, even if the hub or a proxy echoes them.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let proxies = self.proxies.all().filter_map(|proxy| proxy.url().credentials());
         self.token.iter().cloned().chain(proxies.flat_map(Credentials::secrets)).collect()
     }
 }
 
-/// The proxies that variables name, in either letter case; the lower counts first, and switches off when it is empty.
+/// The proxies in variables, in either letter case. The lower case has priority, and disables the proxy if it is empty.
 fn proxies(var: impl Fn(&str) -> Option<String>) -> Result<Proxies, EndpointError> {
     let named = |name: &str| {
         let lower = name.to_ascii_lowercase();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_are_those_of_all_programs() {
+    fn proxies_come_from_the_variables_that_all_programs_share() {
         let by = |vars: &[(&str, &str)]| {
             let hub = aiperf_plan::BaseUrl::parse("https://huggingface.co").unwrap();
             settings(vars).proxies.for_url(&hub).map(|proxy| proxy.url().host().to_owned())

@@ -1,4 +1,4 @@
-//! A file by its URL, kept under a name of its own: for what no repository of the hub holds.
+//! A file by its URL, stored under its own name: for files that are in no repository of the hub.
 
 use super::cache;
 use super::error::HubError;
@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 impl Hub {
-    /// A file by its URL: what lies at `file`, else what is fetched there. It appears under that name when it is whole;
-    /// who finds it being fetched by another process waits for that one.
+    /// A file by its URL: the existing `file`, else the download to it. It appears under that name only when it is
+    /// complete. If another process is fetching it, this one waits.
     pub fn url(&self, url: &str, file: &Path) -> Result<PathBuf, HubError> {
         if file.is_file() {
             return Ok(file.to_owned());
@@ -38,7 +38,7 @@ impl Hub {
             return Ok(());
         }
         let failed = |source| HubError::Cache { path: incomplete.clone(), source };
-        // What another process left may be of another day's file: nothing says what it should be.
+        // A partial file of another process may be outdated: without a tag it cannot be checked.
         let mut begun = fs::File::create(&incomplete).map_err(failed)?;
         let wanted = Download {
             headers: self.headers(origin == self.settings.origin),
@@ -48,10 +48,11 @@ impl Hub {
             patience: self.settings.patience,
         };
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let told = |done, total| (self.progress)(&name, done, total);
-        let brought = self.fetcher.download(&wanted, &mut begun, told, || self.is_over());
-        let brought = brought.map_err(|error| self.download_failed(error, url, &incomplete));
-        let done = brought.and_then(|()| begun.sync_all().and_then(|()| fs::rename(&incomplete, file)).map_err(failed));
+        let progress = |done, total| (self.progress)(&name, done, total);
+        let downloaded = self.fetcher.download(&wanted, &mut begun, progress, || self.is_over());
+        let downloaded = downloaded.map_err(|error| self.download_failed(error, url, &incomplete));
+        let done =
+            downloaded.and_then(|()| begun.sync_all().and_then(|()| fs::rename(&incomplete, file)).map_err(failed));
         let _ = fs::remove_file(if done.is_ok() { &lock } else { &incomplete });
         done
     }

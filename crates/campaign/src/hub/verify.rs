@@ -1,16 +1,16 @@
-//! Whether a file is the one that its entity tag names: the SHA-256 of its bytes where the hub keeps it apart, the id of
-//! its git object where not.
+//! Whether a file matches its entity tag: the SHA-256 of its bytes if the hub stores it separately, else the id of its
+//! git object.
 
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// What a tag says of a file.
+/// The kind of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     Sha256,
     GitBlob,
-    /// Of a mirror with tags of its own: nothing can be checked but the length.
+    /// A mirror's own tag: only the length can be checked.
     Unknown,
 }
 
@@ -25,7 +25,7 @@ impl Tag {
     }
 }
 
-/// Why a file is not what its tag says; nothing where it is.
+/// Why a file does not match its tag; `None` if it does.
 pub(super) fn fault(file: &mut File, tag: &str, size: Option<u64>) -> io::Result<Option<String>> {
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(0))?;
@@ -52,7 +52,7 @@ pub(super) fn fault(file: &mut File, tag: &str, size: Option<u64>) -> io::Result
     Ok((found != tag).then(|| format!("its hash is {found} instead of {tag}")))
 }
 
-/// A name for a tag that is none for a file.
+/// A file name for a tag that is no valid name itself.
 pub(super) fn file_name(tag: &str) -> String {
     let is_name = !tag.is_empty()
         && tag.len() <= 128
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_held_to_its_tag_and_its_length() {
+    fn a_file_must_match_its_tag_and_its_length() {
         // `printf hello | sha256sum`, `printf hello | git hash-object --stdin`
         let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
         let git = "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0";
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn any_tag_is_a_name() {
+    fn every_tag_gives_a_file_name() {
         assert_eq!(file_name("0a-b_C"), "0a-b_C");
         for tag in ["", "../x", "a/b", "a.lock", "\u{e9}"] {
             assert!(file_name(tag).starts_with("tag-"), "{tag}");

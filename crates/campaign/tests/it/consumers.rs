@@ -1,4 +1,4 @@
-//! What follows a run is closed whatever happens to the run.
+//! Consumers are closed whatever happens to the run.
 
 use aiperf_campaign::consumers::{CONSUMERS, Consumer, Degraded, LiveApi, RunContext};
 use aiperf_campaign::{Campaign, CampaignError, Finished};
@@ -12,7 +12,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-/// Panics while the run is summarised, and reports that it was closed, and whether with results.
+/// Panics in the summary of the run. Reports that it was closed, and whether with results.
 struct Panicking(Sender<bool>);
 
 impl Consumer for Panicking {
@@ -34,7 +34,7 @@ impl LiveApi for PanickingApi {
     }
 }
 
-/// Answers every request with nothing; gives the address, and the path of each request.
+/// Responds to every request with an empty body. Returns its address, and the path of each request.
 fn server() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

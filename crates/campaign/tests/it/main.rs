@@ -1,4 +1,4 @@
-//! Aggregates of golden runs, the model hub, what is checked before a run, and what follows it.
+//! Aggregates of golden runs, the model hub, checks before a run, and consumers.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod consumers;

@@ -1,4 +1,4 @@
-//! What is found out before anything is sent.
+//! What is checked before anything is sent.
 
 use aiperf_campaign::Campaign;
 use aiperf_engine::Stop;
@@ -11,7 +11,7 @@ fn a_conversation_that_cannot_be_built_is_bad_input_and_leaves_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = aiperf_testkit::plan::plan("http://127.0.0.1:1");
     plan.artifacts.dir = directory.path().join("run");
-    // What is synthetic has no images to edit.
+    // Synthetic conversations have no images to edit.
     plan.endpoint.kind = EndpointKind::ImageEdit;
     plan.endpoint.body = plan.endpoint.kind.traits().body;
     plan.endpoint.streaming = false;
@@ -23,7 +23,7 @@ fn a_conversation_that_cannot_be_built_is_bad_input_and_leaves_no_file() {
 }
 
 #[test]
-fn secrets_of_rows_are_not_written_down() {
+fn secrets_in_rows_are_not_written() {
     let directory = tempfile::tempdir().unwrap();
     let rows = directory.path().join("d.jsonl");
     let row =

@@ -1,4 +1,4 @@
-//! When trials have shown enough.
+//! When trials have converged.
 
 use crate::golden_aggregate::recorded::{area, number};
 use aiperf_campaign::runs::convergence::{Trials, is_converged};

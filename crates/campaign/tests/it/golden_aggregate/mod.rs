@@ -1,4 +1,4 @@
-//! Many runs against golden data: trials, sweeps, and what is made of them.
+//! Results of several runs against golden data: trials, sweeps, and steps over their results.
 
 mod convergence;
 mod post_process;

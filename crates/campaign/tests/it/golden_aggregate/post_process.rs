@@ -1,4 +1,4 @@
-//! What is made of a sweep.
+//! Steps over the results of a sweep.
 
 use crate::golden_aggregate::recorded::{area, check_same, number};
 use aiperf_campaign::aggregate::post_process::{HANDLERS, made};
@@ -25,8 +25,8 @@ fn asked(case: &Value) -> Vec<(String, String)> {
     pairs.filter_map(texts).collect()
 }
 
-/// A cell with what the reference reads of it. Of a single trial most handlers take the mean for every statistic, where
-/// ours take the statistic itself; that is tested below. Limits take the statistic there too.
+/// A cell with the values that AIPerf reads of it. For a single trial, most of its handlers take the mean for every
+/// statistic; ours take the statistic itself, which is tested below. Limits take the statistic in AIPerf too.
 fn cell(given: &Value, case: &Value) -> SweepCell {
     let read = |(tag, stat): (String, String)| {
         let (flat, plain) = (&given["metrics"][format!("{tag}_{stat}")], &given["metrics"][&tag]);
@@ -67,13 +67,13 @@ fn check(case: &Value) {
     let made = made(&PostProcess { handler, params, output_filename: "made.json".to_owned() }, &cells);
     match (made, case["expected"].get("error")) {
         (Ok(made), None) => check_same("document", &made.document, &case["expected"]["ok"], &[]),
-        // The words are ours; the handler is named.
+        // The text is our own; the handler is named.
         (Err(error), Some(_)) => assert!(error.contains(case["handler"].as_str().unwrap()), "{error}"),
         (made, _) => panic!("{:?}, not {}", made.map(|made| made.document), case["expected"]),
     }
 }
 
-/// What is concluded from latencies at concurrencies, with a limit of 100: the answer and the warning.
+/// The answer and the warning for latencies at concurrencies, with a limit of 100.
 fn concluded(points: &[(u64, f64)]) -> (String, Option<String>) {
     let cell = |(concurrency, latency): &(u64, f64)| {
         let stats = Stats { p99: Some(*latency), ..Stats::of(*latency) };
@@ -93,7 +93,7 @@ fn concluded(points: &[(u64, f64)]) -> (String, Option<String>) {
 }
 
 #[test]
-fn a_search_for_the_highest_load_within_limits_says_what_it_found() {
+fn a_search_for_the_highest_load_within_limits_has_an_answer() {
     let (answer, warning) = concluded(&[(1, 10.0), (4, 90.0), (16, 250.0)]);
     assert_eq!(answer, "max_passing_concurrency: 4; the next, 16, fails: request_latency p99 is 250.00, not < 100.0");
     assert_eq!(warning, None);
@@ -137,7 +137,7 @@ fn a_single_trial_is_judged_by_the_statistic_that_was_asked_for() {
     let stats = |stats| CellStats { unit: "ms".to_owned(), stats };
     let metrics = CellMetrics::One(vec![("latency".to_owned(), stats(metric)), ("rate".to_owned(), stats(number))]);
     assert_eq!(metrics.value("latency", "p99").map(|(value, _)| value), Some(99.0));
-    // A distribution does not lend its mean for a percentile that it lacks; a single number is itself.
+    // A percentile that a distribution lacks is not replaced by its mean; a single number is its own percentile.
     assert_eq!(metrics.value("latency", "p95"), None);
     assert_eq!(metrics.value("rate", "p95").map(|(value, _)| value), Some(7.0));
 }

@@ -1,4 +1,4 @@
-//! Golden values as ours, and how both are compared.
+//! Golden values as ours, and their comparison.
 
 use aiperf_campaign::aggregate::{RunMetric, RunOutcome};
 use aiperf_golden::Area;
@@ -9,7 +9,7 @@ pub(crate) fn area(name: &str) -> Area {
     Area::of(name)
 }
 
-/// A number, or one of the forms that stand for what JSON cannot say.
+/// A number, or one of the texts for numbers that JSON cannot contain.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value.as_str().or_else(|| value.get("$float")?.as_str()) {
         Some("inf") => Some(f64::INFINITY),
@@ -26,7 +26,7 @@ pub(crate) fn close(one: f64, other: f64) -> bool {
 pub(crate) fn stats(given: &Value) -> Stats {
     let stat = |name: &str| number(&given[name]);
     Stats {
-        // What was made of a sweep calls it the mean.
+        // Documents of post-processing call it the mean.
         avg: stat("avg").or_else(|| stat("mean")),
         min: stat("min"),
         max: stat("max"),
@@ -45,7 +45,7 @@ pub(crate) fn stats(given: &Value) -> Stats {
     }
 }
 
-/// Metrics of a run, in the order they stand in.
+/// The metrics of a run, in their order.
 pub(crate) fn metrics(given: &Map<String, Value>) -> Vec<RunMetric> {
     let metric = |(tag, metric): (&String, &Value)| {
         let unit = metric["unit"].as_str()?.to_owned();
@@ -63,8 +63,8 @@ pub(crate) fn outcome(run: &Value) -> RunOutcome {
     RunOutcome { label: run["label"].as_str().unwrap_or_default().to_owned(), result }
 }
 
-/// Whether a document holds the same: numbers within rounding, floats as floats, members in the same order but for
-/// those below `unordered`, which the reference has in none.
+/// Checks that a document has the same content: numbers within rounding, floats as floats, members in the same order
+/// except those below `unordered`, which have no order in AIPerf.
 pub(crate) fn check_same(at: &str, ours: &Value, theirs: &Value, unordered: &[&str]) {
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => {

@@ -1,4 +1,4 @@
-//! Whole files of runs of the reference, made again from what their children left.
+//! Whole files of AIPerf's runs, made again from the files of their children.
 
 use crate::golden_aggregate::recorded::{area, check_same, metrics};
 use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file of a golden run that sums up others.
+/// A file of a golden run that aggregates others.
 struct Aggregate {
     path: PathBuf,
     text: String,
@@ -26,18 +26,18 @@ struct Aggregate {
 }
 
 impl Aggregate {
-    /// The folder of the golden run: what its children left lies below it.
+    /// The folder of the golden run: the files of its children are below it.
     fn base(&self) -> PathBuf {
         let runs = area("exports").folder().join("runs");
         runs.join(self.path.strip_prefix(&runs).unwrap().iter().next().unwrap())
     }
 
-    /// The settings of the sweep that its runs have, where they are some of the runs of a sweep.
+    /// The swept settings of its runs, if they are runs of a sweep.
     fn values(&self) -> Option<&Value> {
         self.json["metadata"].get("variation_values")
     }
 
-    /// The names of the files of such a run, by the name of this one: they begin alike.
+    /// The names of the files of such a run, derived from this one: they have a common beginning.
     fn names(&self) -> AggregateNames {
         let stem = self.path.file_stem().unwrap().to_str().unwrap();
         let endings = ["_aggregate", "_collated", "_sweep"];
@@ -72,10 +72,10 @@ fn run(title: &str, kind: &str, has_children: fn(&Aggregate) -> bool, check: fn(
             continue;
         }
         let file = Aggregate { path, text, json };
-        // It looks for records under their usual name alone.
+        // AIPerf looks for records under their usual name only.
         let found_none = kind == "detailed" && file.json["metrics"].as_object().is_some_and(|all| all.is_empty());
         if found_none {
-            tally.skip("the reference finds no records under a prefix of their own");
+            tally.skip("AIPerf finds no records under a prefix of their own");
         } else if has_children(&file) {
             tally.run(file.name(), || check(&file));
         } else {
@@ -85,20 +85,20 @@ fn run(title: &str, kind: &str, has_children: fn(&Aggregate) -> bool, check: fn(
     tally.finish();
 }
 
-/// What one of the runs left.
+/// The files of one of the runs.
 struct Child {
     path: PathBuf,
     text: String,
 }
 
 impl Child {
-    /// The folder it is in, which is named after the run.
+    /// Its folder, named after the run.
     fn folder(&self) -> &str {
         self.path.parent().unwrap().file_name().unwrap().to_str().unwrap()
     }
 }
 
-/// Every file of a kind that the runs of an aggregate left, files of their phases apart.
+/// Every file of a kind that the runs of an aggregate wrote, without files of their phases.
 fn children(file: &Aggregate, is_kind: fn(&Value) -> bool) -> Vec<Child> {
     let is_of_phase = |path: &Path| path.iter().any(|folder| folder == "phases");
     let read = |path: PathBuf| Some(Child { text: fs::read_to_string(&path).ok()?, path });
@@ -139,18 +139,18 @@ fn has_records(file: &Aggregate) -> bool {
     !children(file, is_records).is_empty()
 }
 
-/// The label of a run among those of the same settings.
+/// The label of a run among those with the same settings.
 fn run_label(child: &Child, summary: &Value) -> String {
     summary["run_info"]["run_label"].as_str().unwrap_or(child.folder()).to_owned()
 }
 
-/// The same layout: what we would write of the values that the file holds is the file.
+/// Checks the layout: what we write from the values in the file is the file itself.
 fn check_layout(file: &Aggregate) {
     let ours = String::from_utf8(document_text(&file.json)).unwrap();
     assert_eq!(respelled(&ours), respelled(&file.text));
 }
 
-/// What lies in a folder, by name.
+/// The files in a folder, by name.
 fn written(folder: &Path) -> BTreeMap<String, String> {
     let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
     files(folder).iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
@@ -187,7 +187,7 @@ fn golden_runs_trials() {
     });
 }
 
-/// Where in a sweep the runs of an aggregate are.
+/// The cell of the runs of an aggregate.
 fn cell_of(metadata: &Value) -> Option<CellOfSweep> {
     let text = |key: &str| metadata[key].as_str().map(str::to_owned);
     Some(CellOfSweep {
@@ -198,7 +198,7 @@ fn cell_of(metadata: &Value) -> Option<CellOfSweep> {
     })
 }
 
-/// Rows as they are, but for their order, in which the reference has none.
+/// Compares rows without their order: AIPerf has none.
 fn check_tables(ours: &str, theirs: &str) {
     let parts = |text: &str| {
         let (table, rest) = text.split_once("\r\n\r\n").unwrap();
@@ -270,7 +270,7 @@ fn golden_runs_sweeps() {
         let mut theirs = file.json.clone();
         let mut table = sweep_csv(&found);
         if plan.trials == 1 {
-            // The reference finds no best configuration and no front where each cell has one trial.
+            // AIPerf finds no best configuration and no front if each cell has one trial.
             assert_eq!((theirs["best_configurations"].take(), theirs["pareto_optimal"].take()), (json!({}), json!([])));
             for key in ["best_configurations", "pareto_optimal"] {
                 assert!(has(&ours, key) && ours[key] != json!({}) && ours[key] != json!([]), "{key}");

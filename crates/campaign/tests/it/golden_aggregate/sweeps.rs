@@ -1,4 +1,4 @@
-//! Cells of a sweep, the best of them, and what cells are held to.
+//! The cells of a sweep, the best of them, and their limits.
 
 use crate::golden_aggregate::recorded::{area, check_same, outcome};
 use aiperf_campaign::aggregate::{Cell, SweepRules, SweepRun, cells, sweep};
@@ -47,13 +47,13 @@ fn check(case: &Value) {
             check_same(key, &ours[key], &expected[key], &[]);
         }
     } else {
-        // The reference finds none where each cell has one trial.
+        // AIPerf finds none if each cell has one trial.
         assert_eq!((&expected["best_configurations"], &expected["pareto_optimal"]), (&json!({}), &json!([])));
         check_single(&ours, plan.sla_filters.is_empty());
     }
 }
 
-/// The best cells of a sweep of one trial each, by looking at every one.
+/// Checks the best cells of a sweep of one trial each, by a comparison of all cells.
 fn check_single(ours: &Value, has_no_filters: bool) {
     let of = |cell: &Value, tag: &str, stat: &str| cell["metrics"][tag][stat].as_f64().unwrap();
     let cells = ours["per_combination_metrics"].as_array().unwrap();
@@ -68,7 +68,7 @@ fn check_single(ours: &Value, has_no_filters: bool) {
     let front = ours["pareto_optimal"].as_array().unwrap();
     for (cell, (x, y)) in cells.iter().zip(&points) {
         let is_beaten = points.iter().any(|(ox, oy)| ox <= x && oy >= y && (ox < x || oy > y));
-        // A filter of these cases asks for a metric that there is not: no cell keeps to it.
+        // A filter of these cases names a metric that does not exist: no cell meets it.
         assert_eq!(front.contains(&cell["parameters"]), has_no_filters && !is_beaten, "{cell}");
     }
 }

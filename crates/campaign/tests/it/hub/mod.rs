@@ -86,13 +86,16 @@ fn files_land_in_the_cache_as_hugging_face_lays_it_out() {
     let set = hub.file(RepoKind::Dataset, "org/set", COMMIT, "data/a.jsonl").unwrap();
     assert_eq!(set, place.cache().join("datasets--org--set/snapshots").join(COMMIT).join("data/a.jsonl"));
     assert_eq!(fs::read(&set).unwrap(), b"{}\n");
-    let told = |head: &String| head.contains("hf_secret");
-    assert!(place.hub.requests().iter().any(told));
-    assert!(!place.hub.elsewhere().is_empty() && !place.hub.elsewhere().iter().any(told), "elsewhere has no token");
+    let has_token = |head: &String| head.contains("hf_secret");
+    assert!(place.hub.requests().iter().any(has_token));
+    assert!(
+        !place.hub.elsewhere().is_empty() && !place.hub.elsewhere().iter().any(has_token),
+        "elsewhere has no token"
+    );
 }
 
 #[test]
-fn what_is_cached_is_used_without_a_question_and_offline() {
+fn cached_files_are_used_without_a_request_and_offline() {
     let place = Place::new(Faults::default());
     let first = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
     let asked = place.hub.requests().len();
@@ -107,7 +110,7 @@ fn what_is_cached_is_used_without_a_question_and_offline() {
 }
 
 #[test]
-fn a_cut_file_is_taken_up_where_it_was_cut() {
+fn an_interrupted_download_is_resumed() {
     let place = Place::new(Faults { cuts: vec![400_000, 100, 300_000], ..Faults::default() });
     let file = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
     assert_eq!(fs::read(file).unwrap(), large());
@@ -118,7 +121,7 @@ fn a_cut_file_is_taken_up_where_it_was_cut() {
 }
 
 #[test]
-fn what_an_earlier_process_left_is_taken_up() {
+fn a_partial_file_of_an_earlier_process_is_resumed() {
     let place = Place::new(Faults::default());
     let blobs = place.cache().join("models--org--tiny/blobs");
     fs::create_dir_all(&blobs).unwrap();
@@ -137,7 +140,7 @@ fn a_file_with_another_hash_is_fetched_once_more_and_then_refused() {
     assert!(matches!(wrong, HubError::Corrupt { .. }) && wrong.to_string().contains("its hash is"), "{wrong}");
     assert_eq!(place.hub.elsewhere().len(), 2);
     assert_eq!(fs::read_dir(place.cache().join("models--org--tiny/blobs")).unwrap().count(), 0);
-    // What an earlier process left may be wrong: the rest of a good file does not make it good.
+    // A partial file of an earlier process may be wrong: the rest of a good file does not make it good.
     place.hub.faults.lock().unwrap().is_corrupt = false;
     let name = format!("{}.incomplete", sha256(&large()));
     fs::write(place.cache().join("models--org--tiny/blobs").join(name), vec![b'y'; 1_000]).unwrap();
@@ -146,14 +149,14 @@ fn a_file_with_another_hash_is_fetched_once_more_and_then_refused() {
 }
 
 #[test]
-fn a_place_that_has_expired_is_asked_for_anew() {
+fn an_expired_url_is_requested_again() {
     let place = Place::new(Faults { expired: 2, ..Faults::default() });
     let file = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
     assert_eq!(fs::read(file).unwrap(), large());
 }
 
 #[test]
-fn several_at_once_fetch_a_file_once() {
+fn several_threads_fetch_a_file_only_once() {
     let place = Place::new(Faults::default());
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -164,7 +167,7 @@ fn several_at_once_fetch_a_file_once() {
 }
 
 #[test]
-fn refusals_say_what_is_wrong_and_the_way_out() {
+fn refusals_have_a_reason_and_a_fix() {
     for (refusal, title, words) in [
         (("401 Unauthorized", "GatedRepo"), "Gated Repository", "accept them at"),
         (("401 Unauthorized", ""), "Repository Not Found", "HF_TOKEN"),
@@ -201,7 +204,7 @@ fn a_token_that_a_hub_echoes_is_in_no_message() {
 }
 
 #[test]
-fn a_short_name_means_the_most_downloaded_and_a_vague_one_nothing() {
+fn a_short_name_means_the_most_downloaded_model_and_an_ambiguous_one_is_refused() {
     let place = Place::new(Faults::default());
     let hub = place.client(&[]);
     assert_eq!(hub.find_model("org/tiny").unwrap(), "org/tiny");
@@ -211,7 +214,7 @@ fn a_short_name_means_the_most_downloaded_and_a_vague_one_nothing() {
 }
 
 #[test]
-fn the_wanted_files_of_a_repository_are_brought_together() {
+fn the_wanted_files_of_a_repository_are_fetched_together() {
     let place = Place::new(Faults::default());
     let hub = place.client(&[]);
     let listed = hub.list(RepoKind::Model, "org/tiny", "main").unwrap();
@@ -223,7 +226,7 @@ fn the_wanted_files_of_a_repository_are_brought_together() {
 }
 
 #[test]
-fn a_url_is_fetched_once_into_its_file_and_taken_up_where_it_was_cut() {
+fn a_url_is_fetched_once_and_resumed_after_an_interruption() {
     let place = Place::new(Faults { cuts: vec![400_000], ..Faults::default() });
     let url = format!("{}/cdn/{}", place.hub.endpoint, sha256(&large()));
     let file = place.folder.path().join("sets/large.bin");
@@ -231,12 +234,12 @@ fn a_url_is_fetched_once_into_its_file_and_taken_up_where_it_was_cut() {
     assert_eq!(fs::read(&file).unwrap(), large());
     assert_eq!(place.hub.elsewhere().len(), 2);
     place.client(&[("HF_HUB_OFFLINE", "1")]).url(&url, &file).unwrap();
-    assert_eq!(place.hub.elsewhere().len(), 2, "what is there is not asked for");
+    assert_eq!(place.hub.elsewhere().len(), 2, "an existing file is not requested");
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
 }
 
 #[test]
-fn a_url_that_fails_leaves_no_file_and_says_where_to_put_it() {
+fn a_url_that_fails_leaves_no_file_and_names_its_path() {
     let place = Place::new(Faults { refusal: Some(("404 Not Found", "")), ..Faults::default() });
     let url = format!("{}/cdn/x", place.hub.endpoint);
     let file = place.folder.path().join("sets/x.json");
@@ -250,7 +253,7 @@ fn a_url_that_fails_leaves_no_file_and_says_where_to_put_it() {
 }
 
 #[test]
-fn a_hub_that_never_answers_is_not_waited_for_past_its_time() {
+fn a_hub_that_never_responds_times_out() {
     let place = Place::new(Faults { is_silent: true, ..Faults::default() });
     let hub = place.client(&[]).within(Duration::from_millis(50));
     let late = hub.file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap_err();
@@ -262,14 +265,14 @@ fn a_hub_that_never_answers_is_not_waited_for_past_its_time() {
 }
 
 #[test]
-fn progress_is_told_with_the_length_of_the_whole() {
+fn progress_is_reported_with_the_total_length() {
     let place = Place::new(Faults::default());
-    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let tell = told.clone();
-    let hub = place.client(&[]).telling(move |path, done, total| {
-        tell.lock().unwrap().push((path.to_owned(), done, total));
+    let reported = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let report = reported.clone();
+    let hub = place.client(&[]).with_progress(move |path, done, total| {
+        report.lock().unwrap().push((path.to_owned(), done, total));
     });
     hub.file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
     let all = large().len() as u64;
-    assert_eq!(told.lock().unwrap().last(), Some(&("tokenizer.json".to_owned(), all, Some(all))));
+    assert_eq!(reported.lock().unwrap().last(), Some(&("tokenizer.json".to_owned(), all, Some(all))));
 }
