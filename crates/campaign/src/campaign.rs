@@ -7,7 +7,6 @@ use crate::control;
 use crate::error::CampaignError;
 use crate::finished::Finished;
 use crate::hooks::Hooks;
-use crate::kept::Kept;
 use crate::limits;
 use crate::memory;
 use crate::objectives;
@@ -41,7 +40,7 @@ pub struct Campaign {
     keeps_values: bool,
     live_api: Option<Arc<dyn LiveApi>>,
     /// What a run leaves for the next one; `None` for a campaign of one run.
-    kept: Option<Kept>,
+    cache: Option<RunCache>,
 }
 
 /// A run that is ready to start: everything is loaded and encoded, nothing is sent.
@@ -66,13 +65,13 @@ impl Campaign {
     /// timestamps count from the clock readings taken here.
     pub fn new(version: &str, stop: Stop, redactor: Arc<Redactor>) -> Self {
         let events = Events::new(clock::anchor());
-        Self { events, stop, version: version.to_owned(), redactor, keeps_values: false, live_api: None, kept: None }
+        Self { events, stop, version: version.to_owned(), redactor, keeps_values: false, live_api: None, cache: None }
     }
 
     /// The same for several runs: each leaves its tokenizers and its dataset to the next one.
     #[must_use]
     pub fn of_several_runs(self) -> Self {
-        Self { kept: Some(Kept::default()), ..self }
+        Self { cache: Some(RunCache::default()), ..self }
     }
 
     /// Adds a listener for all later events.
@@ -96,7 +95,7 @@ impl Campaign {
             redactor: self.redactor.clone(),
             keeps_values,
             live_api: self.live_api.clone(),
-            kept: self.kept.clone(),
+            cache: self.cache.clone(),
         }
     }
 
@@ -141,7 +140,7 @@ impl Campaign {
             redactor: self.redactor.clone(),
             events: self.events.clone(),
             stop: self.stop.clone(),
-            kept: self.kept.clone(),
+            cache: self.cache.clone(),
         };
         let Loaded { requests, tokenizers, inputs } = preparation.run()?;
         if plan.endpoint.cache_reset.is_some() {

@@ -9,7 +9,7 @@
 //! - [`control`]: calls to the servers around a run; `caller`: makes them; `hooks`: around phases
 //! - [`hub`]: files of the Hugging Face hub, and its cache
 //! - [`tokenizers`]: the tokenizers of a run, fetched if necessary
-//! - `preparation`: the slow steps before a run, interruptible
+//! - `preparation`: the slow steps before a run, interruptible; `run_cache`: what a run leaves for the next one
 //! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_fetcher`: media that rows name by
 //!   URL
 //! - [`rehearsal`]: the schedule of a run, without the run
@@ -43,7 +43,7 @@
 //! - Nothing needs all cells in advance: a run keeps its cell.
 //! - Listeners, signals and the common log belong to the campaign. Artifacts, collectors, OTLP (its sums count from the
 //!   start of a run) and a log belong to each run. Tokenizers, and a dataset that must be the same, pass from run to
-//!   run (`kept`).
+//!   run (`run_cache`).
 //! - Results of several runs are computed from values (`aggregate`) and written from values (`report/src/aggregate`).
 //!   Of a run, its statistics are kept. Single requests are kept only if no file has them (`runs/ran.rs`,
 //!   `worth_keeping`); otherwise `gather` reads the records file again. `runs/resume.rs` reads the results of an
@@ -62,7 +62,6 @@ mod finished;
 pub mod gather;
 mod hooks;
 pub mod hub;
-mod kept;
 pub mod limits;
 pub mod measurement;
 mod media_fetcher;

@@ -5,10 +5,10 @@
 
 use crate::error::CampaignError;
 use crate::hub::{Hub, HubError};
-use crate::kept::Kept;
 use crate::media_fetcher::MediaFetcher;
 use crate::memory;
 use crate::public_files::PublicFiles;
+use crate::run_cache::RunCache;
 use crate::tokenizers;
 use aiperf_dataset::{Dataset, FetchMedia, Making};
 use aiperf_engine::requests::RequestsError;
@@ -116,7 +116,7 @@ pub(crate) struct Preparation {
     pub(crate) events: Events,
     pub(crate) stop: Stop,
     /// `None` if the campaign has one run.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) cache: Option<RunCache>,
 }
 
 impl Preparation {
@@ -132,7 +132,7 @@ impl Preparation {
             stop: self.stop.clone(),
             steps: steps.clone(),
             send,
-            kept: self.kept.clone(),
+            cache: self.cache.clone(),
         };
         let work = move || {
             let send = job.send.clone();
@@ -179,7 +179,7 @@ struct Job {
     stop: Stop,
     steps: Arc<Steps>,
     send: Sender<Report>,
-    kept: Option<Kept>,
+    cache: Option<RunCache>,
 }
 
 /// What the thread reports to the waiting thread.
@@ -190,14 +190,14 @@ enum Report {
 
 impl Job {
     fn load(self) -> Result<Loaded, CampaignError> {
-        let Self { plan, artifacts, version, redactor, stop, steps, send, kept } = self;
+        let Self { plan, artifacts, version, redactor, stop, steps, send, cache } = self;
         let say = |level, text: String| drop(send.send(Report::Message(level, text)));
         let hub = || hub(&plan, &stop, &steps, &send);
-        let tokenizers = match kept.as_ref().and_then(|kept| kept.tokenizers(&plan)) {
+        let tokenizers = match cache.as_ref().and_then(|cache| cache.tokenizers(&plan)) {
             Some(tokenizers) => tokenizers,
             None => tokenizers::load(&plan, hub, &say)?,
         };
-        kept.iter().for_each(|kept| kept.keep_tokenizers(&plan, &tokenizers));
+        cache.iter().for_each(|cache| cache.keep_tokenizers(&plan, &tokenizers));
         for (model, tokenizer) in tokenizers.iter() {
             say(LogLevel::Debug, format!("Tokenizer of {model}: {}", tokenizer.name()));
         }
@@ -223,11 +223,11 @@ impl Job {
             };
             Ok(Arc::new(Dataset::of(&plan.dataset, making)?))
         };
-        let dataset = match kept.as_ref().and_then(|kept| kept.dataset(&plan)) {
+        let dataset = match cache.as_ref().and_then(|cache| cache.dataset(&plan)) {
             Some(dataset) => dataset,
             None => make()?,
         };
-        kept.iter().for_each(|kept| kept.keep_dataset(&plan, &dataset));
+        cache.iter().for_each(|cache| cache.keep_dataset(&plan, &dataset));
         // Generated images are never URLs.
         if plan.endpoint.kind.traits().inline_images && !plan.dataset.is_made() {
             dataset.check_images_are_inline()?;

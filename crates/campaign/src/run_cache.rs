@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is kept from run to run. A handle: clones share the content.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(Arc<Mutex<Things>>);
+pub(crate) struct RunCache(Arc<Mutex<Things>>);
 
 #[derive(Default)]
 struct Things {
@@ -32,7 +32,7 @@ impl Made {
     }
 }
 
-impl Kept {
+impl RunCache {
     /// The tokenizers of this plan, if they were kept. Any others are dropped.
     pub(crate) fn tokenizers(&self, plan: &Plan) -> Option<Tokenizers> {
         let mut things = self.0.lock().unwrap_or_else(PoisonError::into_inner);
