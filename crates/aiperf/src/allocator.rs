@@ -1,12 +1,13 @@
-//! Where memory comes from.
+//! The memory allocator.
 
-/// Exchanges are freed on other threads than they were made on; mimalloc is built for that.
+/// mimalloc, because exchanges are freed on other threads than those that allocated them, and mimalloc is built for
+/// that.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Gives back to the system what a run no longer needs. Its threads are gone, and with them whoever would do it by and by.
+/// Returns memory that a run no longer needs to the system. The threads of the run have ended, so they cannot do it.
 #[expect(unsafe_code, reason = "mimalloc is a C library, and its crate leaves this call out")]
 pub(crate) fn give_back() {
-    // SAFETY: it takes no pointer, and may be called at any time by any thread.
+    // SAFETY: the call takes no pointer, and any thread may make it at any time.
     unsafe { libmimalloc_sys::mi_collect(true) }
 }

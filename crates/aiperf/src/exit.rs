@@ -8,17 +8,17 @@ use std::fmt::Display;
 /// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All went well; failed requests among good ones are results, not failures.
+    /// The command did what it was asked for. Failed requests among successful ones are results, not failures.
     Success,
-    /// Nothing was answered, more failed than was allowed, or a file could not be written.
+    /// No request succeeded, more failed than was allowed, or a file could not be written.
     Failed,
     /// The input was bad and nothing was sent.
     Usage,
-    /// What was measured is beyond a limit that the user set.
+    /// A result is beyond a limit that the user set.
     LimitBroken,
-    /// There is a limit, and too little data to say whether it is broken.
+    /// There is a limit, but too little data to decide whether it holds.
     Undecided,
-    /// Ended by a signal, results written.
+    /// Ended by a signal; the results are written.
     Signal(u8),
 }
 
@@ -41,7 +41,7 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// Every exit code and what it means, as help and documents say it.
+/// Every exit code and its meaning, for help and documentation.
 pub(crate) const CODES: &[(&str, &str)] = &[
     ("0", "done; failed requests among good ones are results"),
     (
@@ -55,36 +55,36 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ("129, 130, 143", "ended by SIGHUP, Ctrl-C, SIGTERM, with everything measured so far written"),
 ];
 
-/// Columns of help that goes into a file or a pipe, and the most that can be read with ease.
+/// Width of help in a file or a pipe, and the largest width that is easy to read.
 const HELP_COLUMNS: usize = 100;
 
-/// Prints help in the columns there are, broken at words.
+/// Prints help in the width of the terminal, wrapped at words.
 pub(crate) fn print_help(text: &str) -> Exit {
-    // Help goes into a pager more often than into a file: then stderr is the terminal.
+    // Help goes to a pager more often than to a file. Then stderr is the terminal.
     let size = Term::stdout().size_checked().or_else(|| Term::stderr().size_checked());
     let columns = size.map_or(HELP_COLUMNS, |(_, columns)| usize::from(columns));
     print(&aiperf_report::fit(text, columns.min(HELP_COLUMNS)))
 }
 
-/// Says on stderr why the command ends, without secrets.
+/// Prints on stderr why the command ends, without secrets.
 pub(crate) fn complain(redactor: &Redactor, error: &dyn Display) {
-    say("error", redactor, &error.to_string());
+    write_message("error", redactor, &error.to_string());
 }
 
-/// Refuses input, where no secret has been given that the error could hold.
+/// Refuses input. Only for errors that cannot contain a secret.
 pub(crate) fn refuse(error: impl Display) -> Exit {
     complain(&Redactor::default(), &error);
     Exit::Usage
 }
 
-/// Ends a command that could not do what it was asked for.
+/// Ends a command that failed.
 pub(crate) fn fail(error: impl Display) -> Exit {
     complain(&Redactor::default(), &error);
     Exit::Failed
 }
 
-/// Says what clap has to say: help, or what is wrong with the arguments.
-pub(crate) fn told(by_clap: &clap::Error) -> Exit {
+/// Prints what clap returned: help, or an error in the arguments.
+pub(crate) fn print_clap(by_clap: &clap::Error) -> Exit {
     let text = by_clap.render().to_string();
     if !by_clap.use_stderr() {
         return print_help(&text);
@@ -93,13 +93,13 @@ pub(crate) fn told(by_clap: &clap::Error) -> Exit {
     Exit::Usage
 }
 
-/// Says something on stderr, without secrets and broken at words where it is a terminal.
-pub(crate) fn say(kind: &str, redactor: &Redactor, text: &str) {
+/// Prints a message on stderr, without secrets, and wrapped at words on a terminal.
+pub(crate) fn write_message(kind: &str, redactor: &Redactor, text: &str) {
     write(&format!("{kind}: {}\n", redactor.hide(text)));
 }
 
-/// Writes to stderr, broken at words where it is a terminal, with nothing in it that would act on the terminal: what is
-/// refused is often repeated.
+/// Writes to stderr, wrapped at words on a terminal. Control characters are escaped, because error messages often
+/// repeat bad input.
 fn write(text: &str) {
     let text = &aiperf_report::literal(text);
     match Term::stderr().size_checked() {
@@ -108,7 +108,7 @@ fn write(text: &str) {
     }
 }
 
-/// Prints what was asked for.
+/// Prints the output of a command.
 pub(crate) fn print(text: &str) -> Exit {
     match terminal::try_print(text) {
         Ok(()) => Exit::Success,

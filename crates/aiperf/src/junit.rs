@@ -1,4 +1,4 @@
-//! The file in which CI reads what came of a command.
+//! The JUnit file, in which CI reads the result of a command.
 
 use crate::exit::{self, Exit};
 use crate::new_file::WholeFile;
@@ -9,15 +9,16 @@ use aiperf_report::{JunitCase, JunitOutcome, junit_xml};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A JUnit file that could be written when it was asked for; it is there when something is to be said.
+/// A JUnit file. It was writable when the command started; it exists once there is a result.
 pub(crate) struct JunitFile {
     path: PathBuf,
-    /// A pipe or a device, which is opened once.
+    /// A pipe or a device, which can be opened only once.
     open: Option<WholeFile>,
 }
 
 impl JunitFile {
-    /// Makes sure that it can be written, or says why not. Nothing is left of that: a run may be killed.
+    /// Checks that it can be written; returns an error if not. The check leaves no file behind, because a run may be
+    /// killed.
     fn begin(path: &Path) -> Result<Self, String> {
         let file = WholeFile::create(path, true).map_err(|error| {
             let way_out = match path.parent() {
@@ -32,14 +33,14 @@ impl JunitFile {
         Ok(Self { path: path.to_owned(), open: is_device.then_some(file) })
     }
 
-    /// The same where one is wanted. A file that the run itself reads or writes is refused.
+    /// The same if a path is given. A file that the run itself reads or writes is refused.
     pub(crate) fn begin_where_wanted(path: Option<&Path>, plan: &Plan) -> Result<Option<Self>, String> {
         let Some(path) = path else { return Ok(None) };
         check_output("--junit", path, plan).map_err(|error| error.to_string())?;
         Self::begin(path).map(Some)
     }
 
-    /// Writes it, and says how the command ends that was to end so.
+    /// Writes the file and returns the exit code: `exit`, unless the file cannot be written.
     pub(crate) fn write(self, cases: Vec<JunitCase>, exit: Exit, redactor: &Redactor) -> Exit {
         let cases: Vec<JunitCase> = cases.into_iter().map(|case| without_secrets(case, redactor)).collect();
         let text = junit_xml("aiperf", &cases);

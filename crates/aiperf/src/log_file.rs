@@ -1,4 +1,4 @@
-//! `logs/aiperf.log`: what a run said, line by line.
+//! `logs/aiperf.log`: the log lines of a run.
 
 use aiperf_campaign::Subscription;
 use aiperf_report::{LogLines, is_still_there, log_time};
@@ -13,17 +13,17 @@ pub(crate) struct LogFile {
 }
 
 impl LogFile {
-    /// Makes the file. What was told before it was there is written first.
+    /// Creates the file. Events from before that are written first.
     pub(crate) fn start(path: &Path, mut lines: LogLines, events: Subscription) -> io::Result<Self> {
         if let Some(dir) = path.parent() {
             std::fs::create_dir_all(dir)?;
         }
-        // What lies there goes, and is not written through: a link may lead anywhere.
+        // An existing file is removed, not written to: it may be a link to any other file.
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // At the end, wherever that is: somebody may cut a log while it is written.
+        // Opened for appending, because another process may truncate the log during the run.
         let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
         let write = move || {
             let mut failed = None;
@@ -41,7 +41,7 @@ impl LogFile {
         Ok(Self { thread })
     }
 
-    /// Waits for the last line; says why, where not all of them were written.
+    /// Waits for the last line; returns an error if a line could not be written.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes it failed")))
     }

@@ -1,18 +1,18 @@
-//! The `aiperf` command: reads the command line, runs it, talks to people, and ends with an exit code.
+//! The `aiperf` command: parses the command line, runs a command, shows its progress, and returns an exit code.
 //!
 //! # Layout
-//! - [`commands`]: one file a subcommand, and the table of them
+//! - [`commands`]: one file per subcommand, and their table
 //! - [`screen`]: log lines and, below them, the [`progress`] bar
 //! - [`dashboard`]: the same on a full screen; [`api`]: the same over HTTP
-//! - [`phase_progress`]: how far a phase is, for both; [`blocks`]: solid bars
+//! - [`phase_progress`]: the progress of a phase, for all of them; [`blocks`]: solid bars
 //! - [`log_file`]: the same lines in a file
 //! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
-//! - [`terminal`]: whatever is written to stdout and stderr
-//! - [`new_file`]: files that users ask for by name
-//! - [`exit`]: exit codes; [`junit`]: what CI reads besides
+//! - [`terminal`]: all writes to stdout and stderr
+//! - [`new_file`]: files that users name on the command line
+//! - [`exit`]: exit codes; [`junit`]: the same for CI
 //!
 //! # Invariants
-//! - Only this crate talks to people. Of the client, only the live API (`api`) listens on a socket.
+//! - Only this crate prints. Of the client, only the live API (`api`) listens on a socket.
 //! - The two threads of the live API share state with each other only, never with a thread that measures.
 //! - No write to a terminal or pipe decides what the program does (`terminal`).
 //! - The screen of the dashboard is a function of its model, and the model is a function of events, keys and instants.

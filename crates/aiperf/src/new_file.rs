@@ -1,4 +1,4 @@
-//! Files that users ask for by name.
+//! Files that users name on the command line.
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -8,8 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Opens a file to be written. One that is there is written over only by `force`; a device or a pipe loses nothing. A
-/// pipe that no process reads is an error: to open it would wait for a reader, and for ever.
+/// Opens a file for writing. An existing file is overwritten only with `force`; a device or a pipe needs none. A pipe
+/// without a reader is an error, because opening it would wait forever.
 pub(crate) fn create(path: &Path, force: bool) -> io::Result<File> {
     let is_other = path.metadata().is_ok_and(|there| !there.is_file());
     let mut options = OpenOptions::new();
@@ -26,32 +26,32 @@ pub(crate) fn create(path: &Path, force: bool) -> io::Result<File> {
             false => error,
         }
     })?;
-    // What is written waits for its reader as everything else does.
+    // Writes wait for the reader, as for any other file.
     let flags = OFlag::from_bits_retain(fcntl(&file, FcntlArg::F_GETFL)?) - OFlag::O_NONBLOCK;
     fcntl(&file, FcntlArg::F_SETFL(flags))?;
     Ok(file)
 }
 
-/// Files that are not whole yet.
+/// Unfinished files.
 static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what is not whole, for a process that ends now: no part begins or becomes whole after this.
+/// Removes unfinished files before the process exits. No file is begun or finished after this.
 pub(crate) fn discard_parts() {
     let parts = parts();
     parts.iter().for_each(|part| drop(fs::remove_file(part).or_else(|_| fs::remove_dir_all(part))));
     std::mem::forget(parts);
 }
 
-/// A file that is there when it is whole, and not before: until then it is written beside its place. What was there
-/// stays as it is until then.
+/// A file that appears only when it is complete. Until then it is written under another name next to its path, and an
+/// existing file at the path stays unchanged.
 #[derive(Debug)]
 pub(crate) struct WholeFile {
     file: File,
-    /// `None` for a device or a pipe: nothing stands beside those.
+    /// `None` for a device or a pipe: they are written directly.
     place: Option<Place>,
 }
 
@@ -63,15 +63,15 @@ struct Place {
 }
 
 impl WholeFile {
-    /// As [`create`]; what cannot be written later on, and can be known now, is an error now.
+    /// As [`create`]. If a later write is known to fail, the error is returned now.
     pub(crate) fn create(path: &Path, force: bool) -> io::Result<Self> {
         let there = match path.metadata() {
             Ok(there) if !there.is_file() => return Ok(Self { file: create(path, force)?, place: None }),
-            // A link that leads nowhere is there too.
+            // A dangling link exists too.
             Ok(_) | Err(_) if !force && path.symlink_metadata().is_ok() => return Err(ErrorKind::AlreadyExists.into()),
             there => there.ok(),
         };
-        // What a link leads to is replaced, not the link, and only where it could have been written to.
+        // The target of a link is replaced, not the link, and only if the target is writable.
         let path = if there.is_some() { path.canonicalize()? } else { path.to_owned() };
         if there.is_some() {
             OpenOptions::new().write(true).open(&path)?;
@@ -85,7 +85,7 @@ impl WholeFile {
         Ok(Self { file, place: Some(Place { part, path, force }) })
     }
 
-    /// Puts it in its place.
+    /// Moves the file to its path.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         let Some(place) = self.place.take() else { return Ok(()) };
         let mut parts = parts();
@@ -103,7 +103,7 @@ impl Place {
         if self.force {
             return fs::rename(&self.part, &self.path);
         }
-        // A link takes no place that somebody took in the meantime, as renaming would.
+        // A hard link, because a rename would replace a file that was created in the meantime.
         match fs::hard_link(&self.part, &self.path) {
             Ok(()) => fs::remove_file(&self.part),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
@@ -132,15 +132,15 @@ impl Drop for WholeFile {
     }
 }
 
-/// A folder that is there when all its files are, and not before.
+/// A folder that appears only when all its files are written.
 #[derive(Debug)]
 pub(crate) struct WholeFolder {
-    /// Where it is until then; `None` once it is in its place.
+    /// Its temporary path; `None` once it has its final name.
     part: Option<PathBuf>,
 }
 
 impl WholeFolder {
-    /// Begins a folder in another, which is made where it is not there.
+    /// Creates a temporary folder in `parent`, which is created if it is missing.
     pub(crate) fn create(parent: &Path) -> io::Result<Self> {
         fs::create_dir_all(parent)?;
         let mut parts = parts();
@@ -149,25 +149,25 @@ impl WholeFolder {
         Ok(Self { part: Some(part) })
     }
 
-    /// Where it is for now.
+    /// Its temporary path.
     pub(crate) fn path(&self) -> &Path {
         self.part.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Begins a file in it.
+    /// Creates a file in it.
     pub(crate) fn file(&self, name: &str) -> io::Result<File> {
         let _none_after_the_end = parts();
         File::create_new(self.path().join(name))
     }
 
-    /// Gives it its name, with a number behind it where something is called so already; where it is then.
+    /// Renames it to its final name, with a number appended if the name exists; returns the path.
     pub(crate) fn finish(mut self, name: &str) -> io::Result<PathBuf> {
         let mut parts = parts();
         let Some(part) = self.part.take() else { return Err(ErrorKind::NotFound.into()) };
         parts.retain(|one| *one != part);
         let (mut path, mut number) = (part.with_file_name(name), 1_u64);
         loop {
-            // A folder with something in it is never replaced; one without loses nothing.
+            // A rename never replaces a folder with content. Replacing an empty one loses nothing.
             match fs::rename(&part, &path) {
                 Ok(()) => return Ok(path),
                 Err(_) if path.symlink_metadata().is_ok() => {
@@ -192,7 +192,7 @@ impl Drop for WholeFolder {
     }
 }
 
-/// Something new in a folder, under a name of no importance.
+/// Creates a file or folder under a temporary name.
 fn begin<T>(folder: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     let mut number = 0;
     loop {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_stays_until_the_new_one_is_whole() {
+    fn an_existing_file_stays_until_the_new_one_is_complete() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("a");
         fs::write(&path, "old").unwrap();
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_over_without_force_not_even_what_came_meanwhile() {
+    fn nothing_is_overwritten_without_force_not_even_a_file_created_in_the_meantime() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("a");
         let file = WholeFile::create(&path, false).unwrap();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_there_when_it_is_whole_and_takes_the_place_of_none() {
+    fn a_folder_appears_when_it_is_complete_and_replaces_none() {
         let dir = TempDir::new().unwrap();
         let parent = dir.path().join("new/er");
         let folder = WholeFolder::create(&parent).unwrap();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_without_a_reader_is_refused_and_one_with_a_reader_written() {
+    fn a_pipe_without_a_reader_is_refused_and_one_with_a_reader_is_written() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("pipe");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();

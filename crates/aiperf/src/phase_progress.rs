@@ -1,12 +1,12 @@
-//! How far a phase is: its targets, what it is busy with, the share that is done and the time that is left. The bar and
-//! the dashboard show the same.
+//! The progress of a phase: its targets, its state, the share that is done and the time that is left. The bar, the
+//! dashboard and the API show the same values.
 
 use aiperf_types::{
     MonoNs, Nanos, PhaseId, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets, Progress,
 };
 use std::sync::Arc;
 
-/// A phase as it was last heard of.
+/// The latest state of a phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     pub(crate) id: Arc<PhaseId>,
@@ -14,30 +14,30 @@ pub(crate) struct Phase {
     pub(crate) counts: PhaseProgress,
     pub(crate) records: u64,
     pub(crate) state: State,
-    /// It had something to wait for when its time was over.
+    /// Whether requests were still in flight when its time was over.
     pub(crate) had_grace: bool,
     /// Since it started, until its requests were done.
     pub(crate) elapsed: Nanos,
-    /// Since it started, also while its records are computed.
+    /// Since it started, including the time in which records are computed.
     elapsed_with_records: Nanos,
-    /// How long it was on and how much of its state was done when that began.
+    /// Elapsed time and amount done at the start of the current state.
     began: (Nanos, u64),
     started: Option<MonoNs>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum State {
-    /// It sends, or waits for the last answers to a number of requests: that many are counted until they are back.
+    /// It sends, or waits for the last responses to a number of requests: these are counted until they are back.
     Sending,
-    /// Its time is over, and it waits for what is in flight.
+    /// Its time is over, and it waits for requests in flight.
     Grace,
-    /// All requests came back; records are computed.
+    /// All requests are back; records are computed.
     Processing,
     Complete,
 }
 
 impl State {
-    /// Only an end in time has a grace period after it.
+    /// Only a phase that ends by time has a grace period.
     fn of(stage: PhaseStage, targets: &PhaseTargets, elapsed: Nanos) -> Self {
         match stage {
             PhaseStage::Draining if targets.length.is_some_and(|length| elapsed >= length) => Self::Grace,
@@ -47,7 +47,7 @@ impl State {
     }
 }
 
-/// What ends a phase first, and how far it is: done, of how many, of what.
+/// The target that ends a phase first, and its progress: done, total, unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Goal {
     pub(crate) done: f64,
@@ -68,7 +68,7 @@ impl Goal {
     }
 }
 
-/// A part of a whole, between 0 and 1; nothing of nothing is 0.
+/// A part of a whole, between 0 and 1; 0 if the whole is 0.
 pub(crate) fn share(part: f64, all: f64) -> f64 {
     if all > 0.0 { (part / all).clamp(0.0, 1.0) } else { 0.0 }
 }
@@ -93,12 +93,12 @@ impl Phase {
         self.started = Some(started.at);
     }
 
-    pub(crate) fn hear(&mut self, progress: &Progress) {
+    pub(crate) fn update(&mut self, progress: &Progress) {
         (self.counts, self.records) = (progress.counts, progress.records);
         self.reach(State::of(progress.stage, &self.targets, progress.elapsed), Some(progress.elapsed));
     }
 
-    /// A turning point: it busies itself with another stage now, or is complete.
+    /// Switches to another stage, or to the end.
     pub(crate) fn turn(&mut self, moment: &PhaseMoment, to: Option<PhaseStage>) {
         self.counts = moment.counts;
         let elapsed = self.started.map(|started| moment.at.since(started));
@@ -109,10 +109,10 @@ impl Phase {
         }
     }
 
-    /// Nothing goes back: a snapshot may be taken before a turning point and heard of after it.
+    /// Never goes back: a snapshot from before a switch may arrive after it.
     fn reach(&mut self, state: State, elapsed: Option<Nanos>) {
         let elapsed = elapsed.unwrap_or(Nanos::ZERO);
-        // The clock of the requests stops when the last of them is done, however long their records take.
+        // The clock of the requests stops at the last response, however long the records take.
         if self.state < State::Processing && state <= State::Processing {
             self.elapsed = self.elapsed.max(elapsed);
         }
@@ -124,7 +124,7 @@ impl Phase {
         self.had_grace |= self.state == State::Grace && self.counts.in_flight() > 0;
     }
 
-    /// Whichever target is nearest; `None` where only a stop ends it.
+    /// The nearest target; `None` if only a stop ends the phase.
     pub(crate) fn goal(&self) -> Option<Goal> {
         let PhaseTargets { requests, sessions, length, .. } = self.targets;
         let goal = |done: f64, of: Option<f64>, what| Some(Goal { done: done.min(of?), of: of?, what });
@@ -133,22 +133,22 @@ impl Phase {
             goal(self.sessions() as f64, sessions.map(|n| n as f64), What::Sessions),
             goal(self.elapsed.as_secs_f64(), length.map(Nanos::as_secs_f64), What::Seconds),
         ];
-        // The first wins among equals: requests, before anything ran.
+        // The first one wins among equals: before the start, that is requests.
         let further = |one: Goal, other: Goal| if other.share() > one.share() { other } else { one };
         goals.into_iter().flatten().reduce(further)
     }
 
-    /// Sessions that are over.
+    /// Sessions that ended.
     pub(crate) fn sessions(&self) -> u64 {
         self.counts.sessions_completed + self.counts.sessions_cancelled
     }
 
-    /// Requests that came back, or were given up.
+    /// Requests that came back or were cancelled.
     pub(crate) fn returned(&self) -> u64 {
         self.counts.completed + self.counts.cancelled
     }
 
-    /// Of a state that waits for things to come: those that did, and all of them.
+    /// In a state that waits: the number that arrived, and the total.
     pub(crate) fn waited_for(&self) -> (u64, u64) {
         match self.state {
             State::Sending | State::Grace => (self.returned(), self.counts.sent),
@@ -170,7 +170,7 @@ impl Phase {
         }
     }
 
-    /// Records of those that this phase will have: while it sends, of its requests; later, of those that came back.
+    /// Share of the records of this phase: of its requests while it sends, later of those that came back.
     pub(crate) fn records_share(&self) -> f64 {
         match (self.state, self.targets.requests) {
             (State::Complete, _) => 1.0,
@@ -182,7 +182,7 @@ impl Phase {
         }
     }
 
-    /// How far its state is.
+    /// The share of its current state that is done.
     pub(crate) fn state_share(&self) -> f64 {
         match self.state {
             State::Sending => self.sent_share(),
@@ -191,12 +191,12 @@ impl Phase {
         }
     }
 
-    /// Seconds that its state is on.
+    /// Seconds in its current state.
     pub(crate) fn seconds(&self) -> f64 {
         (self.elapsed_with_records.as_secs_f64() - self.began.0.as_secs_f64()).max(0.0)
     }
 
-    /// Seconds until its state is over, at the pace that it had.
+    /// Seconds until its current state ends, at the pace so far.
     pub(crate) fn seconds_left(&self) -> Option<f64> {
         if self.state == State::Sending {
             return self.sending_seconds_left();
@@ -214,12 +214,12 @@ impl Phase {
         }
     }
 
-    /// Requests that came back, a second.
+    /// Responses per second.
     pub(crate) fn request_rate(&self) -> Option<f64> {
         a_second(self.counts.completed, self.elapsed)
     }
 
-    /// Records, a second.
+    /// Records per second.
     pub(crate) fn record_rate(&self) -> Option<f64> {
         a_second(self.records, self.elapsed_with_records)
     }
@@ -242,7 +242,7 @@ mod tests {
         phase
     }
 
-    fn told(of: &Phase, millis: u64, stage: PhaseStage, (sent, completed): (u64, u64), records: u64) -> Progress {
+    fn progress(of: &Phase, millis: u64, stage: PhaseStage, (sent, completed): (u64, u64), records: u64) -> Progress {
         Progress {
             phase: of.id.clone(),
             targets: of.targets,
@@ -267,9 +267,9 @@ mod tests {
         let mut phase = phase(hundred());
         let sent = PhaseProgress { sent: 100, ..PhaseProgress::default() };
         phase.turn(&moment(&phase, 5, sent), Some(PhaseStage::Draining));
-        phase.hear(&told(&phase, 100, PhaseStage::Draining, (100, 0), 0));
+        phase.update(&progress(&phase, 100, PhaseStage::Draining, (100, 0), 0));
         assert_eq!((phase.state, phase.sent_share(), phase.had_grace), (State::Sending, 0.0, false));
-        phase.hear(&told(&phase, 1000, PhaseStage::Draining, (100, 25), 20));
+        phase.update(&progress(&phase, 1000, PhaseStage::Draining, (100, 25), 20));
         assert_eq!((phase.state, phase.state_share(), phase.seconds_left()), (State::Sending, 0.25, Some(3.0)));
     }
 
@@ -277,21 +277,21 @@ mod tests {
     fn grace_begins_when_the_time_is_over() {
         let length = Some(Nanos::from_millis(10_000));
         let mut phase = phase(PhaseTargets { length, ..hundred() });
-        phase.hear(&told(&phase, 4000, PhaseStage::Draining, (100, 25), 20));
+        phase.update(&progress(&phase, 4000, PhaseStage::Draining, (100, 25), 20));
         assert_eq!(phase.state, State::Sending, "all requests are sent, and there is time left");
-        phase.hear(&told(&phase, 10_000, PhaseStage::Draining, (100, 60), 60));
+        phase.update(&progress(&phase, 10_000, PhaseStage::Draining, (100, 60), 60));
         assert_eq!((phase.state, phase.had_grace), (State::Grace, true));
-        phase.hear(&told(&phase, 11_000, PhaseStage::Draining, (100, 80), 70));
+        phase.update(&progress(&phase, 11_000, PhaseStage::Draining, (100, 80), 70));
         assert_eq!((phase.state_share(), phase.seconds_left()), (0.8, Some(1.0)));
     }
 
     #[test]
     fn records_have_a_clock_that_goes_on() {
         let mut phase = phase(hundred());
-        phase.hear(&told(&phase, 10_000, PhaseStage::Sending, (100, 90), 30));
+        phase.update(&progress(&phase, 10_000, PhaseStage::Sending, (100, 90), 30));
         let counts = PhaseProgress { sent: 100, completed: 100, ..PhaseProgress::default() };
         phase.turn(&moment(&phase, 10_000, counts), Some(PhaseStage::Processing));
-        phase.hear(&told(&phase, 20_000, PhaseStage::Processing, (100, 100), 80));
+        phase.update(&progress(&phase, 20_000, PhaseStage::Processing, (100, 100), 80));
         assert_eq!((phase.elapsed, phase.request_rate()), (Nanos::from_millis(10_000), Some(10.0)));
         assert_eq!(phase.record_rate(), Some(4.0), "80 records in 20 seconds");
         assert_eq!(phase.seconds_left(), Some(4.0), "20 are left, and 50 took ten seconds");

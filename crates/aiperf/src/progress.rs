@@ -1,8 +1,8 @@
-//! The progress bar below the log lines: one at a time, for the stage that a run is in.
+//! The progress bar below the log lines, for the current stage of a run.
 //!
-//! - [`stages`]: which stage that is, and how far it is
-//! - [`frame`]: the line of it, in the columns there are
-//! - [`lines`]: the same as lines, where no bar can be drawn
+//! - [`stages`]: the current stage and its progress
+//! - [`frame`]: the text of a bar, fitted to the terminal
+//! - [`lines`]: the same as log lines, if no bar can be drawn
 
 mod frame;
 mod lines;
@@ -16,35 +16,35 @@ pub(crate) use lines::ProgressLines;
 use stages::{Stages, Standing};
 use std::io;
 
-/// Columns of a terminal that does not say how many it has.
+/// Width of a terminal that does not report one.
 const USUAL_COLUMNS: usize = 80;
 
-/// Frames a second, at most.
+/// Frames per second, at most.
 const REFRESH: u8 = 20;
 
-/// A bar on stderr. Each frame is one text, so that no frame mixes two states. Clones are the same bar.
+/// A bar on stderr. Each frame is one write, so that no frame mixes two states. Clones share the bar.
 #[derive(Clone)]
 pub(crate) struct Bar {
     line: ProgressBar,
     terminal: Term,
     colours: bool,
     stages: Stages,
-    /// Percent points by which a stage must get on before it is drawn anew.
+    /// A stage is redrawn after it advanced by so many percentage points.
     step: f64,
     drawn: Option<Drawn>,
 }
 
-/// What the frame on the screen shows.
+/// What the last frame showed.
 #[derive(Clone, PartialEq)]
 struct Drawn {
-    /// Of which stage of which phase.
+    /// The stage and the index of its phase.
     of: (&'static str, u16),
     percent: Option<f64>,
     columns: usize,
 }
 
 impl Drawn {
-    /// Whether a frame that shows this is worth drawing after one that showed the other.
+    /// Whether the new frame differs enough from the last one to be drawn.
     fn is_news(&self, other: &Self, step: f64) -> bool {
         if (self.of, self.columns) != (other.of, other.columns) {
             return true;
@@ -57,7 +57,7 @@ impl Drawn {
 }
 
 impl Bar {
-    /// A bar that is drawn anew after so many percent points.
+    /// A bar that is redrawn after so many percentage points.
     pub(crate) fn new(step: f64) -> Self {
         let terminal = Term::buffered_stderr();
         let target = if terminal.is_term() && !terminal::is_dumb() {
@@ -76,21 +76,21 @@ impl Bar {
         Self { line, terminal: Term::stderr(), colours, stages: Stages::default(), step, drawn: None }
     }
 
-    /// Runs something that prints, with the bar out of the way.
+    /// Hides the bar while `print` prints.
     pub(crate) fn suspend(&self, print: impl FnOnce()) {
         self.line.suspend(print);
     }
 
-    /// Takes the bar away, for good.
+    /// Removes the bar for good.
     pub(crate) fn clear(&self) {
         self.line.finish_and_clear();
     }
 
-    /// Shows what an event says of the progress.
+    /// Shows the progress that an event reports.
     pub(crate) fn update(&mut self, event: &RunEvent) {
         let columns = self.terminal.size_checked().map_or(USUAL_COLUMNS, |(_, columns)| usize::from(columns));
         if self.stages.take(event) {
-            // The last column stays free: some terminals break the line when it is written to.
+            // The last column stays empty: some terminals wrap the line after a write to it.
             self.show(columns.saturating_sub(1));
         }
     }
@@ -111,15 +111,14 @@ impl Bar {
     }
 }
 
-/// A terminal whose cursor waits where the bar begins. What a terminal echoes, such as the `^C` of whoever wants the run
-/// to end, is then on the line of the bar and goes away with it; behind the bar it would begin another line, and the
-/// bar would stay.
+/// A terminal whose cursor rests at the start of the bar. What the terminal echoes, such as `^C`, is then on the line
+/// of the bar and is removed with it. Behind the bar, the echo would start a new line, and the bar would stay.
 #[derive(Debug)]
 struct FromTheLeft<T>(T);
 
 impl<T: TermLike> TermLike for FromTheLeft<T> {
     fn width(&self) -> u16 {
-        // As for frames: the last column stays free.
+        // As for frames, the last column stays empty.
         self.0.width().saturating_sub(1)
     }
 
@@ -167,7 +166,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// A terminal of 40 columns that never scrolls: its lines, and where its cursor is.
+    /// A terminal of 40 columns that never scrolls: its lines and its cursor.
     #[derive(Clone, Debug, Default)]
     struct Paper(Arc<Mutex<Written>>);
 
@@ -248,49 +247,49 @@ mod tests {
         Bar::on(ProgressDrawTarget::term_like(Box::new(FromTheLeft(paper.clone()))), step, false)
     }
 
-    /// Tells a bar something, on a screen of 40 columns.
-    fn tell(bar: &mut Bar, event: &RunEvent) {
+    /// Updates a bar with an event, on a screen of 40 columns.
+    fn update(bar: &mut Bar, event: &RunEvent) {
         if bar.stages.take(event) {
             bar.show(39);
         }
     }
 
     #[test]
-    fn a_bar_goes_away_with_what_was_echoed_over_it() {
+    fn a_bar_is_removed_together_with_the_echo_over_it() {
         let paper = Paper::default();
         let mut bar = bar_on(&paper, 1.0);
-        tell(&mut bar, &progress_event(of_forty(4000, 20)));
+        update(&mut bar, &progress_event(of_forty(4000, 20)));
         assert!(paper.seen().starts_with("Profiling: 20/40 "), "{}", paper.seen());
         paper.typed("^C");
         bar.clear();
         assert_eq!(paper.seen(), "");
-        tell(&mut bar, &progress_event(of_forty(5000, 25)));
-        assert_eq!(paper.seen(), "", "a bar that was taken away came back");
+        update(&mut bar, &progress_event(of_forty(5000, 25)));
+        assert_eq!(paper.seen(), "", "a removed bar appeared again");
     }
 
     #[test]
-    fn a_frame_is_drawn_when_the_stage_got_on_by_enough() {
+    fn a_frame_is_drawn_when_the_stage_advanced_enough() {
         let paper = Paper::default();
         let mut bar = bar_on(&paper, 10.0);
         let mut seen = |completed: u64| {
-            tell(&mut bar, &progress_event(of_forty(1000, completed)));
+            update(&mut bar, &progress_event(of_forty(1000, completed)));
             paper.seen().split(' ').nth(1).map(str::to_owned)
         };
         assert_eq!(seen(0).as_deref(), Some("0/40"));
-        assert_eq!(seen(3).as_deref(), Some("0/40"), "7.5 percent points are less than 10");
+        assert_eq!(seen(3).as_deref(), Some("0/40"), "7.5 percentage points are less than 10");
         assert_eq!(seen(4).as_deref(), Some("4/40"));
         assert_eq!(seen(39).as_deref(), Some("39/40"));
-        assert_eq!(seen(40).as_deref(), Some("40/40"), "the end is always news");
+        assert_eq!(seen(40).as_deref(), Some("40/40"), "the end is always drawn");
     }
 
     #[test]
-    fn a_stage_that_is_over_takes_its_bar_with_it() {
+    fn the_bar_of_a_stage_is_removed_at_its_end() {
         let paper = Paper::default();
         let mut bar = bar_on(&paper, 1.0);
-        tell(&mut bar, &progress_event(of_forty(1000, 40)));
-        tell(&mut bar, &with_records(0, of_forty(1000, 40)));
+        update(&mut bar, &progress_event(of_forty(1000, 40)));
+        update(&mut bar, &with_records(0, of_forty(1000, 40)));
         assert!(paper.seen().starts_with("Processing Records: 0/40 "), "{}", paper.seen());
-        tell(&mut bar, &with_records(40, of_forty(1000, 40)));
+        update(&mut bar, &with_records(40, of_forty(1000, 40)));
         assert_eq!(paper.seen(), "");
     }
 }

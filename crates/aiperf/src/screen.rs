@@ -1,4 +1,4 @@
-//! What the terminal shows while a run is on: log lines on stdout and, below them, the progress bar on stderr.
+//! The terminal during a run: log lines on stdout and, below them, the progress bar on stderr.
 
 use crate::progress::{Bar, ProgressLines};
 use crate::signals::Signals;
@@ -10,14 +10,14 @@ use console::Term;
 use std::borrow::Cow;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
-/// Shows what is told until the campaign is over.
+/// Shows the events of a campaign until it is over.
 pub(crate) struct Screen {
-    /// Says when everything is shown.
+    /// Receives a message when everything is shown.
     shown: Receiver<()>,
 }
 
 impl Screen {
-    /// Starts showing, with a progress bar, or lines about progress, or neither.
+    /// Starts to show events, with a progress bar, with progress lines, or with neither.
     pub(crate) fn start(
         mut lines: LogLines,
         mut bar: Option<Bar>,
@@ -45,20 +45,20 @@ impl Screen {
         })
     }
 
-    /// Shows by something that ends when everything is shown.
+    /// Runs `show` on a thread. It returns when everything is shown.
     pub(crate) fn showing(show: impl FnOnce() + Send + 'static) -> Self {
         let (all_shown, shown) = mpsc::channel();
         let show = move || {
             show();
             let _ = all_shown.send(());
         };
-        // Without a thread nothing is shown, and the run goes on.
+        // Without a thread nothing is shown, but the run goes on.
         let _ = std::thread::Builder::new().name("aiperf-screen".into()).spawn(show);
         Self { shown }
     }
 
-    /// Waits until everything is shown and the bar is gone. Whoever wanted the run to end does not wait for a pipe that
-    /// nobody empties.
+    /// Waits until everything is shown and the bar is removed. After a signal, it does not wait for a pipe without a
+    /// reader.
     pub(crate) fn finish(self, signals: &Signals) {
         while let Err(RecvTimeoutError::Timeout) = self.shown.recv_timeout(terminal::PATIENCE) {
             if signals.number().is_some() {
@@ -87,14 +87,14 @@ impl Printer {
 
 /// Characters of a message that a terminal shows.
 const LONGEST_MESSAGE: usize = 2000;
-/// Of these, how many may go to end with a whole word.
+/// How many of them may be dropped to end with a whole word.
 const LONGEST_LAST_WORD: usize = 100;
-/// Narrower terminals have further lines below the time, not below the message.
+/// On narrower terminals, wrapped lines start below the time, not below the message.
 const ROOM_FOR_HEAD: usize = 90;
-/// Columns at the right of a terminal that stay free.
+/// Empty columns at the right of a terminal.
 const MARGIN: usize = 2;
 
-/// A line as a terminal with so many columns shows it, wrapped at words; as it is where there is no terminal.
+/// A line for a terminal with so many columns, wrapped at words; unchanged without a terminal.
 fn formatted(line: &LogLine, columns: Option<usize>, colours: bool) -> String {
     let (name, (_, time)) = (line.level.name(), log_time(line.at));
     let head = format!("{time} {name:<8} ");
@@ -111,7 +111,7 @@ fn formatted(line: &LogLine, columns: Option<usize>, colours: bool) -> String {
     }
 }
 
-/// As much of a message as a terminal shows; the log file has all of it.
+/// As much of a message as a terminal shows; the log file contains all of it.
 fn cut(message: &str) -> Cow<'_, str> {
     let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) else { return message.into() };
     let shown = &message[..end];
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_has_its_colour_and_a_long_message_an_end() {
+    fn a_level_has_its_colour_and_a_long_message_is_cut() {
         let shown = formatted(&line(&"NOTICE ".repeat(1000)), Some(80), true);
         assert!(shown.starts_with("00:00:00.000 \x1b[34mNOTICE\x1b[0m   NOTICE NOTICE "));
         assert!(shown.ends_with(" NOTICE…"), "cut in the middle of a word: {shown}");

@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first ends the run and writes everything, the second leaves at once. Ctrl-Z: the
-//! terminal is given back while the process is stopped.
+//! Ctrl-C, SIGTERM and SIGHUP: the first one stops the run and writes the results, the second one exits immediately.
+//! Ctrl-Z: the terminal is restored while the process is stopped.
 
 use crate::dashboard::Canvas;
 use crate::exit::Exit;
@@ -13,19 +13,20 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What ends a run.
+/// Signals that end a run.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-/// What stops the process until it is told to go on.
+/// The signal that stops the process until SIGCONT.
 const STOPPING: Signal = Signal::SIGTSTP;
-/// Columns of a panel, where there are so many.
+/// Maximum width of a panel.
 const WIDEST_PANEL: usize = 80;
-/// How long the last words may take when somebody wants the program gone.
+/// How long the last messages may take after a signal.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// SIGTERM or SIGHUP that comes again so soon is the same wish: `timeout` tells the process and then its group, and of a
-/// terminal that closes both the kernel and the shell tell. Ctrl-C is a hand's, and pressed twice it means it.
-const ONE_WISH: Duration = Duration::from_secs(1);
+/// A second SIGTERM or SIGHUP within this time is the same stop request: `timeout` signals the process and then its
+/// group, and when a terminal closes, both the kernel and the shell send SIGHUP. Ctrl-C has no such rule: a user who
+/// presses it twice means it.
+const ONE_REQUEST: Duration = Duration::from_secs(1);
 
-/// The wish to end a run, and which signal it came from.
+/// The stop request of a run, and the signal that caused it.
 #[derive(Clone, Default)]
 pub(crate) struct Signals {
     state: Arc<State>,
@@ -35,12 +36,12 @@ pub(crate) struct Signals {
 #[derive(Default)]
 struct State {
     first: AtomicI32,
-    /// How the command ends, once everything is written: there is nothing to wait for any more.
+    /// The exit code, once everything is written. From then on there is nothing to wait for.
     end: OnceLock<Exit>,
     on_screen: OnceLock<OnScreen>,
 }
 
-/// What stands where the panel about a cancelled run goes.
+/// What the panel about a cancelled run replaces on the screen.
 #[derive(Clone)]
 pub(crate) enum OnScreen {
     Bar(Bar),
@@ -55,7 +56,7 @@ impl OnScreen {
         }
     }
 
-    /// For as long as the process is stopped.
+    /// While the process is stopped.
     fn suspend(&self) {
         if let Self::Dashboard(canvas) = self {
             canvas.suspend(LAST_WORDS);
@@ -70,49 +71,49 @@ impl OnScreen {
 }
 
 impl State {
-    /// Does something to what stands on the screen, and waits for it no longer than last words may take.
+    /// Changes the screen, and waits no longer than `LAST_WORDS` for it.
     fn with_screen(&self, act: fn(&OnScreen)) {
         if let Some(on_screen) = self.on_screen.get().cloned() {
             let _ = terminal::within(LAST_WORDS, move || act(&on_screen));
         }
     }
 
-    /// Stops the process, as the terminal does at Ctrl-Z, with a screen that a shell can go on with.
+    /// Stops the process as the terminal does at Ctrl-Z, after the screen is restored for the shell.
     fn suspend(&self) {
         if let Some(on_screen) = self.on_screen.get() {
             on_screen.suspend();
         }
         let stopping = SigSet::from(STOPPING);
-        // Back from here is when somebody lets the process go on.
+        // This returns when the process is continued.
         let _ = stopping.thread_unblock().and_then(|()| raise(STOPPING)).and_then(|()| stopping.thread_block());
         self.with_screen(OnScreen::resume);
     }
 }
 
 impl Signals {
-    /// Takes the signals that end a run for the whole process. Threads started afterwards leave them alone, so this
-    /// comes before any of them. What the parent chose to ignore stays ignored: `nohup`, or a shell that runs it in the
-    /// background.
+    /// Handles the signals that end a run, for the whole process. Threads that start later block them, so call this
+    /// before any thread starts. Signals that the parent ignores stay ignored: `nohup`, or a shell that runs the
+    /// process in the background.
     pub(crate) fn watch() -> Self {
         let signals = Self::default();
         let Some(watched) = take(&[&ENDING[..], &[STOPPING]].concat()) else { return signals };
         let Self { state, stop } = signals.clone();
-        // The thread sleeps in the kernel until a signal comes, and ends with the process.
+        // The thread sleeps in the kernel until a signal arrives, and ends with the process.
         let started = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
-            let mut wished: Option<(Signal, Instant)> = None;
+            let mut stopped_by: Option<(Signal, Instant)> = None;
             while let Ok(signal) = watched.wait() {
                 if signal == STOPPING {
                     state.suspend();
                     continue;
                 }
-                let is_told_again = |(last, at): (Signal, Instant)| last == signal && at.elapsed() < ONE_WISH;
-                if signal != Signal::SIGINT && wished.is_some_and(is_told_again) {
+                let is_repeated = |(last, at): (Signal, Instant)| last == signal && at.elapsed() < ONE_REQUEST;
+                if signal != Signal::SIGINT && stopped_by.is_some_and(is_repeated) {
                     continue;
                 }
-                wished = Some((signal, Instant::now()));
+                stopped_by = Some((signal, Instant::now()));
                 let is_first = state.first.swap(signal as i32, Ordering::AcqRel) == 0;
                 if let Some(end) = state.end.get().filter(|_| is_first) {
-                    // The report may be held up by a pipe. The exit code is that of the files all the same.
+                    // A pipe may block the report. The exit code is still that of the files.
                     std::thread::sleep(terminal::PATIENCE);
                     discard_unfinished();
                     std::process::exit(i32::from(end.code()));
@@ -123,26 +124,26 @@ impl Signals {
                     discard_unfinished();
                     std::process::exit(128 + signal as i32);
                 }
-                // What is going to happen is said before it happens, in the place of the bar. Nobody may read it: the
-                // run ends and the next signal counts all the same.
+                // The panel is shown before the run stops, in place of the bar. A terminal that blocks does not matter:
+                // the run stops and the next signal counts anyway.
                 state.with_screen(OnScreen::clear);
                 let _ = terminal::within(LAST_WORDS, || terminal::complain(&cancelling_panel(page())));
                 stop.stop();
             }
         });
         if started.is_err() {
-            // Without a thread that waits for them, signals do what they do to any process.
+            // Without a thread that waits for them, signals have their default effect.
             let _ = watched.thread_unblock();
         }
         signals
     }
 
-    /// What a run is stopped by.
+    /// The stop request for a run.
     pub(crate) fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// The first signal takes this away: how far a run is that ends means nothing.
+    /// Registers what the first signal removes from the screen: the progress of a run that stops is meaningless.
     pub(crate) fn take_away(&self, on_screen: OnScreen) {
         let _ = self.state.on_screen.set(on_screen);
     }
@@ -152,14 +153,14 @@ impl Signals {
         u8::try_from(self.state.first.load(Ordering::Acquire)).ok().filter(|&number| number != 0)
     }
 
-    /// All results are written, and this is how the command ends: from now on the first signal ends the process.
+    /// All results are written, with this exit code. From now on the first signal exits.
     pub(crate) fn run_is_over(&self, end: Exit) {
         let _ = self.state.end.set(end);
     }
 }
 
-/// The first signal ends the process, with something done before: for commands that have no results to save. To be
-/// called before any thread is started.
+/// Makes the first signal exit, after `first` has run: for commands without results to save. Call this before any
+/// thread starts.
 pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
     let Some(watched) = take(&ENDING) else { return };
     let started = std::thread::Builder::new().name("aiperf-signals".into()).spawn(move || {
@@ -173,8 +174,7 @@ pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Removes files that are not whole. One that is being written holds this up no longer than the system takes for one
-/// call.
+/// Removes unfinished files. A file that is being written delays this by one system call at most.
 fn discard_unfinished() {
     let _ = terminal::within(LAST_WORDS, || {
         discard_temporaries();
@@ -182,11 +182,11 @@ fn discard_unfinished() {
     });
 }
 
-/// Keeps signals from this thread and those that it starts, for one that waits for them.
+/// Blocks signals in this thread and those it starts, so that one thread can wait for them.
 fn take(signals: &[Signal]) -> Option<SigSet> {
     let ignored = ignored();
     let watched: SigSet = signals.iter().copied().filter(|signal| ignored & bit(*signal) == 0).collect();
-    // A file that may not grow any further (ulimit -f) is an error of that file, not the end of the process.
+    // A file at its size limit (ulimit -f) is an error of that file, not the end of the process.
     let blocked: SigSet = watched.iter().chain([Signal::SIGXFSZ]).collect();
     blocked.thread_block().is_ok().then_some(watched)
 }
@@ -195,7 +195,7 @@ fn bit(signal: Signal) -> u64 {
     1 << (signal as i32 - 1)
 }
 
-/// The signals that this process ignores, a bit each; none where the kernel does not say.
+/// The signals that this process ignores, one bit each; 0 if the kernel does not report them.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,13 +1,12 @@
-//! Writes to the terminal, or to whatever stands in its place. A reader that went away, a full disk or a pipe that
-//! nobody empties decides nothing about the program: what cannot be written is lost, and nobody waits for it who has
-//! something else to do.
+//! Writes to the terminal, or to what replaces it. A closed pipe, a full disk or a reader that does not read never
+//! changes what the program does: text that cannot be written is lost, and no thread with other work waits for it.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-/// Writes to stdout; why not, where it cannot be written. A reader that has seen enough is no failure.
+/// Writes to stdout; returns an error if that fails. A reader that closed the pipe is not an error.
 pub(crate) fn try_print(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -16,15 +15,15 @@ pub(crate) fn try_print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Writes to stdout what is also written elsewhere, or of no use to anybody who does not see it.
+/// Writes text to stdout that is also written elsewhere, or is useless if it is not seen.
 pub(crate) fn print(text: &str) {
     let _ = try_print(text);
 }
 
-/// How long somebody may take to read what is said by a program that has nothing else to do.
+/// How long a write may wait for a reader when the program has nothing else to do.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Writes to stderr, in one piece. Where nobody reads it, it waits for a second, once.
+/// Writes to stderr in one write. Without a reader it waits for a second, once.
 pub(crate) fn complain(text: &str) {
     static IS_READ: AtomicBool = AtomicBool::new(true);
     if IS_READ.load(Relaxed) {
@@ -34,36 +33,36 @@ pub(crate) fn complain(text: &str) {
     }
 }
 
-/// The terminal that knows no more than lines of text.
+/// The terminal type that supports only lines of text.
 const DUMB: &str = "dumb";
 
-/// Whether stderr is a terminal whose owner wants colours.
+/// Whether stderr is a terminal with colours enabled.
 pub(crate) fn stderr_has_colours() -> bool {
     std::io::stderr().is_terminal() && wants_colours(variable)
 }
 
-/// Whether stdout is a terminal whose owner wants colours.
+/// Whether stdout is a terminal with colours enabled.
 pub(crate) fn stdout_has_colours() -> bool {
     std::io::stdout().is_terminal() && wants_colours(variable)
 }
 
-/// What the environment says of colours.
+/// Whether the environment allows colours.
 pub(crate) fn wants_colours(variable: impl Fn(&str) -> Option<String>) -> bool {
     variable("NO_COLOR").is_none_or(|value| value.is_empty()) && variable("TERM").is_none_or(|name| name != DUMB)
 }
 
-/// Whether the terminal says that it knows no more than lines of text: no colours, and nothing that is drawn over.
+/// Whether the terminal supports only lines of text: no colours, and no cursor movement.
 pub(crate) fn is_dumb() -> bool {
     variable("TERM").is_some_and(|name| name == DUMB)
 }
 
-/// A variable of the environment, whatever bytes it is made of.
+/// An environment variable; invalid UTF-8 is replaced.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// Does something that may be held up for ever, on a thread of its own, and waits for it for a while; whether it was
-/// done. Where there can be no more threads, it is done here: a message about that should be seen.
+/// Runs `work`, which may block forever, on its own thread, and waits for it for a while; returns whether it finished.
+/// If no thread can start, it runs here, so that a message about that is seen.
 pub(crate) fn within(patience: Duration, work: impl FnOnce() + Send + 'static) -> bool {
     within_by(patience, work, |work| std::thread::Builder::new().name("aiperf-write".into()).spawn(work).map(drop))
 }
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_gets_no_thread_is_done_here() {
+    fn without_a_thread_the_work_runs_here() {
         let is_done = Arc::new(AtomicBool::new(false));
         let mark = |done: &Arc<AtomicBool>| {
             let done = done.clone();

@@ -1,4 +1,4 @@
-//! What is known of the run at this moment: a function of its events.
+//! The state of the run at this moment: a function of its events.
 
 use super::outcome::Outcome;
 use crate::dashboard::Workers;
@@ -13,10 +13,10 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Warnings and errors that are kept for those who come later.
+/// Warnings and errors kept for clients that connect later.
 const KEPT_MESSAGES: usize = 50;
 
-/// Where the run is as a whole, in the order in which it gets there.
+/// The state of the run as a whole, in the order of its stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SystemState {
     Configuring,
@@ -57,7 +57,7 @@ pub(super) struct Live {
     redactor: Arc<Redactor>,
 }
 
-/// A phase as it was last heard of, with its turning points.
+/// The latest state of a phase, with the times of its stages.
 pub(super) struct LivePhase {
     pub(super) phase: Phase,
     pub(super) started: Option<MonoNs>,
@@ -66,7 +66,7 @@ pub(super) struct LivePhase {
     pub(super) records_end: Option<MonoNs>,
 }
 
-/// A source of measurements that was there at some time.
+/// A source of measurements that responded at some time.
 pub(super) struct LiveSource {
     pub(super) source: Source,
     pub(super) answers: bool,
@@ -92,18 +92,18 @@ impl Live {
         }
     }
 
-    /// Forgets the run before, for one that begins. What was said stays.
+    /// Forgets the previous run when the next one starts. Its messages stay.
     pub(super) fn begin(&mut self, planned_phases: usize, ids: RunIds) {
         let messages = std::mem::take(&mut self.messages);
         *self = Self { messages, ..Self::new(planned_phases, ids, self.redactor.clone()) };
     }
 
-    /// What records call a worker, so that both can be joined.
+    /// The name of a worker in the records, so that both can be joined.
     pub(super) fn worker_id(&self, number: usize) -> String {
         self.ids.worker_id(number as u16)
     }
 
-    /// Takes an event that was heard at this time.
+    /// Takes an event that was received at this time.
     pub(super) fn take(&mut self, event: &RunEvent, now: Nanos) {
         self.now = now;
         match event {
@@ -128,7 +128,7 @@ impl Live {
             }
             RunEvent::PhaseComplete(moment) => self.turn(moment, None).records_end = Some(moment.at),
             RunEvent::Progress(progress) => {
-                self.of(&progress.phase, progress.targets).phase.hear(progress);
+                self.of(&progress.phase, progress.targets).phase.update(progress);
                 self.workers.progress(&progress.workers, now);
             }
             RunEvent::Metrics(snapshot) if snapshot.kind == PhaseKind::Profiling => {
@@ -154,18 +154,18 @@ impl Live {
         self.reach(SystemState::Stopping);
     }
 
-    /// The metrics so far; once the run is over, what it came to.
+    /// The metrics so far; once the run is over, the final ones.
     pub(super) fn metrics(&self) -> &[MetricSnapshot] {
         let last = self.outcome.as_ref().map(|outcome| &outcome.metrics[..]).filter(|last| !last.is_empty());
         last.or(self.metrics.as_ref().map(|snapshot| &snapshot.metrics[..])).unwrap_or_default()
     }
 
-    /// A text as everybody may read it.
+    /// A text without secrets.
     pub(super) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.redactor.hide(text)
     }
 
-    /// A message as everybody may read it.
+    /// A message without secrets.
     pub(super) fn shown(&self, message: &Message) -> Message {
         Message { text: self.hide(&message.text).into(), ..message.clone() }
     }
@@ -220,7 +220,7 @@ impl Live {
     }
 }
 
-/// What those who come later should still hear of.
+/// Whether clients that connect later should get this message.
 fn matters(message: &Message) -> bool {
     matches!(message.level, LogLevel::Warning | LogLevel::Error | LogLevel::Critical)
 }

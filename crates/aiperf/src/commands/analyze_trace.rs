@@ -38,7 +38,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf analyze-trace").chain(args.iter().map(String::as_str));
     let command = match AnalyzeCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(told) => return exit::told(&told),
+        Err(error) => return exit::print_clap(&error),
     };
     let Some(input) = command.input.or(command.named_input) else { return exit::refuse("there is no input file") };
     signals::leave_at_once(discard_parts);
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Err(error) => return exit::refuse(error),
     };
     let Some(output) = &command.output_file else { return exit::print(&report(&analysis)) };
-    // Before the report, which says that it is there.
+    // The file is written before the report, because the report names it.
     if let Err(error) = write(output, &analysis) {
         let _ = exit::print(&report(&analysis));
         return exit::fail(format_args!("cannot write {}: {error}\n  try: another --output-file", output.display()));

@@ -12,7 +12,7 @@ use clap::Parser;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What stands for stdout where a file is asked for.
+/// The file name that stands for stdout.
 const STDOUT: &str = "-";
 
 /// Compare runs: each metric with its difference, an interval and a verdict.
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf compare").chain(args.iter().map(String::as_str));
     let command = match CompareCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(told) => return exit::told(&told),
+        Err(error) => return exit::print_clap(&error),
     };
     signals::leave_at_once(discard_parts);
     let request = match request(&command) {
@@ -109,7 +109,7 @@ fn request(command: &CompareCommand) -> Result<CompareRequest, String> {
     })
 }
 
-/// Refuses a file in a folder that is missing: a mistyped path is found before anything is compared.
+/// Refuses a file in a missing folder, so that a mistyped path is found before the comparison.
 fn has_folder(flag: &str, path: &Path) -> Result<(), String> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         None => Ok(()),
@@ -120,7 +120,7 @@ fn has_folder(flag: &str, path: &Path) -> Result<(), String> {
     }
 }
 
-/// Refuses a file that a compared run wrote.
+/// Refuses to overwrite a file of a compared run.
 fn is_no_result(flag: &str, path: &Path, compared: &[PathBuf]) -> Result<(), String> {
     let Ok(real) = path.canonicalize() else { return Ok(()) };
     let names = FileNames::new(None);
@@ -134,7 +134,7 @@ fn is_no_result(flag: &str, path: &Path, compared: &[PathBuf]) -> Result<(), Str
     }
 }
 
-/// Writes what was asked for. The table comes last, and the exit code after it.
+/// Writes the requested files, then the table, and returns the exit code.
 fn conclude(command: &CompareCommand, report: &CompareReport) -> Exit {
     let json_to_stdout = command.json.as_deref() == Some(Path::new(STDOUT));
     let mut unwritten = None;

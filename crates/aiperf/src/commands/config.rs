@@ -1,4 +1,4 @@
-//! `aiperf config`, `validate`, `completions` and `man`: what the tables of options say, as text.
+//! `aiperf config`, `validate`, `completions` and `man`: the tables of options as text.
 
 use crate::commands::profile::Surroundings;
 use crate::commands::validate_trace;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf config").chain(args.iter().map(String::as_str));
     let command = match ConfigCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(told) => return exit::told(&told),
+        Err(error) => return exit::print_clap(&error),
     };
     match command.action {
         Action::Init { template: Some(name), model, url, output, force, .. } => {
@@ -113,16 +113,16 @@ fn init(name: &str, model: Option<&str>, url: Option<&str>, output: Option<&Path
 }
 
 const VALIDATE_HELP: &str = "\
-Check a configuration file, or a trace: what profile would say about it, and nothing is sent
+Check a configuration file, or a trace, as profile would, without sending anything
 
 Usage: aiperf validate FILE
        aiperf validate mooncake-trace FILE [--isl-block-size TOKENS]
 
 Ends with 0 where `aiperf profile --config FILE` would begin, or could send every row of a mooncake trace, and with 2 where not.
-A hash id stands for 512 tokens, unless --isl-block-size says otherwise.
+A hash id stands for 512 tokens, unless --isl-block-size is given.
 ";
 
-/// What `validate` calls a trace.
+/// The name of a trace on the command line of `validate`.
 const MOONCAKE: &str = "mooncake-trace";
 
 const BLOCK_SIZE: &str = "--isl-block-size";
@@ -153,7 +153,7 @@ pub(crate) fn validate_command(args: &[String]) -> Exit {
     }
 }
 
-/// `aiperf validate FILE`, also as `aiperf config validate FILE`: all that `profile` checks before it touches a file.
+/// `aiperf validate FILE`, also `aiperf config validate FILE`: all checks that `profile` does before it writes a file.
 fn check(file: &str) -> Exit {
     let Resolved { campaign, notes } = match validate(file, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
@@ -165,7 +165,7 @@ fn check(file: &str) -> Exit {
         return Exit::Usage;
     }
     for note in &notes {
-        exit::say("note", &secrets, note);
+        exit::write_message("note", &secrets, note);
     }
     exit::print(&format!("Configuration valid: {}\n", aiperf_report::literal(file)))
 }
@@ -179,7 +179,7 @@ Usage: aiperf man
   aiperf man > aiperf.1      keeps it
 ";
 
-/// `aiperf man`: the manual page, written from the table of options.
+/// `aiperf man`: the manual page, generated from the table of options.
 pub(crate) fn print_manual(args: &[String]) -> Exit {
     match args {
         [] => exit::print(&aiperf_config::man_page(env!("CARGO_PKG_VERSION"))),

@@ -16,7 +16,7 @@ Starts a server on a free loopback port (first token after 50 ms, then one every
 chat, concurrency 32, 320 requests. Options of `aiperf profile` may be added, as in: aiperf demo --concurrency 100
 ";
 
-/// What the demo asks for where the user asks for nothing else.
+/// Options of the demo, unless the user gives them.
 const DEFAULTS: &[(&str, &str)] = &[
     ("--model", "demo"),
     ("--concurrency", "32"),
@@ -36,7 +36,7 @@ pub(crate) fn run(given: &[String]) -> Exit {
     if given.iter().any(|arg| arg == "--help" || arg == "-h") {
         return exit::print_help(HELP);
     }
-    // Before the server has threads, which would take the signals.
+    // Before the server starts its threads, which would receive the signals.
     let signals = Signals::watch();
     let sim = match Sim::spawn(SimConfig::default()) {
         Ok(sim) => sim,
@@ -51,10 +51,10 @@ pub(crate) fn run(given: &[String]) -> Exit {
 }
 
 fn arguments(given: &[String], url: &str) -> Vec<String> {
-    // A flag is given by any of its spellings: `-m`, `--num-requests`, `--concurrency=5`.
+    // A flag can be given by any of its spellings: `-m`, `--num-requests`, `--concurrency=5`.
     let named = |arg: &str| Some(flags::find(arg.split('=').next()?)?.0.name);
     let is_given = |flag: &str| given.iter().any(|arg| named(arg).is_some_and(|name| named(flag) == Some(name)));
-    // The user's own come first, so that what is wrong with them is not said of a flag that nobody typed.
+    // The user's own arguments come first, so that an error in them is not reported for a flag that the demo added.
     let mut args = given.to_vec();
     args.extend(["--url".to_owned(), url.to_owned()]);
     for (flag, value) in DEFAULTS.iter().filter(|(flag, _)| !is_given(flag)) {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_gives_replaces_the_default() {
+    fn an_argument_of_the_user_replaces_the_default() {
         let args = arguments(&["--concurrency".into(), "5".into()], "http://h:1");
         assert_eq!(args.iter().filter(|arg| *arg == "--concurrency").count(), 1);
         assert!(args.starts_with(&["--concurrency".into(), "5".into()]));

@@ -21,10 +21,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often the wish to stop is looked for while the server rests.
+/// How often a stop request is checked during a cooldown.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs everything that the plan says, of which these notes were told, and reports on it.
+/// Runs the whole campaign and reports on it. `notes` are messages of the configuration.
 pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -> Exit {
     let redactor = Arc::new(plan.redactor());
     let ready = match make_ready(&plan, &redactor) {
@@ -55,22 +55,22 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         was_stopped: false,
     };
     runner.api = watched.and_then(|watched| {
-        let say = |level, text: &str| runner.say(level, text);
-        one_run::answer(watched, &first_run(&plan), &plan.dir, &redactor, &say)
+        let log = |level, text: &str| runner.log(level, text);
+        one_run::answer(watched, &first_run(&plan), &plan.dir, &redactor, &log)
     });
     if let Some(api) = &runner.api {
         runner.campaign.serve_with(api.runs());
     }
     let mut strategy = strategy(&plan);
     let most = strategy.most();
-    gather::opening(&plan, most).iter().for_each(|line| runner.say(LogLevel::Info, line));
-    resumed.notes.iter().for_each(|note| runner.say(LogLevel::Warning, note));
+    gather::opening(&plan, most).iter().for_each(|line| runner.log(LogLevel::Info, line));
+    resumed.notes.iter().for_each(|note| runner.log(LogLevel::Warning, note));
     if let Some(most) = most.filter(|_| plan.resumes) {
         let there = resumed.done.len();
-        runner.say(LogLevel::Info, &format!("{there} of at most {most} runs are complete already"));
+        runner.log(LogLevel::Info, &format!("{there} of at most {most} runs are complete already"));
     }
     let Driven { runs: done, is_complete, error } = drive(&plan, &mut *strategy, resumed.done, &mut runner);
-    // A signal that came when the last run was complete has cut nothing short.
+    // A signal after the end of the last run stopped nothing.
     let signal = signals.number().filter(|_| runner.was_stopped || !is_complete);
     if let Some(error) = runner.refused.take() {
         end_api(runner);
@@ -80,25 +80,25 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
             None if error.is_input() => return Exit::Usage,
             None => Exit::Failed,
         };
-        let cases = || told(&plan, &done, &judge(&done));
+        let cases = || junit_of_all(&plan, &done, &judge(&done));
         return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
     }
     runner.begin();
-    error.iter().for_each(|error| runner.say(LogLevel::Error, &error.to_string()));
-    // A terminal has seen the table after each run; a pipe gets it once.
+    error.iter().for_each(|error| runner.log(LogLevel::Error, &error.to_string()));
+    // On a terminal the table was printed after each run; a pipe gets it once.
     if columns().is_none() {
         runner.print_table(&done, Page::of_file(&plan.base.artifacts));
     }
     let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, most, signal.is_some());
-    gathered.lines.iter().for_each(|(level, line)| runner.say(*level, line));
+    gathered.lines.iter().for_each(|(level, line)| runner.log(*level, line));
     let judged = judge(&done);
-    about_limits(&plan, &done, &judged).iter().for_each(|(level, line)| runner.say(*level, line));
+    about_limits(&plan, &done, &judged).iter().for_each(|(level, line)| runner.log(*level, line));
     let (log, api) = (runner.log.take(), runner.api.take());
-    // Whoever listens ends with the campaign.
+    // Consumers end with the campaign.
     drop(runner);
     let log = log.map_or(Ok(()), LogFile::finish);
     if let Err(error) = &log {
-        exit::say("warning", &redactor, &format!("cannot write {}: {error}", log_path(&plan).display()));
+        exit::write_message("warning", &redactor, &format!("cannot write {}: {error}", log_path(&plan).display()));
     }
     let is_crossed = judged.iter().flatten().flatten().any(JudgedLimit::fails);
     let exit = match signal {
@@ -109,19 +109,19 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         None => Exit::Success,
     };
     signals.run_is_over(exit);
-    let exit = junit.map_or(exit, |junit| junit.write(told(&plan, &done, &judged), exit, &redactor));
+    let exit = junit.map_or(exit, |junit| junit.write(junit_of_all(&plan, &done, &judged), exit, &redactor));
     if let Some(api) = api {
         one_run::stay(api.complete(), signals, &redactor);
     }
     exit
 }
 
-/// The limits of every run, also of those that an earlier command made; none where a run failed for another reason.
+/// The limits of every run, including those of an earlier command; none for a run that failed for another reason.
 fn judge(done: &[Ran]) -> Vec<Option<Vec<JudgedLimit>>> {
     done.iter().map(|ran| judge_outcome(&ran.cell.plan.metrics.limits, &ran.outcome)).collect()
 }
 
-/// Which runs crossed which limits, in words.
+/// A log line for each limit that a run crossed, after a summary.
 fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<(LogLevel, String)> {
     let name = |ran: &Ran| plan.name(&ran.cell, ran.run.trial);
     let of_runs = done.iter().zip(judged).filter_map(|(ran, judged)| Some((name(ran), judged.as_ref()?)));
@@ -135,8 +135,8 @@ fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLi
     head.into_iter().chain(each).collect()
 }
 
-/// What CI is told of all runs.
-fn told(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<JunitCase> {
+/// The JUnit cases of all runs.
+fn junit_of_all(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<JunitCase> {
     let one = |(ran, judged): (&Ran, &Option<Vec<JudgedLimit>>)| {
         let limits = &ran.cell.plan.metrics.limits;
         let failure = ran.outcome.result.as_ref().err().map(String::as_str);
@@ -145,14 +145,14 @@ fn told(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) 
     done.iter().zip(judged).flat_map(one).collect()
 }
 
-/// Where a run stands among all, by the names of folders.
+/// The place of a run in the campaign, as the names of its folders.
 fn place(plan: &CampaignPlan, ran: &Ran) -> Vec<String> {
     let cell = plan.sweep.is_some().then(|| ran.cell.name.clone());
     let trial = (plan.trials.count > 1).then(|| plan.label(ran.run.trial));
     cell.into_iter().chain(trial).collect()
 }
 
-/// The directory of all runs, taken for them, and what is there of them.
+/// The directory of all runs, claimed for them, and the runs that it already contains.
 struct Ready {
     folder: RunsFolder,
     resumed: Resumed,
@@ -160,14 +160,14 @@ struct Ready {
     junit: Option<JunitFile>,
 }
 
-/// Ends the API of runs of which none was begun.
+/// Ends the API of a campaign that started no run.
 fn end_api(mut runner: Runner<'_>) {
     let api = runner.api.take();
     drop(runner);
     api.into_iter().for_each(|api| api.complete().end(|| true));
 }
 
-/// Checks every run before the first is begun; says what is in the way.
+/// Checks every run before the first one starts; returns an error if one cannot run.
 fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String> {
     if plan.listed.is_empty() {
         Campaign::check(&plan.base).map_err(|error| error.to_string())?;
@@ -186,12 +186,12 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
     Ok(Ready { folder, resumed, port, junit })
 }
 
-/// What the API shows until the first run begins: that run, where it is known.
+/// The run that the API shows until the first one starts, if it is known.
 fn first_run(plan: &CampaignPlan) -> Plan {
     plan.listed.first().map_or_else(|| plan.base.clone(), |cell| plan.run(cell, 0))
 }
 
-/// How wide the terminal is, where stdout is one.
+/// The width of the terminal, if stdout is one.
 fn columns() -> Option<usize> {
     console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }
@@ -200,13 +200,13 @@ fn log_path(plan: &CampaignPlan) -> PathBuf {
     plan.dir.join(FileNames::LOG)
 }
 
-/// The log of all runs while none is begun: what lies in its place may still be worth something.
+/// The log of the campaign before the first run starts. Until then, the file of an earlier command is kept.
 struct Unbegun {
     lines: LogLines,
     events: Subscription,
 }
 
-/// Runs one benchmark after the other, with those who listen to each.
+/// Executes one run after the other, each with its consumers.
 struct Runner<'a> {
     plan: &'a CampaignPlan,
     campaign: Campaign,
@@ -217,38 +217,38 @@ struct Runner<'a> {
     unbegun: Option<Unbegun>,
     log: Option<LogFile>,
     api: Option<Api>,
-    /// Why not even the first could be begun.
+    /// Why the first run could not start.
     refused: Option<CampaignError>,
-    /// A signal ended a run before it was complete.
+    /// Whether a signal ended a run before it was complete.
     was_stopped: bool,
 }
 
 impl Runner<'_> {
-    /// From now on it is known that runs are run: what an earlier command said of all of its runs goes.
+    /// Called when it is certain that a run will start. Removes the summary files of an earlier command.
     fn begin(&mut self) {
         let Some(Unbegun { lines, events }) = self.unbegun.take() else { return };
         if let Err(error) = gather::remove_stale(self.plan, &self.folder) {
-            self.say(LogLevel::Warning, &error.to_string());
+            self.log(LogLevel::Warning, &error.to_string());
         }
         let path = log_path(self.plan);
         match LogFile::start(&path, lines, events) {
             Ok(log) => self.log = Some(log),
-            Err(error) => self.say(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
+            Err(error) => self.log(LogLevel::Warning, &format!("cannot write {}: {error}", path.display())),
         }
     }
 
-    /// A run is about to start.
+    /// Called when a run is about to start.
     fn begin_run(&mut self, cell: &Cell) {
         self.begin();
         if cell.index >= self.plan.listed.len()
             && let Err(error) = gather::remove_stale_cell(self.plan, cell, &self.folder)
         {
-            self.say(LogLevel::Warning, &error.to_string());
+            self.log(LogLevel::Warning, &error.to_string());
         }
     }
 
-    /// In the log of all runs and on the screen.
-    fn say(&self, level: LogLevel, text: &str) {
+    /// Writes a line to the log of the campaign and to the screen.
+    fn log(&self, level: LogLevel, text: &str) {
         self.campaign.say(level, text);
         if level >= self.plan.base.runtime.log_level {
             Printer::new().print(&LogLine { at: self.campaign.now(), level, text: text.into() });
@@ -261,12 +261,12 @@ impl Runner<'_> {
         }
     }
 
-    /// Whether what single requests measured is wanted when a run is over.
+    /// Whether the values of single requests are needed after a run.
     fn keeps_values(&self, cell: &Cell) -> bool {
         worth_keeping(self.plan, cell, RunRecords::default()).is_some()
     }
 
-    /// What was noted is said with the first run.
+    /// The notes of the configuration, which are shown with the first run.
     fn notes(&self) -> &[String] {
         if self.unbegun.is_some() { self.notes } else { &[] }
     }
@@ -276,7 +276,7 @@ impl RunIn for Runner<'_> {
     fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> Ran {
         let label = self.plan.label(run.trial);
         let name = self.plan.name(cell, run.trial);
-        self.say(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
+        self.log(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
         let dir = plan.artifacts.dir.clone();
         let campaign = self.campaign.for_run(self.keeps_values(cell));
         let (notes, signals, redactor) = (self.notes().to_vec(), self.signals, self.redactor.clone());
@@ -301,7 +301,8 @@ impl RunIn for Runner<'_> {
             }
             Err(error) => {
                 let text = self.redactor.hide(&error.to_string()).into_owned();
-                // Whatever is wrong before the first has begun is wrong before anything was sent, but for faults of ours.
+                // An error before the start of the first run is an error of the input, because nothing was sent; a
+                // panic is not.
                 if self.unbegun.is_some() && !matches!(error, CampaignError::Panicked) {
                     self.refused = Some(error);
                 }
@@ -311,7 +312,7 @@ impl RunIn for Runner<'_> {
         if let Err(why) = outcome.result.as_ref()
             && self.refused.is_none()
         {
-            self.say(LogLevel::Error, &format!("{name} failed: {why}"));
+            self.log(LogLevel::Error, &format!("{name} failed: {why}"));
         }
         allocator::give_back();
         let ends_all = self.signals.number().is_some() || self.refused.is_some();
@@ -323,17 +324,17 @@ impl RunIn for Runner<'_> {
         if self.plan.resumes {
             resumed.look_at(self.plan, cell, run.trial, &self.redactor)?;
         }
-        resumed.notes.iter().for_each(|note| self.say(LogLevel::Warning, note));
+        resumed.notes.iter().for_each(|note| self.log(LogLevel::Warning, note));
         let earlier = resumed.done.pop();
         if earlier.is_some() {
             let name = self.plan.name(cell, run.trial);
-            self.say(LogLevel::Info, &format!("{name} is complete already"));
+            self.log(LogLevel::Info, &format!("{name} is complete already"));
         }
         Ok(earlier)
     }
 
     fn rest(&mut self, length: Nanos) -> bool {
-        self.say(LogLevel::Info, &format!("Cooling down for {} s", length.as_secs_f64()));
+        self.log(LogLevel::Info, &format!("Cooling down for {} s", length.as_secs_f64()));
         let until = Instant::now() + Duration::from_nanos(length.0);
         while self.signals.number().is_none() && Instant::now() < until {
             std::thread::sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now())));

@@ -1,4 +1,4 @@
-//! One run with its log, its screen and its API: a benchmark on its own, or one of several.
+//! One run with its log, its screen and its API: alone, or as one of several.
 
 use crate::api::{self, Api, BindError, Bound, Staying};
 use crate::dashboard::{self, Canvas, Dashboard};
@@ -17,7 +17,7 @@ use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Runs a plan, of which these notes were told, and reports on it.
+/// Runs a plan and reports on it. `notes` are messages of the configuration.
 pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signals) -> Exit {
     let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
     let limits = plan.metrics.limits.clone();
@@ -63,7 +63,7 @@ pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &
     exit
 }
 
-/// The port of the API, where one is wanted; what is wrong with one that the run may not do without.
+/// Binds the port of the API, if the plan has one. A port that cannot be bound is an error if the plan requires it.
 pub(super) fn bind(plan: &Plan) -> Result<Option<Result<Bound, BindError>>, String> {
     let Some(api) = &plan.runtime.api else { return Ok(None) };
     match Bound::new(api) {
@@ -74,7 +74,7 @@ pub(super) fn bind(plan: &Plan) -> Result<Option<Result<Bound, BindError>>, Stri
     }
 }
 
-/// Leaves the API to those who want the results, unless somebody wants the program gone.
+/// Keeps the API up, so that clients can fetch the results, unless a signal came.
 pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
     let is_unwanted = || signals.number().is_some();
     if is_unwanted() {
@@ -82,12 +82,12 @@ pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
     }
     if !api.stays().is_zero() {
         let seconds = api.stays().as_secs_f64();
-        exit::say("note", redactor, &format!("the live API stays for {seconds} s; Ctrl-C ends it"));
+        exit::write_message("note", redactor, &format!("the live API stays for {seconds} s; Ctrl-C ends it"));
     }
     api.stay(is_unwanted);
 }
 
-/// What the limits of a run came to, where it came to anything.
+/// Limit verdicts, if the run has results.
 fn judged(finished: &Finished) -> Option<&[JudgedLimit]> {
     let has_results = !finished.nothing_answered && !finished.given_up && !finished.was_stopped;
     has_results.then_some(&finished.result.judged[..])
@@ -111,8 +111,8 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
     }
 }
 
-/// How the command ends by the files of its run. A signal that came when the run was complete has ended nothing:
-/// `was_stopped` decides both `was_cancelled` and this.
+/// The exit code of a run, by its files. A signal that came after the end of the run stopped nothing: `was_stopped`
+/// decides both `was_cancelled` and this.
 pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit {
     let has_failed =
         finished.nothing_answered || finished.given_up || log.failed || !finished.written.failures.is_empty();
@@ -124,7 +124,7 @@ pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit
     }
 }
 
-/// Shows the report of a run that ends so; returns how the command ends.
+/// Prints the report of a run, and returns the exit code: `exit`, unless the report cannot be written.
 pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, exit: Exit, redactor: &Redactor) -> Exit {
     let text = shown(finished, log.path.as_deref().filter(|path| path.exists()));
     if let Exit::Signal(_) = exit {
@@ -138,13 +138,13 @@ pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, exit: Exit, r
     Exit::Failed
 }
 
-/// The log of a run: where it is, if anywhere, and whether not all of it could be written.
+/// The log of a run: its path if it exists, and whether a write failed.
 pub(super) struct Log {
     path: Option<PathBuf>,
     failed: bool,
 }
 
-/// A run that is over, its log, and the API that still tells of it.
+/// A finished run, its log, and the API that still serves it.
 pub(super) struct Profiled {
     pub(super) finished: Finished,
     pub(super) log: Log,
@@ -152,7 +152,7 @@ pub(super) struct Profiled {
 }
 
 impl Profiled {
-    /// Why its results are not to be used, though there may be some.
+    /// Why its results cannot be used, even if there are some.
     pub(super) fn why_failed(&self) -> Option<String> {
         let unwritten: Vec<&str> = self.finished.written.failures.iter().map(|failure| failure.exporter).collect();
         match () {
@@ -164,7 +164,7 @@ impl Profiled {
     }
 }
 
-/// A campaign of one run, with those who listen to it.
+/// A campaign of one run, with its consumers.
 fn profile(
     plan: Plan,
     notes: &[String],
@@ -173,7 +173,7 @@ fn profile(
     port: Option<Result<Bound, BindError>>,
 ) -> Result<Profiled, CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
-    // Before the screen, which is told of it like everybody else.
+    // Subscribed before the screen, which shows the same events.
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
     let listening = Listening::start(&mut campaign, &plan, notes, signals, &redactor);
     let dir = plan.artifacts.dir.clone();
@@ -191,7 +191,7 @@ fn profile(
     }
 }
 
-/// One run of several, with those who listen to it alone; says when it is prepared and about to start.
+/// One run of several, with its own log and screen. Calls `is_prepared` right before it starts.
 pub(super) fn one_of_many(
     mut campaign: Campaign,
     plan: Plan,
@@ -205,7 +205,7 @@ pub(super) fn one_of_many(
     finished.map(|finished| Profiled { finished, log, api: None })
 }
 
-/// Those who listen to a run: its log, and whoever looks at the screen.
+/// Consumers of a run: its log and its screen.
 struct Listening<'a> {
     lines: LogLines,
     logged: Subscription,
@@ -222,7 +222,7 @@ impl<'a> Listening<'a> {
         signals: &'a Signals,
         redactor: &'a Arc<Redactor>,
     ) -> Self {
-        // Statistics of the dashboard are its own: the log has none.
+        // The dashboard shows statistics itself, so the log gets none.
         let metrics_every = plan.runtime.stats_interval.filter(|_| plan.runtime.ui != UiKind::Dashboard);
         let lines = LogLines::new(plan.runtime.log_level, metrics_every, redactor.clone());
         let logged = campaign.subscribe(Interest { metrics_every, ..Interest::default() });
@@ -230,13 +230,13 @@ impl<'a> Listening<'a> {
         Self { lines, logged, screen, signals, redactor }
     }
 
-    /// Runs a plan from its preparation to its files, and what was told of it to the end.
+    /// Runs a plan from its preparation to its files, and waits until all events are logged and shown.
     fn run(self, campaign: Campaign, plan: Plan, is_prepared: impl FnOnce()) -> (Result<Finished, CampaignError>, Log) {
         let Self { lines, logged, screen, signals, redactor } = self;
         let mut log = None;
         let finished = campaign.prepare(plan).and_then(|prepared| {
             is_prepared();
-            // The log lies among the run's files: it is there once they are prepared for.
+            // The log is in the artifact directory, which exists once the run is prepared.
             let path = prepared.log_file();
             match LogFile::start(&path, lines, logged) {
                 Ok(file) => log = Some((file, path)),
@@ -244,13 +244,13 @@ impl<'a> Listening<'a> {
             }
             campaign.run(prepared)
         });
-        // Whoever listens ends with the campaign.
+        // Consumers end with the campaign.
         drop(campaign);
         screen.finish(signals);
         let mut written = Log { path: None, failed: false };
         if let Some((log, path)) = log {
             if let Err(error) = LogFile::finish(log) {
-                exit::say("warning", redactor, &format!("cannot write {}: {error}", path.display()));
+                exit::write_message("warning", redactor, &format!("cannot write {}: {error}", path.display()));
                 written.failed = true;
             }
             written.path = Some(path);
@@ -259,21 +259,21 @@ impl<'a> Listening<'a> {
     }
 }
 
-/// Has the API answer on the port that there is; says where it is found, or why not.
+/// Starts the API on the bound port; logs its URL, or why it cannot start.
 pub(super) fn answer(
     port: Result<(Bound, Subscription), BindError>,
     plan: &Plan,
     dir: &Path,
     redactor: &Arc<Redactor>,
-    say: &dyn Fn(LogLevel, &str),
+    log: &dyn Fn(LogLevel, &str),
 ) -> Option<Api> {
-    let warn = |text: String| say(LogLevel::Warning, &text);
+    let warn = |text: String| log(LogLevel::Warning, &text);
     let without = "the run goes on without it";
     let (port, events) = port.map_err(|error| warn(format!("{error}; {without}"))).ok()?;
     let (url, is_open) = (port.url(), port.is_open());
     match port.start(plan, dir, redactor.clone(), events) {
         Ok(api) => {
-            say(LogLevel::Notice, &format!("Live API at {url}"));
+            log(LogLevel::Notice, &format!("Live API at {url}"));
             if is_open {
                 warn("the live API answers all who reach this machine, without a password: they see the configuration and \
                       can have all files below the artifact directory"
@@ -288,7 +288,7 @@ pub(super) fn answer(
     }
 }
 
-/// Starts to show the run, as the plan wants it or as the terminal allows.
+/// Starts to show the run in the way that the plan asks for, or a simpler one if the terminal does not allow it.
 fn show(
     runtime: &RuntimePlan,
     notes: &[String],
@@ -296,16 +296,16 @@ fn show(
     campaign: &mut Campaign,
     signals: &Signals,
 ) -> Screen {
-    let say_notes = |campaign: &Campaign| notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
+    let log_notes = |campaign: &Campaign| notes.iter().for_each(|note| campaign.say(LogLevel::Notice, note));
     let canvas = (runtime.ui == UiKind::Dashboard).then(Canvas::open);
     if let Some(Ok(canvas)) = canvas {
         signals.take_away(OnScreen::Dashboard(canvas.clone()));
         let events = campaign.subscribe(dashboard::interest(runtime));
-        say_notes(campaign);
+        log_notes(campaign);
         return Dashboard::start(canvas, lines, runtime, events);
     }
-    // The screen has them already, and listens only from now on.
-    say_notes(campaign);
+    // The screen shows the notes already: it subscribes only after this.
+    log_notes(campaign);
     let with_bar = runtime.ui != UiKind::None;
     let metrics_every = runtime.stats_interval.filter(|_| runtime.ui != UiKind::Dashboard);
     let progress_every = runtime.progress_every.filter(|_| runtime.log_level <= LogLevel::Info);
@@ -321,10 +321,10 @@ fn show(
     Screen::start(lines, bar, progress_every.map(ProgressLines::every), events)
 }
 
-/// Columns of a panel where there is no terminal.
+/// Width of a panel without a terminal.
 const PANEL_COLUMNS: usize = 80;
 
-/// The report, the files and, where nothing was answered, why that is a failure.
+/// The report, the files and, if no request succeeded, why that is a failure.
 fn shown(finished: &Finished, log: Option<&Path>) -> String {
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     let page = match columns {

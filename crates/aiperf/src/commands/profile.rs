@@ -14,7 +14,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     run_watched(args, &Signals::watch())
 }
 
-/// The same, for one who watches for signals already.
+/// The same, with signals that are watched already.
 pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
     let given = Redactor::new(secrets_in_arguments(args));
     let resolved = match resolve_profile(args, &Surroundings::now().context()) {
@@ -26,7 +26,7 @@ pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
         }
     };
     for note in &resolved.notes {
-        exit::say("note", &given, note);
+        exit::write_message("note", &given, note);
     }
     match resolved.campaign.is_single() {
         true => {
@@ -37,21 +37,21 @@ pub(crate) fn run_watched(args: &[String], signals: &Signals) -> Exit {
     }
 }
 
-/// What the configuration may depend on besides its arguments.
+/// Inputs of the configuration besides its arguments.
 pub(crate) struct Surroundings {
     env: BTreeMap<String, String>,
     cwd: PathBuf,
 }
 
 impl Surroundings {
-    /// As they are now.
+    /// Reads them now.
     pub(crate) fn now() -> Self {
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
         let env = std::env::vars_os().map(|(key, value)| (text(key), text(value))).collect();
         Self { env, cwd: std::env::current_dir().unwrap_or_default() }
     }
 
-    /// As the configuration wants them, for a run of its own.
+    /// The context for the configuration of one run.
     pub(crate) fn context(&self) -> Context<'_> {
         Context {
             env: &self.env,
@@ -62,7 +62,7 @@ impl Surroundings {
     }
 }
 
-/// 12 hex digits that no other run has.
+/// 12 hex digits, different for each run.
 fn fresh_id() -> String {
     use std::hash::{BuildHasher, Hasher};
     // The standard library seeds each hasher from the system's random source.

@@ -69,7 +69,8 @@ pub(crate) struct SimArgs {
     /// Tokens of an answer whose request sets no limit.
     #[arg(long, default_value = "32")]
     osl: NonZeroU32,
-    /// Tokens after which an answer ends by itself, unless the request says ignore_eos: a number, normal:.. or lognormal:...
+    /// Tokens after which an answer ends by itself, unless the request sets ignore_eos: a number, normal:.. or
+    /// lognormal:...
     #[arg(long)]
     eos: Option<Spread>,
     /// How many tokens of each answer to chat, responses and messages are reasoning.
@@ -177,7 +178,7 @@ pub(crate) struct SimCommand {
 pub(crate) fn main(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf sim").chain(args.iter().map(String::as_str));
     match SimCommand::try_parse_from(args) {
-        Err(told) => exit::told(&told),
+        Err(error) => exit::print_clap(&error),
         Ok(command) => match run(command.args) {
             Ok(()) => Exit::Success,
             Err(error) => exit::refuse(error),

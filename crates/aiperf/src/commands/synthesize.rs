@@ -65,7 +65,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf synthesize").chain(args.iter().map(String::as_str));
     let Target::AgenticCode(options) = match SynthesizeCommand::try_parse_from(args) {
         Ok(command) => command.target,
-        Err(told) => return exit::told(&told),
+        Err(error) => return exit::print_clap(&error),
     };
     let plan = match plan(&options) {
         Ok(plan) => plan,
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     };
     signals::leave_at_once(discard_parts);
     match make(&plan, &options.output) {
-        Ok(told) => exit::print(&told),
+        Ok(text) => exit::print(&text),
         Err(Unmade::Config(fault)) => exit::refuse(fault),
         Err(Unmade::Write(place, error)) => {
             exit::fail(format_args!("cannot write {}: {error}\n  try: another --output", place.display()))
@@ -82,13 +82,13 @@ pub(crate) fn run(args: &[String]) -> Exit {
     }
 }
 
-/// The configuration that is built in.
+/// The name of the built-in configuration.
 const DEFAULT: &str = "default";
 
 fn plan(options: &AgenticCode) -> Result<AgenticPlan, String> {
     let (mut config, name) = match &options.config {
         None => (AgenticConfig::default(), DEFAULT.to_owned()),
-        // A file of that name goes before what is built in.
+        // A file of that name takes precedence over the built-in configuration.
         Some(path) if path == Path::new(DEFAULT) && !path.exists() => (AgenticConfig::default(), DEFAULT.to_owned()),
         Some(path) => {
             let wrong = |fault: &dyn Display| format!("--config {}: {fault}", path.display());
@@ -107,15 +107,15 @@ fn plan(options: &AgenticCode) -> Result<AgenticPlan, String> {
     Ok(AgenticPlan { config, name, sessions: options.num_sessions.get(), seed: options.seed })
 }
 
-/// Why there is no dataset.
+/// Why no dataset was made.
 enum Unmade {
     Config(ConfigFault),
     Write(PathBuf, io::Error),
-    /// What was written is no trace.
+    /// The written file is not a valid trace.
     NoTrace(String),
 }
 
-/// Makes the dataset, and says what there is.
+/// Makes the dataset, and returns a description of its files.
 fn make(plan: &AgenticPlan, output: &Path) -> Result<String, Unmade> {
     let unwritten = |error| Unmade::Write(output.to_owned(), error);
     let folder = WholeFolder::create(output).map_err(unwritten)?;
@@ -138,10 +138,10 @@ fn make(plan: &AgenticPlan, output: &Path) -> Result<String, Unmade> {
     }
     let placed = folder.finish(&format!("{}_{}s_seed{}_{}", plan.name, plan.sessions, plan.seed, stamp()));
     let folder = placed.map_err(unwritten)?;
-    Ok(told(&folder, &made))
+    Ok(described(&folder, &made))
 }
 
-fn told(folder: &Path, made: &AgenticDataset) -> String {
+fn described(folder: &Path, made: &AgenticDataset) -> String {
     let turns = thousands(made.turns);
     let path = |name: &str| folder.join(name).display().to_string();
     let text = format!(

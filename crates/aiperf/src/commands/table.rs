@@ -1,5 +1,5 @@
-//! Every command: what it is called, what it does, what runs it. Help, completions and hints for mistyped names are
-//! made from this table.
+//! Every command: its name, its purpose, its function. Help, completions and hints for mistyped names are generated
+//! from this table.
 
 use super::{analyze_trace, compare, config, demo, metrics, profile, schedule, sim, synthesize};
 use crate::exit::{self, Exit};
@@ -28,7 +28,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "man", about: "Print the manual page", run: config::print_manual },
 ];
 
-/// Commands of AIPerf that do not exist here yet, with what to use instead.
+/// Commands of AIPerf that do not exist here, with what to use instead.
 const NOT_YET: &[(&str, &str)] = &[
     ("analyze", "the records of the run, one JSON line a request: profile_export.jsonl"),
     ("chat", "aiperf profile --request-count 1, or curl"),
@@ -43,7 +43,7 @@ const NOT_YET: &[(&str, &str)] = &[
 const FIRST_RUN: &str =
     "aiperf profile --model Qwen/Qwen3-0.6B --url localhost:8000 --streaming --concurrency 10 --request-count 100";
 
-/// Runs the arguments of the process.
+/// Runs the command that the arguments of the process name.
 pub(crate) fn dispatch(args: &[String]) -> Exit {
     let Some((first, rest)) = args.split_first() else { return exit::print_help(&help()) };
     match first.as_str() {
@@ -124,13 +124,13 @@ fn print_completions(args: &[String]) -> Exit {
     }
 }
 
-/// Every command as a shell completes it.
+/// Every command, for shell completion.
 fn completed() -> Vec<Completed> {
     let one = |command: &Command| {
         let base = Completed::new(command.name, command.about);
         match command.name {
             "profile" => Completed { words: profile_words(&[]), ..base },
-            // The demo has a server and a configuration of its own.
+            // The demo has its own server and configuration.
             "demo" => Completed { words: profile_words(&["--url", "--config"]), ..base },
             "schedule" => Completed { words: [schedule::completed(), profile_words(&[])].concat(), ..base },
             "sim" => Completed { words: words(&sim::SimCommand::command()), ..base },

@@ -6,7 +6,8 @@ use aiperf_report::{literal, thousands};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-/// Says what is wrong with the rows of a file, line by line; their hash ids stand for 512 tokens unless it is told.
+/// Prints the faults in the rows of a file, line by line. A hash id stands for 512 tokens, unless `block_size` is
+/// given.
 pub(crate) fn run(file: &Path, block_size: Option<NonZeroU32>) -> Exit {
     let found = match Validation::read(file, block_size.map(|size| u64::from(size.get()))) {
         Ok(found) => found,
@@ -22,7 +23,7 @@ pub(crate) fn run(file: &Path, block_size: Option<NonZeroU32>) -> Exit {
     }
 }
 
-/// The first faults, a line each.
+/// The first faults, one per line.
 pub(crate) fn failed(file: &Path, found: &Validation) -> String {
     let mut out = format!("Validation failed with {} error(s): {}\n", thousands(found.fault_count), file.display());
     for fault in &found.faults {

@@ -1,10 +1,10 @@
-//! The phases of a run as they go by.
+//! The phases of a run.
 
 use crate::phase_progress::{Phase, State};
 use aiperf_types::{PhaseId, PhaseKind, PhaseMoment, PhaseStage, PhaseStarted, PhaseTargets, Progress};
 use std::sync::Arc;
 
-/// The stage of a phase, as the header names it.
+/// The stage of a phase, for the header.
 pub(crate) fn stage(phase: &Phase) -> &'static str {
     match (phase.state, phase.id.kind) {
         (State::Sending, PhaseKind::Warmup) => "Warmup",
@@ -15,7 +15,7 @@ pub(crate) fn stage(phase: &Phase) -> &'static str {
     }
 }
 
-/// Its own state, in words: a phase whose records are done is complete, whatever the run is about to do.
+/// The state of a phase, as text. A phase whose records are done is complete, whatever the run does next.
 pub(crate) fn status(phase: &Phase) -> &'static str {
     match phase.state {
         State::Processing => "Processing",
@@ -24,7 +24,7 @@ pub(crate) fn status(phase: &Phase) -> &'static str {
     }
 }
 
-/// All phases so far, in the order of their starts.
+/// All started phases, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Phases(Vec<Phase>);
 
@@ -34,10 +34,10 @@ impl Phases {
     }
 
     pub(crate) fn progress(&mut self, progress: &Progress) {
-        self.of(&progress.phase, progress.targets).hear(progress);
+        self.of(&progress.phase, progress.targets).update(progress);
     }
 
-    /// A turning point, to another stage or to the end.
+    /// Switches to another stage, or to the end.
     pub(crate) fn turn(&mut self, moment: &PhaseMoment, to: Option<PhaseStage>) {
         self.of(&moment.phase, PhaseTargets::default()).turn(moment, to);
     }
@@ -51,18 +51,18 @@ impl Phases {
         &mut self.0[at]
     }
 
-    /// The one to show: the latest that sends; where none does, the latest that is not over; else the latest.
+    /// The phase to show: the latest that sends, otherwise the latest that is not over, otherwise the latest.
     pub(crate) fn current(&self) -> Option<&Phase> {
         let latest = |until: State| self.0.iter().rev().find(|phase| phase.state <= until);
         latest(State::Sending).or_else(|| latest(State::Processing)).or_else(|| self.0.last())
     }
 
-    /// The latest of a kind.
+    /// The latest phase of a kind.
     pub(crate) fn latest(&self, kind: PhaseKind) -> Option<&Phase> {
         self.0.iter().rev().find(|phase| phase.id.kind == kind)
     }
 
-    /// Whether its kind alone does not say which one it is.
+    /// Whether there are several phases of this kind, so that the kind does not identify one.
     pub(crate) fn has_several(&self, kind: PhaseKind) -> bool {
         self.0.iter().filter(|phase| phase.id.kind == kind).count() > 1
     }

@@ -1,15 +1,15 @@
-//! The line of a bar, in the columns there are.
+//! The text of a bar, fitted to the terminal.
 
 use super::stages::{Amount, Clock, Standing};
 use crate::blocks::blocks;
 use aiperf_report::{clock_text, thousands};
 
-/// Widest and narrowest bar: a narrower one says less than the words it would take the place of.
+/// Widest and narrowest bar: a narrower one shows less than the words in its place.
 const WIDEST_BAR: usize = 24;
 const NARROWEST_BAR: usize = 10;
 
-/// `Profiling: 21/24 |████████▊ |  88% [00:03<00:00] 0 errors, 6.3 req/s`, or, where time or sessions say how much is
-/// done, `Profiling:  40% |████      | [00:03<00:05] 12 requests, 0 errors`; without the words that do not fit.
+/// `Profiling: 21/24 |████████▊ |  88% [00:03<00:00] 0 errors, 6.3 req/s`. If time or sessions are the target:
+/// `Profiling:  40% |████      | [00:03<00:05] 12 requests, 0 errors`. Words that do not fit are left out.
 pub(super) fn frame(standing: &Standing, columns: usize, colours: bool) -> String {
     let (before, after) = around(standing);
     let taken = before.len() + " || ".len() + after.join(" ").len();
@@ -29,7 +29,7 @@ pub(super) fn words(standing: &Standing, columns: usize) -> String {
     without_bar(before, &after, &standing.more, columns)
 }
 
-/// What is before the bar and right after it.
+/// The text before the bar, and the texts right after it.
 fn around(standing: &Standing) -> (String, Vec<String>) {
     let name = standing.stage.name;
     let share = standing.share();
@@ -43,7 +43,7 @@ fn around(standing: &Standing) -> (String, Vec<String>) {
     (before, [percent, standing.clock.map(clock)].into_iter().flatten().collect())
 }
 
-/// Where there is no share to draw, or no room for it.
+/// For a stage without a share, or a terminal without room for a bar.
 fn without_bar(before: String, after: &[String], more: &[String], columns: usize) -> String {
     let mut text: String = before.chars().take(columns).collect();
     for part in after {
@@ -56,7 +56,7 @@ fn without_bar(before: String, after: &[String], more: &[String], columns: usize
     text + &more
 }
 
-/// ` 0 errors, 6.3 req/s`: as many words as there is room for.
+/// ` 0 errors, 6.3 req/s`: as many words as fit.
 fn fitting(words: &[String], room: usize) -> String {
     let mut text = String::new();
     for word in words {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_frame_has_done_nothing() {
+    fn the_first_frame_starts_at_zero() {
         let first = shown(of_forty(0, 0), 79);
         assert!(first.contains("|   0% [00:00<?]") && !first.contains('█'), "{first}");
         let until_stopped = progress(PhaseTargets::default(), 0, PhaseProgress::default());

@@ -1,4 +1,4 @@
-//! Progress as lines, for a pipe or a file, in which no bar can be drawn.
+//! Progress as log lines, for a pipe or a file, where no bar can be drawn.
 
 use super::frame::words;
 use super::stages::Stages;
@@ -6,10 +6,10 @@ use aiperf_report::LogLine;
 use aiperf_types::{LogLevel, MonoNs, Nanos, RunEvent, WallAnchor};
 use std::collections::BTreeMap;
 
-/// Columns of a line: nothing is left out.
+/// Width of a line: wide enough for everything.
 const COLUMNS: usize = 1000;
 
-/// Says every now and then how far a run is.
+/// Reports the progress of a run at an interval.
 pub(crate) struct ProgressLines {
     every: Nanos,
     anchor: WallAnchor,
@@ -25,7 +25,7 @@ impl ProgressLines {
         Self { every, anchor, stages, started, next: MonoNs(0) }
     }
 
-    /// The line of an event, where one is due.
+    /// The line of an event, if one is due.
     pub(crate) fn line(&mut self, event: &RunEvent) -> Option<LogLine> {
         self.stages.take(event);
         match event {
@@ -35,7 +35,7 @@ impl ProgressLines {
             }
             RunEvent::PhaseStarted(phase) => {
                 self.started.insert(phase.phase.index, phase.at);
-                // The line of a phase that starts says so itself.
+                // The start of a phase has its own line.
                 self.next = phase.at.plus(self.every);
                 None
             }
@@ -59,7 +59,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_line_comes_after_ten_seconds_and_every_ten_seconds_from_then_on() {
+    fn a_line_comes_every_ten_seconds() {
         let mut lines = ProgressLines::every(Nanos::from_millis(10_000));
         let phase = of_forty(0, 0).phase;
         let started = PhaseStarted {

@@ -1,4 +1,4 @@
-//! The stages of a run that have a bar, and how far each is.
+//! The stages of a run that have a bar, and the progress of each.
 
 use crate::phase_progress::{Goal, Phase, State, What, share};
 use aiperf_report::thousands;
@@ -31,13 +31,13 @@ impl Stage {
     }
 }
 
-/// How far a stage is.
+/// The progress of a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Standing {
     pub(super) stage: Stage,
     pub(super) amount: Amount,
     pub(super) clock: Option<Clock>,
-    /// What else helps, from the most to the least important.
+    /// Other useful texts, the most important first.
     pub(super) more: Vec<String>,
 }
 
@@ -47,13 +47,13 @@ pub(super) enum Amount {
         done: u64,
         total: u64,
     },
-    /// Between 0 and 1, of something else than requests.
+    /// Between 0 and 1, of a target other than requests.
     Share(f64),
-    /// Without an end.
+    /// Requests without a target.
     Requests(u64),
 }
 
-/// Seconds since the stage began, and those that it will still take.
+/// Seconds since the stage began, and seconds until it ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Clock {
     pub(super) elapsed: f64,
@@ -61,7 +61,7 @@ pub(super) struct Clock {
 }
 
 impl Standing {
-    /// Between 0 and 1; `None` where no end is known.
+    /// Between 0 and 1; `None` if no end is known.
     pub(super) fn share(&self) -> Option<f64> {
         match self.amount {
             Amount::Of { done, total } => Some(share(done as f64, total as f64)),
@@ -71,7 +71,7 @@ impl Standing {
     }
 }
 
-/// What is known of the stages of a run.
+/// The known state of all stages of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stages {
     preparing: Option<Arc<Preparing>>,
@@ -79,14 +79,14 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Takes what an event says; whether it says anything of stages.
+    /// Takes an event; returns whether it changed a stage.
     pub(super) fn take(&mut self, event: &RunEvent) -> bool {
         match event {
             RunEvent::Preparing(preparing) => self.preparing = Some(preparing.clone()),
             RunEvent::RunStarted(_) => self.preparing = None,
             RunEvent::Progress(progress) => {
                 self.preparing = None;
-                self.hear(progress);
+                self.update(progress);
             }
             RunEvent::PhaseComplete(moment) => drop(self.phases.remove(&moment.phase.index)),
             _ => return false,
@@ -94,13 +94,13 @@ impl Stages {
         true
     }
 
-    fn hear(&mut self, progress: &Progress) {
+    fn update(&mut self, progress: &Progress) {
         let phase = self.phases.entry(progress.phase.index);
-        phase.or_insert_with(|| Phase::new(progress.phase.clone(), progress.targets)).hear(progress);
+        phase.or_insert_with(|| Phase::new(progress.phase.clone(), progress.targets)).update(progress);
     }
 
-    /// The stage to show, with the number of its phase: of the latest phase that sends; where none does, of the latest
-    /// whose requests, then of the latest whose records are waited for.
+    /// The stage to show, with the index of its phase. The order of preference: the latest phase that sends, the latest
+    /// that waits for requests, the latest that waits for records.
     pub(super) fn shown(&self) -> Option<(u16, Standing)> {
         let with_bar = self.phases.values().rev().filter(|phase| has_something_to_come(phase));
         match (with_bar.min_by_key(|phase| phase.state), &self.preparing) {
@@ -121,7 +121,7 @@ fn before_the_run(preparing: &Preparing) -> Standing {
     Standing { stage: Stage { name, colour: "" }, amount, clock: None, more: Vec::new() }
 }
 
-/// Whether its stage goes on: what was processed of records is told until the phase is complete.
+/// Whether its stage goes on. Processed records are shown until the phase is complete.
 fn has_something_to_come(phase: &Phase) -> bool {
     let (done, total) = phase.waited_for();
     phase.state < State::Processing || done < total
@@ -153,14 +153,14 @@ fn sending(phase: &Phase) -> (Amount, Vec<String>) {
     if counts.missed > 0 {
         more.push(format!("{} missed", thousands(counts.missed)));
     }
-    // Without slots nothing else says how much the server has to do at once.
+    // Without slots, only this shows how much the server has to do at once.
     if targets.concurrency.is_none() {
         more.push(format!("{} in flight", thousands(counts.in_flight())));
     }
     (amount, more)
 }
 
-/// Nothing is sent any more: what counts is what has not come back.
+/// Nothing is sent any more: the requests in flight count.
 fn waiting(phase: &Phase) -> (Amount, Vec<String>) {
     let (done, total) = phase.waited_for();
     let more = if phase.state == State::Grace { vec![counted(phase.counts.errors, "error")] } else { Vec::new() };
@@ -198,7 +198,7 @@ pub(super) mod tests {
         RunEvent::Progress(Arc::new(progress))
     }
 
-    /// The same phase when its requests are done, with so many records.
+    /// The same phase after its requests, with so many records.
     pub(crate) fn with_records(records: u64, of: Progress) -> RunEvent {
         progress_event(Progress { stage: PhaseStage::Processing, records, ..of })
     }
@@ -208,13 +208,13 @@ pub(super) mod tests {
         Progress { phase: Arc::new(phase), ..of }
     }
 
-    /// Ten seconds of sending, of which `millis` are over.
+    /// A phase of ten seconds, `millis` after its start.
     pub(crate) fn of_ten_seconds(millis: u64, counts: PhaseProgress) -> Progress {
         let length = Some(Nanos::from_millis(10_000));
         progress(PhaseTargets { length, concurrency: Some(8), ..PhaseTargets::default() }, millis, counts)
     }
 
-    /// What is shown after these events.
+    /// The stage shown after these events.
     pub(crate) fn after(events: &[RunEvent]) -> Option<Standing> {
         let mut stages = Stages::default();
         events.iter().for_each(|event| assert!(stages.take(event)));
@@ -226,7 +226,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_nearest_end_says_how_much_is_done() {
+    fn the_nearest_target_gives_the_share() {
         let targets = PhaseTargets {
             requests: Some(1000),
             length: Some(Nanos::from_millis(10_000)),
@@ -260,7 +260,7 @@ pub(super) mod tests {
         let events = [of(9900, 19, PhaseStage::Sending), of(10_000, 19, draining), of(11_000, 29, draining)];
         let standing = after(&events).expect("a stage");
         assert_eq!((standing.stage, standing.amount), (PROFILING_GRACE, Amount::Of { done: 30, total: 40 }));
-        // Ten came back in a second, and ten are to come.
+        // Ten came back in one second, and ten are left.
         assert_eq!(standing.clock, Some(Clock { elapsed: 1.0, left: Some(1.0) }));
     }
 

@@ -1,25 +1,25 @@
-//! What becomes of each phase in a rehearsal, counted as it goes by.
+//! Totals of each phase in a rehearsal, counted event by event.
 
 use aiperf_campaign::rehearsal::{PhaseEnd, RehearsalEvent, RehearsalKind};
 use aiperf_types::{Nanos, PhaseIndex, PhaseProgress};
 
-/// What became of all phases.
+/// Totals of all phases.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     phases: Vec<PhaseAccount>,
-    /// When the last thing happened.
+    /// The time of the last event.
     pub(super) end: Nanos,
 }
 
-/// What became of one phase.
+/// Totals of one phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PhaseAccount {
     pub(super) started: Nanos,
-    /// Requests of other phases that were in flight then.
+    /// Requests of other phases that were in flight when it started.
     pub(super) in_flight_before: u64,
     /// First and last dispatch.
     pub(super) sent: Option<(Nanos, Nanos)>,
-    /// When it sent no more.
+    /// When it stopped sending.
     pub(super) sending_complete: Nanos,
     pub(super) complete: Nanos,
     pub(super) end: PhaseEnd,
@@ -27,11 +27,11 @@ pub(super) struct PhaseAccount {
     pub(super) in_flight: Level,
     pub(super) sessions: Level,
     pub(super) awaiting_first_content: Level,
-    /// Given up on purpose.
+    /// Cancelled on purpose.
     pub(super) given_up: u64,
 }
 
-/// How many there are now, and how many there were at most.
+/// The current number and the peak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Level {
     pub(super) now: u64,
@@ -81,7 +81,7 @@ impl Account {
             RehearsalKind::Returned(answered, _) => {
                 let account = self.of(answered.phase);
                 account.in_flight.fall();
-                // One that was cut off before waits no longer.
+                // A request that is cut off before its first content stops waiting too.
                 if !answered.has_content {
                     account.awaiting_first_content.fall();
                 }
@@ -89,7 +89,7 @@ impl Account {
                     account.sessions.fall();
                 }
             }
-            // Their sum is in the counts of the end.
+            // The counts at the end of the phase contain their sum.
             RehearsalKind::Missed(..) => {}
             RehearsalKind::SendingComplete(phase, _) => self.of(phase).sending_complete = at,
             RehearsalKind::Complete(phase, end, counts) => {
@@ -105,7 +105,7 @@ impl Account {
 }
 
 impl PhaseAccount {
-    /// Requests a second while it sent; `None` where all went out at one instant.
+    /// Requests per second while the phase sent; `None` if all were sent at one instant.
     pub(super) fn rate(&self) -> Option<f64> {
         let seconds = Nanos(self.sending_complete.0.saturating_sub(self.started.0)).as_secs_f64();
         (seconds > 0.0).then(|| self.counts.sent as f64 / seconds)

@@ -1,4 +1,4 @@
-//! Scales of a picture, with round steps.
+//! Axes of a picture, with round steps.
 
 use super::words::number;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ impl Axis {
         Self::new(most, nice_step(if most > 0.0 { most } else { 1.0 }, 4.0), edges)
     }
 
-    /// Nothing is counted in parts.
+    /// Counts have whole steps.
     pub(super) fn of_counts(most: u64, edges: (f64, f64)) -> Self {
         let most = most.max(1) as f64;
         Self::new(most, nice_step(most, 4.0).max(1.0), edges)
@@ -30,7 +30,7 @@ impl Axis {
         Self { most: (most / step).ceil().max(1.0) * step, step, top, bottom }
     }
 
-    /// Round values from zero up to a length, in so many parts at most.
+    /// Round values from zero to a length, in at most so many steps.
     pub(super) fn steps(length: f64, parts: f64) -> impl Iterator<Item = f64> {
         let step = nice_step(length, parts);
         (0..).map(move |index| f64::from(index) * step).take_while(move |value| *value <= length * (1.0 + 1e-9))
@@ -54,7 +54,7 @@ impl Axis {
                 short(value)
             );
         }
-        // Beside the numbers, upwards: nothing is in the way there.
+        // Beside the numbers and rotated, because that space is free.
         let (x, y) = (12.0, (self.top + self.bottom) / 2.0);
         let _ = writeln!(
             out,
@@ -63,7 +63,7 @@ impl Axis {
     }
 }
 
-/// The unit in which a length of seconds is easy to read, and how many of it make a second.
+/// The unit that makes a length of seconds easy to read, and how many of it are one second.
 pub(super) fn time_unit(seconds: f64) -> (&'static str, f64) {
     match seconds {
         short if short < 0.002 => ("\u{b5}s", 1e6),
@@ -75,7 +75,7 @@ pub(super) fn time_unit(seconds: f64) -> (&'static str, f64) {
     }
 }
 
-/// A number of no more than five letters.
+/// A number in at most five characters.
 fn short(value: f64) -> String {
     let units = [(1e9, "G"), (1e6, "M"), (1e4, "k")];
     match units.into_iter().find(|(least, _)| value >= *least) {
@@ -86,7 +86,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten that divides a length into so many parts at most.
+/// The smallest of 1, 2 and 5 times a power of ten that divides a length into at most so many parts.
 fn nice_step(length: f64, parts: f64) -> f64 {
     let least = length / parts;
     let power = 10_f64.powf(least.log10().floor());
@@ -110,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_short_whatever_they_say() {
-        let told = [0.0, 0.25, 7.5, 2500.0, 20_000.0, 1_500_000.0, 2e9, 2e-5].map(short);
-        assert_eq!(told, ["0", "0.25", "7.5", "2500", "20k", "1.5M", "2G", "2e-5"]);
+    fn labels_are_short_for_any_value() {
+        let labels = [0.0, 0.25, 7.5, 2500.0, 20_000.0, 1_500_000.0, 2e9, 2e-5].map(short);
+        assert_eq!(labels, ["0", "0.25", "7.5", "2500", "20k", "1.5M", "2G", "2e-5"]);
     }
 
     #[test]
-    fn long_times_are_told_in_long_units() {
+    fn long_times_are_shown_in_long_units() {
         let units = [0.001, 1.0, 60.0, 3600.0, 86_400.0, 30.0 * 86_400.0].map(|seconds| time_unit(seconds).0);
         assert_eq!(units, ["\u{b5}s", "ms", "s", "min", "h", "days"]);
     }

@@ -1,4 +1,4 @@
-//! A line of JSON for each dispatch, and where it goes.
+//! A JSON line for each dispatch, to a file or to stdout.
 
 use super::Unwritten;
 use super::options::LinesTo;
@@ -8,7 +8,7 @@ use aiperf_types::Nanos;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Where lines of dispatches go.
+/// Writes the lines of dispatches.
 pub(super) struct Lines<'a> {
     path: Option<&'a Path>,
     out: BufWriter<Sink>,
@@ -56,12 +56,12 @@ impl<'a> Lines<'a> {
         write(&mut self.out, phase, at, intended, dispatch).map_err(|error| self.unwritten(error))
     }
 
-    /// All lines are written, though a file is not in its place yet.
+    /// Flushes all lines. A file is not at its final path yet.
     pub(super) fn flush(&mut self) -> Result<(), Unwritten> {
         self.out.flush().map_err(|error| self.unwritten(error))
     }
 
-    /// Puts a file in its place.
+    /// Moves a file to its final path.
     pub(super) fn finish(mut self) -> Result<(), Unwritten> {
         self.flush()?;
         let path = self.path;
@@ -79,7 +79,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Writes one dispatch. Times are seconds from the start of the run, to the nanosecond.
+/// Writes one dispatch. Times are seconds since the start of the run, with nanosecond precision.
 pub(super) fn write(
     out: &mut impl Write,
     phase: &str,

@@ -1,11 +1,11 @@
-//! `aiperf schedule`: when `profile` would send what, in virtual time. Nothing is sent.
+//! `aiperf schedule`: when `profile` would send each request, in virtual time. Nothing is sent.
 //!
 //! # Layout
-//! - [`options`]: its own options, apart from those of `profile`
-//! - [`account`]: what becomes of each phase, counted as it goes by
-//! - [`summary`]: that in words; [`words`]: plans and numbers as people say them
-//! - [`lines`]: a line of JSON for each dispatch
-//! - [`picture`]: all of them as SVG, with the rates of [`stretches`] of time and the scales of [`axis`]
+//! - [`options`]: its own options, in addition to those of `profile`
+//! - [`account`]: totals of each phase, counted event by event
+//! - [`summary`]: the totals as text; [`words`]: numbers as text
+//! - [`lines`]: a JSON line for each dispatch
+//! - [`picture`]: all dispatches as SVG, with the rates of [`stretches`] of time and the scales of [`axis`]
 
 mod account;
 mod axis;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     if args.iter().any(|arg| arg == "--help" || arg == "-h") {
         return exit::print_help(&help());
     }
-    // Nothing is worth waiting for: the first signal ends it, and what is not whole goes away.
+    // There are no results to save: the first signal exits, and unfinished files are removed.
     signals::leave_at_once(discard_parts);
     let given = Redactor::new(secrets_in_arguments(args));
     let options = match Options::take(args) {
@@ -99,19 +99,19 @@ pub(crate) fn run(args: &[String]) -> Exit {
             return if error.is_input() { Exit::Usage } else { Exit::Failed };
         }
     };
-    notes.iter().chain(&of_data).for_each(|note| exit::say("note", &secrets, note));
+    notes.iter().chain(&of_data).for_each(|note| exit::write_message("note", &secrets, note));
     match rehearse(&plan, &setup, &options, &secrets) {
         Ok(()) => Exit::Success,
-        // A reader that has seen enough is no failure.
+        // A reader that closes the pipe early is not an error.
         Err(Unwritten { of: None, error }) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Success,
         Err(unwritten) => {
-            exit::complain(&secrets, &unwritten.told());
+            exit::complain(&secrets, &unwritten.message());
             if unwritten.is_there() { Exit::Usage } else { Exit::Failed }
         }
     }
 }
 
-/// What could not be written: a file, or stdout.
+/// A file that could not be written, or stdout.
 struct Unwritten {
     of: Option<String>,
     error: io::Error,
@@ -130,7 +130,7 @@ impl Unwritten {
         self.of.is_some() && self.error.kind() == io::ErrorKind::AlreadyExists
     }
 
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         match &self.of {
             Some(path) if self.is_there() => format!(
                 "{path} is there already, and is left as it is\n  try: another file, or --force to write over it"
@@ -142,7 +142,7 @@ impl Unwritten {
 }
 
 fn rehearse(plan: &Plan, setup: &Setup, options: &Options, secrets: &Redactor) -> Result<(), Unwritten> {
-    // Both before anything is rehearsed: what cannot be written is told at once.
+    // Both are opened before the rehearsal, so that an error is reported immediately.
     let mut lines = options.lines.as_ref().map(|to| Lines::open(to, options.force)).transpose()?;
     let open = |path| WholeFile::create(path, options.force).map(|file| (path, file)).map_err(Unwritten::to(path));
     let mut picture_file = options.picture.as_deref().map(open).transpose()?;
@@ -160,7 +160,7 @@ fn rehearse(plan: &Plan, setup: &Setup, options: &Options, secrets: &Redactor) -
         lines.flush()?;
     }
     if let Some((path, file)) = &mut picture_file {
-        // Once more, now that it is known how long it takes: so the picture is exact, and nothing has to be kept.
+        // The rehearsal runs again, now that its length is known. So the picture is exact, and no event has to be kept.
         let mut picture = Picture::new(plan, setup, &account);
         for moment in Rehearsal::new(setup.clone(), options.server) {
             patience.goes_on();
@@ -168,7 +168,7 @@ fn rehearse(plan: &Plan, setup: &Setup, options: &Options, secrets: &Redactor) -
         }
         file.write_all(picture.svg().as_bytes()).map_err(Unwritten::to(path))?;
     }
-    // All are whole: only now any takes the place of what was there.
+    // All files are complete. Only now do they replace existing ones.
     lines.map_or(Ok(()), Lines::finish)?;
     picture_file.map_or(Ok(()), |(path, file)| file.finish().map_err(Unwritten::to(path)))?;
     let summary = summary::summary(plan, &options.server, &account);
@@ -179,29 +179,33 @@ fn rehearse(plan: &Plan, setup: &Setup, options: &Options, secrets: &Redactor) -
     terminal::try_print(&summary).map_err(Unwritten::to_stdout)
 }
 
-/// Says once that it takes long, when it does.
+/// Prints a note if the rehearsal takes long, once.
 struct Patience<'a> {
     secrets: &'a Redactor,
     since: Instant,
     moments: u64,
-    is_told: bool,
+    has_noted: bool,
 }
 
 impl<'a> Patience<'a> {
     const ENDS_AFTER: Duration = Duration::from_secs(10);
-    /// The clock is looked at each time so much has happened.
+    /// The clock is read once per so many events.
     const LOOKS_AFTER: u64 = 1 << 14;
 
     fn new(secrets: &'a Redactor) -> Self {
-        Self { secrets, since: Instant::now(), moments: 0, is_told: false }
+        Self { secrets, since: Instant::now(), moments: 0, has_noted: false }
     }
 
     fn goes_on(&mut self) {
         self.moments += 1;
-        let looks = !self.is_told && self.moments.is_multiple_of(Self::LOOKS_AFTER);
+        let looks = !self.has_noted && self.moments.is_multiple_of(Self::LOOKS_AFTER);
         if looks && self.since.elapsed() >= Self::ENDS_AFTER {
-            self.is_told = true;
-            exit::say("note", self.secrets, "a plan of so many requests takes a while to go through; Ctrl-C ends it");
+            self.has_noted = true;
+            exit::write_message(
+                "note",
+                self.secrets,
+                "a plan of so many requests takes a while to go through; Ctrl-C ends it",
+            );
         }
     }
 }

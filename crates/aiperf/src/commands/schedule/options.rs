@@ -1,26 +1,26 @@
-//! The options of `aiperf schedule` itself, apart from those of `profile`.
+//! The options of `aiperf schedule`, in addition to those of `profile`.
 
 use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime, NoTime};
 use aiperf_config::completion::{Values, Word};
 use std::path::PathBuf;
 
-/// What is assumed of a server that nothing is known of, in milliseconds.
+/// Latencies of the assumed server by default, in milliseconds.
 pub(super) const USUAL_TTFT: f64 = 100.0;
 pub(super) const USUAL_LATENCY: f64 = 1000.0;
 
-/// What `aiperf schedule` is asked for.
+/// The parsed options of `aiperf schedule`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Options {
     pub(super) server: AssumedServer,
     pub(super) lines: Option<LinesTo>,
     pub(super) picture: Option<PathBuf>,
-    /// Whether files that are there are written over.
+    /// Whether existing files are overwritten.
     pub(super) force: bool,
     /// Everything else: the arguments of `profile`.
     pub(super) profile: Vec<String>,
 }
 
-/// Where the lines of dispatches go.
+/// The destination of the lines of dispatches.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum LinesTo {
     Stdout,
@@ -38,7 +38,7 @@ enum Takes {
     Nothing,
     Time,
     File,
-    /// A file, or nothing.
+    /// An optional file name.
     MaybeFile,
 }
 
@@ -50,7 +50,7 @@ const OWN: &[Own] = &[
     Own { name: "--force", about: "Write over files that are there", takes: Takes::Nothing },
 ];
 
-/// The options as a shell completes them.
+/// The options for shell completion.
 pub(crate) fn completed() -> Vec<Word> {
     let values = |takes| match takes {
         Takes::Nothing => Values::Nothing,
@@ -62,7 +62,7 @@ pub(crate) fn completed() -> Vec<Word> {
 }
 
 impl Options {
-    /// Takes the options out of arguments; what is wrong with them, where something is.
+    /// Takes the options out of the arguments; an error if one is invalid.
     pub(super) fn take(args: &[String]) -> Result<Self, String> {
         let usual = AssumedServer { ttft: AssumedTime::Fixed(USUAL_TTFT), latency: AssumedTime::Fixed(USUAL_LATENCY) };
         let mut options = Self { server: usual, lines: None, picture: None, force: false, profile: Vec::new() };
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_options_are_taken_out_and_the_rest_is_left_as_it_stands() {
+    fn own_options_are_taken_out_and_the_others_stay_unchanged() {
         let options = take("-m x --svg a.svg --assume_latency=50 --jsonl --url h:1 --force").expect("options");
         assert_eq!(options.profile, ["-m", "x", "--url", "h:1"]);
         assert_eq!(
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_them_is_said_by_name() {
-        for (line, told) in [
+    fn an_error_names_the_option() {
+        for (line, message) in [
             ("--svg", "--svg needs a file"),
             ("--svg --force", "--svg needs a file"),
             ("--assume-ttft", "--assume-ttft needs a time"),
@@ -162,7 +162,7 @@ mod tests {
             ("--svg a --jsonl a", "both to be written to a"),
         ] {
             let error = take(line).expect_err(line);
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 }

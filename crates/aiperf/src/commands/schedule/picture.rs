@@ -1,6 +1,6 @@
-//! A rehearsal as a picture: arrivals, the rate that was asked for, and requests in flight over time, phases shaded.
+//! A rehearsal as a picture: arrivals, the requested rate, and requests in flight over time, with shaded phases.
 //!
-//! A plain SVG of 800 x 360 without scripts, fonts or links; its colours follow the reader's light or dark scheme.
+//! A plain SVG of 800 x 360 without scripts, fonts or links. Its colours follow the reader's light or dark scheme.
 
 use super::account::Account;
 use super::axis::{Axis, LEFT, RIGHT, time_unit};
@@ -17,17 +17,17 @@ const HEIGHT: f64 = 360.0;
 /// The line of the legend, and that of the names of phases.
 const LEGEND: f64 = 16.0;
 const NAMES: f64 = 39.0;
-/// Upper and lower edge of the rates, of the row of ticks, and of what is in flight.
+/// Upper and lower edges of the rates, of the row of ticks, and of the requests in flight.
 const RATES: (f64, f64) = (46.0, 176.0);
 const TICKS: (f64, f64) = (180.0, 194.0);
 const FLIGHT: (f64, f64) = (222.0, 318.0);
-/// Levels and rows are drawn at so many places.
+/// The number of columns that levels and rows are drawn in.
 const COLUMNS: usize = (RIGHT - LEFT) as usize;
-/// More arrivals than this are no longer told apart by their ticks.
+/// With more arrivals than this, ticks are too dense to distinguish.
 const MOST_TICKS: usize = 600;
 /// Width of a letter: wide enough for most fonts.
 const LETTER: f64 = 6.6;
-/// Names of short phases may be so wide.
+/// Maximum width of the names of short phases.
 const SHORT_NAME: f64 = 44.0;
 
 const STYLE: &str = "\
@@ -40,7 +40,7 @@ text{font:11px system-ui,sans-serif;fill:#333}.name{font-weight:600}.paper{fill:
 .grid{stroke:#383d45}.axis{stroke:#888}.area{fill:#4b7fb8}.tick{stroke:#8ab8ea}.missed{fill:#c85aa5}.missed-tick{stroke:#ee8fcb}\
 .wanted{stroke:#fb923c}.flight{fill:#3f6f3f;stroke:#86c286}.waiting{stroke:#b9a0ec}.sent{stroke:#999}}";
 
-/// A picture in the making: the whole length of the rehearsal is known, and what happens is added.
+/// A picture while events are added. The length of the rehearsal is known in advance.
 pub(super) struct Picture {
     /// Never zero.
     length: f64,
@@ -49,7 +49,7 @@ pub(super) struct Picture {
     sent: Row,
     missed: Row,
     in_flight: Levels,
-    /// Those without a first token, where answers are streamed.
+    /// Requests without a first token, if responses are streamed.
     waiting: Option<Levels>,
 }
 
@@ -57,9 +57,9 @@ struct Band {
     name: String,
     from: f64,
     to: f64,
-    /// Until it sends no more.
+    /// When it stops sending.
     sends_to: f64,
-    /// Places of the rate that is asked for: seconds and requests a second.
+    /// Points of the requested rate: seconds, and requests per second.
     wanted: Vec<(f64, f64)>,
 }
 
@@ -67,13 +67,13 @@ struct Band {
 #[derive(Default)]
 struct Row {
     count: u64,
-    /// Each of them, until there are too many.
+    /// All ticks, until there are too many.
     ticks: Vec<f64>,
-    /// Whether there are any, by column.
+    /// Whether each column has a tick.
     columns: Vec<bool>,
 }
 
-/// A number that rises and falls, with the most of it by column as far as they were reached.
+/// A number that rises and falls, with its maximum in each column so far.
 #[derive(Default)]
 struct Levels {
     now: u64,
@@ -130,7 +130,7 @@ impl Levels {
     }
 }
 
-/// From, to and upper edge.
+/// Left edge, right edge and upper edge.
 type Bar = (f64, f64, f64);
 
 impl Picture {
@@ -181,7 +181,7 @@ impl Picture {
         }
     }
 
-    /// The whole picture.
+    /// The finished picture.
     pub(super) fn svg(mut self) -> String {
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
@@ -219,7 +219,7 @@ impl Picture {
         LEFT + (RIGHT - LEFT) * (seconds / self.length).clamp(0.0, 1.0)
     }
 
-    /// What was sent, and on top of it what was dropped.
+    /// The sent requests, with the dropped ones on top.
     fn rates(&self, out: &mut String, stretches: &[Stretch], axis: &Axis) {
         for of_phase in stretches.chunk_by(|one, next| one.phase == next.phase) {
             let Some(band) = of_phase.first().and_then(|one| self.phases.get(usize::from(one.phase.0))) else {
@@ -263,7 +263,7 @@ impl Picture {
         self.names(out);
     }
 
-    /// Names stand beside each other: those of phases too short for them are cut, or left out.
+    /// Names of phases in a row. A name that does not fit its phase is cut, or left out.
     fn names(&self, out: &mut String) {
         let mut free_from = LEFT;
         for (index, band) in self.phases.iter().enumerate() {
@@ -271,7 +271,7 @@ impl Picture {
             let end = |band: &Band, next: Option<&Band>| next.map_or(RIGHT, |next| self.x(next.from.min(band.to)));
             let (from, own_end) = (self.x(band.from), end(band, next));
             let at = from.max(free_from) + 4.0;
-            // One that is too short may take of the next, where that has enough for both.
+            // A name may extend into the next phase if there is room for both names.
             let next_end = next.map_or(RIGHT, |next| end(next, self.phases.get(index + 2)));
             let room = if next_end - at >= 3.0 * SHORT_NAME { own_end.max(at + SHORT_NAME) } else { own_end } - at;
             let name = cut(&band.name, room);
@@ -324,7 +324,7 @@ impl Picture {
     }
 }
 
-/// The rate that a phase asks for, as a line of no more points than it needs.
+/// The rate that a phase requests, as a line with as few points as possible.
 fn wanted(phase: &PhasePlan, setup: &Setup, index: PhaseIndex, from: Nanos, to: Nanos) -> Vec<(f64, f64)> {
     let rate_at: Box<dyn Fn(Nanos) -> f64> = match (phase.arrival.rate_plan(), phase.arrival.steady_rate()) {
         (Some(rate), _) => {
@@ -343,7 +343,7 @@ fn wanted(phase: &PhasePlan, setup: &Setup, index: PhaseIndex, from: Nanos, to: 
     (0..=COLUMNS).filter(|index| turns(*index)).map(|index| all[index]).collect()
 }
 
-/// Bars beside each other, above a base.
+/// Adjacent bars above a base line.
 fn area(out: &mut String, class: &str, base: f64, bars: &[Bar]) {
     let (Some((from, ..)), Some((_, to, _))) = (bars.first(), bars.last()) else { return };
     let _ = write!(out, "<path class=\"{class}\" d=\"M{from:.1} {base}");
@@ -351,7 +351,7 @@ fn area(out: &mut String, class: &str, base: f64, bars: &[Bar]) {
     let _ = writeln!(out, "L{to:.1} {base}Z\"/>");
 }
 
-/// What is between the upper edges of bars and those of others.
+/// The area between the upper edges of two sets of bars.
 fn between(out: &mut String, class: &str, upper: &[Bar], lower: &[Bar]) {
     let Some((from, _, y)) = lower.first() else { return };
     let _ = write!(out, "<path class=\"{class}\" d=\"M{from:.1} {y:.1}");
@@ -370,7 +370,7 @@ fn line(out: &mut String, class: &str, bars: &[Bar]) {
 }
 
 fn outline(out: &mut String, bars: &[Bar]) {
-    // Those of one height, as it is written, are one.
+    // Adjacent bars with the same height in the output become one.
     for same in bars.chunk_by(|one, next| (one.2 - next.2).abs() < 0.01) {
         let _ = write!(out, "L{:.1} {:.1}H{:.1}", same[0].0, same[0].2, same[same.len() - 1].1);
     }
@@ -381,7 +381,7 @@ fn width(text: &str) -> f64 {
     text.chars().map(wide).sum()
 }
 
-/// As much of a text as there is room for; nothing where that would say nothing.
+/// As much of a text as fits; empty if the rest would be meaningless.
 fn cut(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_owned();
@@ -417,12 +417,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_users_stays_text() {
+    fn text_of_users_is_escaped() {
         assert_eq!(escape("a<b>&\"\u{1b}\u{ffff}"), "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}");
     }
 
     #[test]
-    fn names_are_cut_where_they_do_not_fit() {
+    fn names_that_do_not_fit_are_cut() {
         assert_eq!([cut("warmup", 44.0), cut("a long name", 44.0), cut("long", 9.0)], ["warmup", "a lon\u{2026}", ""]);
     }
 }

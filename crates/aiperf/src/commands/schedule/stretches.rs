@@ -1,17 +1,17 @@
-//! Rates of arrivals, each over a stretch of time that holds several of them.
+//! Rates of arrivals, each over a stretch of time that contains several of them.
 //!
-//! An arrival stands for the time from half the gap before it to half the gap after it, so that evenly spaced ones have
-//! exactly their rate, however they are put together.
+//! An arrival represents the time from the middle of the gap before it to the middle of the gap after it. So evenly
+//! spaced arrivals have exactly their rate, however they are grouped.
 
 use aiperf_types::PhaseIndex;
 
-/// A stretch holds so many arrivals, unless that takes too long.
+/// The number of arrivals of a stretch, unless that takes too long.
 const ENOUGH: u64 = 12;
-/// The shortest and the longest one, as parts of the whole.
+/// The shortest and the longest stretch, as a share of the whole length.
 const SHORTEST: f64 = 1.0 / 40.0;
 const LONGEST: f64 = 1.0 / 8.0;
 
-/// A stretch of time, in seconds, and what was asked for in it.
+/// A stretch of time in seconds, with its sent and missed requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stretch {
     pub(super) phase: PhaseIndex,
@@ -22,18 +22,18 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// Requests a second that were sent.
+    /// Sent requests per second.
     pub(super) fn sent_rate(&self) -> f64 {
         self.sent as f64 / (self.to - self.from)
     }
 
-    /// Requests a second that were asked for.
+    /// Offered requests per second: sent and missed.
     pub(super) fn offered_rate(&self) -> f64 {
         (self.sent + self.missed) as f64 / (self.to - self.from)
     }
 }
 
-/// Stretches in the making.
+/// Builds the stretches, arrival by arrival.
 #[derive(Debug)]
 pub(super) struct Stretches {
     length: f64,
@@ -41,27 +41,27 @@ pub(super) struct Stretches {
     open: Option<Open>,
 }
 
-/// Of the phase that sends now, what is not in a stretch yet.
+/// Arrivals of the current phase that are not in a stretch yet.
 #[derive(Debug)]
 struct Open {
     phase: PhaseIndex,
-    /// Unknown until a second instant tells how far apart they are.
+    /// Unknown until a second instant shows the gap.
     from: Option<f64>,
     last: f64,
     gap: f64,
     sent: u64,
     missed: u64,
-    /// Stretches that this phase has already.
+    /// Number of stretches that this phase already has.
     before: usize,
 }
 
 impl Stretches {
-    /// Of something that takes so many seconds.
+    /// For a rehearsal of so many seconds.
     pub(super) fn new(length: f64) -> Self {
         Self { length, done: Vec::new(), open: None }
     }
 
-    /// So many requests were sent or dropped at an instant, none of which is before an earlier one.
+    /// Adds requests sent or missed at an instant. Instants never go back.
     pub(super) fn add(&mut self, phase: PhaseIndex, at: f64, sent: u64, missed: u64) {
         if self.open.as_ref().is_some_and(|open| open.phase != phase) {
             self.end_phase();
@@ -83,7 +83,7 @@ impl Stretches {
         open.missed += missed;
     }
 
-    /// All of them. What a phase does at a single instant has no rate.
+    /// All stretches. A phase whose requests are all at one instant has no rate.
     pub(super) fn all(mut self) -> Vec<Stretch> {
         self.end_phase();
         self.done
@@ -93,7 +93,7 @@ impl Stretches {
         let Some(Open { phase, from: Some(from), last, gap, sent, missed, before }) = self.open.take() else { return };
         let to = last + gap / 2.0;
         match self.done.last_mut() {
-            // Too few to stand alone.
+            // Too few for their own stretch.
             Some(one) if before > 0 && sent + missed < ENOUGH / 2 => {
                 (one.to, one.sent, one.missed) = (to, one.sent + sent, one.missed + missed);
             }
@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_come_together_are_not_torn_apart() {
+    fn arrivals_at_one_instant_stay_in_one_stretch() {
         let stretches = of(30.0, (0..300).map(|number| f64::from(number / 3) * 0.3));
         assert!(stretches.iter().all(|one| (one.sent_rate() - 10.0).abs() < 1e-6), "{stretches:?}");
     }
 
     #[test]
-    fn what_was_dropped_is_part_of_what_was_asked_for() {
+    fn missed_requests_count_as_offered() {
         let mut stretches = Stretches::new(10.0);
         (0..200).for_each(|tick| {
             stretches.add(PhaseIndex(0), f64::from(tick) / 20.0, 1 - tick as u64 % 2, tick as u64 % 2)

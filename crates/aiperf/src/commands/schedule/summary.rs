@@ -1,4 +1,4 @@
-//! A rehearsal in words, at 80 columns.
+//! A rehearsal as text, in 80 columns.
 
 use super::account::{Account, PhaseAccount};
 use super::words::{number, seconds, server, several};
@@ -11,7 +11,7 @@ const COLUMNS: usize = 80;
 /// Where the second column begins.
 const INDENT: usize = 16;
 
-/// What would be sent, phase by phase.
+/// The requests that would be sent, phase by phase.
 pub(super) fn summary(plan: &Plan, assumed: &AssumedServer, account: &Account) -> String {
     let mut lines = wrap_hanging(&format!("Nothing was sent. Assumed of the server: {}.", server(assumed)), COLUMNS, 0);
     for (phase, account) in plan.phases.iter().zip(account.phases()) {

@@ -1,4 +1,4 @@
-//! Rehearsals as users see them, one for each way to offer load.
+//! Rehearsals as users see them, one for each arrival rule.
 
 use super::account::Account;
 use super::picture::Picture;
@@ -53,28 +53,29 @@ fn rehearsed(plan: &Plan, shapes: Shapes) -> (Setup, Account) {
     (setup, account)
 }
 
-fn told(phases: Vec<PhasePlan>, shapes: Shapes) -> String {
+fn summarised(phases: Vec<PhasePlan>, shapes: Shapes) -> String {
     let plan = plan(phases);
     let text = summary::summary(&plan, &SERVER, &rehearsed(&plan, shapes).1);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     text
 }
 
-/// What is told after the first paragraph, which is the same for all.
-fn phases_told(phases: Vec<PhasePlan>, shapes: Shapes) -> String {
-    let text = told(phases, shapes);
+/// The summary after the first paragraph, which is the same for all.
+fn summary_of_phases(phases: Vec<PhasePlan>, shapes: Shapes) -> String {
+    let text = summarised(phases, shapes);
     text.split_once("\n\n").expect("a paragraph on the server").1.to_owned()
 }
 
 #[track_caller]
-/// Without the rows of modes, which are in the plan's own words.
-fn assert_told(phases: Vec<PhasePlan>, shapes: Shapes, wanted: &str) {
+/// Without the rows of modes, which contain the plan's own words.
+fn assert_summary(phases: Vec<PhasePlan>, shapes: Shapes, wanted: &str) {
     let mut is_mode = false;
     let is_kept = |line: &&str| {
         is_mode = line.starts_with("  mode ") || (is_mode && line.starts_with("    "));
         !is_mode
     };
-    let got: String = phases_told(phases, shapes).lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
+    let got: String =
+        summary_of_phases(phases, shapes).lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
     assert!(got == wanted, "got:\n{got}\nwanted:\n{wanted}");
 }
 
@@ -85,7 +86,7 @@ fn svg(plan: &Plan, shapes: Shapes) -> String {
     picture.svg()
 }
 
-/// Elements, all of them closed; panics where the text is not well-formed.
+/// All elements; panics if the text is not well-formed.
 fn elements(svg: &str) -> Vec<&str> {
     let (mut open, mut all) = (Vec::new(), Vec::new());
     for piece in svg.split('<').skip(1) {
@@ -107,8 +108,8 @@ fn elements(svg: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_assumed_is_told_first() {
-    let text = told(vec![phase(Arrival::Concurrency, StopWhen::Requests(1))], Shapes::single(1));
+fn a_summary_starts_with_the_assumed_server() {
+    let text = summarised(vec![phase(Arrival::Concurrency, StopWhen::Requests(1))], Shapes::single(1));
     assert!(text.starts_with(
         "Nothing was sent. Assumed of the server: first token after 100 ms, end of the\nanswer after 1031.7 ms (log-normal, deviation \
          262 ms).\n\n"
@@ -116,10 +117,10 @@ fn what_is_assumed_is_told_first() {
 }
 
 #[test]
-fn what_a_phase_does_is_told_in_the_words_of_the_plan() {
+fn a_phase_is_described_in_the_words_of_the_plan() {
     let phase = PhasePlan { concurrency: Some(4), ..phase(Arrival::Concurrency, StopWhen::Requests(1)) };
     let row = format!("  mode          {}\n", phase.load_in_words());
-    let text = told(vec![phase], Shapes::single(1));
+    let text = summarised(vec![phase], Shapes::single(1));
     assert!(text.contains(&row), "{text}");
 }
 
@@ -128,23 +129,23 @@ fn a_seamless_phase_overlaps_only_where_something_is_in_flight() {
     let first = PhasePlan { concurrency: Some(3), ..phase(Arrival::Concurrency, StopWhen::Requests(3)) };
     let first = PhasePlan { name: "first".to_owned(), ..first };
     let second = PhasePlan { seamless: true, ..phase(Arrival::Concurrency, StopWhen::Requests(1)) };
-    let text = told(vec![first.clone(), second.clone()], Shapes::single(1));
+    let text = summarised(vec![first.clone(), second.clone()], Shapes::single(1));
     assert!(text.contains("  starts        at 0.000 s, while 3 requests of earlier phases are in flight\n"), "{text}");
     let slow = PhasePlan { stop: vec![StopWhen::Elapsed(Nanos(9 * SECOND))], ..first };
     let slow = PhasePlan { arrival: rate(ArrivalLaw::Constant, 0.2, None), ..slow };
-    let text = told(vec![slow, second], Shapes::single(1));
+    let text = summarised(vec![slow, second], Shapes::single(1));
     assert!(!text.contains("  starts "), "{text}");
 }
 
 #[test]
-fn a_closed_loop_in_words() {
+fn the_summary_of_a_closed_loop() {
     let plan = PhasePlan {
         concurrency: Some(4),
         concurrency_ramp: Some(Ramp::linear(Nanos(3 * SECOND))),
         grace: Some(Nanos(SECOND / 5)),
         ..phase(Arrival::Concurrency, StopWhen::Elapsed(Nanos(10 * SECOND)))
     };
-    assert_told(
+    assert_summary(
         vec![plan],
         of_three_turns(),
         "\
@@ -159,7 +160,7 @@ profiling
 }
 
 #[test]
-fn a_rate_with_a_cap_in_words() {
+fn the_summary_of_a_rate_with_a_cap() {
     let law = ArrivalLaw::Gamma { smoothness: 2.5 };
     let ramp = Ramp { duration: Nanos(5 * SECOND), strategy: RampStrategy::Exponential };
     let plan = PhasePlan {
@@ -168,7 +169,7 @@ fn a_rate_with_a_cap_in_words() {
         cancellation: Some(Cancellation { rate_percent: 12.5, delay: Nanos(SECOND / 4) }),
         ..phase(rate(law, 20.0, Some(ramp)), StopWhen::Requests(1200))
     };
-    assert_told(
+    assert_summary(
         vec![plan],
         Shapes::single(10),
         "\
@@ -185,11 +186,11 @@ profiling
 }
 
 #[test]
-fn a_series_in_words() {
+fn the_summary_of_a_series() {
     let points = [(0.0, 2.0), (10.0, 12.5), (30.0, 4.0)].map(|(seconds, rate)| RatePoint { seconds, rate });
     let rate = RatePlan { level: RateLevel::Series(points.to_vec()), ramp: None };
     let arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate };
-    assert_told(
+    assert_summary(
         vec![phase(arrival, StopWhen::Elapsed(Nanos(40 * SECOND)))],
         Shapes::single(10),
         "\
@@ -206,9 +207,9 @@ profiling
 }
 
 #[test]
-fn users_in_words() {
+fn the_summary_of_users() {
     let arrival = Arrival::UserCentric { users: 6, rate: 3.0 };
-    assert_told(
+    assert_summary(
         vec![phase(arrival, StopWhen::Sessions(20))],
         of_three_turns(),
         "\
@@ -225,9 +226,9 @@ profiling
 }
 
 #[test]
-fn a_recording_in_words() {
+fn the_summary_of_a_trace() {
     let plan = PhasePlan::new(PhaseKind::Profiling, Arrival::FixedSchedule { zero: ScheduleZero::First });
-    assert_told(
+    assert_summary(
         vec![plan],
         recorded(),
         "\
@@ -244,13 +245,13 @@ profiling
 }
 
 #[test]
-fn several_phases_in_words() {
+fn the_summary_of_several_phases() {
     let warmup = PhasePlan::new(PhaseKind::Warmup, Arrival::Concurrency);
     let warmup = PhasePlan { concurrency: Some(2), stop: vec![StopWhen::Requests(4)], ..warmup };
     let first = phase(rate(ArrivalLaw::Poisson, 10.0, None), StopWhen::Requests(20));
     let second =
         PhasePlan { name: "storm".to_owned(), seamless: true, ..phase(Arrival::Concurrency, StopWhen::Requests(50)) };
-    assert_told(
+    assert_summary(
         vec![warmup, first, second],
         Shapes::single(10),
         "\
@@ -284,7 +285,7 @@ storm (profiling)
 }
 
 #[test]
-fn a_picture_is_whole_and_names_its_phases() {
+fn a_picture_is_well_formed_and_names_its_phases() {
     let warmup = PhasePlan::new(PhaseKind::Warmup, Arrival::Concurrency);
     let warmup = PhasePlan { concurrency: Some(2), stop: vec![StopWhen::Requests(9)], ..warmup };
     let few = PhasePlan {
@@ -296,7 +297,7 @@ fn a_picture_is_whole_and_names_its_phases() {
     assert_eq!(elements[0], "svg");
     assert!(!elements.contains(&"script"));
     assert!(svg.contains(">warmup</text>") && svg.contains(">a&lt;b&gt;&amp;&quot;c</text>"), "{svg}");
-    // One tick an arrival, and one curve of a rate.
+    // One tick per arrival, and one curve for the rate.
     let ticks = svg.lines().find(|line| line.contains("class=\"tick\"")).expect("ticks");
     assert_eq!(ticks.matches('M').count(), 99);
     assert_eq!(elements.iter().filter(|name| **name == "polyline").count(), 1);
@@ -304,13 +305,13 @@ fn a_picture_is_whole_and_names_its_phases() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 
-/// What stands in the legend.
+/// The labels of the legend.
 fn legend(svg: &str) -> Vec<&str> {
     let entries = svg.lines().filter(|line| line.starts_with("<text") && line.contains("y=\"16\""));
     entries.filter_map(|line| line.split(['<', '>']).nth(2)).collect()
 }
 
-/// Where the upper edges of a shape are.
+/// The positions of the upper edges of a shape.
 fn edges(svg: &str, class: &str) -> Vec<f64> {
     let shapes = svg.lines().filter(|line| line.starts_with(&format!("<path class=\"{class}\" d=\"M56.0 ")));
     let places = shapes.flat_map(|line| line.split('L').skip(1));
@@ -333,7 +334,7 @@ fn a_constant_rate_is_flat() {
 }
 
 #[test]
-fn what_was_missed_is_drawn_and_counted() {
+fn missed_requests_are_drawn_and_counted() {
     let capped = PhasePlan {
         concurrency: Some(6),
         ..phase(rate(ArrivalLaw::Constant, 20.0, None), StopWhen::Elapsed(Nanos(4 * SECOND)))
@@ -345,17 +346,17 @@ fn what_was_missed_is_drawn_and_counted() {
     let svg = svg(&plan, Shapes::single(10));
     elements(&svg);
     assert!(legend(&svg).contains(&format!("missed: {missed}").as_str()), "{:?}", legend(&svg));
-    let ticks = svg.lines().find(|line| line.contains("class=\"missed-tick\"")).expect("ticks of what was missed");
+    let ticks = svg.lines().find(|line| line.contains("class=\"missed-tick\"")).expect("ticks of missed requests");
     assert_eq!(ticks.matches('M').count() as u64, missed);
-    // On top of what was sent, it makes up the rate that was asked for: one edge.
-    let area = svg.lines().find(|line| line.starts_with("<path class=\"missed\" d=\"M")).expect("what was missed");
+    // Together with the sent requests, they make up the requested rate: one edge.
+    let area = svg.lines().find(|line| line.starts_with("<path class=\"missed\" d=\"M")).expect("missed requests");
     let top: f64 =
         area.split('L').nth(1).and_then(|edge| edge.split([' ', 'H']).nth(1)?.parse().ok()).expect("an edge");
     assert!(edges(&svg, "area").iter().all(|edge| *edge >= top), "{svg}");
 }
 
 #[test]
-fn many_phases_with_long_names_are_whole() {
+fn a_picture_of_many_phases_with_long_names_is_well_formed() {
     let named = |index: usize| PhasePlan {
         name: format!("{index} {}", "a very long name ".repeat(9)),
         concurrency: Some(2),
@@ -378,19 +379,19 @@ fn many_arrivals_are_a_density_and_the_picture_stays_small() {
 }
 
 #[test]
-fn a_picture_of_one_instant_is_whole_too() {
+fn a_picture_of_one_instant_is_well_formed() {
     let plan = plan(vec![phase(Arrival::Concurrency, StopWhen::Requests(1))]);
     elements(&svg(&plan, Shapes::single(1)));
 }
 
 #[test]
-fn a_line_of_a_dispatch_has_all_there_is_to_know() {
+fn the_line_of_a_dispatch_has_all_fields() {
     let plan = plan(vec![PhasePlan::new(PhaseKind::Profiling, Arrival::FixedSchedule { zero: ScheduleZero::First })]);
     let setup = Setup::of(&plan, Arc::new(recorded()));
     let mut out = Vec::new();
     for moment in Rehearsal::new(setup, SERVER) {
         if let RehearsalKind::Sent(dispatch, intended) = moment.what {
-            lines::write(&mut out, "odd \"name\"", moment.at, intended, &dispatch).expect("memory takes all");
+            lines::write(&mut out, "odd \"name\"", moment.at, intended, &dispatch).expect("a write to memory succeeds");
         }
     }
     let text = String::from_utf8(out).expect("text");

@@ -1,10 +1,10 @@
-//! Numbers as people say them. What a phase does is said by the plan itself.
+//! Numbers as text. The plan itself describes its phases.
 
 use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime};
 use aiperf_report::thousands;
 use aiperf_types::Nanos;
 
-/// So many of something that has a plain plural.
+/// A count with a noun; the plural takes an "s".
 pub(super) fn several(of: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(of), if of == 1 { "" } else { "s" })
 }
@@ -14,7 +14,7 @@ pub(super) fn seconds(of: Nanos) -> String {
     format!("{:.3} s", of.as_secs_f64())
 }
 
-/// A number without digits that say nothing.
+/// A number without insignificant digits.
 pub(super) fn number(of: f64) -> String {
     let decimals = match of.abs() {
         large if large >= 100.0 => 1,
@@ -25,7 +25,7 @@ pub(super) fn number(of: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What is assumed of a server.
+/// The latencies of the assumed server.
 pub(super) fn server(assumed: &AssumedServer) -> String {
     format!("first token after {}, end of the answer after {}", time(&assumed.ttft), time(&assumed.latency))
 }
