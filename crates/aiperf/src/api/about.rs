@@ -1,4 +1,4 @@
-//! What is known of the run before it begins.
+//! What is known of a run before it starts.
 
 use super::json::without_nulls;
 use super::prometheus::Labels;
@@ -8,7 +8,7 @@ use aiperf_report::RunInfo;
 use aiperf_types::{Nanos, PhaseKind};
 use serde_json::{Value, json};
 
-/// A plan, as those who watch the run may see it.
+/// A plan, as clients of the API may see it.
 pub(super) struct About {
     pub(super) version: &'static str,
     pub(super) benchmark_id: String,
@@ -28,7 +28,7 @@ pub(super) struct About {
     pub(super) gpus_every: Nanos,
 }
 
-/// Between two messages about GPUs, where nobody says: as the dashboard's table.
+/// Time between two messages about GPUs by default: the same as in the dashboard's table.
 const GPUS_EVERY: Nanos = Nanos::from_millis(5000);
 
 impl About {
@@ -52,14 +52,14 @@ impl About {
             config: config(plan, redactor),
             run_info: run_info(&info),
             server_pages: pages.map(|page| page.url.shown()).collect(),
-            // Whoever nobody asked for is no source before it answers.
+            // An exporter that the user did not ask for is not a source before it responds.
             gpu_pages: exporters.filter(|exporter| !exporter.is_guess).map(|exporter| exporter.url.shown()).collect(),
             planned_phases: plan.phases.len(),
             gpus_every: plan.runtime.stats_interval.unwrap_or(GPUS_EVERY),
         }
     }
 
-    /// A run of nothing, for tests.
+    /// A plan with sample values, for tests.
     #[cfg(test)]
     pub(super) fn sample() -> Self {
         Self {
@@ -79,7 +79,7 @@ impl About {
         }
     }
 
-    /// What tells metrics of this run from those of others.
+    /// Labels that distinguish the metrics of this run from those of others.
     pub(super) fn labels(&self) -> Labels {
         let label = |name: &str, value: Option<String>| Some((name.to_owned(), value?));
         let labels = [

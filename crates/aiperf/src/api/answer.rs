@@ -1,4 +1,4 @@
-//! Answers: status, fields, and a body in memory or in a file.
+//! Responses of the API: status, header fields, and a body in memory or in a file.
 
 use super::encoding::Encoding;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
@@ -15,12 +15,12 @@ pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 pub(super) const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Bytes that are read from a file at once: others are answered in between.
+/// Bytes read from a file in one step. The server handles other clients between steps.
 const PIECE: usize = 64 << 10;
 /// Shorter bodies are not compressed: they fit into one packet.
 const WORTH_COMPRESSING: usize = 512;
 
-/// What a request is answered with.
+/// The response to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -32,7 +32,7 @@ pub(super) struct Answer {
 #[derive(Debug)]
 enum Content {
     Memory(Bytes),
-    /// A file, and the bytes that it had when it was opened.
+    /// A file, and its size when it was opened.
     File(File, u64),
 }
 
@@ -45,23 +45,23 @@ impl Answer {
         Self::new(StatusCode::OK, JSON, value.to_string())
     }
 
-    /// A refusal, in words.
+    /// A refusal, with its reason.
     pub(super) fn refusal(status: StatusCode, detail: impl Into<String>) -> Self {
         Self::new(status, JSON, json!({ "detail": detail.into() }).to_string())
     }
 
-    /// A file of so many bytes.
+    /// A file, of which this many bytes are sent.
     pub(super) fn file(kind: &'static str, file: File, length: u64) -> Self {
         Self { status: StatusCode::OK, kind, content: Content::File(file, length), fields: Vec::new() }
     }
 
-    /// With one field more, unless its value cannot be one.
+    /// Adds a header field, unless the value is not valid.
     pub(super) fn with(mut self, name: HeaderName, value: &str) -> Self {
         self.fields.extend(HeaderValue::from_str(value).ok().map(|value| (name, value)));
         self
     }
 
-    /// As it goes out, compressed where the client takes it.
+    /// The HTTP response, compressed if the client accepts it.
     pub(super) fn into_response(self, encoding: Option<Encoding>) -> Response<Payload> {
         let encoding = encoding.filter(|_| match &self.content {
             Content::Memory(bytes) => bytes.len() >= WORTH_COMPRESSING,
@@ -97,7 +97,7 @@ impl Answer {
     }
 }
 
-/// A body on its way out.
+/// A body that is being sent.
 #[derive(Debug)]
 pub(super) enum Payload {
     Memory(Bytes),
@@ -106,7 +106,7 @@ pub(super) enum Payload {
     Broken(Option<io::Error>),
 }
 
-/// The next bytes of a file, at most as many as are left.
+/// The next bytes of a file, never more than are left.
 fn piece(file: &mut File, left: &mut u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(*left).unwrap_or(PIECE).min(PIECE)];
     let read = file.read(&mut bytes)?;

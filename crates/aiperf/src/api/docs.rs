@@ -1,8 +1,8 @@
-//! docs/api.md, made of the tables. `UPDATE_DOCS=1 cargo test -p aiperf docs` writes it.
+//! docs/api.md, generated from the tables. `UPDATE_DOCS=1 cargo test -p aiperf docs` writes it.
 
 use super::mailbox::MOST_WAITING;
 use super::messages::KINDS;
-use super::routes::{self, GROUPS, Told};
+use super::routes::{self, GROUPS, Returns};
 use super::server::{LONGEST_BODY, LONGEST_HEAD, MOST_CONNECTIONS, READING_TIME, REQUEST_TIME};
 use super::socket::LONGEST_MESSAGE;
 
@@ -21,7 +21,7 @@ Answers are compressed by zstd or gzip where a client takes them so. Refusals ar
 const MESSAGES: &str = "
 ## Messages of the WebSocket
 
-A client says what it wants to hear of, and hears nothing before:
+A client subscribes to kinds of messages. It gets none before:
 
 | client | answer |
 | --- | --- |
@@ -31,8 +31,8 @@ A client says what it wants to hear of, and hears nothing before:
 | anything that is no JSON object, or a list that is none | `{\"type\":\"error\",\"message\":\"...\"}` |
 | any other `type` | nothing |
 
-Messages have `message_type`, `service_id`, `request_ns` where the moment is known (nanoseconds since 1970), and what the table says;
-what is null is left out. Of snapshots (\"the latest only\") a client that reads slowly gets the newest; all other messages reach it, or
+Messages have `message_type`, `service_id`, `request_ns` if the time is known (nanoseconds since 1970), and the fields of the table;
+null fields are left out. Of snapshots (\"the latest only\") a client that reads slowly gets the newest; all other messages reach it, or
 it is closed (1008). A client past the limit is closed with 1013, one that breaks the protocol with 1002, 1007 or 1009, and when the API
 ends with 1001.
 
@@ -45,8 +45,8 @@ fn made() -> String {
     for group in GROUPS {
         out += &format!("\n## {}\n\n| route | what | answers |\n| --- | --- | --- |\n", group.title);
         for route in group.routes {
-            let told = |Told(status, _, holds): &Told| format!("{status}: {holds}");
-            let answers = route.answers.iter().map(told).collect::<Vec<_>>().join("<br>");
+            let described = |Returns(status, _, holds): &Returns| format!("{status}: {holds}");
+            let answers = route.answers.iter().map(described).collect::<Vec<_>>().join("<br>");
             out += &format!("| `{} {}` | {} | {answers} |\n", route.method.name(), route.path, route.about);
         }
     }
@@ -82,7 +82,7 @@ fn limits() -> String {
 }
 
 #[test]
-fn docs_say_what_the_tables_say() {
+fn docs_match_the_tables() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, made()).unwrap();
@@ -92,7 +92,7 @@ fn docs_say_what_the_tables_say() {
 }
 
 #[test]
-fn examples_ask_for_routes_that_there_are() {
+fn examples_request_routes_that_exist() {
     let text = include_str!("../../../../docs/telemetry.md");
     let mut asked = text.split("localhost:8080").skip(1).filter_map(|rest| rest.split([' ', '`', '"', '\n']).next());
     assert!(asked.clone().count() > 5);

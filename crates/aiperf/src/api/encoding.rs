@@ -1,11 +1,11 @@
-//! Compressed answers: zstd or gzip, whichever the client takes.
+//! Compressed responses: zstd or gzip, whichever the client accepts.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fmt;
 use std::io::{self, Write};
 
-/// Little processor time for most of the gain: this machine measures something.
+/// The lowest level: it gives most of the gain for little CPU time, which the benchmark needs.
 const ZSTD_LEVEL: i32 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Encoding {
         }
     }
 
-    /// The best that a client takes, by its `Accept-Encoding`.
+    /// The best encoding that a client accepts, by its `Accept-Encoding`.
     pub(super) fn accepted(by: &str) -> Option<Self> {
         let takes = |name: &str| {
             by.split(',').any(|item| {
@@ -35,7 +35,7 @@ impl Encoding {
         [Self::Zstd, Self::Gzip].into_iter().find(|encoding| takes(encoding.name()))
     }
 
-    /// All of something, compressed.
+    /// Compresses all bytes at once.
     pub(super) fn compressed(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut stream = self.stream()?;
         let mut out = stream.push(bytes)?;
@@ -51,7 +51,7 @@ impl Encoding {
     }
 }
 
-/// Something that is compressed piece by piece.
+/// Compresses a body piece by piece.
 pub(super) enum Stream {
     Zstd(Box<zstd::stream::write::Encoder<'static, Vec<u8>>>),
     Gzip(GzEncoder<Vec<u8>>),
@@ -67,7 +67,7 @@ impl fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// One piece more; gives what is compressed by now.
+    /// Adds one piece, and returns the bytes that are compressed so far.
     pub(super) fn push(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::Zstd(encoder) => {
@@ -81,7 +81,7 @@ impl Stream {
         }
     }
 
-    /// The rest.
+    /// Ends the stream, and returns the remaining bytes.
     pub(super) fn finish(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Zstd(encoder) => encoder.finish(),
@@ -109,14 +109,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_client_gets_what_it_did_not_name(taken in "(gzip|zstd|\\*|;|q=|Q=|0|1|\\.|,| |-|\\PC){0,12}") {
+        fn no_client_gets_an_encoding_that_it_did_not_name(taken in "(gzip|zstd|\\*|;|q=|Q=|0|1|\\.|,| |-|\\PC){0,12}") {
             if let Some(encoding) = Encoding::accepted(&taken) {
                 prop_assert!(taken.to_ascii_lowercase().contains(encoding.name()), "{taken}");
             }
         }
 
         #[test]
-        fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        fn any_bytes_survive_a_round_trip(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
             for encoding in [Encoding::Zstd, Encoding::Gzip] {
                 prop_assert_eq!(&unpacked(encoding, &encoding.compressed(&bytes).unwrap()), &bytes);
             }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_gets_what_it_takes() {
+    fn a_client_gets_an_encoding_that_it_accepts() {
         assert_eq!(Encoding::accepted("gzip, deflate, br, zstd"), Some(Encoding::Zstd));
         assert_eq!(Encoding::accepted("GZIP;q=0.5, zstd;q=0"), Some(Encoding::Gzip));
         for none in ["", "identity", "br", "gzip;q=0", "gzip;q=x", "zstandard", "*"] {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_piece_by_piece_is_whole() {
+    fn a_body_compressed_piece_by_piece_is_complete() {
         let text = "how fast is it really? ".repeat(10_000);
         for encoding in [Encoding::Zstd, Encoding::Gzip] {
             let mut stream = encoding.stream().unwrap();

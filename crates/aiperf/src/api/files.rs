@@ -1,5 +1,5 @@
-//! Files of the run, as those who watch it may have them: nothing outside the artifact directory, whatever a path or a
-//! link says.
+//! Files of the run that clients may download. Nothing outside the artifact directory is served, whatever a path or a
+//! link points to.
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
@@ -9,20 +9,20 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Files and folders of a directory that are looked at for a list; a run has some dozens.
+/// Directory entries that a listing visits at most; a run has some dozens.
 const MOST_LOOKED_AT: usize = 10_000;
-/// Folders within folders.
+/// Levels of nested folders.
 const DEEPEST: usize = 16;
 
-/// A file that can be had.
+/// A file that clients can download.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Listed {
-    /// From the artifact directory on.
+    /// Relative to the artifact directory.
     pub(super) name: String,
     pub(super) size: u64,
 }
 
-/// Why a file cannot be had.
+/// Why a file cannot be downloaded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unavailable {
     /// The path does not name a file below the directory.
@@ -30,7 +30,7 @@ pub(super) enum Unavailable {
     Missing,
 }
 
-/// Every plain file below a directory, by name; links lead nowhere. Of very many, those that were found first.
+/// Every plain file below a directory, by name. Links are not followed. If there are very many, the first ones found.
 pub(super) fn list(dir: &Path) -> Vec<Listed> {
     let mut out = Vec::new();
     walk(dir, "", 0, &mut { MOST_LOOKED_AT }, &mut out);
@@ -57,13 +57,13 @@ fn walk(dir: &Path, prefix: &str, depth: usize, left: &mut usize, out: &mut Vec<
     }
 }
 
-/// Markers and files that are being written.
+/// Whether a name is that of a marker or of an unfinished file.
 fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
-/// Opens a file below a directory, by its path as a URL has it; gives it with its size. Each folder on the way is opened
-/// from the one before, so that nothing can be put in its place meanwhile.
+/// Opens a file below a directory, by its path in a URL, and returns it with its size. Each folder of the path is
+/// opened relative to the one before, so that no other process can replace it in between.
 pub(super) fn open_below(dir: &Path, path: &str) -> Result<(File, u64), Unavailable> {
     let path = decoded(path).ok_or(Unavailable::Escapes)?;
     let parts: Vec<&str> = path.split('/').collect();
@@ -78,7 +78,7 @@ pub(super) fn open_below(dir: &Path, path: &str) -> Result<(File, u64), Unavaila
     for folder in folders {
         at = openat(&at, *folder, folder_flags | OFlag::O_NOFOLLOW, Mode::empty()).map_err(missing)?;
     }
-    // A pipe in the place of a file would be waited for.
+    // `O_NONBLOCK`, because the open of a pipe would wait for a writer.
     let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let file = File::from(openat(&at, *file, flags, Mode::empty()).map_err(missing)?);
     let size = plain_size(&file).map_err(|_| Unavailable::Missing)?;
@@ -90,7 +90,7 @@ fn plain_size(file: &File) -> io::Result<u64> {
     if metadata.is_file() { Ok(metadata.len()) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
-/// Percent signs undone, once.
+/// Decodes percent escapes, once.
 fn decoded(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -106,7 +106,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// What a file is, by its name.
+/// The content type of a file, by its name.
 pub(super) fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, ending)| ending) {
         Some("json") => "application/json",
@@ -125,7 +125,7 @@ mod tests {
     use std::io::Read;
     use std::os::unix::fs::symlink;
 
-    /// A directory with files, a folder and links that lead out of it, beside a secret.
+    /// A directory with files, a folder and links that lead out of it, next to a secret.
     fn directory() -> tempfile::TempDir {
         let temp = tempfile::tempdir().unwrap();
         let out = temp.path().join("out");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_those_in_folders_can_be_had() {
+    fn files_can_be_downloaded_also_from_folders() {
         let temp = directory();
         let out = temp.path().join("out");
         let listed = list(&out);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_can_be_had() {
+    fn nothing_outside_can_be_downloaded() {
         let temp = directory();
         let out = temp.path().join("out");
         let secret = temp.path().join("secret").display().to_string();

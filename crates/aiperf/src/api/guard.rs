@@ -1,10 +1,11 @@
-//! Whose requests are answered. A page of any other site can make a browser send requests here, and by pointing its own
-//! name at this machine (DNS rebinding) also read the answers: so requests have to call this machine by a name of its
-//! own, and whatever acts or streams has to come from a page of this server's, or of an origin that the user named.
+//! Which requests are answered. A page of any other site can make a browser send requests here. If that site points its
+//! own name at this machine (DNS rebinding), it can also read the responses. So a request has to use a name of this
+//! machine as its host. A request that acts or streams has to come from a page of this server, or of an origin that the
+//! user named.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// What an API is called, and who else may read it.
+/// The names of an API, and the origins that may read it.
 pub(super) struct Guard {
     /// Names in lower case.
     names: Vec<String>,
@@ -12,11 +13,11 @@ pub(super) struct Guard {
     allows_all: bool,
 }
 
-/// A request that is not answered, in words.
+/// Why a request is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refused(pub(super) String);
 
-/// Host and port that a request or an origin names.
+/// Host and port of a request or an origin.
 #[derive(Debug, PartialEq, Eq)]
 struct Authority {
     /// In lower case, without brackets.
@@ -41,21 +42,21 @@ impl Authority {
 }
 
 impl Guard {
-    /// For an API that was told to listen on a host, on a machine of this name.
+    /// For an API that listens on `host`, on a machine with this name.
     pub(super) fn new(host: &str, machine: &str, bound: SocketAddr, origins: &[String]) -> Self {
         let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1", host].map(str::to_ascii_lowercase).to_vec();
         names.push(bound.ip().to_string());
         if !bound.ip().is_loopback() && !machine.is_empty() {
             names.push(machine.to_ascii_lowercase());
         }
-        // Whoever lets a site read this machine under some name knows that name.
+        // A user who allows an origin also accepts its name as a name of this machine.
         let host_of = |origin: &String| Some(Authority::parse(origin.split_once("://")?.1)?.host);
         names.extend(origins.iter().filter_map(host_of));
         let allows_all = origins.iter().any(|origin| origin == "*");
         Self { names, origins: origins.to_vec(), allows_all }
     }
 
-    /// Checks what a request calls this machine; `to` is the address that it came to.
+    /// Checks the host that a request names; `to` is the address that it arrived at.
     pub(super) fn host(&self, host: Option<&str>, to: IpAddr) -> Result<(), Refused> {
         let Some(text) = host else { return Err(Refused("a request names the host that it is for".into())) };
         let named = Authority::parse(text).map(|authority| authority.host);
@@ -74,7 +75,7 @@ impl Guard {
         )))
     }
 
-    /// Checks where a request that acts, or wants a stream, comes from. Programs say no origin.
+    /// Checks the origin of a request that acts or asks for a stream. Programs send no origin.
     pub(super) fn origin(&self, origin: Option<&str>, host: Option<&str>) -> Result<(), Refused> {
         let Some(origin) = origin else { return Ok(()) };
         if self.is_own_page(origin, host) || self.may_read(origin) {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_called_by_its_own_names_on_any_port() {
+    fn own_names_of_this_machine_pass_on_any_port() {
         let local = guard("127.0.0.1", "127.0.0.1:8080", &[]);
         for host in ["localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1:9000", "[::1]:8080", "[::1]"] {
             assert!(answers(&local, host, "127.0.0.1"), "{host}");
@@ -132,10 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn whoever_listens_to_all_is_called_by_the_address_it_is_reached_at_and_by_its_name() {
+    fn an_api_on_all_addresses_accepts_the_address_of_the_connection_and_the_name_of_the_machine() {
         let open = guard("0.0.0.0", "0.0.0.0:8080", &[]);
         assert!(answers(&open, "10.1.2.3:8080", "10.1.2.3") && answers(&open, "Bench7:8080", "10.1.2.3"));
-        assert!(answers(&open, "10.1.2.3:8080", "::ffff:10.1.2.3"), "an address in the form of the other family");
+        assert!(answers(&open, "10.1.2.3:8080", "::ffff:10.1.2.3"), "an IPv4-mapped IPv6 address");
         assert!(!answers(&open, "10.9.9.9:8080", "10.1.2.3"));
         assert!(answers(&guard("perf.lab", "10.1.2.3:80", &[]), "perf.lab", "10.1.2.3"));
     }
@@ -157,9 +158,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a request says: only own names pass, with a port or without.
+        /// Only own names pass, with a port or without.
         #[test]
-        fn nobody_passes_by_another_name(
+        fn no_other_name_passes(
             host in "(localhost|127\\.0\\.0\\.1|evil|\\[|\\]|::1|:|\\.|@|/|%|[0-9]|\\PC){0,8}",
             origin in "(https?|://|localhost|:8080|evil\\.example|null|\\PC){0,6}",
         ) {
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_everybody() {
+    fn a_star_allows_every_origin() {
         let guard = guard("127.0.0.1", "127.0.0.1:8080", &["*"]);
         assert!(answers(&guard, "anything.example", "127.0.0.1") && guard.may_read("null"));
         assert_eq!(guard.origin(Some("http://evil.example"), Some("x")), Ok(()));

@@ -1,4 +1,4 @@
-//! Where events come in and answers come from: what is known of the run, and the clients that are told of it.
+//! The state of the run and the connected clients. Events come in here; responses and messages are made from here.
 
 use super::about::About;
 use super::guard::Guard;
@@ -15,26 +15,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// Shared by the thread that hears events and the one that answers. Neither measures anything, so they may wait for each
-/// other. All that changes is behind one lock; a mailbox has its own, which is only ever taken after this one.
+/// Shared by the thread that receives events and the one that responds. Neither measures anything, so they may wait for
+/// each other. One lock guards all that changes. A mailbox has its own lock, which is only taken after this one.
 pub(super) struct Hub {
     state: Mutex<State>,
-    /// Where the files are.
+    /// The artifact directory.
     pub(super) directory: PathBuf,
     pub(super) guard: Guard,
     pub(super) most_websockets: usize,
-    /// From the answer to a stop request until the API stops.
+    /// Time from the response to a stop request until the API stops.
     shutdown_delay: Duration,
-    /// Takes stop requests of clients.
-    wish: Sender<()>,
+    /// Sends stop requests of clients to the main thread.
+    stop_requests: Sender<()>,
     started: Instant,
 }
 
-/// What is known at this moment, and the clients that hear of it.
+/// The state of the run at this moment, and the clients that get messages about it.
 pub(super) struct State {
-    /// The run that is on, or was the last.
+    /// The current run, or the last one.
     pub(super) about: Arc<About>,
-    /// Runs that are about to begin.
+    /// Runs that have not started yet.
     coming: Vec<About>,
     pub(super) live: Live,
     /// The result of the last run.
@@ -43,7 +43,7 @@ pub(super) struct State {
     clients: Vec<Arc<Mailbox>>,
 }
 
-/// What the user may set.
+/// What the user can set.
 pub(super) struct Settings {
     pub(super) most_websockets: usize,
     pub(super) shutdown_delay: Duration,
@@ -56,7 +56,7 @@ impl Hub {
         guard: Guard,
         redactor: Arc<Redactor>,
         settings: &Settings,
-        wish: Sender<()>,
+        stop_requests: Sender<()>,
     ) -> Self {
         let live = Live::new(about.planned_phases, RunIds::new(&about.benchmark_id), redactor);
         let state = State {
@@ -73,23 +73,23 @@ impl Hub {
             guard,
             most_websockets: settings.most_websockets,
             shutdown_delay: settings.shutdown_delay,
-            wish,
+            stop_requests,
             started: Instant::now(),
         }
     }
 
-    /// What is known at this moment. Both threads wait while the caller holds it: drop it before the next call of the hub.
+    /// The state at this moment. Both threads wait while the caller holds it: drop it before the next call of the hub.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an event and tells the clients of it.
+    /// Takes an event and sends messages about it to the clients.
     pub(super) fn take(&self, event: &RunEvent) {
         let now = Nanos(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX));
         self.state().take(event, now);
     }
 
-    /// Another run will begin; whose events come from then on shows its start.
+    /// Registers a run that will start. Its start event switches to it.
     pub(super) fn expect(&self, about: About) {
         let mut state = self.state();
         if about.benchmark_id != state.about.benchmark_id {
@@ -97,7 +97,7 @@ impl Hub {
         }
     }
 
-    /// A run is over and its files are written.
+    /// A run is over, and its files are written.
     pub(super) fn finished(&self, outcome: Outcome) {
         self.state().outcome = outcome;
     }
@@ -107,7 +107,7 @@ impl Hub {
         self.state().end();
     }
 
-    /// The run that is on, or was the last.
+    /// The current run, or the last one.
     pub(super) fn about(&self) -> Arc<About> {
         self.state().about.clone()
     }
@@ -116,7 +116,7 @@ impl Hub {
         self.state().push(&[messages::heartbeat()]);
     }
 
-    /// A mailbox for one more client; `None` where there are as many as may be.
+    /// A mailbox for one more client; `None` if the limit is reached.
     pub(super) fn join(&self) -> Option<Arc<Mailbox>> {
         let mut state = self.state();
         (state.clients.len() < self.most_websockets).then(|| {
@@ -135,12 +135,12 @@ impl Hub {
         self.state().clients.retain(|client| !Arc::ptr_eq(client, mailbox));
     }
 
-    /// A client wants the API to stop: it does when the answer has had time to arrive.
-    pub(super) fn wish_to_stop(&self) {
-        let (wish, delay) = (self.wish.clone(), self.shutdown_delay);
+    /// A client requests the API to stop. It stops after the response has had time to arrive.
+    pub(super) fn request_stop(&self) {
+        let (stop_requests, delay) = (self.stop_requests.clone(), self.shutdown_delay);
         tokio::spawn(async move {
             tokio::time::sleep(delay).await;
-            let _ = wish.send(());
+            let _ = stop_requests.send(());
         });
     }
 }
@@ -156,7 +156,7 @@ impl State {
         self.push(&pushes);
     }
 
-    /// Knows nothing yet of a run that was expected.
+    /// Switches to a registered run, of which nothing is known yet.
     fn begin(&mut self, benchmark_id: &str) {
         let Some(at) = self.coming.iter().position(|about| about.benchmark_id == benchmark_id) else { return };
         let about = self.coming.swap_remove(at);
@@ -172,7 +172,7 @@ impl State {
         self.push(&pushes);
     }
 
-    /// Tells each client that wants it, by one text that all of them share.
+    /// Sends messages to each client that subscribed to them; all of them share one text.
     fn push(&self, pushes: &[Push]) {
         for push in pushes {
             let wanted: Vec<&Arc<Mailbox>> = self.clients.iter().filter(|client| client.wants(push.kind)).collect();

@@ -1,4 +1,4 @@
-//! What waits to be pushed to one WebSocket client: messages one after the other, of snapshots the latest.
+//! Messages that wait for one WebSocket client: all events, and the latest of each snapshot.
 
 use super::messages::Push;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -9,11 +9,11 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 /// Subscribes to everything.
 pub(super) const EVERYTHING: &str = "*";
-/// Bytes of several messages that may wait for a client. Snapshots replace each other, and a run has few phases: more than
-/// this is a client that went away without saying so. One message may be larger: many GPUs make it so.
+/// Bytes of several messages that may wait for a client. Snapshots replace each other, and a run has few phases: if
+/// more is waiting, the client is gone without a close. One message may be larger, for example with many GPUs.
 pub(super) const MOST_WAITING: usize = 4 << 20;
 
-/// A client's messages, filled by the thread that hears events and emptied by its connection.
+/// The messages of a client. The thread that receives events fills it, and the connection of the client empties it.
 #[derive(Default)]
 pub(super) struct Mailbox {
     waiting: Mutex<Waiting>,
@@ -26,14 +26,14 @@ pub(super) struct Mailbox {
 struct Waiting {
     topics: BTreeSet<String>,
     queue: VecDeque<Entry>,
-    /// The latest of each snapshot, which need not be said again.
-    said: HashMap<(&'static str, u32), Utf8Bytes>,
+    /// The latest of each snapshot, so that an equal one is not sent again.
+    latest: HashMap<(&'static str, u32), Utf8Bytes>,
     bytes: usize,
     is_overrun: bool,
 }
 
 struct Entry {
-    /// A snapshot, of which only the latest counts: what it is of.
+    /// The kind and number of a snapshot; only the latest counts.
     of: Option<(&'static str, u32)>,
     text: Utf8Bytes,
 }
@@ -46,7 +46,7 @@ impl Mailbox {
     pub(super) fn subscribe(&self, topics: impl IntoIterator<Item = String>) {
         let mut waiting = self.waiting();
         waiting.topics.extend(topics);
-        waiting.said.clear();
+        waiting.latest.clear();
     }
 
     pub(super) fn unsubscribe<'a>(&self, topics: impl IntoIterator<Item = &'a str>) {
@@ -56,18 +56,18 @@ impl Mailbox {
         }
     }
 
-    /// Whether its client wants to hear this.
+    /// Whether its client subscribed to this kind.
     pub(super) fn wants(&self, kind: &str) -> bool {
         let topics = &self.waiting().topics;
         topics.contains(kind) || topics.contains(EVERYTHING)
     }
 
-    /// Puts a message in, in the place of an older snapshot where one waits. A snapshot that says what the one before it
-    /// did is left out.
+    /// Adds a message. It replaces an older snapshot of the same kind that still waits. A snapshot equal to the one
+    /// before is dropped.
     pub(super) fn put(&self, push: &Push, text: &Utf8Bytes) {
         let mut waiting = self.waiting();
         let of = push.snapshot_of.map(|number| (push.kind, number));
-        if of.and_then(|of| waiting.said.insert(of, text.clone())).is_some_and(|said| said == *text) {
+        if of.and_then(|of| waiting.latest.insert(of, text.clone())).is_some_and(|before| before == *text) {
             return;
         }
         let older = of.and_then(|of| waiting.queue.iter_mut().find(|entry| entry.of == Some(of)));
@@ -87,7 +87,7 @@ impl Mailbox {
         self.wake.notify_one();
     }
 
-    /// All that waits; `None` where so much did that the client is given up.
+    /// All waiting messages; `None` if there were too many, so the client is disconnected.
     pub(super) fn take(&self) -> Option<VecDeque<Utf8Bytes>> {
         let mut waiting = self.waiting();
         waiting.bytes = 0;
@@ -104,7 +104,7 @@ impl Mailbox {
         self.is_flushed.load(Ordering::Acquire)
     }
 
-    /// Waits until there is something to take.
+    /// Waits until there is a message to take.
     pub(super) async fn filled(&self) {
         self.wake.notified().await;
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_that_says_nothing_new_is_not_sent_again() {
+    fn an_unchanged_snapshot_is_not_sent_again() {
         let mailbox = Mailbox::default();
         let put = |text: &str| mailbox.put(&push("status", Some(0)), &text.into());
         put("idle");
@@ -148,11 +148,11 @@ mod tests {
         assert_eq!(taken(&mailbox), ["idle"]);
         mailbox.subscribe(["status".to_owned()]);
         put("idle");
-        assert_eq!(taken(&mailbox), ["idle"], "whoever asks anew has not heard it");
+        assert_eq!(taken(&mailbox), ["idle"], "a new subscription starts without it");
     }
 
     #[test]
-    fn a_client_that_never_reads_is_given_up() {
+    fn a_client_that_never_reads_is_disconnected() {
         let mailbox = Mailbox::default();
         let text: Utf8Bytes = "x".repeat(MOST_WAITING / 4).into();
         for _ in 0..4 {
@@ -161,13 +161,13 @@ mod tests {
         for _ in 0..100 {
             mailbox.put(&push("progress", Some(0)), &"".into());
         }
-        assert!(mailbox.waiting().queue.len() == 5, "as much as may wait");
+        assert!(mailbox.waiting().queue.len() == 5, "as much as is allowed");
         mailbox.put(&push("phase", None), &text);
         assert_eq!(mailbox.take(), None);
     }
 
     #[test]
-    fn one_message_may_be_as_large_as_it_is() {
+    fn one_message_may_have_any_size() {
         let mailbox = Mailbox::default();
         let text: Utf8Bytes = "x".repeat(MOST_WAITING + 1).into();
         mailbox.put(&push("gpus", Some(0)), &text);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_wanted_before_it_is_subscribed_to() {
+    fn a_client_gets_nothing_before_it_subscribes() {
         let mailbox = Mailbox::default();
         assert!(!mailbox.wants("heartbeat"));
         mailbox.subscribe(["heartbeat".to_owned(), EVERYTHING.to_owned()]);

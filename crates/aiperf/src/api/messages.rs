@@ -1,4 +1,4 @@
-//! What is pushed to WebSocket clients: one table of the kinds of messages, and what an event says in them.
+//! Messages that are pushed to WebSocket clients: one table of their kinds, and the messages of each event.
 
 use super::about::About;
 use super::json::without_nulls;
@@ -7,17 +7,17 @@ use super::views;
 use aiperf_types::{LogLevel, Nanos, PhaseId, PhaseMoment, RunEvent, SourceKind, WallNs};
 use serde_json::{Map, Value, json};
 
-/// A message to whoever subscribed to its kind.
+/// A message for the clients that subscribed to its kind.
 #[derive(Clone, Debug)]
 pub(super) struct Push {
     pub(super) kind: &'static str,
-    /// Of snapshots only the latest is sent: of which phase or part it is.
+    /// The phase or part of a snapshot. Only the latest snapshot of each is sent.
     pub(super) snapshot_of: Option<u32>,
     pub(super) body: Value,
 }
 
 /// A kind of message.
-pub(super) struct Kind {
+pub(super) struct MessageKind {
     pub(super) name: &'static str,
     pub(super) when: &'static str,
     pub(super) holds: &'static str,
@@ -27,7 +27,7 @@ macro_rules! kinds {
     ($($constant:ident = $name:literal, $when:literal, $holds:literal;)*) => {
         $(const $constant: &str = $name;)*
         /// Every kind, in the order of a run.
-        pub(super) const KINDS: &[Kind] = &[$(Kind { name: $name, when: $when, holds: $holds },)*];
+        pub(super) const KINDS: &[MessageKind] = &[$(MessageKind { name: $name, when: $when, holds: $holds },)*];
     };
 }
 
@@ -43,8 +43,8 @@ kinds! {
     PROCESSING_STATS = "processing_stats", "twice a second while a phase is on, and when its records are done; the latest only", "`processing_stats`: the records of the phase";
     ALL_RECORDS_RECEIVED = "all_records_received", "the records of the last phase are computed", "`final_processing_stats`";
     REALTIME_METRICS = "realtime_metrics", "once a second while profiling; the latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics";
-    REALTIME_SERVER_METRICS = "realtime_server_metrics", "as often as server metrics are published; the latest only", "`snapshot`: values by name; what each endpoint says is at `/api/server-metrics`";
-    REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "GPUs report, where a value changed, every five seconds or as `--stats-interval` says; the latest only", "`metrics`: of each GPU and each metric one, with `current` and statistics over all samples";
+    REALTIME_SERVER_METRICS = "realtime_server_metrics", "as often as server metrics are published; the latest only", "`snapshot`: values by name; those of each endpoint are at `/api/server-metrics`";
+    REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "GPUs report, where a value changed, every five seconds, or every `--stats-interval`; the latest only", "`metrics`: of each GPU and each metric one, with `current` and statistics over all samples";
     WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on, where one changed; the latest only", "`worker_statuses`: `healthy`, `high_load`, `error`, `idle` or `stale` by worker, named as in the records";
     WORKER_GROUP_STATS = "worker_group_stats", "twice a second while a phase is on; the latest only", "all workers together, and each of them, named as in the records";
     SERVICE_ERROR = "service_error", "the run logs an error", "`error`: `message`, `type` (its level)";
@@ -54,10 +54,10 @@ kinds! {
     HEARTBEAT = "heartbeat", "every five seconds", "`state`, `service_type`";
 }
 
-/// Between two snapshots of a phase.
+/// Time between two snapshots of a phase.
 const SNAPSHOT_EVERY_NS: u64 = 450_000_000;
 
-/// Who speaks: there is one process.
+/// The sender of all messages: there is one process.
 const SERVICE: &str = "aiperf";
 
 impl Push {
@@ -77,7 +77,7 @@ impl Push {
     }
 }
 
-/// Messages as they come up. Those of kinds that nobody wants are not made.
+/// Messages as they are made. Kinds without a subscriber are skipped.
 struct Pushes<'w> {
     wants: &'w dyn Fn(&str) -> bool,
     made: Vec<Push>,
@@ -101,31 +101,31 @@ impl<'w> Pushes<'w> {
     }
 }
 
-/// What there is to push for events, one after the other.
+/// Makes the messages of one event after the other.
 #[derive(Default)]
 pub(super) struct Pusher {
-    /// How far each phase was when a snapshot of it was last pushed.
-    told: Vec<(u16, u64)>,
+    /// The elapsed time of each phase at its last pushed snapshot.
+    pushed: Vec<(u16, u64)>,
     gpus: GpuPace,
     state: Option<&'static str>,
 }
 
-/// When GPUs are told of: theirs is the longest message, and they change in every second.
+/// When GPU messages are due. They are the longest messages, and their values change every second.
 #[derive(Default)]
 struct GpuPace {
-    told: Option<Nanos>,
-    /// Something changed since.
+    pushed: Option<Nanos>,
+    /// A value has changed since then.
     is_behind: bool,
 }
 
 impl GpuPace {
     fn is_due(&self, now: Nanos, every: Nanos) -> bool {
-        self.is_behind && self.told.is_none_or(|told| now.0.saturating_sub(told.0) >= every.0)
+        self.is_behind && self.pushed.is_none_or(|pushed| now.0.saturating_sub(pushed.0) >= every.0)
     }
 }
 
 impl Pusher {
-    /// The messages about an event that was taken already, of kinds that anybody wants.
+    /// The messages about an event that `live` has taken already, of kinds with a subscriber.
     pub(super) fn about(
         &mut self,
         event: &RunEvent,
@@ -196,7 +196,7 @@ impl Pusher {
             }
             _ => {}
         }
-        // Any event will do: GPUs may report nothing new when it is their turn.
+        // Checked on any event: GPUs may report nothing new when their message is due.
         if self.gpus.is_due(live.now, about.gpus_every) {
             self.gpus(live, &mut out);
         }
@@ -228,19 +228,19 @@ impl Pusher {
     }
 
     fn gpus(&mut self, live: &Live, out: &mut Pushes<'_>) {
-        self.gpus = GpuPace { told: Some(live.now), is_behind: false };
+        self.gpus = GpuPace { pushed: Some(live.now), is_behind: false };
         out.snapshot(REALTIME_TELEMETRY_METRICS, 0, None, || json!({ "metrics": views::gpu_metrics(live) }));
     }
 
-    /// Progress is told ten times a second, which is more often than anybody looks.
+    /// Progress events come ten times a second, which is more often than clients need.
     fn is_due(&mut self, phase: &PhaseId, elapsed: u64) -> bool {
-        match self.told.iter_mut().find(|(index, _)| *index == phase.index) {
+        match self.pushed.iter_mut().find(|(index, _)| *index == phase.index) {
             None => {
-                self.told.push((phase.index, elapsed));
+                self.pushed.push((phase.index, elapsed));
                 true
             }
-            Some((_, told)) if elapsed >= told.saturating_add(SNAPSHOT_EVERY_NS) => {
-                *told = elapsed;
+            Some((_, pushed)) if elapsed >= pushed.saturating_add(SNAPSHOT_EVERY_NS) => {
+                *pushed = elapsed;
                 true
             }
             Some(_) => false,
@@ -283,7 +283,7 @@ mod tests {
     use aiperf_types::{GpuSnapshot, Message};
     use std::sync::Arc;
 
-    /// What is pushed for an event at this second, to clients that want everything.
+    /// The messages pushed for an event at this second, to clients that subscribe to everything.
     fn pushed(pusher: &mut Pusher, live: &mut Live, event: &RunEvent, second: u64) -> Vec<&'static str> {
         live.take(event, Nanos::from_millis(1000 * second));
         let pushes = pusher.about(event, live, &About::sample(), &|_| true);
@@ -291,14 +291,14 @@ mod tests {
     }
 
     #[test]
-    fn gpus_are_told_of_every_five_seconds_and_never_late() {
+    fn gpu_messages_are_pushed_every_five_seconds_and_never_late() {
         let (mut pusher, mut live) = (Pusher::default(), Live::new(1, RunIds::new("id"), Arc::default()));
         let gpus = RunEvent::GpuMetrics(Arc::new(GpuSnapshot::default()));
         let other = RunEvent::Message(Message { at: WallNs(0), level: LogLevel::Info, text: "something else".into() });
         let mut at = |event: &RunEvent, second| pushed(&mut pusher, &mut live, event, second);
         assert_eq!(at(&gpus, 0), [SYSTEM_STATE_CHANGED, REALTIME_TELEMETRY_METRICS]);
         assert!((1..5).all(|second| at(&gpus, second).is_empty()));
-        assert_eq!(at(&other, 5), [REALTIME_TELEMETRY_METRICS], "nothing new comes, and this is new to clients");
+        assert_eq!(at(&other, 5), [REALTIME_TELEMETRY_METRICS], "no new value came, but clients have not got this one");
         assert!(at(&other, 20).is_empty());
         assert_eq!(at(&gpus, 21), [REALTIME_TELEMETRY_METRICS]);
         assert!(at(&gpus, 22).is_empty());
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_is_not_made() {
+    fn messages_without_a_subscriber_are_not_made() {
         let (mut pusher, mut live) = (Pusher::default(), Live::new(1, RunIds::new("id"), Arc::default()));
         let error = RunEvent::Message(Message { at: WallNs(0), level: LogLevel::Error, text: "no".into() });
         live.take(&error, Nanos::ZERO);

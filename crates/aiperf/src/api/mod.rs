@@ -1,20 +1,19 @@
 //! The live API: a run over HTTP and WebSocket while it is on, and its results when it is over.
 //!
-//! It hears the same events as the screen, and never gives anything to those who measure: a thread hears events, another
-//! answers, both at low priority.
+//! It receives the same events as the screen, and sends nothing to threads that measure. One thread receives events,
+//! another one responds, both at low priority.
 //!
 //! # Layout
-//! - [`about`]: what is known before the run begins; [`live`]: what is known at this moment, a function of events;
-//!   [`outcome`]: what the run came to
-//! - [`views`]: these as JSON, with the parts of [`json`]; [`prometheus`]: metrics as Prometheus reads them;
-//!   [`messages`]: what clients receive
-//! - [`guard`]: whose requests are answered; [`files`]: which files can be had
+//! - [`about`]: what is known before the run starts; [`live`]: the state at this moment, a function of events;
+//!   [`outcome`]: the results of the run
+//! - [`views`]: these as JSON; [`prometheus`]: metrics in Prometheus' text format; [`messages`]: messages to clients
+//! - [`guard`]: which requests are answered; [`files`]: which files can be downloaded
 //! - [`run`]: the runs that it serves, as a campaign sees them
-//! - [`hub`]: where events come in and answers come from; [`mailbox`]: what waits for one client
-//! - [`routes`]: one file a group of routes, and the table of them; [`openapi`], `docs`: the table for tools and people;
+//! - [`hub`]: takes events and holds the state; [`mailbox`]: the messages that wait for one client
+//! - [`routes`]: one file per group of routes, and their table; [`openapi`], `docs`: the table for tools and people;
 //!   [`page`]: pages for browsers
-//! - [`answer`], [`encoding`], [`patient`]: answers, compressed, to those who read them
-//! - [`server`], [`socket`]: connections, and those that go on as WebSockets
+//! - [`answer`], [`encoding`], [`patient`]: responses, their compression, and clients that do not read them
+//! - [`server`], [`socket`]: connections, and those that become WebSockets
 
 mod about;
 mod answer;
@@ -59,21 +58,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// How often metrics are made for whoever watches: as often as Prometheus scrapes at most.
+/// How often metrics are computed for clients: Prometheus scrapes no more often.
 const METRICS_EVERY: Nanos = Nanos::from_millis(1000);
-/// How soon a signal ends the wait for clients.
+/// How soon a signal is noticed while the API waits for clients.
 const LOOK: Duration = Duration::from_millis(20);
 /// After a signal, connected clients get this long to close.
 const HURRY: Duration = Duration::from_millis(250);
 /// After a signal, the last messages get this long to reach clients that read slowly.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// What the API wants to hear of.
+/// The events that the API subscribes to.
 pub(crate) fn interest() -> Interest {
     Interest { progress: true, metrics_every: Some(METRICS_EVERY), ..Interest::default() }
 }
 
-/// A port that could not be had.
+/// Why a port could not be bound.
 #[derive(Debug)]
 pub(crate) struct BindError {
     authority: String,
@@ -86,7 +85,7 @@ impl fmt::Display for BindError {
     }
 }
 
-/// A port that nobody answers on yet.
+/// A bound port, before the API answers on it.
 pub(crate) struct Bound {
     listener: TcpListener,
     address: SocketAddr,
@@ -94,7 +93,7 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Takes the port.
+    /// Binds the port.
     pub(crate) fn new(plan: &ApiPlan) -> Result<Self, BindError> {
         let bind = || {
             let listener = TcpListener::bind((plan.host.as_str(), plan.port))?;
@@ -105,7 +104,7 @@ impl Bound {
         bind().map_err(|source| BindError { authority: plan.authority(), source })
     }
 
-    /// Where people find it.
+    /// The URL to show to users.
     pub(crate) fn url(&self) -> String {
         match self.address.ip().is_unspecified() {
             true => format!("http://localhost:{}", self.address.port()),
@@ -113,12 +112,12 @@ impl Bound {
         }
     }
 
-    /// Whether others than this machine reach it.
+    /// Whether other machines can reach it.
     pub(crate) fn is_open(&self) -> bool {
         !self.address.ip().is_loopback()
     }
 
-    /// Begins to answer, about a plan and its events, and with the files of a directory.
+    /// Starts to answer, with a plan, its events, and the files of a directory.
     pub(crate) fn start(
         self,
         plan: &Plan,
@@ -132,8 +131,8 @@ impl Bound {
         let about = About::new(plan, &redactor, env!("CARGO_PKG_VERSION"));
         let settings =
             Settings { most_websockets: api.most_websockets as usize, shutdown_delay: duration(api.shutdown_delay) };
-        let (wish, wished) = mpsc::channel();
-        let hub = Arc::new(Hub::new(about, directory.to_owned(), guard, redactor.clone(), &settings, wish));
+        let (stop_sender, stop_requests) = mpsc::channel();
+        let hub = Arc::new(Hub::new(about, directory.to_owned(), guard, redactor.clone(), &settings, stop_sender));
         let (stop, stopped) = watch::channel(false);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (answering, limits) = (hub.clone(), ClientLimits::new(duration(api.shutdown_timeout)));
@@ -146,7 +145,7 @@ impl Bound {
             let _ = set_lowest_niceness();
             events.for_each(|event| hearing.take(&event));
         })?;
-        Ok(Api { hub, stop, server, listener, wished, stays: duration(api.stays), redactor })
+        Ok(Api { hub, stop, server, listener, stop_requests, stays: duration(api.stays), redactor })
     }
 }
 
@@ -154,29 +153,35 @@ fn duration(of: Nanos) -> Duration {
     Duration::from_nanos(of.0)
 }
 
-/// An API that answers.
+/// A running API.
 pub(crate) struct Api {
     hub: Arc<Hub>,
     stop: watch::Sender<bool>,
     server: JoinHandle<()>,
     listener: JoinHandle<()>,
-    wished: Receiver<()>,
+    stop_requests: Receiver<()>,
     stays: Duration,
     redactor: Arc<Redactor>,
 }
 
 impl Api {
-    /// What a campaign has follow its runs.
+    /// The consumer that a campaign notifies about its runs.
     pub(crate) fn runs(&self) -> Arc<dyn LiveApi> {
         Arc::new(Runs { hub: self.hub.clone(), redactor: self.redactor.clone() })
     }
 
-    /// All runs are over. Whoever emits events is gone by now.
+    /// All runs are over. No thread emits events any more.
     pub(crate) fn complete(self) -> Staying {
-        // All that was told is known before the end is.
+        // The listener takes all events before the run counts as over.
         let _ = self.listener.join();
         self.hub.end();
-        Staying { hub: self.hub, stop: self.stop, server: self.server, wished: self.wished, stays: self.stays }
+        Staying {
+            hub: self.hub,
+            stop: self.stop,
+            server: self.server,
+            stop_requests: self.stop_requests,
+            stays: self.stays,
+        }
     }
 }
 
@@ -185,22 +190,22 @@ pub(crate) struct Staying {
     hub: Arc<Hub>,
     stop: watch::Sender<bool>,
     server: JoinHandle<()>,
-    wished: Receiver<()>,
+    stop_requests: Receiver<()>,
     stays: Duration,
 }
 
 impl Staying {
-    /// How long it stays for those who want the results.
+    /// How long it stays, so that clients can fetch the results.
     pub(crate) fn stays(&self) -> Duration {
         self.stays
     }
 
-    /// Stays until its time is over, a client wants it to end or `is_unwanted` says so; then ends.
+    /// Stays until its time is over, a client stops it or `is_unwanted` holds; then ends.
     pub(crate) fn stay(self, is_unwanted: impl Fn() -> bool) {
         let until = Instant::now() + self.stays;
         while !is_unwanted() && Instant::now() < until {
             let left = until.saturating_duration_since(Instant::now());
-            match self.wished.recv_timeout(LOOK.min(left)) {
+            match self.stop_requests.recv_timeout(LOOK.min(left)) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -208,7 +213,7 @@ impl Staying {
         self.end(is_unwanted);
     }
 
-    /// Ends with what is under way. After a signal it waits for the last messages and little more.
+    /// Ends after the requests in progress. After a signal it waits for the last messages and little more.
     pub(crate) fn end(self, is_in_a_hurry: impl Fn() -> bool) {
         let began = Instant::now();
         let _ = self.stop.send(true);

@@ -1,4 +1,4 @@
-//! The table of routes as OpenAPI describes them.
+//! The table of routes as an OpenAPI document.
 
 use super::routes::{self, GROUPS, Route};
 use serde_json::{Map, Value, json};
@@ -26,8 +26,8 @@ fn operation(route: &Route) -> Value {
     let group = GROUPS
         .iter()
         .find(|group| group.routes.iter().any(|other| (other.method, other.path) == (route.method, route.path)));
-    let response = |told: &routes::Told| {
-        let routes::Told(status, kind, holds) = told;
+    let response = |returns: &routes::Returns| {
+        let routes::Returns(status, kind, holds) = returns;
         let mut response = json!({ "description": holds });
         if !kind.is_empty() {
             let essence = kind.split(';').next().unwrap_or(kind);

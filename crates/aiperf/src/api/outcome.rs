@@ -1,4 +1,4 @@
-//! What the run came to.
+//! The results of the run.
 
 use super::json::{metric, without_nulls};
 use aiperf_campaign::{Finished, MetricResult};
@@ -6,21 +6,21 @@ use aiperf_report::RunResult;
 use aiperf_types::{MetricSnapshot, RequestError};
 use serde_json::{Value, json};
 
-/// A run that is over and written down; by default one that failed without any results.
+/// A run that is over, with its files written. The default is a run that failed without results.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// `None` where the run failed without any.
+    /// `None` if the run failed without results.
     pub(super) results: Option<Value>,
-    /// What the profiling phases came to, exact and complete.
+    /// The final metrics of the profiling phases, exact and complete.
     pub(super) metrics: Vec<MetricSnapshot>,
-    /// What each server's own metrics came to, where any gave some.
+    /// The final server metrics of each endpoint, if there are any.
     pub(super) endpoint_summaries: Option<Value>,
     pub(super) was_cancelled: bool,
     pub(super) failed_exporters: Vec<String>,
 }
 
 impl Outcome {
-    /// `expected` are the requests that it was to send.
+    /// `expected` is the number of requests that the run planned to send.
     pub(super) fn new(finished: &Finished, expected: Option<u64>) -> Self {
         Self {
             results: Some(results(&finished.result, expected)),

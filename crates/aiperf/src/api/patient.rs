@@ -1,4 +1,4 @@
-//! A connection whose other end has to read: one that takes nothing for too long is closed.
+//! A connection that is closed if the other end reads nothing for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::time::{Sleep, sleep};
 pub(super) struct Patient<S> {
     inner: S,
     patience: Duration,
-    /// Runs while the other end takes nothing.
+    /// Runs while the other end reads nothing.
     overdue: Option<Pin<Box<Sleep>>>,
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     #[test]
-    fn who_takes_nothing_is_given_up() {
+    fn a_client_that_reads_nothing_is_disconnected() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let error = runtime.block_on(async {
             let (ours, _theirs) = tokio::io::duplex(16);

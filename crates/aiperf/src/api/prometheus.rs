@@ -3,20 +3,20 @@
 use aiperf_types::Stats;
 use std::fmt::Write;
 
-/// Names and values that say whose metrics these are.
+/// Names and values of the labels that identify the run.
 pub(super) type Labels = Vec<(String, String)>;
 
-/// One metric as it stands.
+/// One metric with its current values.
 pub(super) struct Shown<'a> {
     pub(super) tag: &'a str,
     pub(super) header: &'a str,
     pub(super) unit: &'a str,
     pub(super) stats: Stats,
-    /// Its latest value, where it is one that comes and goes.
+    /// The latest value, for a metric that has one, such as a gauge.
     pub(super) current: Option<f64>,
 }
 
-/// Quantiles of a summary and the statistics that they are.
+/// Quantiles of a summary, and the statistics that they are.
 const QUANTILES: [(&str, &str); 9] = [
     ("0.01", "p1"),
     ("0.05", "p5"),
@@ -29,7 +29,7 @@ const QUANTILES: [(&str, &str); 9] = [
     ("0.99", "p99"),
 ];
 
-/// A page of metrics; labels say whose they are, and a family of its own which version measured them.
+/// A page of metrics. The labels identify the run, and a family of its own has the version.
 pub(super) fn text<'a>(metrics: impl IntoIterator<Item = Shown<'a>>, labels: Option<&Labels>, version: &str) -> String {
     let mut out = String::new();
     if let Some(labels) = labels {
@@ -72,7 +72,7 @@ fn push(out: &mut String, metric: &Shown<'_>, labels: &Labels) {
         ("std", "standard deviation", stats.std),
         ("current", "current value", metric.current),
     ];
-    // A summary has both of its own.
+    // A summary contains both already.
     let alone = quantiles.is_empty();
     let more =
         [("count", "observation count", stats.count.map(|count| count as f64)), ("sum", "observation sum", stats.sum)];
@@ -105,13 +105,13 @@ fn braced(labels: &Labels) -> String {
     format!("{{{}}}", pairs.join(","))
 }
 
-/// What a unit adds to a name.
+/// The suffix that a unit adds to a name.
 fn suffix(unit: &str) -> String {
     let words = unit.replace('%', "percent").replace('/', "_per_").replace("tokens_per_sec", "tps").replace("__", "_");
     if words.is_empty() { String::new() } else { format!("_{}", sanitised(&words.to_lowercase())) }
 }
 
-/// Letters that a name may have; none begins with a digit.
+/// Replaces characters that a name cannot have; a name never starts with a digit.
 fn sanitised(text: &str) -> String {
     let plain: String =
         text.chars().map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '_' }).collect();
@@ -124,7 +124,7 @@ mod tests {
     use aiperf_golden::{Area, has};
     use serde_json::Value;
 
-    /// A line without its value, and the value: whole numbers are written as floats here.
+    /// A line without its value, and the value: this page writes whole numbers as floats.
     fn parts(line: &str) -> (&str, Option<f64>) {
         match line.rsplit_once(' ') {
             Some((name, value)) if !line.starts_with('#') => (name, value.parse().ok()),
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    fn said(input: &Value) -> String {
+    fn rendered(input: &Value) -> String {
         let label = |(name, value): (&String, &Value)| (name.clone(), value.as_str().unwrap_or_default().to_owned());
         let labels = input["labels"].as_object().map(|given| given.iter().map(label).collect::<Labels>());
         let metrics: Vec<Value> = input["metrics"].as_array().cloned().unwrap_or_default();
@@ -161,14 +161,14 @@ mod tests {
             is_page,
             |_| None,
             |case| {
-                let (said, expected) = (said(&case["input"]), case["expected"].as_str().unwrap());
-                assert!(said.lines().map(parts).eq(expected.lines().map(parts)), "{said}\nis not\n{expected}");
+                let (page, expected) = (rendered(&case["input"]), case["expected"].as_str().unwrap());
+                assert!(page.lines().map(parts).eq(expected.lines().map(parts)), "{page}\nis not\n{expected}");
             },
         );
     }
 
     #[test]
-    fn what_is_no_number_has_no_line() {
+    fn a_value_that_is_not_a_number_has_no_line() {
         let stats = Stats { avg: Some(f64::NAN), max: Some(f64::INFINITY), min: Some(1.5), ..Stats::default() };
         let page = text([Shown { tag: "a", header: "A", unit: "", stats, current: None }], None, "1");
         let samples: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();

@@ -23,21 +23,21 @@ impl LiveApi for Runs {
     }
 }
 
-/// One run, of which the hub gets the results.
+/// One run, whose results go to the hub.
 struct ServedRun {
     hub: Arc<Hub>,
     expected: Option<u64>,
 }
 
 impl Consumer for ServedRun {
-    /// A run that failed leaves the results of the one before.
+    /// A run that failed keeps the results of the one before.
     fn close(self: Box<Self>, _run: &RunContext, finished: Option<&Finished>) -> Result<(), Degraded> {
         finished.into_iter().for_each(|finished| self.hub.finished(Outcome::new(finished, self.expected)));
         Ok(())
     }
 }
 
-/// Requests of all profiling phases, where they are a number.
+/// Requests of all profiling phases, if their number is known.
 fn expected_requests(plan: &Plan) -> Option<u64> {
     let profiling = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Profiling);
     profiling.map(|phase| phase.requests()).sum()

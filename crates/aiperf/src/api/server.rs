@@ -21,26 +21,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long a request may take to arrive, and a connection wait for its next one.
+/// How long a request may take to arrive, and how long a connection may be idle.
 pub(super) const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// How long a client may take nothing of what it asked for.
+/// How long a client may read nothing of a response.
 pub(super) const READING_TIME: Duration = Duration::from_secs(10);
 /// Bytes of a request before its body.
 pub(super) const LONGEST_HEAD: usize = 16 << 10;
-/// Bytes of a request's body: none means anything here.
+/// Bytes of a request's body; no route uses one.
 pub(super) const LONGEST_BODY: u64 = 64 << 10;
-/// Connections beside those of WebSocket clients.
+/// Connections in addition to those of WebSocket clients.
 pub(super) const MOST_CONNECTIONS: usize = 128;
-/// After the system had no room for a connection.
+/// Pause after the system had no resources for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What clients may take of time and places.
+/// Limits on the time and the connections of clients.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClientLimits {
     pub(super) request_time: Duration,
     pub(super) reading_time: Duration,
     pub(super) connections: usize,
-    /// For what is under way when the API ends.
+    /// Time for requests in progress when the API ends.
     pub(super) ending_time: Duration,
 }
 
@@ -50,7 +50,7 @@ impl ClientLimits {
     }
 }
 
-/// Answers until `stop` says so, and then what is under way for a little longer.
+/// Serves until `stop` is set. Then requests in progress get a little more time.
 pub(super) async fn serve(
     listener: std::net::TcpListener,
     hub: Arc<Hub>,
@@ -67,7 +67,7 @@ pub(super) async fn serve(
             _ = heartbeats.tick() => hub.heartbeat(),
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                // Who comes when all places are taken is sent away, and not kept waiting.
+                // A connection past the limit is closed, not queued.
                 Ok((stream, _)) if connections.len() < limits.connections + hub.most_websockets => {
                     connections.spawn(connection(stream, hub.clone(), stop.clone(), limits));
                 }
@@ -92,7 +92,7 @@ async fn connection(stream: TcpStream, hub: Arc<Hub>, stop: watch::Receiver<bool
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.request_time)
-        // Who has said all may close its half.
+        // A client may close its half after the request.
         .half_close(true)
         .max_header_size(LONGEST_HEAD)
         .max_buf_size(2 * LONGEST_HEAD)
@@ -107,7 +107,7 @@ async fn connection(stream: TcpStream, hub: Arc<Hub>, stop: watch::Receiver<bool
             let _ = serving.as_mut().await;
         }
     }
-    // A WebSocket goes on where the request ended.
+    // A WebSocket outlives its request.
     let mut streams = streams.lock().await;
     while streams.join_next().await.is_some() {}
 }
@@ -138,11 +138,11 @@ async fn respond(
     answer.into_response(encoding)
 }
 
-/// What of a request is looked at.
+/// The parts of a request that are used.
 struct Head<'r> {
     method: &'r Method,
     path: &'r str,
-    /// The host that its target names, which only proxies are told.
+    /// The host of the request target; only requests to proxies have one.
     authority: Option<&'r str>,
     fields: &'r HeaderMap,
 }
@@ -164,7 +164,7 @@ enum Reply {
     Upgrade(Answer),
 }
 
-/// Decides about a request; the error is an answer too.
+/// Handles a request; an error is a response too.
 fn answer(head: &Head<'_>, to: IpAddr, hub: &Hub) -> Result<Reply, Answer> {
     let host = head.text(header::HOST);
     let misdirected = |Refused(words)| Answer::refusal(StatusCode::MISDIRECTED_REQUEST, words);
@@ -210,7 +210,7 @@ fn answer(head: &Head<'_>, to: IpAddr, hub: &Hub) -> Result<Reply, Answer> {
     }
 }
 
-/// What a page of another origin may do, where it may do anything.
+/// Which methods a page of another origin may use, if any.
 fn options(head: &Head<'_>, hub: &Hub, allowed: &str) -> Answer {
     let answer = Answer::new(StatusCode::NO_CONTENT, super::answer::TEXT, "").with(header::ALLOW, allowed);
     match head.text(header::ORIGIN).filter(|origin| hub.guard.may_read(origin)) {

@@ -1,4 +1,4 @@
-//! WebSocket clients: the handshake, what they may say, and the connection of each.
+//! WebSocket clients: the handshake, the messages they may send, and their connections.
 
 use super::answer::Answer;
 use super::hub::Hub;
@@ -27,18 +27,18 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 /// Bytes of the longest message that a client may send.
 pub(super) const LONGEST_MESSAGE: usize = 64 << 10;
-/// Between two heartbeats.
+/// Time between two heartbeats.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
-/// A client that says nothing is asked whether it is there.
+/// A silent client gets a ping.
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// A client that does not answer these is gone.
+/// A client that leaves so many pings unanswered is disconnected.
 const UNANSWERED_PINGS: u32 = 3;
-/// How long a client may take to say goodbye.
+/// How long a client may take to complete the closing handshake.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// What the protocol adds to a key, to show that it was understood (RFC 6455, 4.2.2).
+/// The GUID that the protocol appends to a key (RFC 6455, 4.2.2).
 const PROTOCOL_ID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Answers a handshake; what is wrong with it, where it is none.
+/// The response to a handshake; an error if it is not a valid handshake.
 pub(super) fn handshake(method: &Method, fields: &HeaderMap) -> Result<Answer, Answer> {
     let lists = |name: header::HeaderName, wanted: &str| {
         let texts = fields.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
@@ -68,10 +68,10 @@ fn accepted(key: &str) -> String {
     STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{key}{PROTOCOL_ID}").as_bytes()))
 }
 
-/// What a client is answered, if anything.
-fn reply(said: &str, mailbox: &Mailbox) -> Option<Value> {
+/// The reply to a client's message, if any.
+fn reply(text: &str, mailbox: &Mailbox) -> Option<Value> {
     let error = |message: String| Some(json!({ "type": "error", "message": message }));
-    let value = match serde_json::from_str::<Value>(said) {
+    let value = match serde_json::from_str::<Value>(text) {
         Ok(value) => value,
         Err(wrong) => return error(format!("Invalid JSON: {wrong}")),
     };
@@ -94,7 +94,7 @@ fn reply(said: &str, mailbox: &Mailbox) -> Option<Value> {
         return error("message_types must be a list of strings".into());
     };
     if does == "subscribed" {
-        // What nobody ever says need not be kept.
+        // Unknown topics are not stored: no message has them.
         let known = |topic: &&&str| **topic == EVERYTHING || KINDS.iter().any(|kind| kind.name == **topic);
         mailbox.subscribe(topics.iter().filter(known).map(|topic| (*topic).to_owned()));
     } else {
@@ -108,20 +108,21 @@ pub(super) async fn ended(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Closes, and gives the client a moment to say goodbye too: what it had said unread would undo what was said to it.
+/// Closes, and gives the client a moment to close too. A close with unread data resets the connection, and then the
+/// client may lose the last messages.
 async fn farewell(socket: &mut Socket, code: CloseCode, reason: &'static str) -> Result<(), tungstenite::Error> {
     socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
     drain(socket).await;
     Ok(())
 }
 
-/// Reads until the other end is gone, which also sends what is still to be sent.
+/// Reads until the other end closes; this also sends what is still buffered.
 async fn drain(socket: &mut Socket) {
-    let all = async { while socket.next().await.is_some_and(|said| said.is_ok()) {} };
+    let all = async { while socket.next().await.is_some_and(|message| message.is_ok()) {} };
     let _ = tokio::time::timeout(FAREWELL, all).await;
 }
 
-/// Tells a client that broke the protocol what it did (RFC 6455, 7.1.7), where it still can be told anything.
+/// Sends the reason to a client that broke the protocol (RFC 6455, 7.1.7), if the connection still works.
 async fn break_off(socket: &mut Socket, error: tungstenite::Error) -> Result<(), tungstenite::Error> {
     let (code, reason) = match &error {
         tungstenite::Error::Utf8(_) => (CloseCode::Invalid, "text is UTF-8"),
@@ -130,7 +131,7 @@ async fn break_off(socket: &mut Socket, error: tungstenite::Error) -> Result<(),
         _ => return Err(error),
     };
     socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
-    // What follows can no longer be told apart, but left unread it would undo what was said.
+    // The following bytes cannot be split into frames, but unread data would reset the connection.
     let mut bytes = [0; 4 << 10];
     let all = async {
         loop {
@@ -145,7 +146,7 @@ async fn break_off(socket: &mut Socket, error: tungstenite::Error) -> Result<(),
     Ok(())
 }
 
-/// Talks to a client until one of the two has enough, or `stop` says that the API ends.
+/// Serves a client until one of the two closes, or `stop` ends the API.
 pub(super) async fn serve(upgrade: OnUpgrade, hub: Arc<Hub>, stop: watch::Receiver<bool>) {
     let Ok(upgraded) = upgrade.await else { return };
     let config = WebSocketConfig::default()
@@ -174,7 +175,7 @@ async fn talk(
     let mut unanswered = 0;
     loop {
         tokio::select! {
-            // What was pushed before the end is sent before it.
+            // Messages pushed before the end are sent before it.
             biased;
             () = mailbox.filled() => {
                 if send_waiting(socket, mailbox).await?.is_none() {
@@ -186,14 +187,14 @@ async fn talk(
                 mailbox.set_flushed();
                 return farewell(socket, CloseCode::Away, "the run is over").await;
             }
-            said = socket.next() => {
+            received = socket.next() => {
                 unanswered = 0;
-                let said = match said {
+                let received = match received {
                     None => return Ok(()),
-                    Some(Ok(said)) => said,
+                    Some(Ok(received)) => received,
                     Some(Err(error)) => return break_off(socket, error).await,
                 };
-                let answer = match said {
+                let answer = match received {
                     Message::Text(text) => reply(&text, mailbox),
                     Message::Binary(_) => Some(json!({ "type": "error", "message": "Messages are text" })),
                     Message::Close(_) => {
@@ -217,7 +218,7 @@ async fn talk(
     }
 }
 
-/// Sends what waits; `None` where it became too much.
+/// Sends the waiting messages; `None` if there were too many.
 async fn send_waiting(socket: &mut Socket, mailbox: &Mailbox) -> Result<Option<()>, tungstenite::Error> {
     let Some(waiting) = mailbox.take() else { return Ok(None) };
     for text in waiting {
@@ -247,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_is_answered_as_the_protocol_says() {
+    fn a_handshake_is_answered_as_the_rfc_requires() {
         let response = handshake(&Method::GET, &fields(&GOOD)).unwrap().into_response(None);
         assert_eq!(response.status(), 101);
         assert_eq!(response.headers()["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     }
 
     #[test]
-    fn what_is_no_handshake_is_refused_in_words() {
+    fn an_invalid_handshake_is_refused_with_a_reason() {
         for (without, status) in [(0, 426), (1, 426), (2, 426), (3, 400)] {
             let rest: Vec<_> =
                 GOOD.iter().enumerate().filter(|(at, _)| *at != without).map(|(_, pair)| *pair).collect();
@@ -266,24 +267,24 @@ mod tests {
     }
 
     #[test]
-    fn clients_subscribe_and_are_told_what_was_wrong() {
+    fn clients_can_subscribe_and_get_errors() {
         let mailbox = Mailbox::default();
-        let said = |text: &str| reply(text, &mailbox).map(|reply| reply.to_string());
-        assert_eq!(said(r#"{"type":"ping"}"#).unwrap(), r#"{"type":"pong"}"#);
+        let replied = |text: &str| reply(text, &mailbox).map(|reply| reply.to_string());
+        assert_eq!(replied(r#"{"type":"ping"}"#).unwrap(), r#"{"type":"pong"}"#);
         let all = r#"{"type":"subscribed","message_types":["heartbeat","nope"]}"#;
-        assert_eq!(said(r#"{"type":"subscribe","message_types":["heartbeat","nope"]}"#).unwrap(), all);
+        assert_eq!(replied(r#"{"type":"subscribe","message_types":["heartbeat","nope"]}"#).unwrap(), all);
         assert!(mailbox.wants("heartbeat") && !mailbox.wants("nope"));
         let none = r#"{"type":"unsubscribed","message_types":["heartbeat"]}"#;
-        assert_eq!(said(r#"{"type":"unsubscribe","message_types":["heartbeat"]}"#).unwrap(), none);
+        assert_eq!(replied(r#"{"type":"unsubscribe","message_types":["heartbeat"]}"#).unwrap(), none);
         assert!(!mailbox.wants("heartbeat"));
-        assert!(said("{").unwrap().contains("Invalid JSON: "));
-        assert!(said("[1]").unwrap().contains("Payload must be a JSON object"));
+        assert!(replied("{").unwrap().contains("Invalid JSON: "));
+        assert!(replied("[1]").unwrap().contains("Payload must be a JSON object"));
         for bad in [r#""*""#, "[1]", "{}", "null", r#"["a", null]"#] {
-            let text = said(&format!(r#"{{"type":"subscribe","message_types":{bad}}}"#)).unwrap();
+            let text = replied(&format!(r#"{{"type":"subscribe","message_types":{bad}}}"#)).unwrap();
             assert!(text.contains("message_types must be a list of strings"), "{text}");
         }
-        assert_eq!(said(r#"{"type":"dance"}"#), None);
-        assert_eq!(said(r#"{"type":7}"#), None);
+        assert_eq!(replied(r#"{"type":"dance"}"#), None);
+        assert_eq!(replied(r#"{"type":7}"#), None);
     }
 
     proptest! {
@@ -299,7 +300,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_that_is_said_breaks_anything(text in "\\PC*", kind in "(un)?subscribe|ping|\\PC*", types in "\\PC*") {
+        fn no_message_of_a_client_breaks_anything(text in "\\PC*", kind in "(un)?subscribe|ping|\\PC*", types in "\\PC*") {
             let mailbox = Mailbox::default();
             reply(&text, &mailbox);
             reply(&json!({ "type": kind, "message_types": [types] }).to_string(), &mailbox);

@@ -1,4 +1,4 @@
-//! What is known of the run, as JSON.
+//! The state of the run as JSON.
 
 use super::about::About;
 use super::json::{metric, without_nulls};
@@ -9,19 +9,19 @@ use aiperf_types::{
 };
 use serde_json::{Map, Value, json};
 
-/// The one group that threads of one process are.
+/// All workers are one group: they are threads of one process.
 const GROUP: &str = "local";
 
 fn live_metric(of: &MetricSnapshot) -> Value {
     metric(&of.tag, &of.header, of.unit, &of.stats)
 }
 
-/// The metrics so far, one after the other.
+/// The metrics so far, in order.
 pub(super) fn metrics(live: &Live) -> Vec<Value> {
     live.metrics().iter().map(live_metric).collect()
 }
 
-/// What each GPU reported so far, a metric of a GPU each.
+/// The metrics that each GPU reported so far, one per GPU and metric.
 pub(super) fn gpu_metrics(live: &Live) -> Vec<Value> {
     let values = live.gpus.iter().flat_map(|snapshot| &snapshot.gpus).flat_map(|gpu| &gpu.metrics);
     let one = |of: &GpuValue| {
@@ -32,7 +32,7 @@ pub(super) fn gpu_metrics(live: &Live) -> Vec<Value> {
     values.map(one).collect()
 }
 
-/// The metrics so far by their tags, and what they are of.
+/// The metrics so far by tag, and the run that they belong to.
 pub(super) fn metrics_by_tag(live: &Live, about: &About) -> Value {
     let by_tag = metrics(live).into_iter().filter_map(|mut metric| {
         let Value::String(tag) = metric.as_object_mut()?.shift_remove("tag")? else { return None };
@@ -48,7 +48,7 @@ pub(super) fn metrics_by_tag(live: &Live, about: &About) -> Value {
         "metrics": by_tag.collect::<Map<String, Value>>(),
         "telemetry_metrics": Some(gpu_metrics(live)).filter(|metrics| !metrics.is_empty()),
     }));
-    // There also where requests have none.
+    // Present even if the run has no request rate.
     all["request_rate"] = about.request_rate.into();
     all
 }
@@ -109,7 +109,7 @@ fn requests(live: &Live, of: &LivePhase) -> Value {
 /// The records of a phase.
 pub(super) fn records(live: &Live, of: &LivePhase) -> Value {
     let phase = &of.phase;
-    // A record may be there before its request is known to have failed.
+    // A record may exist before its request is known to have failed.
     let failed = phase.counts.errors.min(phase.records);
     let own = json!({
         "success_records": phase.records - failed,
@@ -121,7 +121,7 @@ pub(super) fn records(live: &Live, of: &LivePhase) -> Value {
     joined([identity(live, of), own])
 }
 
-/// Requests and records of a phase, how fast they come and when they are done.
+/// Requests and records of a phase, their rates, and when they will be done.
 pub(super) fn phase(live: &Live, of: &LivePhase) -> Value {
     let pace = json!({
         "requests_per_second": of.phase.request_rate(),
@@ -133,7 +133,7 @@ pub(super) fn phase(live: &Live, of: &LivePhase) -> Value {
     joined([requests(live, of), records(live, of), pace])
 }
 
-/// What a phase is busy with.
+/// The current stage of a phase.
 fn state(of: &LivePhase) -> &'static str {
     let reached = [(of.records_end, "complete"), (of.requests_end, "processing"), (of.sent_end, "draining")];
     reached.into_iter().find(|(at, _)| at.is_some()).map_or("sending", |(_, state)| state)
@@ -184,13 +184,13 @@ fn task_stats<'a>(of: impl IntoIterator<Item = &'a Worker>) -> Value {
     json!({ "total": total, "failed": failed, "completed": completed })
 }
 
-/// Each worker by its name, with its state and what it did.
+/// Each worker by its name, with its state and counters.
 fn each_worker(live: &Live) -> Vec<(String, &'static str, &Worker)> {
     let named = |(at, worker)| (live.worker_id(at), health(live.workers.health(worker, live.now)), worker);
     live.workers.workers.iter().enumerate().map(named).collect()
 }
 
-/// How each worker is.
+/// The health of each worker.
 pub(super) fn worker_statuses(live: &Live) -> Value {
     Value::Object(each_worker(live).into_iter().map(|(id, status, _)| (id, status.into())).collect())
 }
@@ -240,7 +240,7 @@ pub(super) fn server_snapshot(of: &ServerSnapshot) -> Value {
     numbers(&of.values)
 }
 
-/// The same, and what each endpoint says: statistics of files once there are files.
+/// The same, and the metrics of each endpoint. Once there are files, the statistics are those of the files.
 pub(super) fn server_metrics(live: &Live) -> Option<Value> {
     let server = live.server.as_deref();
     let summaries = live.outcome.as_ref().and_then(|outcome| outcome.endpoint_summaries.clone());
@@ -281,7 +281,7 @@ fn numbers(named: &[(&'static str, f64)]) -> Value {
     Value::Object(finite.map(|(name, value)| ((*name).to_owned(), (*value).into())).collect())
 }
 
-/// Which sources of a kind there are, and which of them answer.
+/// The sources of a kind, and which of them respond.
 pub(super) fn sources(live: &Live, kind: SourceKind, configured: &[String]) -> Value {
     let of_kind = || live.sources.iter().filter(|known| known.source.kind == kind);
     let address = |known: &LiveSource| known.source.address.to_string();
@@ -298,7 +298,7 @@ pub(super) fn sources(live: &Live, kind: SourceKind, configured: &[String]) -> V
     }))
 }
 
-/// What the run came to: final, as its files are.
+/// The final results of the run, equal to those in its files.
 pub(super) fn results(live: &Live) -> Value {
     let status = match &live.outcome {
         None => "running",

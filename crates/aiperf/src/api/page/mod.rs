@@ -1,9 +1,9 @@
-//! Pages: one file each as it goes out, with style and script in it. A browser runs no other script on them: the policy
-//! names this one by its hash.
+//! Pages for browsers. Each is sent as one file that contains its style and its script. A browser runs no other script
+//! on them: the policy contains the hash of this one.
 
 use super::answer::{Answer, HTML};
 use super::messages::KINDS;
-use super::routes::{GROUPS, Told};
+use super::routes::{GROUPS, Returns};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
@@ -16,7 +16,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 const BODY: &str = include_str!("dashboard.html");
 
-/// A page and what a browser may do on it.
+/// A page and its content security policy.
 struct Page {
     html: String,
     policy: String,
@@ -46,13 +46,13 @@ impl Page {
     }
 }
 
-/// The run live.
+/// The live view of the run.
 pub(super) fn dashboard() -> Answer {
     static PAGE: OnceLock<Page> = OnceLock::new();
     PAGE.get_or_init(|| Page::new("AIPerf", BODY, SCRIPT)).answer()
 }
 
-/// The tables of routes and messages.
+/// The page with the tables of routes and messages.
 pub(super) fn docs() -> Answer {
     static PAGE: OnceLock<Page> = OnceLock::new();
     PAGE.get_or_init(|| Page::new("AIPerf live API", &tables(), "")).answer()
@@ -65,8 +65,9 @@ fn tables() -> String {
     for group in GROUPS {
         out += &format!("<section class=\"card wide\"><h2>{}</h2><table>", group.title);
         for route in group.routes {
-            let told = |Told(status, _, holds): &Told| format!("{status}: {}", escaped(holds).replace('`', ""));
-            let answers = route.answers.iter().map(told).collect::<Vec<_>>().join("<br>");
+            let described =
+                |Returns(status, _, holds): &Returns| format!("{status}: {}", escaped(holds).replace('`', ""));
+            let answers = route.answers.iter().map(described).collect::<Vec<_>>().join("<br>");
             let (method, path, about) = (route.method.name(), route.path, escaped(route.about).replace('`', ""));
             out += &format!("<tr><td><code>{method} {path}</code><br>{about}</td><td>{answers}</td></tr>");
         }

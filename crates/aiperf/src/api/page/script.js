@@ -200,9 +200,9 @@ async function get(path) {
 }
 
 async function progress() {
-  const told = await get("/api/progress");
-  [run.phases, run.state] = [told.phases, told.system_state];
-  run.messages = told.messages.map((message) => `${message.level}: ${message.message}`);
+  const latest = await get("/api/progress");
+  [run.phases, run.state] = [latest.phases, latest.system_state];
+  run.messages = latest.messages.map((message) => `${message.level}: ${message.message}`);
 }
 
 async function everything() {
@@ -298,7 +298,7 @@ async function poll() {
     }
     link(isStreaming ? "live" : isOver ? "the run is over" : "asking every second", isStreaming || isOver ? "good" : "");
   } catch {
-    link("nobody answers", "bad");
+    link("no response", "bad");
   }
   setTimeout(poll, isStreaming ? 2000 : 1000);
 }
@@ -312,7 +312,7 @@ async function start() {
     document.title = `AIPerf · ${about.model}`;
     await everything();
   } catch {
-    link("nobody answers", "bad");
+    link("no response", "bad");
   }
   stream();
   poll();

@@ -1,9 +1,9 @@
-//! Routes by which machines of a cluster talk to each other: here everything is one process.
+//! Routes that machines of a cluster use among each other. Here everything is one process.
 
 use super::super::answer::{Answer, JSON};
 use super::Handler::{Act, Read};
 use super::Method::{Get, Post};
-use super::{Asked, Group, Method, Route, Told};
+use super::{Asked, Group, Method, Returns, Route};
 use hyper::StatusCode;
 
 pub(super) const GROUP: Group = Group {
@@ -24,7 +24,7 @@ const fn of_clusters(method: Method, path: &'static str) -> Route {
         Get => Read(refused),
         Post => Act(refused),
     };
-    let answers = &[Told(404, JSON, "says so")];
+    let answers = &[Returns(404, JSON, "the reason")];
     Route { method, path, about: "Belongs to deployments in clusters.", answers, handler }
 }
 

@@ -1,9 +1,9 @@
-//! Whether the process lives, for those who look after it.
+//! Whether the process is alive and ready, for orchestrators.
 
 use super::super::answer::{Answer, TEXT};
 use super::Handler::Read;
 use super::Method::Get;
-use super::{Group, Route, Told};
+use super::{Group, Returns, Route};
 use hyper::StatusCode;
 
 pub(super) const GROUP: Group = Group {
@@ -13,7 +13,10 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/healthz",
             about: "Whether the run is alive.",
-            answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`unhealthy`: the run failed and left no results")],
+            answers: &[
+                Returns(200, TEXT, "`ok`"),
+                Returns(503, TEXT, "`unhealthy`: the run failed and left no results"),
+            ],
             handler: Read(|asked| {
                 let live = &asked.hub.state().live;
                 state(live.outcome.as_ref().is_none_or(|outcome| outcome.results.is_some()), "unhealthy")
@@ -23,7 +26,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/readyz",
             about: "Whether everything is prepared and the run has started.",
-            answers: &[Told(200, TEXT, "`ok`"), Told(503, TEXT, "`not ready`")],
+            answers: &[Returns(200, TEXT, "`ok`"), Returns(503, TEXT, "`not ready`")],
             handler: Read(|asked| state(asked.hub.state().live.has_started(), "not ready")),
         },
     ],

@@ -6,7 +6,7 @@ use super::super::prometheus::{self, Shown};
 use super::super::views;
 use super::Handler::Read;
 use super::Method::Get;
-use super::{Group, Route, Told};
+use super::{Group, Returns, Route};
 use hyper::StatusCode;
 use serde_json::json;
 
@@ -17,7 +17,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/metrics",
             about: "The metrics of the profiling phases so far, a second old at most, for Prometheus to scrape.",
-            answers: &[Told(200, PROMETHEUS, "`aiperf_info`, then of each metric a summary and gauges")],
+            answers: &[Returns(200, PROMETHEUS, "`aiperf_info`, then of each metric a summary and gauges")],
             handler: Read(|asked| {
                 let State { about, live, .. } = &*asked.hub.state();
                 let shown = live.metrics().iter().map(|metric| Shown {
@@ -34,8 +34,8 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/metrics",
-            about: "The same as JSON, with what they are of.",
-            answers: &[Told(
+            about: "The same as JSON, with the run that they belong to.",
+            answers: &[Returns(
                 200,
                 JSON,
                 "`aiperf_version`, `benchmark_id`, `model`, `endpoint_type`, `streaming`, `concurrency`, `request_rate`, \
@@ -49,8 +49,8 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/server-metrics",
-            about: "What the servers' own metrics say of the profiling phases so far.",
-            answers: &[Told(
+            about: "The servers' own metrics, over the profiling phases so far.",
+            answers: &[Returns(
                 200,
                 JSON,
                 "`snapshot`: values by the names of the live display; `endpoint_summaries`: by endpoint `endpoint_url`, \

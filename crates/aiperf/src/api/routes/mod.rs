@@ -1,5 +1,5 @@
-//! Every route in one table: what it answers, and how. The router, `/openapi.json`, `/docs` and docs/api.md are made of
-//! it.
+//! Every route in one table: its handler, and the responses it may return. The router, `/openapi.json`, `/docs` and
+//! docs/api.md are generated from it.
 
 mod cluster;
 mod health;
@@ -12,20 +12,19 @@ mod stream;
 use super::answer::Answer;
 use super::hub::Hub;
 
-/// A route.
 pub(super) struct Route {
     pub(super) method: Method,
-    /// A `{name}` stands for one part of a path; `{path}`, at the end, for all that follows.
+    /// `{name}` matches one segment of a path. `{path}`, at the end, matches the rest.
     pub(super) path: &'static str,
     pub(super) about: &'static str,
-    pub(super) answers: &'static [Told],
+    pub(super) answers: &'static [Returns],
     pub(super) handler: Handler,
 }
 
-/// An answer that a route may give: its status, its content type where it has one, and what it holds.
-pub(super) struct Told(pub(super) u16, pub(super) &'static str, pub(super) &'static str);
+/// A response that a route may return: its status, its content type if it has one, and its content.
+pub(super) struct Returns(pub(super) u16, pub(super) &'static str, pub(super) &'static str);
 
-/// How a route is asked.
+/// The HTTP method of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Get,
@@ -40,7 +39,7 @@ impl Method {
         }
     }
 
-    /// As the `Allow` field lists it.
+    /// The value for the `Allow` header field.
     pub(super) fn allowed(self) -> &'static str {
         match self {
             Self::Get => "GET, HEAD",
@@ -56,30 +55,30 @@ impl Method {
     }
 }
 
-/// What gives the answer.
+/// How a route responds.
 pub(super) enum Handler {
     /// Changes nothing.
     Read(fn(&Asked<'_>) -> Answer),
-    /// Changes something: no page of another origin may ask for it.
+    /// Changes something: pages of other origins may not call it.
     Act(fn(&Asked<'_>) -> Answer),
-    /// Goes on as a WebSocket.
+    /// Upgrades to a WebSocket.
     Socket,
 }
 
-/// What a handler is asked.
+/// The request that a handler gets.
 pub(super) struct Asked<'a> {
     pub(super) hub: &'a Hub,
-    /// What stands in the place of `{path}`, as the URL has it.
+    /// The part of the path that `{path}` matched, as in the URL.
     pub(super) rest: &'a str,
 }
 
-/// A part of the API.
+/// A group of routes.
 pub(super) struct Group {
     pub(super) title: &'static str,
     pub(super) routes: &'static [Route],
 }
 
-/// Every route, in the order in which documents list them.
+/// Every route, in the order of the documentation.
 pub(super) const GROUPS: &[Group] =
     &[pages::GROUP, health::GROUP, metrics::GROUP, run::GROUP, results::GROUP, stream::GROUP, cluster::GROUP];
 
@@ -87,7 +86,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Route> {
     GROUPS.iter().flat_map(|group| group.routes)
 }
 
-/// The routes of a path, one a method, each with what stands in the place of its last part.
+/// The routes of a path, one per method, each with the part that matched its last segment.
 pub(super) fn find(path: &str) -> Vec<(&'static Route, &str)> {
     all().filter_map(|route| Some((route, matched(route.path, path)?))).collect()
 }
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_lead_to_their_routes() {
+    fn paths_match_their_routes() {
         assert_eq!(found("/api/run"), [("/api/run", "")]);
         assert_eq!(found("/api/results/files/a/b.json"), [("/api/results/files/{path}", "a/b.json")]);
         assert_eq!(found("/api/results/files/"), [("/api/results/files/{path}", "")]);
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_and_a_path_are_one_route() {
+    fn each_method_and_path_has_one_route() {
         let mut seen = std::collections::BTreeSet::new();
         for route in all() {
             assert!(seen.insert((route.method.name(), route.path)), "{} {}", route.method.name(), route.path);

@@ -1,10 +1,10 @@
-//! Pages for people, and the description of the API.
+//! Pages for people, and the OpenAPI document.
 
 use super::super::answer::{Answer, HTML, JSON};
 use super::super::{openapi, page};
 use super::Handler::Read;
 use super::Method::Get;
-use super::{Asked, Group, Route, Told};
+use super::{Asked, Group, Returns, Route};
 use hyper::StatusCode;
 use hyper::header;
 
@@ -15,42 +15,42 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/",
             about: "The run live, in a browser. One page that needs nothing else.",
-            answers: &[Told(200, HTML, "the page")],
+            answers: &[Returns(200, HTML, "the page")],
             handler: Read(dashboard),
         },
         Route {
             method: Get,
             path: "/dashboard",
             about: "The same.",
-            answers: &[Told(200, HTML, "the page")],
+            answers: &[Returns(200, HTML, "the page")],
             handler: Read(dashboard),
         },
         Route {
             method: Get,
             path: "/dashboard-v2",
-            about: "Leads to `/dashboard`.",
-            answers: &[Told(307, "", "`Location: /dashboard`")],
+            about: "Redirects to `/dashboard`.",
+            answers: &[Returns(307, "", "`Location: /dashboard`")],
             handler: Read(moved),
         },
         Route {
             method: Get,
             path: "/dashboard-v2/",
             about: "The same.",
-            answers: &[Told(307, "", "`Location: /dashboard`")],
+            answers: &[Returns(307, "", "`Location: /dashboard`")],
             handler: Read(moved),
         },
         Route {
             method: Get,
             path: "/docs",
             about: "These routes, in a browser.",
-            answers: &[Told(200, HTML, "the page")],
+            answers: &[Returns(200, HTML, "the page")],
             handler: Read(|_| page::docs()),
         },
         Route {
             method: Get,
             path: "/openapi.json",
             about: "These routes, for tools.",
-            answers: &[Told(200, JSON, "OpenAPI 3.1")],
+            answers: &[Returns(200, JSON, "OpenAPI 3.1")],
             handler: Read(|asked| Answer::json(&openapi::document(asked.hub.about().version))),
         },
     ],

@@ -1,4 +1,4 @@
-//! What the run came to, and its files.
+//! The results of the run, and its files.
 
 use super::super::answer::{Answer, JSON};
 use super::super::files::{self, Unavailable};
@@ -6,7 +6,7 @@ use super::super::live::SystemState;
 use super::super::views;
 use super::Handler::Read;
 use super::Method::Get;
-use super::{Asked, Group, Route, Told};
+use super::{Asked, Group, Returns, Route};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/results",
             about: "The final results, once all files of the run are written.",
-            answers: &[Told(
+            answers: &[Returns(
                 200,
                 JSON,
                 "`status`: `running`, `complete`, `cancelled`, or `incomplete` where a run failed without results; \
@@ -30,7 +30,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/results/list",
             about: "The files of a run that is over.",
-            answers: &[Told(
+            answers: &[Returns(
                 200,
                 JSON,
                 "`files`: `name` and `size` of each, also in folders; `ready`, `processing`, `partial`, \
@@ -41,11 +41,11 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/results/files/{path}",
-            about: "One of these files. Links lead nowhere.",
+            about: "One of these files. Links are not followed.",
             answers: &[
-                Told(200, "application/octet-stream", "the file, as an attachment, with the type that its name says"),
-                Told(400, JSON, "the path names no file below the artifact directory"),
-                Told(404, JSON, "there is no such file, or the run is still on"),
+                Returns(200, "application/octet-stream", "the file, as an attachment, with a content type by its name"),
+                Returns(400, JSON, "the path names no file below the artifact directory"),
+                Returns(404, JSON, "there is no such file, or the run is still on"),
             ],
             handler: Read(file),
         },

@@ -1,10 +1,10 @@
-//! What is run, and how far it is.
+//! The configuration of the run, and its progress.
 
 use super::super::answer::{Answer, JSON};
 use super::super::views;
 use super::Handler::{Act, Read};
 use super::Method::{Get, Post};
-use super::{Group, Route, Told};
+use super::{Group, Returns, Route};
 use hyper::StatusCode;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/config",
             about: "The resolved configuration, without secrets.",
-            answers: &[Told(
+            answers: &[Returns(
                 200,
                 JSON,
                 "as `input_config` of the summary; what is not set is left out, and so is `api_key`",
@@ -26,7 +26,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/run",
             about: "Which run this is.",
-            answers: &[Told(
+            answers: &[Returns(
                 200,
                 JSON,
                 "as `run_info` of the summary: `benchmark_id`, `random_seed`, `trial`, `run_label`, `variation_label`, \
@@ -38,7 +38,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/progress",
             about: "How far each phase is.",
-            answers: &[Told(
+            answers: &[Returns(
                 200,
                 JSON,
                 "`phases`: by name, requests and records with their rates and the time left, null where it is not known; `workers`: how many; \
@@ -51,7 +51,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/workers",
             about: "What each worker did so far.",
-            answers: &[Told(
+            answers: &[Returns(
                 200,
                 JSON,
                 "`workers`: by the `worker_id` of the records `status`, `task_stats`, requests in flight, bytes; \
@@ -64,16 +64,16 @@ pub(super) const GROUP: Group = Group {
             path: "/api/shutdown",
             about: "Ends the API of a run that is over, which ends the process.",
             answers: &[
-                Told(200, JSON, "`{\"status\":\"shutting_down\"}`, and it ends half a second later"),
-                Told(403, JSON, "a page of another origin asked"),
-                Told(409, JSON, "the run is still on"),
+                Returns(200, JSON, "`{\"status\":\"shutting_down\"}`, and it ends half a second later"),
+                Returns(403, JSON, "a page of another origin asked"),
+                Returns(409, JSON, "the run is still on"),
             ],
             handler: Act(|asked| {
                 if asked.hub.state().live.outcome.is_none() {
                     let words = "Benchmark is still running. Cannot shut down API service.";
                     return Answer::refusal(StatusCode::CONFLICT, words);
                 }
-                asked.hub.wish_to_stop();
+                asked.hub.request_stop();
                 Answer::json(&json!({ "status": "shutting_down" }))
             }),
         },

@@ -1,4 +1,4 @@
-//! Clients that take their time, or all places: over real sockets, with limits that need no waiting for.
+//! Slow clients, and clients that use all connections: over real sockets, with limits short enough for tests.
 
 use super::super::about::About;
 use super::super::guard::Guard;
@@ -16,7 +16,7 @@ use std::time::Instant;
 const SHORT: Duration = Duration::from_millis(100);
 /// A limit that no test reaches.
 const LONG: Duration = Duration::from_secs(600);
-/// How long a test waits before it says that nothing happens.
+/// How long a test waits before it fails because nothing happens.
 const HANGS: Duration = Duration::from_secs(30);
 /// More than the buffers of a loopback connection hold.
 const LARGE: u64 = 64 << 20;
@@ -31,7 +31,7 @@ fn hub(most_websockets: usize, directory: &std::path::Path) -> Arc<Hub> {
     Arc::new(Hub::new(about, directory.to_owned(), guard, Arc::default(), &settings, mpsc::channel().0))
 }
 
-/// A server that answers on a thread of its own until it is dropped.
+/// A server on its own thread, until it is dropped.
 struct Serving {
     address: SocketAddr,
     hub: Arc<Hub>,
@@ -60,27 +60,27 @@ impl Serving {
         stream
     }
 
-    fn say(&self, text: &str) -> TcpStream {
+    fn send(&self, text: &str) -> TcpStream {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
         stream
     }
 
-    /// Whether there is a place for one more client.
+    /// Whether one more client is served.
     fn answers(&self) -> bool {
-        rest(&mut self.say("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).ends_with("ok")
+        rest(&mut self.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).ends_with("ok")
     }
 
-    /// Waits until there is one again.
+    /// Waits until one more client is served.
     fn has_room(&self) {
         let began = Instant::now();
         while !self.answers() {
-            assert!(began.elapsed() < HANGS, "nobody left");
+            assert!(began.elapsed() < HANGS, "no connection became free");
             std::thread::yield_now();
         }
     }
 
-    /// A file that is there to be had, of no bytes that take any room.
+    /// A file of that size that uses no disk space.
     fn large_file(&self) {
         let file = std::fs::File::create(self.directory.path().join("large.jsonl")).unwrap();
         file.set_len(LARGE).unwrap();
@@ -89,7 +89,7 @@ impl Serving {
     }
 
     fn websocket(&self) -> TcpStream {
-        let mut stream = self.say(
+        let mut stream = self.send(
             "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: \
              13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
         );
@@ -110,7 +110,7 @@ impl Drop for Serving {
     }
 }
 
-/// All that comes until the other end closes; it may close on what it did not read.
+/// All bytes until the other end closes; it may reset the connection if it did not read everything.
 fn rest(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     if let Err(error) = stream.read_to_end(&mut all) {
@@ -120,83 +120,83 @@ fn rest(stream: &mut TcpStream) -> String {
 }
 
 #[test]
-fn a_request_that_does_not_come_to_its_end_is_closed() {
+fn a_request_that_never_ends_is_closed() {
     let serving = Serving::new(ClientLimits { request_time: SHORT, ..PATIENT }, 0);
     for begun in ["", "GET /healthz HTTP/1.1\r\n", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
         let began = Instant::now();
-        let said = rest(&mut serving.say(begun));
-        assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
-        assert!(began.elapsed() >= SHORT / 2, "it had its time");
+        let response = rest(&mut serving.send(begun));
+        assert!(response.is_empty() || response.starts_with("HTTP/1.1 408"), "{response}");
+        assert!(began.elapsed() >= SHORT / 2, "it was closed too early");
     }
-    // Nor does it help to say a little more again and again.
-    let mut stream = serving.say("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+    // Sending a little more from time to time does not help.
+    let mut stream = serving.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
     let began = Instant::now();
     while stream.write_all(b"x").is_ok() {
-        assert!(began.elapsed() < HANGS, "it is still heard");
+        assert!(began.elapsed() < HANGS, "the connection is still open");
         std::thread::sleep(SHORT / 20);
     }
     assert!(serving.answers());
 }
 
 #[test]
-fn a_connection_that_asks_for_nothing_more_is_closed() {
+fn an_idle_connection_is_closed() {
     let serving = Serving::new(ClientLimits { request_time: SHORT, ..PATIENT }, 0);
-    let mut kept = serving.say("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut kept = serving.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(rest(&mut kept).ends_with("ok"));
 }
 
 #[test]
-fn nobody_waits_for_a_body() {
+fn a_response_does_not_wait_for_the_body() {
     let serving = Serving::new(PATIENT, 0);
     for body in ["Content-Length: 1000\r\n\r\nfirst", "Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n"] {
-        let said = rest(&mut serving.say(&format!("POST /api/shutdown HTTP/1.1\r\nHost: localhost\r\n{body}")));
-        assert!(said.starts_with("HTTP/1.1 409 ") && said.contains("still running"), "{said}");
+        let response = rest(&mut serving.send(&format!("POST /api/shutdown HTTP/1.1\r\nHost: localhost\r\n{body}")));
+        assert!(response.starts_with("HTTP/1.1 409 ") && response.contains("still running"), "{response}");
     }
 }
 
 #[test]
-fn what_is_too_long_is_refused_and_closed() {
+fn a_request_that_is_too_long_is_refused_and_closed() {
     let serving = Serving::new(PATIENT, 0);
     let field = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}", "x".repeat(2 * LONGEST_HEAD));
     let target = format!("GET /{}", "x".repeat(2 * LONGEST_HEAD));
     let fields = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}", "X: x\r\n".repeat(1000));
     for endless in [field, target, fields] {
-        let said = rest(&mut serving.say(&endless));
-        assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
+        let response = rest(&mut serving.send(&endless));
+        assert!(response.is_empty() || response.starts_with("HTTP/1.1 4"), "{response}");
     }
     let body =
         format!("POST /api/shutdown HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", LONGEST_BODY + 1);
-    assert!(rest(&mut serving.say(&body)).starts_with("HTTP/1.1 413 "));
+    assert!(rest(&mut serving.send(&body)).starts_with("HTTP/1.1 413 "));
     assert!(serving.answers());
 }
 
 #[test]
-fn who_comes_when_all_places_are_taken_is_sent_away_until_one_is_free() {
+fn a_connection_past_the_limit_is_closed_until_one_is_free() {
     let serving = Serving::new(ClientLimits { connections: 3, ..PATIENT }, 0);
     let mut taken: Vec<TcpStream> = (0..3).map(|_| serving.connect()).collect();
     assert_eq!(rest(&mut serving.connect()), "");
     taken.pop();
     serving.has_room();
-    // Those who waited have lost nothing.
+    // The clients that waited lost nothing.
     taken[0].write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     assert!(rest(&mut taken[0]).ends_with("ok"));
 }
 
 #[test]
-fn who_does_not_read_a_file_loses_the_connection() {
+fn a_client_that_does_not_read_a_file_is_disconnected() {
     let serving = Serving::new(ClientLimits { reading_time: SHORT, connections: 1, ..PATIENT }, 0);
     serving.large_file();
-    let mut stuck = serving.say("GET /api/results/files/large.jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut stuck = serving.send("GET /api/results/files/large.jsonl HTTP/1.1\r\nHost: localhost\r\n\r\n");
     serving.has_room();
-    assert!((rest(&mut stuck).len() as u64) < LARGE, "it read no more than was on its way");
+    assert!((rest(&mut stuck).len() as u64) < LARGE, "it read no more than the buffers held");
 }
 
 #[test]
-fn who_reads_slowly_gets_the_whole_file() {
+fn a_client_that_reads_slowly_gets_the_whole_file() {
     let serving = Serving::new(ClientLimits { reading_time: 10 * SHORT, ..PATIENT }, 0);
     serving.large_file();
     let mut slow =
-        serving.say("GET /api/results/files/large.jsonl HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        serving.send("GET /api/results/files/large.jsonl HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let (mut got, mut piece) = (0, vec![0; 4 << 20]);
     loop {
         match slow.read(&mut piece).unwrap() {
@@ -209,16 +209,16 @@ fn who_reads_slowly_gets_the_whole_file() {
 }
 
 #[test]
-fn a_websocket_that_is_not_read_loses_its_place() {
+fn a_websocket_that_is_not_read_is_disconnected() {
     let serving = Serving::new(ClientLimits { reading_time: SHORT, ..PATIENT }, 1);
     let mut stuck = serving.websocket();
     let all = br#"{"type":"subscribe","message_types":["*"]}"#;
     stuck.write_all(&[&[0x81, 0x80 | all.len() as u8, 0, 0, 0, 0], all.as_slice()].concat()).unwrap();
     let began = Instant::now();
     let text: Arc<str> = "x".repeat(1 << 20).into();
-    // Its place is free again.
+    // Its slot is free again.
     while serving.hub.join().is_none() {
-        assert!(began.elapsed() < HANGS, "it is still waited for");
+        assert!(began.elapsed() < HANGS, "its slot is still taken");
         let message = Message { at: WallNs(0), level: LogLevel::Error, text: text.clone() };
         serving.hub.take(&RunEvent::Message(message));
         std::thread::sleep(SHORT / 20);
@@ -238,8 +238,8 @@ fn header_value() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Targets, methods and fields of any kind are answered, and nothing is said to whoever calls this machine by another
-    /// name.
+    /// Any target, method and header fields get a response. A request that uses another name for this machine is
+    /// refused.
     #[test]
     fn any_request_is_answered(
         method in "GET|HEAD|POST|OPTIONS|PUT|[A-Z]{1,8}",
