@@ -1,19 +1,19 @@
-//! How large a screen may be: a terminal reports what it likes, and every cell of it takes memory, twice.
+//! The maximum size of the screen. A terminal can report any size, and every cell takes memory, twice.
 
 use ratatui::backend::{Backend, ClearType, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 
-/// More than the largest screens show in the smallest type; what is past them stays empty.
+/// More than the largest screens show in the smallest font. Cells past these bounds stay empty.
 const MOST_COLUMNS: u16 = 1000;
 const MOST_ROWS: u16 = 400;
 
-/// Columns and rows that are drawn.
+/// The columns and rows that are drawn.
 pub(super) fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
     (columns.min(MOST_COLUMNS), rows.min(MOST_ROWS))
 }
 
-/// A terminal of at most that size.
+/// A terminal limited to that size.
 pub(super) struct Bounded<B>(pub(super) B);
 
 impl<B: Backend> Backend for Bounded<B> {
@@ -76,7 +76,7 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     #[test]
-    fn a_terminal_that_claims_to_be_huge_is_drawn_on_in_part() {
+    fn a_terminal_that_reports_a_huge_size_is_drawn_in_part() {
         for (claimed, drawn) in [((80, 24), (80, 24)), ((3000, 24), (1000, 24)), ((1500, 700), (1000, 400))] {
             let backend = Bounded(TestBackend::new(claimed.0, claimed.1));
             let mut terminal = Terminal::new(backend).unwrap();

@@ -1,4 +1,4 @@
-//! The terminal while it is ours: raw mode, the alternate screen, the mouse; and all of it given back, whatever happens.
+//! The terminal while the dashboard has it: raw mode, alternate screen, mouse. It is restored in every case.
 
 use super::bounds::{Bounded, bounded};
 use super::hold::{Closing, Hold};
@@ -16,19 +16,19 @@ use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Clicks and the wheel, with places past column 223; but no motion, which nobody asks for.
+/// Clicks and the wheel, with positions past column 223. Motion is not needed.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
-/// Bytes of a frame that go out at once.
+/// Bytes of a frame that are written at once.
 const FRAME_BYTES: usize = 1 << 16;
 
-/// How often, and after how long, whoever gives the terminal back looks whether somebody is still at it.
+/// How often, and at which interval, a thread that restores the terminal checks whether another thread still uses it.
 const MOST_TRIES: u32 = 50;
 const TRY_AGAIN: Duration = Duration::from_millis(1);
 
 type FullScreenTerminal = Terminal<Bounded<CrosstermBackend<BufWriter<Stdout>>>>;
 
-/// A terminal that shows a dashboard. Clones are the same one.
+/// A terminal that shows a dashboard. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Canvas(Arc<Inner>);
 
@@ -38,7 +38,7 @@ struct Inner {
 }
 
 impl Canvas {
-    /// Takes the terminal; why not, where there is none to take keys from, or others have it.
+    /// Takes the terminal. An error if there is none to read keys from, or another process group has it.
     pub(crate) fn open() -> io::Result<Self> {
         if !has_the_terminal() {
             return Err(io::Error::other("this process is in the background"));
@@ -53,14 +53,14 @@ impl Canvas {
         let of_panics = canvas.clone();
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            // Whoever draws may be the one who panics: nothing is waited for.
+            // The thread that draws may be the one that panics, so this waits for nothing.
             of_panics.give_back();
             before(panic);
         }));
         Ok(canvas)
     }
 
-    /// Draws a frame, unless the terminal is not ours. A terminal that is gone is given up.
+    /// Draws a frame, unless the terminal is not ours. A terminal that fails is closed.
     pub(crate) fn draw(&self, frame: impl FnOnce(Rect, &mut Buffer)) {
         let mut screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_open() {
@@ -73,13 +73,13 @@ impl Canvas {
         }
     }
 
-    /// Everything is drawn anew with the next frame.
+    /// The next frame redraws everything.
     pub(crate) fn spoil(&self) {
         self.0.hold.spoil();
     }
 
-    /// Writes what the terminal does not show.
-    pub(crate) fn tell(&self, sequence: &str) {
+    /// Writes a control sequence that shows nothing.
+    pub(crate) fn write_sequence(&self, sequence: &str) {
         let _screen = self.0.screen.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_open() {
             let mut out = io::stdout();
@@ -87,7 +87,7 @@ impl Canvas {
         }
     }
 
-    /// Columns and rows that are drawn on.
+    /// Columns and rows of the drawn area.
     pub(crate) fn size(&self) -> (u16, u16) {
         bounded(crossterm::terminal::size().unwrap_or((0, 0)))
     }
@@ -100,19 +100,19 @@ impl Canvas {
         self.0.hold.is_spoilt()
     }
 
-    /// It was given back for good: lines stay where they are printed.
+    /// Restored for good: from now on, printed lines stay.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.hold.is_closed()
     }
 
-    /// Gives the terminal back: nothing is drawn any more.
+    /// Restores the terminal; nothing is drawn any more.
     pub(crate) fn close(&self) {
         match self.0.hold.close() {
             Closing::Done => {}
             Closing::Mine => self.leave_between_frames(),
             Closing::Theirs => {
                 tries_until(|| self.is_closed());
-                // Whoever was at it may never come to it.
+                // That thread may be blocked.
                 if !self.is_closed() {
                     self.leave();
                 }
@@ -120,8 +120,8 @@ impl Canvas {
         }
     }
 
-    /// Gives the terminal back for as long as the process is stopped, and waits for that no longer than told. Whether it
-    /// is ours is settled before anything that may take long: who resumes finds it settled.
+    /// Restores the terminal while the process is stopped, and waits for that no longer than `patience`. The state
+    /// changes before anything that may block, so `resume` sees it.
     pub(crate) fn suspend(&self, patience: Duration) {
         if self.0.hold.suspend() {
             let canvas = self.clone();
@@ -129,9 +129,9 @@ impl Canvas {
         }
     }
 
-    /// The process goes on. In the background it leaves the terminal alone.
+    /// The process continues. In the background it does not touch the terminal.
     pub(crate) fn resume(&self) {
-        // A terminal that takes nothing is still being given back.
+        // A terminal that blocks is still being restored.
         while self.0.hold.is_suspending() {
             std::thread::sleep(TRY_AGAIN);
         }
@@ -151,7 +151,7 @@ impl Canvas {
         }
     }
 
-    /// A frame that is being drawn comes first, unless the terminal takes nothing any more.
+    /// Waits for a frame that is being drawn, unless the terminal blocks.
     fn leave_between_frames(&self) {
         let mut screen = None;
         tries_until(|| {
@@ -166,7 +166,7 @@ impl Canvas {
         self.0.hold.gave_back();
     }
 
-    /// Closes without waiting for anything.
+    /// Closes without waiting.
     fn give_back(&self) {
         if self.0.hold.close() == Closing::Mine {
             self.leave();
@@ -183,14 +183,14 @@ fn tries_until(mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// Forgets what is on the screen. `Terminal::clear` would ask the terminal where its cursor is, and wait for the answer
-/// among the keys.
+/// Forgets the content of the screen. `Terminal::clear` would ask the terminal for its cursor position and wait for the
+/// response among the keys.
 fn cleared(screen: &mut FullScreenTerminal) -> io::Result<()> {
     let area = screen.size()?.into();
     screen.resize(area)
 }
 
-/// A process in the background that touches the terminal is stopped.
+/// A background process that touches the terminal is stopped by the kernel.
 fn has_the_terminal() -> bool {
     tcgetpgrp(io::stdout()).is_ok_and(|group| group == getpgrp())
 }
@@ -200,7 +200,7 @@ fn enter() -> io::Result<()> {
     execute!(io::stdout(), EnterAlternateScreen, Print(MOUSE_ON), Hide)
 }
 
-/// The modes first: they are what a shell cannot do without, and setting them waits for nobody.
+/// The modes come first: a shell needs them most, and setting them never blocks.
 fn leave() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), Print(MOUSE_OFF), Show, LeaveAlternateScreen);

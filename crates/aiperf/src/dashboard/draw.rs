@@ -1,4 +1,4 @@
-//! A model as a screen.
+//! Draws a model to a screen.
 
 use super::keys::KEYS;
 use super::layout::{self, LEAST};
@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Widget, Wrap};
 
 const NAME: &str = "NVIDIA AIPerf";
-/// Columns of the bar in the header, at most.
+/// Maximum width of the bar in the header.
 const HEADER_BAR: usize = 32;
 
 /// Draws everything.
@@ -45,7 +45,7 @@ fn too_small(area: Rect, buffer: &mut Buffer) {
     Paragraph::new(text).wrap(Wrap { trim: true }).render(area, buffer);
 }
 
-/// Stage, name, and how far the stage is.
+/// Stage, name, and progress of the stage.
 fn header(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let (stage, share) = match (model.phases.current(), &model.preparing) {
         (Some(phase), _) => (phases::stage(phase).to_owned(), Some(phase.state_share())),
@@ -75,12 +75,12 @@ fn pane(model: &Model, id: PaneId, area: Rect, buffer: &mut Buffer, theme: &Them
         .title_top(Line::styled(format!(" {} ", pane.heading(model)), theme.title).alignment(Alignment::Center));
     let inner = block.inner(area);
     block.render(area, buffer);
-    // A column of air on both sides.
+    // One empty column on both sides.
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     (pane.draw)(model, inner, buffer, theme);
 }
 
-/// As many keys as fit, and always the way to the others.
+/// As many keys as fit, and always the key for help.
 fn footer(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let panes = PANES.iter().filter(|pane| pane.in_footer(model)).map(|pane| (pane.key.to_string(), pane.label));
     let others = KEYS.iter().filter(|(.., in_footer)| *in_footer).map(|(key, label, _)| ((*key).to_owned(), *label));
@@ -88,7 +88,7 @@ fn footer(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let columns = |keys: &[(String, &str)]| -> usize {
         keys.iter().map(|(key, label)| key.chars().count() + label.len() + 3).sum::<usize>() + 1
     };
-    // The help has them all.
+    // The help lists all of them.
     let mut shown = all;
     for label in ["Server", "Latency", "Trends", "Quit", "Copy Logs", "Restore View", "GPU Telemetry", "Overview"] {
         if columns(&shown) > area.width as usize {
@@ -129,7 +129,7 @@ enum Place {
     Corner,
 }
 
-/// A box that lies over the panes, no larger than told.
+/// A box over the panes, no larger than given.
 fn over(
     lines: Vec<Line<'_>>,
     title: &str,

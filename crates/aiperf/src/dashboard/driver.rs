@@ -26,32 +26,32 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-/// Between two frames, at least.
+/// Minimum time between two frames.
 const SHORTEST_FRAME: Duration = Duration::from_millis(100);
-/// How often threads are looked at, and how long nothing may happen.
+/// How often the use of threads is read, and the longest wait without an event.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long the thread that reads keys takes to notice that nobody wants them.
+/// How long the thread that reads keys takes to notice that the canvas is closed.
 const KEYS_WAIT: Duration = Duration::from_millis(100);
-/// Between two snapshots of the metrics: one a column of a sparkline.
+/// Time between two snapshots of the metrics: one per column of a sparkline.
 const SNAPSHOTS: Nanos = Nanos(1_000_000_000);
-/// Events on their way from those that emit them; more wait where the latest replaces the one before.
+/// Capacity of the channel of inputs. More events wait in the subscription, which keeps only the latest snapshot.
 const MOST_INPUTS: usize = 1024;
-/// Of these, those that are taken before the next frame: however many come, frames go on.
+/// Inputs that are handled before the next frame, so that frames go on however many inputs come.
 const MOST_AT_ONCE: usize = 256;
-/// Warnings and errors that are said again when the screen they stood on is gone.
-const MOST_SAID_AGAIN: usize = 10;
+/// Warnings and errors that are printed again when the dashboard is closed.
+const MOST_REPEATED: usize = 10;
 
-/// What a dashboard listens to: curves are fresher than the table.
+/// The events of a dashboard. Snapshots come more often than the table changes.
 pub(crate) fn interest(runtime: &RuntimePlan) -> Interest {
     Interest { progress: true, metrics_every: Some(tables(runtime).min(SNAPSHOTS)), ..Interest::default() }
 }
 
-/// Between two tables; where nobody says, each snapshot is one.
+/// Time between two tables; by default every snapshot makes one.
 fn tables(runtime: &RuntimePlan) -> Nanos {
     runtime.stats_interval.unwrap_or(SNAPSHOTS)
 }
 
-/// The more eager of the log and the spinner says how often frames come: each of them is the whole screen.
+/// Time between two frames: the shorter interval of the log and the spinner, because each frame draws the whole screen.
 fn frame(runtime: &RuntimePlan) -> Duration {
     let eager = runtime.dashboard.log_refresh.min(runtime.dashboard.spinner_refresh);
     Duration::from_nanos(eager.0).clamp(SHORTEST_FRAME, LOOK)
@@ -73,14 +73,14 @@ pub(crate) struct Dashboard {
     printer: Printer,
     threads: Threads,
     started: Instant,
-    /// Between two frames.
+    /// Time between two frames.
     frame: Duration,
-    /// Warnings and errors, of which only the dashboard told.
-    doubts: VecDeque<LogLine>,
+    /// Warnings and errors that only the dashboard has shown.
+    warnings: VecDeque<LogLine>,
 }
 
 impl Dashboard {
-    /// Shows what is told until the campaign is over; after the canvas was closed, as lines.
+    /// Shows the events of a campaign until it is over; as lines after the canvas is closed.
     pub(crate) fn start(canvas: Canvas, lines: LogLines, runtime: &RuntimePlan, events: Subscription) -> Screen {
         let (inputs, taken) = mpsc::sync_channel(MOST_INPUTS);
         let mut dashboard = Self {
@@ -93,11 +93,11 @@ impl Dashboard {
             printer: Printer::new(),
             threads: Threads::default(),
             started: Instant::now(),
-            doubts: VecDeque::new(),
+            warnings: VecDeque::new(),
         };
         forward_keys(dashboard.canvas.clone(), inputs.clone());
         if forward_events(events, inputs).is_err() {
-            // Nothing will be told: the run goes on without a screen, and the terminal is no longer ours.
+            // There will be no events: the run goes on without a screen, and the terminal is restored.
             dashboard.canvas.close();
         }
         Screen::showing(move || dashboard.run(&taken))
@@ -110,7 +110,7 @@ impl Dashboard {
             let wait = match self.canvas.is_open() {
                 true if self.is_stale() => self.frame.saturating_sub(passed(drawn)),
                 true => LOOK,
-                // Somebody may let the process go on any moment.
+                // The process may be continued at any moment.
                 false => self.frame,
             };
             let mut next = match inputs.recv_timeout(wait) {
@@ -127,14 +127,14 @@ impl Dashboard {
                     Input::Terminal(event) => self.terminal(event),
                     Input::Over => {
                         self.canvas.close();
-                        return self.say_doubts();
+                        return self.print_warnings();
                     }
                 }
                 next = if more > 0 { inputs.try_recv().ok() } else { None };
             }
             if self.canvas.is_closed() {
-                self.say_doubts();
-                // Nobody looks at what would be drawn.
+                self.print_warnings();
+                // No frame is visible any more.
                 self.model.is_stale = false;
                 continue;
             }
@@ -155,7 +155,7 @@ impl Dashboard {
         }
     }
 
-    /// What is on the screen is not what should be.
+    /// Whether the screen is out of date.
     fn is_stale(&self) -> bool {
         self.model.is_stale || self.canvas.is_spoilt()
     }
@@ -163,24 +163,24 @@ impl Dashboard {
     fn event(&mut self, event: &RunEvent) {
         for line in self.lines.lines(event) {
             if self.canvas.is_closed() {
-                self.say_doubts();
+                self.print_warnings();
                 self.printer.print(&line);
                 continue;
             }
             self.model.log(&line);
             if matches!(line.level, LogLevel::Warning | LogLevel::Error | LogLevel::Critical) {
-                self.doubts.push_back(line);
-                if self.doubts.len() > MOST_SAID_AGAIN {
-                    self.doubts.pop_front();
+                self.warnings.push_back(line);
+                if self.warnings.len() > MOST_REPEATED {
+                    self.warnings.pop_front();
                 }
             }
         }
         self.model.take(event);
     }
 
-    /// What should be known is on the screen that stays, too.
-    fn say_doubts(&mut self) {
-        self.doubts.drain(..).for_each(|line| self.printer.print(&line));
+    /// Prints the latest warnings and errors on the screen that stays.
+    fn print_warnings(&mut self) {
+        self.warnings.drain(..).for_each(|line| self.printer.print(&line));
     }
 
     fn terminal(&mut self, event: Event) {
@@ -200,7 +200,7 @@ impl Dashboard {
         match effect {
             Effect::None => {}
             Effect::Repaint => self.canvas.spoil(),
-            // As if the terminal had made signals of the keys: whoever waits for them does the rest.
+            // Sends the signals that the terminal would have sent for these keys. Their handlers do the rest.
             Effect::Interrupt => {
                 let _ = kill(Pid::this(), Signal::SIGINT);
             }
@@ -208,19 +208,19 @@ impl Dashboard {
                 let _ = kill(Pid::from_raw(0), Signal::SIGTSTP);
             }
             Effect::Copy { text, is_all } => {
-                let told = copied(&text, is_all);
+                let message = copied(&text, is_all);
                 let encoded = base64::prelude::BASE64_STANDARD.encode(&text);
-                self.canvas.tell(&format!("\x1b]52;c;{encoded}\x07"));
-                self.model.toast(told);
+                self.canvas.write_sequence(&format!("\x1b]52;c;{encoded}\x07"));
+                self.model.toast(message);
             }
             Effect::Picture => {
-                let told = self.picture();
-                self.model.toast(told);
+                let message = self.picture();
+                self.model.toast(message);
             }
         }
     }
 
-    /// Writes the screen into the run's directory; says where, or why not.
+    /// Writes the screen to a file in the run's directory; returns its path or an error, as a message.
     fn picture(&self) -> String {
         let Some(run) = &self.model.run else {
             return "There is no directory for a screenshot yet".to_owned();
@@ -239,7 +239,7 @@ impl Dashboard {
 }
 
 impl Drop for Dashboard {
-    /// However it ends, also where it never came to run.
+    /// However it ends, even if it never ran.
     fn drop(&mut self) {
         self.canvas.close();
     }
@@ -265,11 +265,11 @@ fn forward_events(events: Subscription, inputs: SyncSender<Input>) -> io::Result
     std::thread::Builder::new().name("aiperf-events".into()).spawn(forward).map(drop)
 }
 
-/// Without keys there is still something to see.
+/// Without this thread the dashboard works, but has no keys.
 fn forward_keys(canvas: Canvas, inputs: SyncSender<Input>) {
     let forward = move || {
         while !canvas.is_closed() {
-            // What was typed is not ours to read while somebody else has the terminal.
+            // While another process has the terminal, typed keys are not ours to read.
             if !canvas.is_open() {
                 std::thread::sleep(KEYS_WAIT);
                 continue;

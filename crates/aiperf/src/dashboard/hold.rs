@@ -1,32 +1,33 @@
-//! Whether the terminal is ours. Whoever changes that claims it first, so that of two only one touches the terminal.
+//! Whether the terminal is ours. A thread that changes this claims it first, so that only one of two threads touches
+//! the terminal.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const OPEN: u8 = 0;
-/// Open, and what it shows is not known: all of it must be drawn anew.
+/// Open, but its content is unknown: everything must be redrawn.
 const SPOILT: u8 = 1;
-/// Somebody gives it back for as long as the process is stopped.
+/// A thread restores it before the process is stopped.
 const SUSPENDING: u8 = 2;
 const SUSPENDED: u8 = 3;
-/// Somebody gives it back for good.
+/// A thread restores it for good.
 const CLOSING: u8 = 4;
 const CLOSED: u8 = 5;
 
 pub(super) struct Hold(AtomicU8);
 
-/// What is left to do for whoever closes.
+/// What a thread that closes has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closing {
-    /// To give the terminal back, and to say so by [`Hold::gave_back`].
+    /// Restore the terminal, and then call [`Hold::gave_back`].
     Mine,
-    /// Somebody else does that.
+    /// Nothing: another thread restores it.
     Theirs,
-    /// It was given back.
+    /// Nothing: it is restored.
     Done,
 }
 
 impl Hold {
-    /// Of a terminal on which nothing is drawn yet.
+    /// A terminal on which nothing is drawn yet.
     pub(super) fn new() -> Self {
         Self(AtomicU8::new(SPOILT))
     }
@@ -35,7 +36,7 @@ impl Hold {
         states.contains(&self.0.load(Ordering::Acquire))
     }
 
-    /// From one of these states to another one; which it was.
+    /// Switches from one of these states to another; returns the old state.
     fn turn(&self, from: &[u8], to: u8) -> Result<u8, u8> {
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| from.contains(&state).then_some(to))
     }
@@ -52,27 +53,27 @@ impl Hold {
         self.is(&[SUSPENDING])
     }
 
-    /// It was given back for good.
+    /// Whether it is restored for good.
     pub(super) fn is_closed(&self) -> bool {
         self.is(&[CLOSED])
     }
 
-    /// Everything has to be drawn anew.
+    /// Everything has to be redrawn.
     pub(super) fn spoil(&self) {
         let _ = self.turn(&[OPEN], SPOILT);
     }
 
-    /// Whether everything had to be drawn anew, which is about to be done.
+    /// Whether everything had to be redrawn; the caller does that now.
     pub(super) fn mend(&self) -> bool {
         self.turn(&[SPOILT], OPEN).is_ok()
     }
 
-    /// Whether the caller is the one who gives the terminal back for a while, and says so by [`Self::gave_back`].
+    /// Whether the caller restores the terminal for the stop, and then calls [`Self::gave_back`].
     pub(super) fn suspend(&self) -> bool {
         self.turn(&[OPEN, SPOILT], SUSPENDING).is_ok()
     }
 
-    /// After the terminal was taken again: whether it is ours. It is not where somebody closed it in between.
+    /// After the terminal was taken again: whether it is ours. It is not if another thread closed it in between.
     pub(super) fn reopen(&self) -> bool {
         self.turn(&[SUSPENDED], SPOILT).is_ok()
     }
@@ -81,7 +82,7 @@ impl Hold {
         self.is(&[SUSPENDED])
     }
 
-    /// Nothing is drawn from now on.
+    /// From now on nothing is drawn.
     pub(super) fn close(&self) -> Closing {
         if self.turn(&[SUSPENDED], CLOSED).is_ok() {
             return Closing::Done;
@@ -94,7 +95,7 @@ impl Hold {
         }
     }
 
-    /// The terminal is as it was before.
+    /// The terminal is restored.
     pub(super) fn gave_back(&self) {
         if self.turn(&[SUSPENDING], SUSPENDED).is_err() {
             let _ = self.turn(&[CLOSING], CLOSED);
@@ -107,22 +108,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_closed_only_when_the_terminal_was_given_back() {
+    fn it_is_closed_only_after_the_terminal_is_restored() {
         let hold = Hold::new();
         assert_eq!(hold.close(), Closing::Mine);
         assert!(!hold.is_open() && !hold.is_closed());
-        assert_eq!(hold.close(), Closing::Theirs, "one gives it back");
+        assert_eq!(hold.close(), Closing::Theirs, "one thread restores it");
         hold.gave_back();
         assert!(hold.is_closed());
         assert_eq!(hold.close(), Closing::Done);
     }
 
     #[test]
-    fn who_goes_on_before_the_terminal_was_given_back_waits_for_that() {
+    fn a_process_that_continues_waits_until_the_terminal_is_restored() {
         let hold = Hold::new();
         assert!(hold.suspend());
         assert!(!hold.is_open() && hold.is_suspending());
-        assert!(!hold.reopen(), "somebody is still about to leave");
+        assert!(!hold.reopen(), "another thread still restores it");
         hold.gave_back();
         assert!(!hold.is_suspending() && hold.reopen());
         assert!(hold.is_open() && hold.is_spoilt());
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_while_it_is_suspended_stays_closed() {
+    fn a_terminal_closed_while_suspended_stays_closed() {
         let hold = Hold::new();
         assert!(hold.suspend());
         hold.gave_back();
@@ -138,7 +139,7 @@ mod tests {
         assert!(!hold.reopen() && !hold.suspend());
         let hold = Hold::new();
         assert!(hold.suspend());
-        assert_eq!(hold.close(), Closing::Theirs, "whoever suspends gives it back");
+        assert_eq!(hold.close(), Closing::Theirs, "the thread that suspends restores it");
         hold.gave_back();
         assert!(hold.is_closed() && !hold.reopen());
     }

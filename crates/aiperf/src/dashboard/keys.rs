@@ -1,4 +1,4 @@
-//! What keys and the mouse do.
+//! The effects of keys and the mouse.
 
 use super::layout;
 use super::model::{Click, Model};
@@ -8,30 +8,30 @@ use aiperf_types::Nanos;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-/// What the world has to do for a key.
+/// The side effect of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     None,
-    /// As Ctrl-C would outside of the dashboard.
+    /// What Ctrl-C does outside of the dashboard.
     Interrupt,
-    /// As Ctrl-Z would.
+    /// What Ctrl-Z does outside of the dashboard.
     Suspend,
     Copy {
         text: String,
-        /// Otherwise the latest of it.
+        /// Whether `text` is the whole log, or only its latest part.
         is_all: bool,
     },
     Picture,
-    /// Draw everything anew.
+    /// Redraw everything.
     Repaint,
 }
 
-/// Two clicks within this are a double click.
+/// Two clicks within this time are a double click.
 const DOUBLE: Nanos = Nanos(500_000_000);
-/// Lines that the wheel moves by.
+/// Lines per step of the wheel.
 const WHEEL: i64 = 3;
 
-/// Rows that are further than any pane is long.
+/// More rows than any pane has.
 const MOST_MOVED: i64 = 1 << 32;
 
 /// Keys of the footer and of the help, besides those of panes: key, label, whether the footer has it.
@@ -48,7 +48,7 @@ pub(crate) const KEYS: &[(&str, &str, bool)] = &[
     ("double click", "Maximise a pane", false),
 ];
 
-/// Bytes of the log that are copied: terminals take no more than some 100 KB at once, and encoded they are a third more.
+/// Bytes of the log that are copied. Terminals accept about 100 KB at once, and the encoding adds a third.
 pub(crate) const MOST_COPIED: usize = 64 << 10;
 
 const NO_GPU: &str = "There is no GPU telemetry to show";
@@ -116,17 +116,17 @@ impl Model {
         self.is_stale = true;
     }
 
-    /// The pane that keys scroll: the one that is shown alone, or the log.
+    /// The pane that keys scroll: the maximised one, or the log.
     fn scrolled(&self) -> PaneId {
         self.view.maximised.unwrap_or(PaneId::Logs)
     }
 
-    /// All rows shown but one, which stays in sight.
+    /// All visible rows but one, so that one row stays visible.
     fn page(&self) -> i64 {
         self.rows_shown(self.scrolled()).saturating_sub(1).max(1) as i64
     }
 
-    /// Rows of a pane that move and are shown at once.
+    /// Rows of a pane that scroll and are visible at once.
     fn rows_shown(&self, pane: PaneId) -> usize {
         let layout = layout::of(self);
         let rows = layout.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, area)| area.height);
@@ -142,7 +142,7 @@ impl Model {
             }
             return;
         }
-        // The last page is full: no key moves what is beyond it.
+        // The last page is full: scrolling stops there.
         let last = pane.rows(self).saturating_sub(self.rows_shown(pane));
         let offset = &mut self.view.offsets[pane as usize];
         *offset =

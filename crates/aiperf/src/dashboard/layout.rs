@@ -1,26 +1,26 @@
-//! Which pane is where.
+//! The positions of panes.
 
 use super::model::Model;
 use super::pane_id::PaneId;
 use ratatui::layout::{Position, Rect};
 
-/// The smallest terminal that a dashboard fits on.
+/// The smallest terminal that the dashboard supports.
 pub(crate) const LEAST: (u16, u16) = (60, 15);
 
-/// Rows of the log, at most, and what it must leave to the others.
+/// Maximum rows of the log, and the rows that it must leave to the others.
 const MOST_LOGS: u16 = 16;
 const LEAST_LOGS: u16 = 3;
 const LEAST_MAIN: u16 = 16;
-/// Columns that most rows of the progress fit into.
+/// Columns that fit most rows of the progress pane.
 const PROGRESS_COLUMNS: u16 = 48;
-/// Rows of a pane below another one that are worth having.
+/// Minimum rows of a pane below another one.
 const LEAST_TRENDS: u16 = 7;
 const LEAST_LATENCIES: u16 = 8;
-/// Columns of a third column, and what it must leave to the metrics.
+/// Columns of a third column, and the columns that it must leave to the metrics.
 const THIRD_COLUMNS: u16 = 40;
 const METRICS_COLUMNS: u16 = 90;
 
-/// A screen cut up.
+/// The areas of a screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) header: Rect,
@@ -34,7 +34,7 @@ impl Layout {
     }
 }
 
-/// The layout of a model; no panes where the terminal is too small.
+/// The layout of a model; no panes if the terminal is too small.
 pub(crate) fn of(model: &Model) -> Layout {
     let (columns, rows) = model.view.size;
     if columns < LEAST.0 || rows < LEAST.1 {
@@ -66,7 +66,7 @@ fn overview(model: &Model, body: Rect) -> Vec<(PaneId, Rect)> {
         panes.push((PaneId::Progress, left));
     }
 
-    // What has nothing to show takes no room from what has.
+    // A pane without content takes no space from the others.
     let more: Vec<PaneId> =
         [PaneId::Latencies, PaneId::Server].into_iter().filter(|pane| pane.rows(model) > 0).collect();
     if !more.is_empty() && right.width >= METRICS_COLUMNS + THIRD_COLUMNS {
@@ -95,7 +95,7 @@ fn overview(model: &Model, body: Rect) -> Vec<(PaneId, Rect)> {
     panes
 }
 
-/// Columns of the left part of the overview: a third, but for narrow screens.
+/// Columns of the left part of the overview: a third, except on narrow screens.
 pub(crate) fn left_columns(columns: u16) -> u16 {
     (columns / 3).max(PROGRESS_COLUMNS).min(columns / 2)
 }

@@ -1,15 +1,15 @@
-//! The last lines of the log, and which of them are looked at.
+//! The last lines of the log, and the scroll position.
 
 use aiperf_report::{LogLine, log_time};
 use aiperf_types::LogLevel;
 use std::collections::VecDeque;
 
-/// Lines that are kept.
+/// Maximum number of lines kept.
 pub(crate) const MOST_LINES: usize = 2000;
-/// Characters of a message that are kept.
+/// Characters kept of a message.
 pub(crate) const LONGEST_MESSAGE: usize = 500;
 
-/// A line as it is shown.
+/// One log line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) time: String,
@@ -18,7 +18,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// What stands before its message.
+    /// The text before its message.
     pub(crate) fn head(&self) -> String {
         format!("[{}] {:<8} ", self.time, self.level.name())
     }
@@ -27,9 +27,9 @@ impl Line {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Logs {
     lines: VecDeque<Line>,
-    /// Lines that came before the first one kept.
+    /// Number of lines dropped so far.
     gone: u64,
-    /// The number of the lowest line shown; `None` follows the end.
+    /// The number of the lowest visible line; `None` follows the end.
     bottom: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ impl Logs {
         }
     }
 
-    /// Moves the view by so many lines, to earlier ones where negative.
+    /// Moves the view by so many lines; a negative number moves to earlier lines.
     pub(crate) fn scroll(&mut self, by: i64) {
         let (first, last) = (self.gone, self.last());
         let target = self.bottom().saturating_add_signed(by).clamp(first, last);
@@ -71,14 +71,14 @@ impl Logs {
         self.bottom.unwrap_or(u64::MAX).clamp(self.gone, self.last())
     }
 
-    /// The lowest line shown and all before it, latest first; and those that follow it.
+    /// The lowest visible line and all before it, latest first; and the lines after it.
     pub(crate) fn around_bottom(&self) -> (impl Iterator<Item = &Line>, impl Iterator<Item = &Line>) {
         let at = usize::try_from(self.bottom() - self.gone).unwrap_or(0);
         let shown = (at + 1).min(self.lines.len());
         (self.lines.range(..shown).rev(), self.lines.range(shown..))
     }
 
-    /// The latest lines as text, as many whole ones as so many bytes hold; whether these are all.
+    /// The latest whole lines that fit into so many bytes, as text; and whether these are all lines.
     pub(crate) fn latest_text(&self, most: usize) -> (String, bool) {
         let mut room = most;
         let fits = |line: &&Line| {

@@ -1,16 +1,16 @@
 //! `--ui dashboard`: a run on a full screen.
 //!
-//! What there is to show is a value ([`model`]), a screen is a function of it ([`draw`]), and only [`driver`],
-//! [`canvas`] and [`threads`] touch the world.
+//! The state is a value ([`model`]), and a screen is a function of it ([`draw`]). Only [`driver`], [`canvas`] and
+//! [`threads`] have side effects.
 //!
 //! # Layout
-//! - [`model`]: what is known of the run and how it is looked at; `phases`, `logs`, `trends`, `workers`: its parts
-//! - [`keys`]: what keys and the mouse do
-//! - [`layout`]: which pane is where; [`panes`]: one file a pane, and the table of them; [`pane_id`]: their names
-//! - [`draw`]: header, panes, footer, and what lies over them; [`theme`]: colours; [`shapes`]: bars
+//! - [`model`]: the state of the run and of the view; `phases`, `logs`, `trends`, `workers`: its parts
+//! - [`keys`]: the effects of keys and the mouse
+//! - [`layout`]: the positions of panes; [`panes`]: one file per pane, and their table
+//! - [`draw`]: header, panes, footer, and boxes over them; [`theme`]: colours; [`shapes`]: bars
 //! - [`picture`]: a screen as a file
-//! - [`driver`]: events and keys in, frames out; [`canvas`]: the terminal while it is ours, [`hold`]: whether it
-//!   is, [`bounds`]: how much of it is drawn on; [`threads`]: what our threads use
+//! - [`driver`]: events and keys in, frames out; [`canvas`]: the terminal while it is ours, [`hold`]: whether it is
+//!   ours, [`bounds`]: the size of the drawn area; [`threads`]: the CPU use of our threads
 
 mod bounds;
 mod canvas;

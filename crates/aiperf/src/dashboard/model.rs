@@ -1,4 +1,4 @@
-//! What is known of a run, and how it is looked at. No clock but what events say and the instants handed in.
+//! The state of a run, and of the view. It has no clock: times come from events and from callers.
 
 use super::logs::Logs;
 use super::pane_id::PaneId;
@@ -14,14 +14,14 @@ use aiperf_types::{
 };
 use std::sync::Arc;
 
-/// How long a toast stays.
+/// How long a toast is shown.
 const TOAST: Nanos = Nanos(4_000_000_000);
 
 pub(crate) struct Model {
     pub(crate) run: Option<Arc<RunStarted>>,
     pub(crate) preparing: Option<Arc<Preparing>>,
     pub(crate) phases: Phases,
-    /// Rows of the metrics table, made anew every `stats_every`.
+    /// Rows of the metrics table, refreshed every `stats_every`.
     pub(crate) metrics: Vec<LiveRow>,
     pub(crate) latencies: Vec<LatencyBucket>,
     pub(crate) trends: Trends,
@@ -32,12 +32,12 @@ pub(crate) struct Model {
     pub(crate) view: View,
     /// Since the dashboard opened.
     pub(crate) now: Nanos,
-    /// Something changed since the last frame.
+    /// Whether something changed since the last frame.
     pub(crate) is_stale: bool,
     stats_every: Nanos,
-    /// What the table is of.
+    /// The snapshot that the table shows.
     table: Option<Table>,
-    /// What is known by now.
+    /// The latest snapshot.
     latest: Option<Arc<MetricsSnapshot>>,
 }
 
@@ -46,26 +46,26 @@ struct Table {
     kind: PhaseKind,
     /// Since the first phase of that kind started.
     elapsed: Nanos,
-    /// When it is made anew.
+    /// When it is refreshed.
     due: MonoNs,
 }
 
-/// How the run is looked at.
+/// The state of the view.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// The one pane shown; `None` is the overview.
+    /// The maximised pane; `None` is the overview.
     pub(crate) maximised: Option<PaneId>,
     pub(crate) hides_logs: bool,
     pub(crate) shows_keys: bool,
     pub(crate) toast: Option<Toast>,
-    /// Rows of a pane that are above its first shown one.
+    /// Rows of each pane above its first visible one.
     pub(crate) offsets: [usize; PaneId::COUNT],
     /// Columns and rows of the terminal.
     pub(crate) size: (u16, u16),
     pub(crate) click: Option<Click>,
-    /// Nobody chose what to look at, and there is nothing yet but the log.
+    /// The user has not chosen a view, and only the log has content yet.
     waits: bool,
-    /// What is looked at once there is more.
+    /// The pane to show once there is more.
     first: Option<PaneId>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Toast {
 }
 
 impl Model {
-    /// A run of which nothing is known, with a table that is made anew so often.
+    /// A run without any event yet, with a table that is refreshed at this interval.
     pub(crate) fn new(stats_every: Nanos, size: (u16, u16)) -> Self {
         let view = View { maximised: Some(PaneId::Logs), waits: true, size, ..View::default() };
         Self {
@@ -106,13 +106,13 @@ impl Model {
         }
     }
 
-    /// The same that opens with one pane alone.
+    /// The same, opened with one pane maximised.
     pub(crate) fn opening_with(mut self, pane: Option<PaneId>) -> Self {
         self.view.first = pane;
         self
     }
 
-    /// What a run tells, but for its log lines.
+    /// Takes an event, except its log lines.
     pub(crate) fn take(&mut self, event: &RunEvent) {
         match event {
             RunEvent::RunStarted(run) => self.run = Some(run.clone()),
@@ -152,28 +152,28 @@ impl Model {
         self.trends.metrics(snapshot);
         self.latencies.clone_from(&snapshot.latencies);
         self.latest = Some(snapshot.clone());
-        // What was measured of another kind of phase says nothing about this one, and nothing comes after the last.
+        // The table changes immediately with the kind of phase, and for the last time when all phases are complete.
         let is_due = |table: Table| table.kind != snapshot.kind || snapshot.at >= table.due;
         if self.table.is_none_or(is_due) || self.is_over() {
             self.refresh();
         }
     }
 
-    /// Every phase that was started is complete.
+    /// Whether every started phase is complete.
     fn is_over(&self) -> bool {
         self.phases.current().is_some_and(|phase| phase.state == State::Complete)
     }
 
-    /// Makes the table of what is known by now.
+    /// Refreshes the table from the latest snapshot.
     fn refresh(&mut self) {
         let Some(snapshot) = &self.latest else { return };
-        // Snapshots come a little early or late.
+        // 5% early, because snapshots come a little early or late.
         let due = snapshot.at.plus(Nanos(self.stats_every.0 - self.stats_every.0 / 20));
         self.table = Some(Table { kind: snapshot.kind, elapsed: snapshot.elapsed, due });
         self.metrics = live_rows(snapshot);
     }
 
-    /// The instant that the table is of, since the start of what it is of.
+    /// The time of the table, since the start of the first phase of its kind.
     pub(crate) fn table_at(&self) -> Option<Nanos> {
         self.table.map(|table| table.elapsed)
     }
@@ -188,7 +188,7 @@ impl Model {
         self.is_stale |= self.view.maximised == Some(PaneId::Workers);
     }
 
-    /// Time goes by.
+    /// Advances the time.
     pub(crate) fn at(&mut self, now: Nanos) {
         self.now = now;
         if self.view.toast.as_ref().is_some_and(|toast| toast.until <= now) {
@@ -207,7 +207,7 @@ impl Model {
         self.is_stale = true;
     }
 
-    /// Shows one pane alone, or everything where that one was.
+    /// Maximises a pane, or shows the overview if it is maximised already.
     pub(crate) fn toggle(&mut self, pane: PaneId) {
         self.view.waits = false;
         self.view.maximised = (self.view.maximised != Some(pane)).then_some(pane);

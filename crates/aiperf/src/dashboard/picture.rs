@@ -1,10 +1,10 @@
-//! A screen as an SVG.
+//! A screen as SVG.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 use std::fmt::Write;
 
-/// Pixels of a cell.
+/// Size of a cell in pixels.
 const WIDTH: f64 = 8.4;
 const HEIGHT: u32 = 18;
 const SIZE: u32 = 14;
@@ -17,7 +17,7 @@ pub(crate) fn svg(buffer: &Buffer) -> String {
          font-size=\"{SIZE}\" xml:space=\"preserve\">\n<rect width=\"100%\" height=\"100%\" fill=\"#1a1a1a\"/>\n"
     );
     for y in 0..area.height {
-        // Neighbours of one look are one text, held to the width of their cells.
+        // Adjacent cells of one style become one text, stretched to the width of its cells.
         let mut x = 0;
         while x < area.width {
             let first = &buffer[(x, y)];

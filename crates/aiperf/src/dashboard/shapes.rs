@@ -1,10 +1,10 @@
-//! Bars, and numbers as they stand beside them.
+//! Bars, and the numbers next to them.
 
 use super::theme::Theme;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-/// A heavy line for what is done, in half columns, and a light one for the rest.
+/// A heavy line for the part that is done, in half columns, and a light one for the rest.
 pub(crate) fn bar(share: f64, columns: usize, style: Style, theme: &Theme) -> [Span<'static>; 2] {
     let halves = ((share.clamp(0.0, 1.0) * 2.0 * columns as f64) as usize).min(2 * columns);
     let (whole, half) = (halves / 2, halves % 2);
@@ -13,7 +13,7 @@ pub(crate) fn bar(share: f64, columns: usize, style: Style, theme: &Theme) -> [S
     [Span::styled(done, style), Span::styled(rest, theme.dim)]
 }
 
-/// `  7%`; 100 only when all is done.
+/// `  7%`; 100 only if everything is done.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:>3}%", (share.clamp(0.0, 1.0) * 100.0) as u32)
 }
@@ -28,7 +28,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_as_long_as_it_is_told_whatever_is_done() {
+    fn a_bar_always_has_the_given_width() {
         assert_eq!(drawn(0.25, 10), "━━╸───────");
         assert_eq!(drawn(0.0, 4), "────");
         assert_eq!(drawn(1.0, 4), "━━━━");
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_done_only_when_it_is() {
+    fn a_hundred_percent_only_at_the_end() {
         assert_eq!([percent(0.0), percent(0.999), percent(1.0)], ["  0%", " 99%", "100%"]);
     }
 }

@@ -4,17 +4,17 @@ use crate::terminal;
 use aiperf_types::LogLevel;
 use ratatui::style::{Color, Modifier, Style};
 
-/// What a terminal can show.
+/// The colours that a terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colours {
     None,
-    /// The usual 256.
+    /// The usual 256 colours.
     Indexed,
     True,
 }
 
 impl Colours {
-    /// What the environment says: `NO_COLOR`, `COLORTERM`, `TERM`.
+    /// From the environment: `NO_COLOR`, `COLORTERM`, `TERM`.
     pub(crate) fn of(var: impl Fn(&str) -> Option<String>) -> Self {
         let is_true = |value: String| matches!(value.as_str(), "truecolor" | "24bit");
         if !terminal::wants_colours(&var) {
@@ -27,7 +27,7 @@ impl Colours {
     }
 }
 
-/// A style for each thing that has one.
+/// The style of each element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theme {
     pub(crate) text: Style,
@@ -43,7 +43,7 @@ pub(crate) struct Theme {
     pub(crate) key: Style,
 }
 
-/// Red, green and blue, and the nearest of the 256.
+/// Red, green and blue, and the nearest of the 256 colours.
 type Ink = (u8, u8, u8, u8);
 
 const PRIMARY: Ink = (0x76, 0xb9, 0x00, 106);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_says_which_colours_there_are_and_its_owner_whether_they_are_wanted() {
+    fn the_terminal_decides_which_colours_exist_and_the_user_whether_they_are_used() {
         assert_eq!(of(&[("TERM", "xterm-256color")]), Colours::Indexed);
         assert_eq!(of(&[("COLORTERM", "truecolor")]), Colours::True);
         assert_eq!(of(&[("COLORTERM", "truecolor"), ("NO_COLOR", "1")]), Colours::None);

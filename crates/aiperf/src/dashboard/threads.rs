@@ -1,29 +1,29 @@
-//! What this process's threads use, as the kernel counts it.
+//! The CPU and memory use of this process, from the kernel.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// One thread.
+/// The CPU use of one thread.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ThreadUse {
     pub(crate) id: u32,
     pub(crate) name: String,
-    /// Percent of a core since the look before; `None` at its first.
+    /// Percent of a core since the last reading; `None` at the first.
     pub(crate) cpu: Option<f64>,
 }
 
-/// Looks now and then.
+/// Reads the use of threads at intervals.
 #[derive(Default)]
 pub(crate) struct Threads {
     before: BTreeMap<u32, u64>,
     looked: Option<Instant>,
 }
 
-/// Ticks of the kernel's accounting a second: the same on every Linux.
+/// The kernel's clock ticks per second: the same on every Linux.
 const TICKS: f64 = 100.0;
 
 impl Threads {
-    /// All threads, and the bytes of memory that the process holds.
+    /// The use of all threads, and the resident memory of the process in bytes.
     pub(crate) fn look(&mut self) -> (Vec<ThreadUse>, Option<u64>) {
         let now = Instant::now();
         let seconds = self.looked.replace(now).map(|before| now.duration_since(before).as_secs_f64());
@@ -47,17 +47,17 @@ impl Threads {
     }
 }
 
-/// Bytes of memory, of lines such as `VmRSS:     1234 kB`: pages are of several sizes.
+/// Bytes of memory, from lines such as `VmRSS:     1234 kB`: the unit does not depend on the page size.
 fn resident(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// Id, name and ticks used, of a line such as `12 (a name) S 1 ...`.
+/// Id, name and used ticks, from a line such as `12 (a name) S 1 ...`.
 fn parse(stat: &str) -> Option<(u32, String, u64)> {
     let (id, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
-    // The state is field 3 of the line, time in user and system mode are 14 and 15.
+    // The state is field 3 of the line; the times in user and system mode are fields 14 and 15.
     let mut ticks = rest.split(' ').skip(11).map(|ticks| ticks.parse::<u64>().ok());
     Some((id.parse().ok()?, name.to_owned(), ticks.next()?? + ticks.next()??))
 }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_is_known_from_the_second_look_on() {
+    fn cpu_use_is_known_from_the_second_reading_on() {
         let mut threads = Threads::default();
         let (new, _) = threads.look();
         assert!(!new.is_empty() && new.iter().all(|thread| thread.cpu.is_none()), "{new:?}");

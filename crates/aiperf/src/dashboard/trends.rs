@@ -1,13 +1,13 @@
-//! How rates and latencies went, a second at a time.
+//! Rates and latencies, second by second.
 
 use aiperf_types::{MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStarted, Progress};
 use std::collections::VecDeque;
 
-/// Seconds that are kept: wider than any terminal.
+/// Seconds kept: more than the width of any terminal.
 const MOST_SECONDS: usize = 600;
 const SECOND: u64 = 1_000_000_000;
 
-/// What is followed.
+/// The shown curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Curve {
     RequestRate,
@@ -15,14 +15,14 @@ pub(crate) enum Curve {
     BetweenTokens,
 }
 
-/// Sum and number of a metric's values.
+/// Sum and count of a metric's values.
 #[derive(Clone, Copy, Debug, Default)]
 struct Values {
     sum: f64,
     count: u64,
 }
 
-/// What is known of one second; what was not measured in it has no value.
+/// The values of one second; `None` if nothing was measured.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     rate: Option<f64>,
@@ -42,15 +42,15 @@ impl Column {
     }
 }
 
-/// All curves over the same seconds. Those of a warm-up are forgotten when profiling starts.
+/// All curves over the same seconds. Those of the warm-up are dropped when profiling starts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trends {
     columns: VecDeque<Column>,
     /// The second of the first column.
     first: u64,
-    /// The kind of phase that is shown, and when the first phase of it started: seconds count from there.
+    /// The shown kind of phase, and when its first phase started: seconds count from there.
     shown: Option<(PhaseKind, MonoNs)>,
-    /// The newest phase and its start, with the instant and count of the last sample of its rate.
+    /// The newest phase and its start, with the time and count of the last sample of its rate.
     sampled: Option<Sampled>,
     known: [Values; 2],
 }
@@ -78,7 +78,7 @@ impl Trends {
     }
 
     pub(crate) fn progress(&mut self, progress: &Progress) {
-        // A phase that began earlier and waits for its last requests has no say.
+        // An earlier phase that waits for its last requests is ignored.
         let Some(last) = self.sampled.filter(|sampled| sampled.phase == progress.phase.index) else { return };
         let now = Nanos(last.start.0 + progress.elapsed.0);
         let (from, until) = (last.at.0 / SECOND, now.0 / SECOND);
@@ -95,7 +95,7 @@ impl Trends {
         self.sampled = Some(Sampled { at: now, completed, ..last });
     }
 
-    /// The mean of what came since the snapshot before, in the second that ends about now.
+    /// The mean of the values since the last snapshot, for the second that ends about now.
     pub(crate) fn metrics(&mut self, snapshot: &MetricsSnapshot) {
         let Some((_, origin)) = self.shown.filter(|(kind, _)| *kind == snapshot.kind) else { return };
         let ended = (snapshot.at.since(origin).0 + SECOND / 2) / SECOND;
@@ -114,7 +114,7 @@ impl Trends {
         }
     }
 
-    /// The column of a second, made where it is not there yet; `None` where it is long gone.
+    /// The column of a second, added if it is new; `None` if it was dropped already.
     fn column(&mut self, second: u64) -> Option<&mut Column> {
         let keep = (second + 1).saturating_sub(MOST_SECONDS as u64);
         while self.first < keep && self.columns.pop_front().is_some() {
@@ -136,7 +136,7 @@ impl Trends {
         self.columns.iter().filter_map(|column| column.value(curve)).reduce(f64::max)
     }
 
-    /// The last seconds, as many as there are columns: the same ones of every curve.
+    /// The last seconds, one per column: the same seconds for every curve.
     pub(crate) fn last(&self, curve: Curve, columns: usize) -> impl Iterator<Item = Option<f64>> {
         self.columns.range(self.hidden(columns)..).map(move |column| column.value(curve))
     }

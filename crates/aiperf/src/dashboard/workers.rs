@@ -1,14 +1,14 @@
-//! Workers and other threads: what they did, what they use.
+//! Workers and other threads: their counters and their CPU use.
 
 use super::threads::ThreadUse;
 use aiperf_types::{Nanos, WorkerProgress};
 use std::sync::Arc;
 
-/// A core's share above which a worker has a lot to do.
+/// Percent of a core above which a worker is under high load.
 const HIGH_LOAD: f64 = 85.0;
 /// How long a worker counts as failing after a failure.
 const ERROR_FOR: Nanos = Nanos(10_000_000_000);
-/// A worker that has requests in flight and got nothing back for so long is stale.
+/// A worker with requests in flight and no response for so long is stale.
 const STALE_AFTER: Nanos = Nanos(30_000_000_000);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,18 +50,18 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    pub(crate) fn progress(&mut self, told: &Arc<[WorkerProgress]>, now: Nanos) {
-        for (at, told) in told.iter().enumerate() {
+    pub(crate) fn progress(&mut self, progress: &Arc<[WorkerProgress]>, now: Nanos) {
+        for (at, progress) in progress.iter().enumerate() {
             match self.workers.get_mut(at) {
-                None => self.workers.push(Worker { now: told.clone(), failed_at: None, moved_at: now }),
+                None => self.workers.push(Worker { now: progress.clone(), failed_at: None, moved_at: now }),
                 Some(worker) => {
-                    if told.failed > worker.now.failed {
+                    if progress.failed > worker.now.failed {
                         worker.failed_at = Some(now);
                     }
-                    if told.completed != worker.now.completed || told.in_flight == 0 {
+                    if progress.completed != worker.now.completed || progress.in_flight == 0 {
                         worker.moved_at = now;
                     }
-                    worker.now = told.clone();
+                    worker.now = progress.clone();
                 }
             }
         }

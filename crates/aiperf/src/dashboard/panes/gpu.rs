@@ -1,4 +1,4 @@
-//! Real-Time GPU Telemetry: what each GPU says now, and what it said so far.
+//! Real-Time GPU Telemetry: the current values of each GPU, and their statistics so far.
 
 use super::{Pane, centred, scrolled};
 use crate::dashboard::model::Model;
@@ -24,15 +24,15 @@ pub(super) const PANE: Pane = Pane {
 
 const EMPTY: &str = "No telemetry data available yet. Please wait...";
 const ABSENT: &str = "N/A";
-/// Statistics in columns, behind the name and what is said now.
+/// Statistics in columns, after the name and the current value.
 const NUMBERS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
 const COLUMNS: usize = NUMBERS.len() + 2;
-/// Columns that a narrow pane can do without, the first to go first.
+/// Columns that a narrow pane leaves out, in this order.
 const GIVE_WAY: [usize; 7] = [8, 6, 7, 5, 3, 4, 2];
-/// Rows of a GPU besides its metrics: its name, the heads of the columns, and a blank one below.
+/// Rows of a GPU besides its metrics: its name, the column headers, and a blank row.
 const AROUND: usize = 3;
 
-/// The last GPU has no blank row below.
+/// The last GPU has no blank row.
 fn rows(gpus: &GpuSnapshot) -> usize {
     gpus.gpus.iter().map(|gpu| gpu.metrics.len() + AROUND).sum::<usize>().saturating_sub(1)
 }
@@ -70,7 +70,7 @@ fn cells(value: &GpuValue) -> [String; COLUMNS] {
     [name, number(Some(value.current)), avg, min, max, p99, p90, p50, std]
 }
 
-/// How wide the columns are; those left out have no width.
+/// The widths of the columns; `None` for those left out.
 struct Columns([Option<usize>; COLUMNS]);
 
 impl Columns {

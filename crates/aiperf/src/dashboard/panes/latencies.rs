@@ -1,4 +1,4 @@
-//! Request Latency: how many requests took how long.
+//! Request Latency: a histogram.
 
 use super::{Pane, centred};
 use crate::blocks::blocks;
@@ -23,7 +23,7 @@ pub(super) const PANE: Pane = Pane {
     draw,
 };
 
-/// More would be finer than a shape can be seen in.
+/// More rows would not make the shape clearer.
 const MOST_ROWS: usize = 20;
 const EMPTY: &str = "No request has come back yet";
 
@@ -50,11 +50,11 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     }
 }
 
-/// Rows of equal ratio from the shortest latency to the longest, no more than so many and none finer than what is known.
-/// Where a bucket lies in two rows, each has its share of it.
+/// Rows of equal ratio from the shortest latency to the longest. There are at most `most`, and none is finer than the
+/// buckets. A bucket that spans two rows is divided between them.
 fn rows_of(buckets: &[LatencyBucket], most: usize) -> Vec<LatencyBucket> {
     let Some((first, last)) = buckets.first().zip(buckets.last()) else { return Vec::new() };
-    // Zero has no ratio to anything.
+    // A ratio to zero does not exist.
     let least = if first.from > 0.0 { first.from } else { first.to / 2.0 };
     let rows = buckets.len().min(most).max(1);
     let bound = |row: usize| match row {
@@ -68,7 +68,7 @@ fn rows_of(buckets: &[LatencyBucket], most: usize) -> Vec<LatencyBucket> {
         };
         buckets.iter().map(|bucket| bucket.count as f64 * share(bucket)).sum::<f64>().round() as u64
     };
-    // Counts are differences of rounded sums, so that none is lost and none counted twice.
+    // Counts are differences of rounded sums, so that no request is lost or counted twice.
     let mut counted = 0;
     (1..=rows)
         .map(|row| {
@@ -80,7 +80,7 @@ fn rows_of(buckets: &[LatencyBucket], most: usize) -> Vec<LatencyBucket> {
         .collect()
 }
 
-/// Short enough for a label, exact enough to tell neighbours apart.
+/// Short enough for a label, exact enough to distinguish neighbours.
 fn number(ms: f64) -> String {
     match ms {
         ms if ms < 10.0 => format!("{ms:.2}"),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn rows_are_of_equal_ratio_and_no_request_is_lost() {
-        // As a histogram with four parts a power of two has them: of a ratio of 1.25, 1.2, 1.17 and 1.14.
+        // As in a histogram with four buckets per power of two: ratios of 1.25, 1.2, 1.17 and 1.14.
         let parts = (0..24).map(|at| (2f64.powi(at / 4), 1.0 + f64::from(at % 4) / 4.0));
         let buckets: Vec<LatencyBucket> =
             parts.enumerate().map(|(at, (low, by))| bucket(low * by, low * (by + 0.25), at as u64)).collect();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_everywhere_in_the_scale_are_a_flat_shape() {
+    fn equal_counts_along_the_scale_give_a_flat_shape() {
         let fine: Vec<LatencyBucket> = (0..300)
             .map(|at| bucket(2f64.powf(f64::from(at) / 100.0), 2f64.powf(f64::from(at + 1) / 100.0), 10))
             .collect();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn latencies_of_nothing_are_in_the_first_row() {
+    fn latencies_of_zero_are_in_the_first_row() {
         let rows = rows_of(&[bucket(0.0, 2.0, 5), bucket(2.0, 4.0, 6)], 4);
         assert_eq!(rows.iter().map(|row| row.count).collect::<Vec<_>>(), [5, 6]);
         assert_eq!(rows_of(&[bucket(0.0, 0.0, 5)], 4).iter().map(|row| row.count).sum::<u64>(), 5);

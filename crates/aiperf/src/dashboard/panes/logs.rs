@@ -1,4 +1,4 @@
-//! Application Logs: the last lines, or those scrolled to.
+//! Application Logs: the last lines, or those at the scroll position.
 
 use super::Pane;
 use crate::dashboard::logs::Line as LogLine;
@@ -21,7 +21,7 @@ pub(super) const PANE: Pane = Pane {
     draw,
 };
 
-/// Narrower panes have further lines below the time, not below the message.
+/// In narrower panes, wrapped lines start below the time, not below the message.
 const ROOM_FOR_HEAD: u16 = 90;
 const BACK: &str = " ▼ End: back to the latest ";
 
@@ -65,7 +65,7 @@ fn wrapped(line: &LogLine, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let first = lines.next().unwrap_or_default();
     let time_end = (time.len() + 3).min(first.len());
     let name_end = (time_end + level.name().len()).min(first.len());
-    // Nothing before the message is wider than a byte a column.
+    // The text before the message is ASCII: one byte per column.
     let parts = (first.get(..time_end), first.get(time_end..name_end), first.get(name_end..));
     let first = match parts {
         (Some(time), Some(name), Some(text)) => Line::from(vec![

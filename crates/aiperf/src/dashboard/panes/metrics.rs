@@ -23,9 +23,9 @@ pub(super) const PANE: Pane = Pane {
 
 const EMPTY: &str = "No metrics available yet. Please wait...";
 const ABSENT: &str = "N/A";
-/// Statistics that a narrow pane can do without, the first to go first.
+/// Statistics that a narrow pane leaves out, in this order.
 const GIVE_WAY: [&str; 6] = ["std", "min", "p90", "max", "p50", "p99"];
-/// Labels are cut to this before statistics are left out.
+/// Labels are cut to this width before statistics are left out.
 const LABEL: usize = 16;
 
 fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
@@ -48,7 +48,7 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     scrolled(&rows, model.view.offsets[PaneId::Metrics as usize], below, buffer, theme);
 }
 
-/// How wide the columns are; those left out have no width.
+/// The widths of the columns; `None` for those left out.
 struct Columns {
     label: usize,
     numbers: [Option<usize>; 7],

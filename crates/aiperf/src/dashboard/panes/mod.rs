@@ -1,4 +1,4 @@
-//! The panes: one file each, and the table of them.
+//! The panes: one file each, and their table.
 
 mod gpu;
 mod latencies;
@@ -20,16 +20,16 @@ use ratatui::widgets::Widget;
 /// One row of the table of panes.
 pub(crate) struct Pane {
     pub(crate) id: PaneId,
-    /// Shows it alone, or everything again.
+    /// Toggles between this pane alone and the overview.
     pub(crate) key: char,
     /// In the footer.
     pub(crate) label: &'static str,
     pub(crate) title: &'static str,
-    /// Stands beside the title.
+    /// Shown next to the title.
     note: fn(&Model) -> Option<String>,
-    /// Rows above those that scroll.
+    /// Rows above the scrolling ones.
     head_rows: usize,
-    /// Rows below them that it would like to have.
+    /// The number of scrolling rows that it has content for.
     rows: fn(&Model) -> usize,
     pub(crate) draw: fn(&Model, Rect, &mut Buffer, &Theme),
 }
@@ -59,13 +59,13 @@ impl Pane {
         (self.note)(model).map_or_else(|| self.title.to_owned(), |note| format!("{} · {note}", self.title))
     }
 
-    /// Keys of panes that only some runs have are offered where there is something to see.
+    /// Keys of panes that only some runs have are shown once the pane has content.
     pub(crate) fn in_footer(&self, model: &Model) -> bool {
         !matches!(self.id, PaneId::Latencies | PaneId::Server) || (self.rows)(model) > 0
     }
 }
 
-/// Lines from the top, those of an offset left out; what does not fit is said on the last row.
+/// Lines from the offset on. The last row shows how many do not fit.
 fn scrolled(lines: &[Line<'_>], offset: usize, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let rows = usize::from(area.height);
     // The last page is full.

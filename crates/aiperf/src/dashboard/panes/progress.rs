@@ -1,4 +1,4 @@
-//! Profile Progress: a bar a stage, and the figures of the phase that is on.
+//! Profile Progress: a bar per stage, and the figures of the current phase.
 
 use super::Pane;
 use crate::dashboard::layout;
@@ -29,13 +29,13 @@ pub(super) const PANE: Pane = Pane {
 
 const WAITING: &str = "Waiting for profile data…";
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// Frames of the spinner a second.
+/// Frames of the spinner per second.
 const SPINS: u64 = 10;
 /// Columns of the longest label.
 const LABEL: usize = 16;
 /// Columns of the longest stage.
 const STAGE: usize = 12;
-/// Share of failed requests above which it is serious.
+/// Share of failed requests above which errors are highlighted.
 const MANY_ERRORS: f64 = 0.1;
 
 struct Stage {
@@ -59,8 +59,7 @@ enum Mood {
 }
 
 fn needed(model: &Model) -> usize {
-    // As many as they take in the overview. Their number changes a little as a phase goes on; panes should not jump for
-    // it.
+    // As many as in the overview. Their number changes a little during a phase; panes should not jump because of it.
     let room = layout::left_columns(model.view.size.0).saturating_sub(4);
     let lines: usize = rows(model).iter().map(|row| texts(row, room).len()).sum();
     stages(model).len().max(2) + lines.max(9)
@@ -74,7 +73,7 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     }
 }
 
-/// Warm-up and profiling as they go by, and the records of whichever is on.
+/// The warm-up, profiling, and the records of the current one.
 fn stages(model: &Model) -> Vec<Stage> {
     let mut stages = Vec::new();
     for kind in [PhaseKind::Warmup, PhaseKind::Profiling] {
@@ -165,7 +164,7 @@ fn progress(phase: &Phase) -> String {
 
 fn errors(phase: &Phase) -> (String, Mood) {
     let failed = phase.counts.errors;
-    // A failure may be known before its record is.
+    // A failure may be known before its record.
     let of = phase.records.max(failed);
     let part = share(failed as f64, of as f64);
     let mood = match failed {
@@ -176,7 +175,7 @@ fn errors(phase: &Phase) -> (String, Mood) {
     (format!("{} / {} ({:.1}%)", thousands(failed), thousands(of), 100.0 * part), mood)
 }
 
-/// A row; what does not fit goes on below.
+/// A row, wrapped if it does not fit.
 fn row_lines(row: &Row, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
     let style: Style = match row.mood {
         Mood::Plain => theme.text,

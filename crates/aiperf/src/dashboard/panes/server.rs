@@ -1,4 +1,4 @@
-//! Server Metrics: what the servers say of themselves.
+//! Server Metrics: values that the servers report.
 
 use super::{Pane, centred, scrolled};
 use crate::dashboard::model::Model;
@@ -17,50 +17,50 @@ pub(super) const PANE: Pane = Pane {
     title: "Server Metrics",
     note: |_| None,
     head_rows: 0,
-    rows: |model| model.server.as_ref().map_or(0, |server| said(server).count()),
+    rows: |model| model.server.as_ref().map_or(0, |server| shown(server).count()),
     draw,
 };
 
-const EMPTY: &str = "No server has told of itself";
+const EMPTY: &str = "No server metrics so far";
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum Format {
     Percent,
     Count,
     Rate,
 }
 
-/// What is said, by its name in snapshots.
-const SAID: &[(&str, &str, Kind)] = &[
-    ("num_running", "Requests running", Kind::Count),
-    ("num_waiting", "Requests waiting", Kind::Count),
-    ("num_preemptions", "Preemptions", Kind::Count),
-    ("kv_cache_usage_pct", "KV cache used", Kind::Percent),
-    ("cpu_kv_cache_usage_pct", "Host KV cache used", Kind::Percent),
-    ("prefix_cache_hit_rate", "Prefix cache hits", Kind::Percent),
-    ("external_prefix_cache_hit_rate", "External cache hits", Kind::Percent),
-    ("unique_input_tokens_srv", "Input tokens not cached", Kind::Count),
-    ("input_token_throughput_srv", "Input tokens", Kind::Rate),
-    ("output_token_throughput_srv", "Output tokens", Kind::Rate),
+/// The shown values: name in snapshots, label, format.
+const SHOWN: &[(&str, &str, Format)] = &[
+    ("num_running", "Requests running", Format::Count),
+    ("num_waiting", "Requests waiting", Format::Count),
+    ("num_preemptions", "Preemptions", Format::Count),
+    ("kv_cache_usage_pct", "KV cache used", Format::Percent),
+    ("cpu_kv_cache_usage_pct", "Host KV cache used", Format::Percent),
+    ("prefix_cache_hit_rate", "Prefix cache hits", Format::Percent),
+    ("external_prefix_cache_hit_rate", "External cache hits", Format::Percent),
+    ("unique_input_tokens_srv", "Input tokens not cached", Format::Count),
+    ("input_token_throughput_srv", "Input tokens", Format::Rate),
+    ("output_token_throughput_srv", "Output tokens", Format::Rate),
 ];
 const LABEL: usize = 24;
 
-fn said(server: &ServerSnapshot) -> impl Iterator<Item = (&'static str, Kind, f64)> {
-    SAID.iter().filter_map(|(name, label, kind)| Some((*label, *kind, server.get(name)?)))
+fn shown(server: &ServerSnapshot) -> impl Iterator<Item = (&'static str, Format, f64)> {
+    SHOWN.iter().filter_map(|(name, label, format)| Some((*label, *format, server.get(name)?)))
 }
 
 fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let Some(server) = &model.server else { return centred(EMPTY, area, buffer, theme) };
-    let text = |kind: Kind, value: f64| match kind {
+    let text = |format: Format, value: f64| match format {
         _ if !value.is_finite() => "N/A".to_owned(),
-        Kind::Percent => format!("{value:.1}%"),
-        Kind::Count => thousands(value.max(0.0).round() as u64),
-        Kind::Rate => format!("{}/s", thousands(value.max(0.0).round() as u64)),
+        Format::Percent => format!("{value:.1}%"),
+        Format::Count => thousands(value.max(0.0).round() as u64),
+        Format::Rate => format!("{}/s", thousands(value.max(0.0).round() as u64)),
     };
-    let lines: Vec<Line<'_>> = said(server)
-        .map(|(label, kind, value)| {
+    let lines: Vec<Line<'_>> = shown(server)
+        .map(|(label, format, value)| {
             let label = Span::styled(format!("{label:>LABEL$}: "), theme.dim);
-            Line::from(vec![label, Span::styled(text(kind, value), theme.text)])
+            Line::from(vec![label, Span::styled(text(format, value), theme.text)])
         })
         .collect();
     scrolled(&lines, model.view.offsets[PaneId::Server as usize], area, buffer, theme);

@@ -1,4 +1,4 @@
-//! Trends: request rate, first token and the time between tokens, second by second; how much is in flight and fails.
+//! Trends: request rate, time to first token and inter-token latency per second; requests in flight and errors.
 
 use super::Pane;
 use crate::blocks::blocks;
@@ -27,11 +27,11 @@ pub(super) const PANE: Pane = Pane {
 
 const LABEL: usize = 12;
 const VALUE: usize = 10;
-/// Sparklines have whole numbers: thousandths are enough for any of them.
+/// Sparklines take whole numbers: values are scaled to thousandths.
 const SCALE: f64 = 1000.0;
-/// Seconds between two labels of the time axis: more than a label is wide.
+/// Seconds between two labels of the time axis: more than the width of a label.
 const LABEL_EVERY: u64 = 10;
-/// Rows of one curve with its label, at most.
+/// Maximum rows of one curve with its label.
 const TALLEST: u16 = 8;
 
 fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
@@ -65,7 +65,7 @@ fn draw(model: &Model, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     }
 }
 
-/// One row has label, latest value and curve beside each other; more have the curve below.
+/// With one row, label, latest value and curve are next to each other; with more, the curve is below.
 fn draw_curve(
     name: &str,
     unit: &str,
@@ -94,7 +94,7 @@ fn draw_curve(
     Sparkline::default().data(samples.collect::<Vec<_>>()).style(style).absent_value_symbol(" ").render(place, buffer);
 }
 
-/// The time since the start below the curves, a label under the column that it is of.
+/// The time axis below the curves; each label is under its column.
 fn axis(trends: &Trends, columns: usize) -> String {
     let seconds = trends.seconds(columns);
     let mut text = String::new();
@@ -106,7 +106,7 @@ fn axis(trends: &Trends, columns: usize) -> String {
     text
 }
 
-/// Label, share and text of each.
+/// Label, share and text of each gauge.
 fn gauges(model: &Model) -> Vec<(&'static str, f64, String)> {
     let Some(phase) = model.phases.current() else { return Vec::new() };
     let in_flight = phase.counts.in_flight();

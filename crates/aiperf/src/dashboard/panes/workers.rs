@@ -1,4 +1,4 @@
-//! Worker Status: what each worker did and uses, and what our other threads use.
+//! Worker Status: counters and CPU use of each worker, and CPU use of our other threads.
 
 use super::{Pane, scrolled};
 use crate::dashboard::model::Model;
@@ -24,7 +24,7 @@ pub(super) const PANE: Pane = Pane {
 
 const HEADS: [&str; 9] =
     ["Worker ID", "Status", "In-flight", "Completed", "Failed", "CPU", "Memory", "Total Read", "Total Write"];
-/// Columns that a narrow pane can do without, the first to go first.
+/// Columns that a narrow pane leaves out, in this order.
 const GIVE_WAY: [usize; 4] = [6, 8, 7, 4];
 const ABSENT: &str = "N/A";
 
@@ -94,7 +94,7 @@ fn cells(model: &Model, at: usize, worker: &Worker, health: Health) -> [String; 
     ]
 }
 
-/// As records call it, once the run has begun.
+/// The name in the records, once the run has started.
 fn name(model: &Model, at: usize) -> String {
     let ids = model.run.as_ref().map(|run| RunIds::new(&run.benchmark_id));
     ids.map_or_else(|| format!("worker_{at}"), |ids| ids.worker_id(at as u16))

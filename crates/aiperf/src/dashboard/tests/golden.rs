@@ -1,4 +1,4 @@
-//! The reference's screens name panes, rows and keys: ours have the same.
+//! The panes, rows and keys of the reference's screens: ours have the same.
 
 use super::story::*;
 use crate::dashboard::panes::PANES;
@@ -46,7 +46,7 @@ fn golden_screens_have_the_panes_rows_and_keys_that_ours_have() {
             for title in &titles {
                 assert!(PANES.iter().any(|pane| pane.title == title), "no pane is called {title}");
             }
-            // The same view, but for what there is nothing to show of.
+            // The same view, except for values that do not exist here.
             if let [title] = &titles[..]
                 && let Some(pane) = PANES.iter().find(|pane| pane.title == title)
             {

@@ -1,7 +1,7 @@
-//! - [`story`]: a run as it is told, event by event
-//! - [`models`]: what is known after which events, and what keys do
-//! - [`screens`]: what is shown, at several sizes
-//! - [`golden`]: what the reference's screens name
+//! - [`story`]: the events of a run
+//! - [`models`]: the state after events and keys
+//! - [`screens`]: the screens, at several sizes
+//! - [`golden`]: the names on the reference's screens
 
 mod golden;
 mod models;

@@ -1,4 +1,4 @@
-//! What is known after which events, and what keys do.
+//! The state after events and keys.
 
 use super::story::*;
 use crate::dashboard::keys::{Effect, MOST_COPIED};
@@ -35,7 +35,7 @@ fn the_log_is_shown_alone_until_the_first_progress() {
 }
 
 #[test]
-fn what_somebody_chose_to_look_at_stays() {
+fn a_chosen_view_stays() {
     let mut model = waiting(80, 24);
     key(&mut model, '3');
     let (warmup, targets) = (phase(0, PhaseKind::Warmup), of_requests(4));
@@ -65,7 +65,7 @@ fn keys_of_panes_toggle_and_others_restore() {
 }
 
 #[test]
-fn without_gpu_telemetry_its_key_says_so() {
+fn without_gpu_telemetry_its_key_shows_a_note() {
     let mut model = warming_up(80, 24);
     key(&mut model, '5');
     assert_eq!(model.view.maximised, None);
@@ -78,7 +78,7 @@ fn without_gpu_telemetry_its_key_says_so() {
 }
 
 #[test]
-fn whoever_wants_gpus_on_the_dashboard_sees_them_first() {
+fn a_dashboard_with_gpus_opens_with_them() {
     let mut model = waiting(80, 24).opening_with(Some(PaneId::Gpu));
     assert_eq!(model.view.maximised, Some(PaneId::Logs));
     let (warmup, targets) = (phase(0, PhaseKind::Warmup), of_requests(4));
@@ -92,7 +92,7 @@ fn whoever_wants_gpus_on_the_dashboard_sees_them_first() {
 }
 
 #[test]
-fn keys_with_ctrl_are_for_the_world() {
+fn keys_with_ctrl_have_side_effects() {
     let mut model = profiling(80, 24, 0);
     let mut with_ctrl = |key| press(&mut model, KeyCode::Char(key), KeyModifiers::CONTROL);
     assert_eq!([with_ctrl('c'), with_ctrl('z'), with_ctrl('s')], [Effect::Interrupt, Effect::Suspend, Effect::Picture]);
@@ -110,7 +110,7 @@ fn two_clicks_on_a_pane_maximise_it() {
     };
     click(&mut model, 1000);
     click(&mut model, 2000);
-    assert_eq!(model.view.maximised, None, "that was slow");
+    assert_eq!(model.view.maximised, None, "two slow clicks are not a double click");
     click(&mut model, 2200);
     assert_eq!(model.view.maximised, Some(PaneId::Progress));
     click(&mut model, 3000);
@@ -129,11 +129,11 @@ fn between_warm_up_and_profiling_the_status_is_that_of_the_phase() {
     model.take(&started(&next, targets, 5));
     assert_eq!(status(&model), "Profiling");
     model.take(&RunEvent::PhaseComplete(moment(&warmup, 6, counts(16, 16, 0))));
-    assert_eq!(status(&model), "Profiling", "records of the warm-up being done says nothing of profiling");
+    assert_eq!(status(&model), "Profiling", "complete records of the warm-up do not change profiling");
 }
 
 #[test]
-fn records_are_counted_from_nothing_in_each_phase() {
+fn records_are_counted_from_zero_in_each_phase() {
     let mut model = warming_up(80, 24);
     assert!(model.phases.current().unwrap().records_share() > 0.7);
     model.take(&started(&phase(1, PhaseKind::Profiling), of_requests(480), 5));
@@ -156,7 +156,7 @@ fn nothing_goes_back_when_a_snapshot_comes_late() {
 }
 
 #[test]
-fn whichever_target_is_nearest_is_the_one_that_counts() {
+fn the_nearest_target_counts() {
     let length = Some(Nanos::from_millis(10_000));
     let targets = PhaseTargets { requests: Some(1000), length, ..PhaseTargets::default() };
     let mut model = model(80, 24);
@@ -170,13 +170,13 @@ fn whichever_target_is_nearest_is_the_one_that_counts() {
 fn sessions_are_counted_where_they_end_the_phase() {
     let targets = PhaseTargets { sessions: Some(8), ..PhaseTargets::default() };
     let mut model = model(120, 40);
-    let told = aiperf_types::PhaseProgress { sessions_completed: 2, ..counts(12, 9, 0) };
-    model.take(&progress(&phase(0, PhaseKind::Profiling), targets, 5000, PhaseStage::Sending, told, 9));
+    let counts = aiperf_types::PhaseProgress { sessions_completed: 2, ..counts(12, 9, 0) };
+    model.take(&progress(&phase(0, PhaseKind::Profiling), targets, 5000, PhaseStage::Sending, counts, 9));
     assert!(shown(&model).contains("2 / 8 user sessions"), "{}", shown(&model));
 }
 
 #[test]
-fn the_log_follows_its_end_unless_somebody_looks_up() {
+fn the_log_follows_its_end_unless_the_user_scrolls_up() {
     let mut model = model(80, 24);
     for number in 0..100 {
         model.log(&line(LogLevel::Info, number, &format!("line {number}.")));
@@ -186,7 +186,7 @@ fn the_log_follows_its_end_unless_somebody_looks_up() {
     assert!(!shown(&model).contains("line 99."));
     let seen = shown(&model);
     model.log(&line(LogLevel::Info, 100, "line 100."));
-    assert_eq!(shown(&model), seen, "what is read does not move");
+    assert_eq!(shown(&model), seen, "the visible lines stay");
     press(&mut model, KeyCode::Home, KeyModifiers::NONE);
     assert!(shown(&model).contains("line 0.") && shown(&model).contains("line 15."));
     press(&mut model, KeyCode::End, KeyModifiers::NONE);
@@ -212,7 +212,7 @@ fn the_log_keeps_its_last_lines_and_the_beginning_of_each() {
 }
 
 #[test]
-fn the_table_is_made_anew_every_interval_and_for_another_kind_at_once() {
+fn the_table_is_refreshed_every_interval_and_immediately_for_another_kind() {
     let mut model = model(120, 40);
     let count = |model: &Model| {
         let row = model.metrics.iter().find(|row| row.label == "Requests").unwrap();
@@ -229,7 +229,7 @@ fn the_table_is_made_anew_every_interval_and_for_another_kind_at_once() {
 }
 
 #[test]
-fn the_table_says_of_when_it_is_and_is_made_once_more_at_the_end() {
+fn the_table_shows_its_time_and_is_refreshed_at_the_end() {
     let mut model = profiling(120, 40, 0);
     assert!(shown(&model).contains("Real-Time Metrics · as of 00:26"), "{}", shown(&model));
     let last = phase(1, PhaseKind::Profiling);
@@ -247,7 +247,7 @@ fn usage_is_not_in_the_table() {
     assert!(!labels.iter().any(|label| label.starts_with("Usage")), "{labels:?}");
 }
 
-/// A snapshot at a second, of so many first tokens so far with such a mean.
+/// A snapshot at a second, with so many first tokens so far and this mean.
 fn first_tokens(kind: PhaseKind, at: u64, count: u64, mean: f64) -> RunEvent {
     let RunEvent::Metrics(snapshot) = metrics(kind, at, count) else { unreachable!() };
     let mut snapshot = (*snapshot).clone();
@@ -294,7 +294,7 @@ fn curves_have_the_same_seconds_and_gaps_where_nothing_came() {
 }
 
 #[test]
-fn curves_start_anew_with_profiling_and_go_on_with_its_next_phase() {
+fn curves_restart_with_profiling_and_continue_with_its_next_phase() {
     let mut model = warming_up(80, 24);
     assert_eq!(curve(&model, Curve::RequestRate), [Some(4.0); 3]);
     let targets = of_requests(1000);
@@ -310,7 +310,7 @@ fn curves_start_anew_with_profiling_and_go_on_with_its_next_phase() {
 }
 
 #[test]
-fn a_worker_is_what_it_did_last() {
+fn the_health_of_a_worker_follows_its_last_result() {
     let mut model = profiling(120, 40, 8);
     key(&mut model, '4');
     assert!(shown(&model).contains("0 healthy • 0 high load • 2 error • 0 idle • 0 stale"), "{}", shown(&model));
@@ -319,7 +319,7 @@ fn a_worker_is_what_it_did_last() {
 }
 
 #[test]
-fn a_worker_is_called_as_records_call_it() {
+fn a_worker_has_the_name_of_the_records() {
     let mut model = profiling(120, 40, 8);
     let anchor = WallAnchor::default();
     let run = RunStarted { benchmark_id: "id".into(), anchor, directory: Path::new("out").into() };
@@ -330,7 +330,7 @@ fn a_worker_is_called_as_records_call_it() {
 }
 
 #[test]
-fn the_latest_lines_are_copied_where_all_would_be_too_many() {
+fn the_latest_lines_are_copied_if_there_are_too_many() {
     let mut model = model(80, 24);
     for number in 0..1000 {
         model.log(&line(LogLevel::Info, number, &format!("{number}:{}", "x".repeat(200))));
@@ -342,7 +342,7 @@ fn the_latest_lines_are_copied_where_all_would_be_too_many() {
 }
 
 #[test]
-fn whoever_went_to_the_end_of_a_pane_goes_back_with_the_next_key() {
+fn the_next_key_scrolls_back_from_the_end_of_a_pane() {
     let mut model = profiling(80, 24, 0);
     let thread = |id| ThreadUse { id, name: format!("thread-{id}."), cpu: None };
     model.threads((101..140).map(thread).collect(), None);
@@ -358,7 +358,7 @@ fn whoever_went_to_the_end_of_a_pane_goes_back_with_the_next_key() {
     press(&mut model, KeyCode::Home, KeyModifiers::NONE);
     assert_eq!(shown(&model), top);
     press(&mut model, KeyCode::End, KeyModifiers::NONE);
-    // The pane is shorter now than where somebody was.
+    // The pane is now shorter than the scroll position.
     model.threads((101..125).map(thread).collect(), None);
     let end = shown(&model);
     press(&mut model, KeyCode::Up, KeyModifiers::NONE);
@@ -366,7 +366,7 @@ fn whoever_went_to_the_end_of_a_pane_goes_back_with_the_next_key() {
 }
 
 #[test]
-fn requests_that_are_all_sent_are_profiling_until_they_are_back() {
+fn a_phase_with_all_requests_sent_is_profiling_until_they_are_back() {
     let mut model = model(120, 40);
     let (profiling, targets) = (phase(0, PhaseKind::Profiling), of_requests(100));
     model.take(&started(&profiling, targets, 0));

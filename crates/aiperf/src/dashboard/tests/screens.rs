@@ -1,10 +1,10 @@
-//! What is shown, at several sizes.
+//! The screens, at several sizes.
 
 use super::story::*;
 use crate::dashboard::model::Model;
 use crate::dashboard::panes::PANES;
 
-/// The usual terminal, a good one, a large one.
+/// A usual terminal, a larger one, a very large one.
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 fn hold(name: &str, of: impl Fn(u16, u16) -> Model) {
@@ -34,7 +34,7 @@ fn failures_stand_out() {
 }
 
 #[test]
-fn a_grace_period_shows_what_has_not_come_back() {
+fn a_grace_period_shows_requests_in_flight() {
     hold("grace", in_grace);
 }
 
@@ -62,7 +62,7 @@ fn gpus_are_shown_one_below_the_other_in_as_many_columns_as_fit() {
 }
 
 #[test]
-fn keys_and_toasts_lie_over_the_panes() {
+fn keys_and_toasts_are_drawn_over_the_panes() {
     let mut model = profiling(100, 30, 0);
     key(&mut model, '?');
     insta::assert_snapshot!("keys", shown(&model));
@@ -72,7 +72,7 @@ fn keys_and_toasts_lie_over_the_panes() {
 }
 
 #[test]
-fn a_small_terminal_says_how_much_is_needed_and_recovers() {
+fn a_small_terminal_shows_the_needed_size_and_recovers() {
     let mut model = profiling(50, 10, 0);
     insta::assert_snapshot!("small", shown(&model));
     model.resize((80, 24));
@@ -80,7 +80,7 @@ fn a_small_terminal_says_how_much_is_needed_and_recovers() {
 }
 
 #[test]
-fn whatever_the_size_something_is_drawn_and_nothing_breaks() {
+fn any_size_is_drawn_and_nothing_breaks() {
     let mut model = profiling(80, 24, 3);
     for columns in (1..=250).step_by(31) {
         for rows in (1..=80).step_by(9) {

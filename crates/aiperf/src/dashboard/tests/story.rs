@@ -1,4 +1,4 @@
-//! A run as it is told, event by event, and the screen of each moment.
+//! The events of a run, and the screen at each moment.
 
 use crate::dashboard::draw;
 use crate::dashboard::model::Model;
@@ -75,10 +75,10 @@ pub(super) fn line(level: LogLevel, millis: u64, text: &str) -> LogLine {
     LogLine { at: WallNs(millis * 1_000_000), level, text: text.into() }
 }
 
-/// A snapshot at a second of the run, of so many records.
+/// A snapshot at a second of the run, with so many records.
 pub(super) fn metrics(kind: PhaseKind, at: u64, records: u64) -> RunEvent {
     let spread = |tag: &'static str, unit, middle: f64| {
-        // The mean of each second is another one.
+        // The mean differs from second to second.
         let sum = middle * (records as f64 + 4.0 * (records as f64 / 9.0).sin());
         let middle = sum / records as f64;
         let stats = Stats {
@@ -178,7 +178,7 @@ pub(super) fn key(model: &mut Model, key: char) {
     model.press(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE));
 }
 
-/// Nothing but the log: the run is prepared.
+/// During the preparation: only the log has content.
 pub(super) fn waiting(columns: u16, rows: u16) -> Model {
     let mut model = model(columns, rows);
     model.log(&line(LogLevel::Info, 30_034_532, "made 48 prompts of 128 tokens"));
@@ -204,7 +204,7 @@ pub(super) fn warming_up(columns: u16, rows: u16) -> Model {
     model
 }
 
-/// In the middle of it, with failures or without.
+/// In the middle of profiling, with failures or without.
 pub(super) fn profiling(columns: u16, rows: u16, errors: u64) -> Model {
     profiling_until(of_requests(480), columns, rows, errors)
 }
@@ -240,7 +240,7 @@ fn profiling_until(targets: PhaseTargets, columns: u16, rows: u16, errors: u64) 
     model
 }
 
-/// Its time was over before its requests were.
+/// The time of the phase ended before its requests.
 pub(super) fn in_grace(columns: u16, rows: u16) -> Model {
     let targets = PhaseTargets { length: Some(Nanos(55 * SECOND)), ..of_requests(480) };
     let mut model = profiling_until(targets, columns, rows, 0);
@@ -260,7 +260,7 @@ pub(super) fn processing(columns: u16, rows: u16) -> Model {
     model
 }
 
-/// What a terminal of its size shows, without colours.
+/// The text that a terminal of its size shows, without colours.
 pub(super) fn shown(model: &Model) -> String {
     let (columns, rows) = model.view.size;
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
