@@ -1,14 +1,15 @@
-//! Manifests keep to the documents: which crates of ours depend on which, and who uses a crate of others.
+//! The manifests match the documentation: which workspace crates depend on which, and which of them use an external
+//! crate.
 //!
-//! A row of its table of dependencies names one crate or several; its second column lists the workspace crates that
-//! depend on each of them, those that only need it to build as `name (build)`, and `tests` where tests and benches of
-//! any crate do.
+//! A row of the table of dependencies names one crate or several. Its second column lists the workspace crates that
+//! depend on each of them. `name (build)` is a build dependency, and `tests` stands for the tests and benches of any
+//! crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-/// Our crates, floor by floor: each depends on crates above it in this table, and on no others. Tests may use more.
+/// Our crates, floor by floor: each depends only on crates above it in this table. Tests may use more.
 const FLOORS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("template", &["types"]),
@@ -41,10 +42,10 @@ const FLOORS: &[(&str, &[&str])] = &[
             "types",
         ],
     ),
-    // It shares no code with the client: a shared misreading must not cancel out.
+    // The simulated server shares no code with the client: both could misread a specification in the same way.
     ("sim", &[]),
     ("aiperf", &["campaign", "config", "plan", "report", "sim", "types"]),
-    // For tests alone.
+    // Only for tests.
     ("golden", &[]),
     ("testkit", &["plan", "types"]),
 ];
@@ -53,7 +54,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Section and name of every key of a manifest. Enough of TOML for manifests that are written one key a line.
+/// Section and name of every key of a manifest. This parses enough of TOML for manifests with one key per line.
 fn keys(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut section = "";
     manifest.lines().filter_map(move |line| {
@@ -77,7 +78,7 @@ fn crate_manifests() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The second column as it should be, of every dependency that the workspace names.
+/// The expected second column, for every dependency of the workspace.
 fn users_in_manifests() -> BTreeMap<String, BTreeSet<String>> {
     let workspace = fs::read_to_string(root().join("Cargo.toml")).expect("a workspace manifest");
     let mut users: BTreeMap<String, BTreeSet<String>> = keys(&workspace)
@@ -105,7 +106,7 @@ fn users_in_manifests() -> BTreeMap<String, BTreeSet<String>> {
     users
 }
 
-/// The second column as it is.
+/// The actual second column.
 fn users_in_table() -> BTreeMap<String, BTreeSet<String>> {
     let text = fs::read_to_string(root().join("docs/dependencies.md")).expect("docs/dependencies.md");
     let mut rows = BTreeMap::new();
@@ -141,14 +142,14 @@ fn the_table_of_dependencies_agrees_with_the_manifests() {
 }
 
 #[test]
-fn our_crates_depend_on_crates_of_lower_floors_alone() {
+fn our_crates_depend_only_on_lower_floors() {
     let manifests = crate_manifests();
     let listed: BTreeSet<&str> = FLOORS.iter().map(|(name, _)| *name).collect();
     let folders: BTreeSet<&str> = manifests.keys().map(String::as_str).collect();
     assert_eq!(listed, folders, "FLOORS has a row for every crate");
     for (floor, (name, allowed)) in FLOORS.iter().enumerate() {
         let is_below = |other: &&str| FLOORS[..floor].iter().any(|(below, _)| below == other);
-        assert!(allowed.iter().all(is_below), "{name} may depend on crates of lower floors alone");
+        assert!(allowed.iter().all(is_below), "{name} may depend only on crates of lower floors");
         let used: BTreeSet<&str> = keys(&manifests[*name])
             .filter(|(section, _)| *section == "dependencies" || *section == "build-dependencies")
             .filter_map(|(_, key)| key.split('.').next()?.strip_prefix("aiperf-"))
@@ -158,7 +159,7 @@ fn our_crates_depend_on_crates_of_lower_floors_alone() {
 }
 
 #[test]
-fn every_dependency_is_the_workspaces() {
+fn every_dependency_is_inherited_from_the_workspace() {
     for (folder, manifest) in crate_manifests() {
         let mut section = "";
         for line in manifest.lines() {
@@ -179,7 +180,7 @@ fn every_page_of_the_documentation_is_linked_in_the_readme() {
     let readme = fs::read_to_string(root().join("README.md")).expect("there is a README");
     for page in fs::read_dir(root().join("docs")).expect("documentation lies in docs/").flatten() {
         let name = page.file_name();
-        // Folders hold what pages show.
+        // Folders contain images of the pages.
         if page.path().is_dir() {
             continue;
         }
@@ -189,7 +190,7 @@ fn every_page_of_the_documentation_is_linked_in_the_readme() {
 }
 
 #[test]
-fn no_file_has_the_marks_of_a_merge() {
+fn no_file_has_merge_conflict_markers() {
     let mut folders = vec![root().join("crates"), root().join("docs"), root().join("scripts")];
     let mut files: Vec<PathBuf> =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].iter().map(|name| root().join(name)).collect();

@@ -1,4 +1,4 @@
-//! A run of the binary and what it left.
+//! A run of the binary, and its files.
 
 use aiperf_sim::{Latency, Sim, SimConfig, SimHandle};
 use nix::pty::{Winsize, openpty};
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A server that answers fast: 2 ms to the first token, 1 ms between tokens.
+/// A fast server: 2 ms to the first token, 1 ms between tokens.
 pub(crate) fn quick() -> SimConfig {
     SimConfig {
         port: 0,
@@ -25,8 +25,8 @@ pub(crate) fn serve(config: SimConfig) -> SimHandle {
     Sim::spawn(config).unwrap()
 }
 
-/// A server of a few lines: answers each request, given as its number, head and body, with the bytes it is told to, and
-/// closes. Gives its address.
+/// A minimal server. `answer` gets the number, the head and the body of each request, and returns the bytes of the
+/// response. Each connection has one request. Returns the URL.
 pub(crate) fn answering(answer: impl Fn(usize, &str, &str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -46,30 +46,30 @@ pub(crate) fn answering(answer: impl Fn(usize, &str, &str) -> String + Send + 's
     address
 }
 
-/// An HTTP answer after which the connection closes.
+/// An HTTP response after which the connection closes.
 pub(crate) fn response(status: &str, kind: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
-/// The binary, with a directory for what it writes.
+/// The binary, with a directory for its files.
 pub(crate) struct Bench {
     pub(crate) dir: TempDir,
     args: Vec<String>,
     env: Vec<(String, String)>,
-    /// Said to a shell that then becomes the binary.
+    /// A shell command that runs first; the shell then becomes the binary.
     shell: Option<&'static str>,
 }
 
 impl Bench {
-    /// A streaming chat benchmark of a URL; more arguments may follow.
+    /// A streaming chat benchmark of a URL; `with` adds arguments.
     pub(crate) fn of(url: &str) -> Self {
         Self::bare()
             .with(&["--model", "test-model", "--url", url, "--tokenizer", "builtin", "--isl", "16", "--osl", "8"])
             .with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"])
     }
 
-    /// The same, with the servers' own metrics collected often and nearly without a wait at the end.
+    /// The same, with frequent scrapes of the servers' metrics and nearly no wait at the end.
     pub(crate) fn watching(url: &str) -> Self {
         Self::of(url)
             .without("--no-server-metrics")
@@ -78,7 +78,7 @@ impl Bench {
             .env("AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT", "2")
     }
 
-    /// A benchmark of nothing yet.
+    /// A benchmark without arguments.
     pub(crate) fn bare() -> Self {
         Self { dir: TempDir::new().unwrap(), args: Vec::new(), env: Vec::new(), shell: None }
     }
@@ -88,7 +88,7 @@ impl Bench {
         self
     }
 
-    /// The same with one argument less.
+    /// Removes an argument.
     pub(crate) fn without(mut self, arg: &str) -> Self {
         self.args.retain(|other| other != arg);
         self
@@ -100,13 +100,13 @@ impl Bench {
         self
     }
 
-    /// Started by a shell that was told something first, as in `ulimit -f 100`.
+    /// Started by a shell that first runs a command, such as `ulimit -f 100`.
     pub(crate) fn after(mut self, shell: &'static str) -> Self {
         self.shell = Some(shell);
         self
     }
 
-    /// In the directory of a run that is over.
+    /// In the directory of a finished run.
     pub(crate) fn in_place_of(mut self, earlier: Run) -> Self {
         self.dir = earlier.dir;
         self
@@ -114,7 +114,7 @@ impl Bench {
 
     pub(crate) fn command(&self) -> Command {
         let binary = env!("CARGO_BIN_EXE_aiperf");
-        // Whoever runs the tests may ignore signals, and so would the run.
+        // The process that runs the tests may ignore signals, and the run would inherit that.
         let mut command = Command::new("/usr/bin/env");
         command.arg("--default-signal=INT,TERM,HUP");
         match self.shell {
@@ -122,7 +122,7 @@ impl Bench {
             Some(first) => command.args(["sh", "-c", &format!("{first}; exec \"$0\" \"$@\""), binary]),
         };
         command.arg("profile").args(&self.args).args(["--artifact-dir", "out"]).current_dir(self.dir.path());
-        // No test asks anybody on the network, unless it says so.
+        // No test uses the network, unless it sets this itself.
         command.env("HF_HUB_OFFLINE", "1").envs(self.env.iter().cloned());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -133,7 +133,7 @@ impl Bench {
         Run { dir: self.dir, output }
     }
 
-    /// Runs on a terminal so many columns wide, and gives what was written to it.
+    /// Runs on a terminal with so many columns, and returns its output.
     pub(crate) fn on_a_terminal(self, columns: u16) -> (Option<i32>, String) {
         let mut command = self.command();
         command.env("NO_COLOR", "1").env("TERM", "xterm");
@@ -145,29 +145,29 @@ impl Bench {
         self.start_as(command)
     }
 
-    /// A command made of this one.
+    /// Starts a given command in place of the binary.
     pub(crate) fn start_as(self, mut command: Command) -> Running {
         Running { child: Process::start(&mut command), dir: self.dir }
     }
 }
 
-/// How long a test waits for what should come at once, before it says that it never came.
+/// How long a test waits for an immediate event before it fails.
 const HANGS: Duration = Duration::from_secs(60);
-/// Runs a command on a terminal so many columns wide: its exit code, and what it wrote.
+/// Runs a command on a terminal with so many columns; returns its exit code and its output.
 pub(crate) fn on_a_terminal(mut command: Command, columns: u16) -> (Option<i32>, String) {
     let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(Some(&size), None).unwrap();
     command.stdout(terminal.slave.try_clone().unwrap()).stderr(terminal.slave);
     let mut child = command.spawn().unwrap();
-    // The terminal ends when nobody can write to it any more.
+    // The terminal ends when no process can write to it any more.
     drop(command);
     let (mut master, mut written) = (std::fs::File::from(terminal.master), Vec::new());
-    // Its end is an error here, after all that was written.
+    // At its end, the read returns an error after all output.
     let _ = master.read_to_end(&mut written);
     (child.wait().unwrap().code(), String::from_utf8_lossy(&written).into_owned())
 }
 
-/// A process that ends with the test that started it, also with one that fails.
+/// A process that ends with its test, even if the test fails.
 pub(crate) struct Process(Option<Child>);
 
 impl Process {
@@ -204,14 +204,14 @@ impl Drop for Process {
     }
 }
 
-/// A run that is still on. Its process goes before its directory.
+/// A run in progress. Its process ends before its directory is removed.
 pub(crate) struct Running {
     pub(crate) child: Process,
     pub(crate) dir: TempDir,
 }
 
 impl Running {
-    /// Waits until a number of record lines is on disk, so that a signal meets a run in full swing.
+    /// Waits until a number of record lines is on disk, so that a signal meets a run in progress.
     pub(crate) fn wait_for_records(&self, wanted: usize) {
         let path = self.dir.path().join("out/profile_export.jsonl");
         let started = Instant::now();
@@ -231,12 +231,12 @@ impl Running {
         let mut line = String::new();
         while !line.contains(words) {
             line.clear();
-            assert!(out.read_line(&mut line).unwrap() > 0, "it ended without saying: {words}");
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended without printing: {words}");
         }
         self.child.stdout = Some(out.into_inner());
     }
 
-    /// Waits for the end of a run that should have come to it by now.
+    /// Waits for the end of a run that should end soon.
     pub(crate) fn finish_soon(mut self) -> Run {
         let started = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
@@ -257,7 +257,7 @@ impl Running {
     }
 }
 
-/// A run that is over.
+/// A finished run.
 pub(crate) struct Run {
     pub(crate) dir: TempDir,
     output: Output,

@@ -1,5 +1,5 @@
-//! The binary as a new user meets it: help, versions, mistyped commands, files that are checked, completions, and input
-//! that would hang it.
+//! The binary from a new user's view: help, versions, mistyped commands, checked files, completions, and input that
+//! could block it.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ fn stderr(output: &Output) -> String {
 }
 
 #[test]
-fn the_version_is_told_wherever_it_is_asked_for() {
+fn the_version_is_printed_for_every_spelling() {
     let version = format!("{}\n", env!("CARGO_PKG_VERSION"));
     for args in [&["--version"][..], &["-V"], &["profile", "--version"], &["profile", "-V"], &["sim", "--version"]] {
         let output = aiperf(args);
@@ -34,7 +34,7 @@ fn the_version_is_told_wherever_it_is_asked_for() {
 }
 
 #[test]
-fn every_command_has_help_of_its_own() {
+fn every_command_has_its_own_help() {
     let commands = [
         "profile",
         "demo",
@@ -63,7 +63,7 @@ fn every_command_has_help_of_its_own() {
 }
 
 #[test]
-fn a_configuration_file_that_is_there_is_written_over_only_by_force() {
+fn an_existing_configuration_file_is_overwritten_only_with_force() {
     let dir = TempDir::new().unwrap();
     let init = |more: &[&str]| {
         let args = [&["config", "init", "--template", "minimal", "--output", "c.yaml"], more].concat();
@@ -81,8 +81,8 @@ fn a_configuration_file_that_is_there_is_written_over_only_by_force() {
 }
 
 #[test]
-fn a_command_that_does_not_exist_says_what_was_meant_or_what_to_use() {
-    for (args, says) in [
+fn an_unknown_command_is_refused_with_a_suggestion() {
+    for (args, message) in [
         (&["profil"][..], "aiperf profile; did you mean that?"),
         (&["compl"], "aiperf completions; did you mean that?"),
         (&["Profile"], "aiperf profile; did you mean that?"),
@@ -96,12 +96,16 @@ fn a_command_that_does_not_exist_says_what_was_meant_or_what_to_use() {
     ] {
         let output = aiperf(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(stderr(&output).contains(says) && stderr(&output).contains("try: "), "{args:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(message) && stderr(&output).contains("try: "),
+            "{args:?}: {}",
+            stderr(&output)
+        );
     }
 }
 
 #[test]
-fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refused() {
+fn every_listed_template_is_valid_and_validate_refuses_what_profile_refuses() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("trace.jsonl"), "{\"input_length\": 9, \"timestamp\": 0}\n").unwrap();
     let listed = stdout(&aiperf(&["config", "init", "--list"]));
@@ -122,7 +126,7 @@ fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refu
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("the template 'search' is not there yet"), "{}", stderr(&refused));
     let base = "benchmark:\n  model: m\n  endpoint: {url: 'http://127.0.0.1:9'}\n  dataset: {isl: 8}\n";
-    for (rest, says) in [
+    for (rest, message) in [
         ("  profiling: {type: concurrency, requests: 4, timing_mode: agentic_replay}\n", "is not there yet"),
         ("  profiling: {type: concurrency, requests: 4}\n  slos: {request_latancy: 5}\n", "no such metric"),
         ("  profiling: {type: concurrency, requests: 4}\n  slos: {time_to_first_token: 5}\n", "needs a streaming run"),
@@ -131,12 +135,12 @@ fn every_template_that_is_listed_can_be_checked_and_what_profile_refuses_is_refu
         let profile = in_dir(dir.path(), &["profile", "--config", "c.yaml", "--tokenizer", "builtin"]);
         for output in [in_dir(dir.path(), &["validate", "c.yaml"]), profile] {
             assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-            assert!(stderr(&output).contains(says), "{}", stderr(&output));
+            assert!(stderr(&output).contains(message), "{}", stderr(&output));
         }
     }
 }
 
-/// What bash offers for a command line whose last word is being typed.
+/// The completions of bash for a command line whose last word is being typed.
 fn offered(script: &Path, words: &[&str]) -> Vec<String> {
     let list = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
     let line = format!(
@@ -159,7 +163,7 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "profile", "--convergence-s"]), ["--convergence-stat"]);
     assert_eq!(offered(&["aiperf", "profile", "--concurrency-r"]), ["--concurrency-ramp-duration"]);
     assert_eq!(offered(&["aiperf", "profile", "--ui", "si"]), ["simple"]);
-    // As readline splits it, and as it comes where `=` is no word break.
+    // As readline splits it, and as it is if `=` is not a word break.
     assert_eq!(offered(&["aiperf", "profile", "--ui", "=", "si"]), ["simple"]);
     assert_eq!(offered(&["aiperf", "profile", "--ui=si"]), ["--ui=simple"]);
     assert!(offered(&["aiperf", "profile", "--ui", "="]).contains(&"none".to_owned()));
@@ -174,7 +178,7 @@ fn bash_completes_commands_flags_and_values_that_are_accepted() {
     assert_eq!(offered(&["aiperf", "synthesize", "agentic-code", "--max-i"]), ["--max-isl"]);
     assert_eq!(offered(&["aiperf", "completions", "f"]), ["fish"]);
     assert_eq!(offered(&["aiperf", "metrics", "--j"]), ["--json"]);
-    // Nothing that is refused.
+    // No flag that is refused.
     assert_eq!(offered(&["aiperf", "profile", "--hf-weka"]), [""; 0]);
     let formats = offered(&["aiperf", "profile", "--custom-dataset-type", ""]);
     let is_offered = |name: &str| formats.iter().any(|format| format == name);
@@ -194,14 +198,14 @@ fn every_shell_reads_its_own_completions() {
     for shell in ["bash", "zsh", "fish"] {
         let script = dir.path().join(shell);
         std::fs::write(&script, aiperf(&["completions", shell]).stdout).unwrap();
-        // A shell that is not installed cannot be asked.
+        // A shell that is not installed cannot check it.
         if let Ok(output) = Command::new(shell).arg("-n").arg(&script).output() {
             assert!(output.status.success(), "{shell}: {}", stderr(&output));
         }
     }
 }
 
-/// Answers one connection with a chat answer, and gives the head it read.
+/// Answers one connection with a chat response, and returns the head of the request.
 fn one_request(listener: &TcpListener) -> String {
     let (mut stream, _) = listener.accept().unwrap();
     let mut read = Vec::new();
@@ -216,7 +220,7 @@ fn one_request(listener: &TcpListener) -> String {
     String::from_utf8_lossy(&read).into_owned()
 }
 
-/// A run of one request, to a server that takes one connection.
+/// A run of one request, to a server that accepts one connection.
 const ONE_REQUEST: [&str; 10] =
     ["profile", "--no-server-metrics", "-m", "m", "--tokenizer", "builtin", "--request-count", "1", "--isl", "8"];
 
@@ -275,7 +279,7 @@ fn a_key_may_come_from_a_file_or_the_environment() {
 }
 
 #[test]
-fn a_header_of_ones_own_never_doubles_ours() {
+fn a_header_of_the_user_replaces_ours() {
     let dir = TempDir::new().unwrap();
     let (head, _) = profile_once(dir.path(), "", &["-H", "host: elsewhere"], &[]);
     assert!(head.contains("\r\nhost: elsewhere\r\n") && !head.contains("\r\nHost:"), "{head}");
@@ -286,7 +290,7 @@ fn a_header_of_ones_own_never_doubles_ours() {
 }
 
 #[test]
-fn a_pipe_or_a_device_in_place_of_a_file_is_refused_and_not_waited_for() {
+fn a_pipe_or_a_device_in_place_of_a_file_is_refused_without_waiting() {
     let dir = TempDir::new().unwrap();
     let pipe = |name: &str| {
         assert!(Command::new("mkfifo").arg(dir.path().join(name)).status().unwrap().success());
@@ -317,7 +321,7 @@ fn a_pipe_or_a_device_in_place_of_a_file_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn a_path_that_is_no_text_stays_itself_and_other_values_are_refused() {
+fn a_path_that_is_not_utf8_works_and_other_values_are_refused() {
     let dir = TempDir::new().unwrap();
     let odd = |text: &[u8]| std::ffi::OsString::from_vec(text.to_vec());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -336,7 +340,7 @@ fn a_path_that_is_no_text_stays_itself_and_other_values_are_refused() {
 }
 
 #[test]
-fn only_the_summaries_that_are_asked_for_are_written() {
+fn only_requested_summaries_are_written() {
     let dir = TempDir::new().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -363,29 +367,32 @@ fn ten_requests_need_ten_connections_whatever_the_concurrency() {
         Command::new("bash").args(["-c", &line]).current_dir(dir.path()).output().unwrap()
     };
     let few = limited(&["--concurrency", "100000", "--request-count", "10", "--request-timeout-seconds", "1"]);
-    assert_eq!(few.status.code(), Some(1), "nobody answers there, and that is all: {}", stderr(&few));
+    assert_eq!(few.status.code(), Some(1), "only the connections fail: {}", stderr(&few));
     let many = limited(&["--concurrency", "100000", "--request-count", "1000"]);
     assert_eq!(many.status.code(), Some(2), "{}", stderr(&many));
-    let told = stderr(&many);
-    let advised = told.split("--concurrency ").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
+    let message = stderr(&many);
+    let advised = message.split("--concurrency ").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
     let advised = limited(&["--concurrency", &advised, "--request-count", "1000", "--request-timeout-seconds", "1"]);
     assert_eq!(advised.status.code(), Some(1), "{}", stderr(&advised));
 }
 
 #[test]
-fn a_checked_file_is_told_about_without_its_secrets() {
+fn errors_of_a_checked_file_contain_no_secrets() {
     let dir = TempDir::new().unwrap();
     let file = "benchmark:\n  model: m\n  endpoint: {url: h:1, api_key: hunter2hunter2}\n  dataset: {isl: 8}\n  \
                 profiling: {type: concurrency, requests: 4}\n  slos: {hunter2hunter2: 5}\n";
     std::fs::write(dir.path().join("c.yaml"), file).unwrap();
     let output = in_dir(dir.path(), &["validate", "c.yaml"]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("error: ") && said.contains("<redacted>") && !said.contains("hunter2"), "{said}");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.starts_with("error: ") && message.contains("<redacted>") && !message.contains("hunter2"),
+        "{message}"
+    );
 }
 
 #[test]
-fn nothing_that_is_refused_acts_on_the_terminal() {
+fn no_refused_text_acts_on_the_terminal() {
     for args in [
         &["profile", "-m", "m", "\u{1b}[2J"][..],
         &["profile", "-m", "m", "--url", "http://\u{1b}[2J"],
@@ -403,14 +410,14 @@ fn nothing_that_is_refused_acts_on_the_terminal() {
 }
 
 #[test]
-fn what_is_wrong_with_arguments_is_told_in_one_form() {
+fn errors_in_arguments_have_one_form() {
     for args in [&["sim", "--nope"][..], &["config", "nope"], &["completions"], &["metrics", "x"], &["validate"]] {
         let output = aiperf(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        let said = stderr(&output);
-        assert!(said.starts_with("error: ") && said.ends_with('\n') && !said.contains('\x1b'), "{said:?}");
+        let message = stderr(&output);
+        assert!(message.starts_with("error: ") && message.ends_with('\n') && !message.contains('\x1b'), "{message:?}");
         assert!(output.stdout.is_empty(), "{args:?}");
-        // A pipe that nobody empties does not hold it up.
+        // A pipe without a reader does not block it.
         let (_unread, mut full) = std::io::pipe().unwrap();
         full.write_all(&[b'.'; 1 << 16]).unwrap();
         let mut command = Command::new("timeout");
@@ -437,7 +444,7 @@ fn prompts_that_do_not_fit_into_memory_are_refused_before_they_are_made() {
 
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/data/tiny-model");
 
-/// The chat template of a tokenizer, as one of its files has it.
+/// A tokenizer whose chat template is in one of its files.
 fn with_chat_template(dir: &Path, file: &str, template: &str) -> Output {
     for name in ["tokenizer.json", "tokenizer_config.json"] {
         std::fs::copy(Path::new(TINY).join(name), dir.join(name)).unwrap();
@@ -457,7 +464,7 @@ fn a_chat_template_that_cannot_be_applied_is_refused_with_its_file_and_line() {
     let counted = "{% for i in range(99999) %}";
     let config = "tokenizer_config.json";
     let jinja = "chat_template.jinja";
-    for (file, template, says) in [
+    for (file, template, message) in [
         (config, "first\n{% if %}".to_owned(), "line 2: "),
         (jinja, "first\n{% if %}".to_owned(), "line 2: "),
         (jinja, "a\nb\n{{ raise_exception('only with tools') }}".to_owned(), "line 3: only with tools"),
@@ -484,7 +491,7 @@ fn a_chat_template_that_cannot_be_applied_is_refused_with_its_file_and_line() {
         let output = with_chat_template(dir.path(), file, &template);
         let shown = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{file}: {shown}");
-        let wanted = format!("{file}: the chat template cannot be applied: {says}");
+        let wanted = format!("{file}: the chat template cannot be applied: {message}");
         assert!(shown.contains(&wanted) && shown.contains("\n  try: "), "{wanted}\n{shown}");
     }
 }
@@ -528,7 +535,7 @@ fn no_template_of_a_file_or_a_body_kills_the_process() {
     let base =
         "  endpoint: {url: 'http://127.0.0.1:9'}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
     let dir = TempDir::new().unwrap();
-    for (model, says) in [
+    for (model, message) in [
         (deep.to_owned(), "nested at most"),
         ("{% set x = [x] %}".repeat(20_000).replacen("[x]", "1", 1) + "{{ x }}", "nested at most"),
         (format!("{{{{ {}1 }}}}", "1+".repeat(99_999)), "operators"),
@@ -547,10 +554,10 @@ fn no_template_of_a_file_or_a_body_kills_the_process() {
             let output = in_dir(dir.path(), &["validate", "c.yaml"]);
             let shown: String = stderr(&output).chars().rev().take(600).collect::<Vec<_>>().into_iter().rev().collect();
             assert_eq!(output.status.code(), Some(2), "{shown}");
-            assert!(stderr(&output).contains(says), "{says}: {shown}");
+            assert!(stderr(&output).contains(message), "{message}: {shown}");
         }
     }
-    // Literals that are never printed are never made.
+    // Literals that are never printed are never allocated.
     let unused =
         format!("{{% if false %}}{{{{ ('x' * 90000000){} }}}}{{% endif %}}m", " ~ ('x' * 90000000)".repeat(90));
     let text = format!("variables:\n  v: \"{unused}\"\nbenchmark:\n  model: \"{{{{ v }}}}\"\n{base}");

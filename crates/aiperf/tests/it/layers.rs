@@ -1,10 +1,8 @@
-//! Inside every crate, files use each other in one direction: no files form a ring.
+//! Within every crate, files depend on each other in one direction: there are no cycles except those listed here.
 //!
-//! The test reads the imports and paths (`crate::`, `super::`, `self::`) of all code outside `#[cfg(test)]`, and follows
-//! re-exports to the file that defines a name. It ignores the arrow from a module to its own children: a table lists
-//! its rows.
-//!
-//! The engine has floors of its own.
+//! The test reads the imports and paths (`crate::`, `super::`, `self::`) of all code outside `#[cfg(test)]`, and
+//! follows re-exports to the file that defines a name. It ignores the arrow from a module to its own children, because
+//! a table lists its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,10 +20,10 @@ const ENGINE: &[&[&str]] = &[
     &["part"],
 ];
 
-/// A module, as its path from the root of its crate; the root is empty.
+/// A module, as its path from the crate root; the root is empty.
 type Module = Vec<String>;
 
-/// Splits code into names and signs; leaves out comments, texts and characters.
+/// Splits code into names and punctuation, without comments, strings and characters.
 fn tokens(code: &str) -> Vec<String> {
     let letters: Vec<char> = code.chars().collect();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -37,7 +35,7 @@ fn tokens(code: &str) -> Vec<String> {
             '/' if next == '*' => at = end_of_comment(&letters, at),
             '"' => at = end_of_text(&letters, at),
             'r' | 'b' if is_raw_text(&letters[at..]) => at = end_of_raw_text(&letters, at),
-            // A lifetime is no character.
+            // A lifetime is not a character.
             '\'' if next == '\\' || letters.get(at + 2) == Some(&'\'') => {
                 let from = at + if next == '\\' { 3 } else { 2 };
                 at = from + letters[from..].iter().take_while(|letter| **letter != '\'').count() + 1;
@@ -107,7 +105,7 @@ fn end_of_raw_text(letters: &[char], from: usize) -> usize {
     at
 }
 
-/// Tokens without the items that only tests have, and the names of modules among these.
+/// The tokens without items that only tests have, and the names of modules among those items.
 fn without_tests(tokens: &[String]) -> (Vec<String>, BTreeSet<String>) {
     const CFG_TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut kept, mut modules, mut at) = (Vec::new(), BTreeSet::new(), 0);
@@ -139,7 +137,7 @@ fn without_tests(tokens: &[String]) -> (Vec<String>, BTreeSet<String>) {
     (kept, modules)
 }
 
-/// The paths of a tree of imports, each with the name it is known by afterwards; where the tree ends.
+/// The paths of a tree of imports, each with its name in this file; returns where the tree ends.
 fn paths(tokens: &[String], mut at: usize, before: &[String], found: &mut Vec<(Vec<String>, String)>) -> usize {
     let mut path = before.to_vec();
     loop {
@@ -177,10 +175,10 @@ fn paths(tokens: &[String], mut at: usize, before: &[String], found: &mut Vec<(V
     }
 }
 
-/// What one file names, and what it re-exports.
+/// The paths in one file, and its re-exports.
 #[derive(Default)]
 struct Source {
-    /// Paths, with the module in which each is written.
+    /// Paths, each with the module that contains it.
     named: Vec<(Module, Vec<String>)>,
     exported: Vec<(Vec<String>, String)>,
 }
@@ -252,7 +250,7 @@ impl Crate {
         Self { sources }
     }
 
-    /// The module that a path written in a module leads to, and the first name past it.
+    /// The module that a path leads to from a module, and the first name past it.
     fn resolve<'a>(&self, from: &Module, path: &'a [String]) -> Option<(Module, Option<&'a str>)> {
         let mut module = match path.first().map(String::as_str)? {
             "crate" => Vec::new(),
@@ -282,7 +280,7 @@ impl Crate {
         Some((module, rest.first().map(String::as_str)))
     }
 
-    /// The file that defines what a path names: re-exports lead on.
+    /// The file that defines the item of a path; follows re-exports.
     fn definition(&self, from: &Module, path: &[String]) -> Option<Module> {
         let (mut module, name) = self.resolve(from, path)?;
         let mut name = name?.to_owned();
@@ -297,7 +295,7 @@ impl Crate {
         Some(module)
     }
 
-    /// Arrows between files, without those from and to the root and from a module to its children.
+    /// Arrows between files, without those from and to the root, and from a module to its children.
     fn arrows(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
         let mut arrows = BTreeMap::new();
         for (module, source) in self.sources.iter().filter(|(module, _)| !module.is_empty()) {
@@ -310,7 +308,7 @@ impl Crate {
         arrows
     }
 
-    /// Files that reach each other, ring by ring.
+    /// Cycles: sets of files that reach each other.
     fn rings(&self) -> Vec<BTreeSet<String>> {
         let arrows = self.arrows();
         let reached = |from: &Module| {
@@ -345,7 +343,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn files_of_a_crate_use_each_other_in_one_direction() {
+fn files_of_a_crate_depend_on_each_other_in_one_direction() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut faults = Vec::new();
     for folder in fs::read_dir(crates).expect("crates lie in crates/").flatten() {

@@ -1,11 +1,11 @@
-//! A server that writes down what came.
+//! A server that logs its requests.
 
 use crate::bench::serve;
 use aiperf_sim::{SimConfig, SimHandle};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A server that writes down what came.
+/// A server that logs its requests.
 pub(crate) struct Server {
     sim: SimHandle,
     pub(crate) dir: TempDir,
@@ -22,14 +22,14 @@ impl Server {
         self.sim.url()
     }
 
-    /// Writes a file beside its own, and gives the path.
+    /// Writes a file next to the log, and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.dir.path().join(name);
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     }
 
-    /// What it says of every request, in the order in which answers ended.
+    /// Its log of every request, in the order in which responses ended.
     pub(crate) fn stop(self) -> Vec<Value> {
         let path = self.dir.path().join("truth.jsonl");
         self.sim.stop().unwrap();

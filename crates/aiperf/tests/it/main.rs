@@ -1,4 +1,4 @@
-//! The command, run as users run it: over real sockets, against the simulated server and hostile ones.
+//! The command as users run it: over real sockets, against the simulated server and hostile ones.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod api;

@@ -1,4 +1,4 @@
-//! `aiperf schedule`: what it prints and writes, and what it refuses. Nothing listens anywhere: nothing may be sent.
+//! `aiperf schedule`: its output, its files, and its errors. There is no server: nothing may be sent.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -30,7 +30,7 @@ fn files(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_schedule_is_told_and_nothing_is_written() {
+fn a_schedule_is_printed_and_nothing_is_written() {
     let dir = TempDir::new().unwrap();
     let output = schedule(dir.path(), "--request-count 30 --assume-latency 500");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -52,7 +52,7 @@ fn lines_on_stdout_leave_the_summary_to_stderr() {
 }
 
 #[test]
-fn files_come_again_byte_for_byte_with_their_seed() {
+fn the_same_seed_gives_the_same_files_byte_for_byte() {
     let dir = TempDir::new().unwrap();
     let more = "--benchmark-duration 20 --assume-latency lognormal:300,150 --assume-ttft normal:50,10";
     for name in ["a", "b"] {
@@ -67,7 +67,7 @@ fn files_come_again_byte_for_byte_with_their_seed() {
 }
 
 #[test]
-fn a_file_that_is_there_is_written_over_only_by_force() {
+fn an_existing_file_is_overwritten_only_with_force() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("a.svg"), "mine").unwrap();
     let output = schedule(dir.path(), "--request-count 3 --svg a.svg");
@@ -90,7 +90,7 @@ fn a_file_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_it_quietly() {
+fn a_reader_that_closes_the_pipe_ends_it_quietly() {
     let dir = TempDir::new().unwrap();
     let line = format!(
         "set -o pipefail; '{}' schedule -m m --concurrency 3 --request-count 20000 --jsonl | head -1",
@@ -102,9 +102,9 @@ fn a_reader_that_has_seen_enough_ends_it_quietly() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_as_profile_refuses_it() {
+fn errors_are_those_of_profile() {
     let dir = TempDir::new().unwrap();
-    for (more, told) in [
+    for (more, message) in [
         ("--assume-latency soon", "--assume-latency soon is no length of time"),
         ("--assume-latency 1e308", "--assume-latency 1e308 is longer than a day"),
         ("--assume-ttft 25h", "--assume-ttft 25h is no length of time"),
@@ -115,13 +115,13 @@ fn what_is_wrong_is_refused_as_profile_refuses_it() {
     ] {
         let output = schedule(dir.path(), more);
         assert_eq!(output.status.code(), Some(2), "{more}: {}", stderr(&output));
-        assert!(stderr(&output).contains(told), "{more}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{more}: {}", stderr(&output));
         assert!(files(dir.path()).is_empty(), "{more}");
     }
 }
 
 #[test]
-fn a_file_that_may_not_grow_is_a_failure_and_leaves_nothing() {
+fn a_file_at_its_size_limit_is_a_failure_and_leaves_nothing() {
     let dir = TempDir::new().unwrap();
     let line = format!(
         "ulimit -f 8; '{}' schedule -m m --concurrency 3 --request-count 20000 --jsonl big.jsonl",
@@ -133,11 +133,11 @@ fn a_file_that_may_not_grow_is_a_failure_and_leaves_nothing() {
     assert_eq!(files(dir.path()), Vec::<String>::new());
 }
 
-/// A schedule that takes long, once it has begun to write.
+/// A schedule that takes long and has begun to write.
 fn long_one(dir: &Path) -> Child {
     let line =
         "schedule -m m --concurrency 3 --request-count 1000000000 --random-seed 5 --jsonl a.jsonl --svg a.svg --force";
-    // Whoever runs the tests in the background ignores interrupts, and so would the command.
+    // A shell that runs the tests in the background ignores interrupts, and the command would inherit that.
     let mut command = Command::new("env");
     let command = command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_aiperf")]);
     let command = command.args(line.split(' ')).current_dir(dir).stderr(Stdio::piped());
@@ -145,14 +145,14 @@ fn long_one(dir: &Path) -> Child {
     let is_begun = || files(dir).iter().filter(|name| name.ends_with(".part")).count() == 2;
     let begins = Instant::now();
     while !is_begun() {
-        assert!(begins.elapsed() < Duration::from_secs(30), "it does not begin");
+        assert!(begins.elapsed() < Duration::from_secs(30), "it does not start");
         std::thread::sleep(Duration::from_millis(10));
     }
     child
 }
 
 #[test]
-fn a_signal_ends_it_at_once_and_leaves_what_was_there() {
+fn a_signal_ends_it_immediately_and_keeps_existing_files() {
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let dir = TempDir::new().unwrap();
         std::fs::write(dir.path().join("a.svg"), "mine").unwrap();

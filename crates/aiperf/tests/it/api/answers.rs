@@ -1,4 +1,4 @@
-//! What is answered while a run is on, and when it is over.
+//! Responses of the API during a run and after it.
 
 use crate::api::{ENDLESS, Watched, watched};
 use crate::bench::Bench;
@@ -10,7 +10,7 @@ const SUMMARY: &str = "/api/results/files/profile_export_aiperf.json";
 const SECRET: &str = "sk-abcdef-123456";
 
 #[test]
-fn a_run_is_seen_while_it_is_on() {
+fn a_run_can_be_watched() {
     let run = watched(ENDLESS, &["--api-key", SECRET, "--header", "X-Auth-Token:tok-987654321"], &[]);
     let progress = run.is_on();
     let phase = &progress["phases"]["profiling"];
@@ -18,7 +18,7 @@ fn a_run_is_seen_while_it_is_on() {
     assert_eq!((&progress["system_state"], &progress["results_exported"]), (&"profiling".into(), &false.into()));
     assert_eq!(phase["state"], "sending");
     assert!(phase["requests_sent"].as_u64() >= phase["requests_completed"].as_u64(), "{phase}");
-    assert_eq!(phase.get("requests_end_ns"), Some(&Value::Null), "what is not known yet is null");
+    assert_eq!(phase.get("requests_end_ns"), Some(&Value::Null), "unknown values are null");
     for (path, body) in [("/healthz", "ok"), ("/readyz", "ok")] {
         assert_eq!((run.client.get(path).status, run.client.get(path).text()), (200, body));
     }
@@ -44,7 +44,7 @@ fn a_run_is_seen_while_it_is_on() {
     assert_eq!(run.client.get("/api/results").json()["status"], "running");
     let listed = run.client.get("/api/results/list").json();
     assert_eq!((&listed["ready"], &listed["files"]), (&false.into(), &serde_json::json!([])));
-    assert_eq!(run.client.get(SUMMARY).status, 404, "files are whole, or not there");
+    assert_eq!(run.client.get(SUMMARY).status, 404, "a file is complete or missing");
     let refused = run.client.ask("POST", "/api/shutdown", &[]);
     assert_eq!((refused.status, refused.json()["detail"].as_str().unwrap().contains("still running")), (409, true));
     let config = run.client.get("/api/config").json();
@@ -57,7 +57,7 @@ fn a_run_is_seen_while_it_is_on() {
 }
 
 #[test]
-fn results_and_files_are_there_when_the_run_is_over() {
+fn results_and_files_are_available_after_the_run() {
     let run = watched(["--request-count", "40"], &["--warmup-request-count", "4"], &[]);
     let over = run.is_over();
     assert_eq!(over["status"], "complete");
@@ -113,7 +113,7 @@ fn results_and_files_are_there_when_the_run_is_over() {
     assert_eq!(run.running.finish_soon().code(), Some(0));
 }
 
-/// A run of this length whose server gives metrics of its own, and what that server is called.
+/// A run of this length whose server has metrics, and the address of that server.
 fn watching(length: [&str; 2]) -> (Watched, String) {
     let often = [("AIPERF_SERVER_METRICS_REALTIME_PUBLISH_INTERVAL_SECONDS", "0.1")];
     let run = Watched::start(Bench::watching, length, &[], &often);
@@ -126,13 +126,15 @@ const COUNTER: &str = "vllm:generation_tokens";
 const HISTOGRAM: &str = "vllm:e2e_request_latency_seconds";
 
 #[test]
-fn the_servers_own_metrics_are_told_while_the_run_is_on() {
+fn the_servers_own_metrics_are_available_during_the_run() {
     let (run, server) = watching(ENDLESS);
-    run.hears("realtime_server_metrics", |told| told["snapshot"]["output_token_throughput_srv"].as_f64() > Some(0.0));
-    let told = run.client.get("/api/server-metrics").json();
-    assert!(told["snapshot"].as_object().unwrap().values().all(Value::is_number), "{told}");
-    let endpoint = &told["endpoint_summaries"][&server];
-    assert_eq!(endpoint["endpoint_url"], format!("http://{server}/metrics"), "{told}");
+    run.waits_for("realtime_server_metrics", |message| {
+        message["snapshot"]["output_token_throughput_srv"].as_f64() > Some(0.0)
+    });
+    let body = run.client.get("/api/server-metrics").json();
+    assert!(body["snapshot"].as_object().unwrap().values().all(Value::is_number), "{body}");
+    let endpoint = &body["endpoint_summaries"][&server];
+    assert_eq!(endpoint["endpoint_url"], format!("http://{server}/metrics"), "{body}");
     assert!(endpoint["info"]["total_fetches"].as_u64() > Some(1), "{endpoint}");
     let metrics = &endpoint["metrics"];
     assert_eq!((&metrics[GAUGE]["type"], &metrics[HISTOGRAM]["type"]), (&"gauge".into(), &"histogram".into()));
@@ -149,13 +151,13 @@ fn the_servers_own_metrics_are_told_while_the_run_is_on() {
 fn the_servers_own_metrics_are_those_of_the_files_when_the_run_is_over() {
     let (run, server) = watching(["--request-count", "40"]);
     run.is_over();
-    let told = run.client.get("/api/server-metrics").json();
-    let endpoint = &told["endpoint_summaries"][&server];
+    let body = run.client.get("/api/server-metrics").json();
+    let endpoint = &body["endpoint_summaries"][&server];
     let file = run.running.dir.path().join("out/server_metrics_export.json");
     let file: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     for metric in [GAUGE, COUNTER, HISTOGRAM] {
         let stats = |of: &Value| of["metrics"][metric]["series"][0]["stats"].clone();
-        assert!(stats(endpoint).is_object(), "{metric}: {told}");
+        assert!(stats(endpoint).is_object(), "{metric}: {body}");
         assert_eq!(stats(endpoint), stats(&file), "{metric}");
     }
     assert_eq!(endpoint["info"], file["summary"]["endpoint_info"][format!("http://{server}/metrics")]);
@@ -164,7 +166,7 @@ fn the_servers_own_metrics_are_those_of_the_files_when_the_run_is_over() {
 }
 
 #[test]
-fn pages_are_whole_and_run_no_other_script() {
+fn pages_are_complete_and_run_no_other_script() {
     let run = watched(ENDLESS, &[], &[]);
     for path in ["/", "/dashboard"] {
         let page = run.client.get(path);
@@ -196,7 +198,7 @@ fn pages_are_whole_and_run_no_other_script() {
     run.stop();
 }
 
-/// The commands of the documentation that ask the API, in its order.
+/// The commands of the documentation that call the API, in order.
 fn curls(port: u16) -> Vec<String> {
     let pages = [include_str!("../../../../../docs/telemetry.md"), include_str!("../../../../../docs/api.md")];
     let lines = pages.into_iter().flat_map(str::lines).map(|line| line.split('#').next().unwrap().trim());
@@ -205,15 +207,15 @@ fn curls(port: u16) -> Vec<String> {
 }
 
 #[test]
-fn every_curl_of_the_documentation_is_answered() {
+fn every_curl_of_the_documentation_works() {
     let run = watched(["--request-count", "1000"], &["--request-rate", "500"], &[]);
     let all = curls(run.client.port());
     let folder = tempfile::TempDir::new().unwrap();
     let answered = |command: &str| {
         let command = command.replacen("curl", "curl -fsS -w '\\n%{http_code}'", 1);
         let output = Command::new("bash").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
-        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-        assert!(output.status.success() && said.ends_with("\n200"), "{command}: {said}");
+        let printed = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success() && printed.ends_with("\n200"), "{command}: {printed}");
     };
     let (at_the_end, always): (Vec<&String>, Vec<&String>) =
         all.iter().partition(|line| line.contains("/files/") || line.contains("/shutdown"));

@@ -1,11 +1,11 @@
-//! A client that says exactly what a test wants to say.
+//! A client that sends exactly the bytes of a test.
 
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-/// How long a test waits for an answer before it says that none came.
+/// How long a test waits for a response before it fails.
 const HANGS: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub(crate) struct Client {
     port: u16,
 }
 
-/// What came back.
+/// The response to a request.
 pub(crate) struct Answered {
     pub(crate) status: u16,
     head: String,
@@ -36,7 +36,7 @@ impl Answered {
 }
 
 impl Client {
-    /// Of a port that nobody has by now.
+    /// For a port that is free now.
     pub(crate) fn of_free_port() -> Self {
         Self { port: TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port() }
     }
@@ -55,7 +55,7 @@ impl Client {
         self.ask("GET", path, &[])
     }
 
-    /// A request with fields of its own.
+    /// A request with these header fields.
     pub(crate) fn ask(&self, method: &str, path: &str, fields: &[(&str, &str)]) -> Answered {
         let host = format!("localhost:{}", self.port);
         let has_host = fields.iter().any(|(name, _)| *name == "Host");
@@ -66,10 +66,10 @@ impl Client {
             .unwrap_or_else(|| panic!("no answer to {method} {path}"))
     }
 
-    /// Any bytes; what comes back, if that is an answer.
+    /// Sends any bytes; returns the response, if it is one.
     pub(crate) fn send(&self, bytes: &[u8]) -> Option<Answered> {
         let mut stream = self.connect();
-        // It may have been closed on the way.
+        // The server may have closed the connection already.
         let _ = stream.write_all(bytes);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let mut all = Vec::new();
@@ -96,12 +96,12 @@ fn unchunked(body: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A WebSocket, frame by frame.
+/// A WebSocket, handled frame by frame.
 pub(crate) struct Socket {
     stream: TcpStream,
 }
 
-/// A frame that the server sent.
+/// A frame from the server.
 #[derive(Debug)]
 pub(crate) enum Received {
     Text(Value),
@@ -117,7 +117,7 @@ impl Socket {
         Self::try_open(client, &[]).unwrap()
     }
 
-    /// Opens with more fields; the status where it is refused.
+    /// Opens with more header fields; the status if it is refused.
     pub(crate) fn try_open(client: &Client, fields: &[(&str, &str)]) -> Result<Self, u16> {
         let mut stream = client.connect();
         let fields: String = fields.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -142,7 +142,7 @@ impl Socket {
         Ok(Self { stream })
     }
 
-    /// A masked frame; the mask is all zeroes.
+    /// Sends a masked frame; the mask is all zeroes.
     pub(crate) fn frame(&mut self, first: u8, payload: &[u8]) {
         let mut frame = vec![first];
         match payload.len() {
@@ -157,18 +157,18 @@ impl Socket {
         self.send(&frame);
     }
 
-    /// Any bytes.
+    /// Sends any bytes.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
-        // It may have been closed on the way.
+        // The server may have closed the connection already.
         let _ = self.stream.write_all(bytes);
     }
 
-    pub(crate) fn say(&mut self, text: &str) {
+    pub(crate) fn send_text(&mut self, text: &str) {
         self.frame(0x81, text.as_bytes());
     }
 
     pub(crate) fn subscribe(&mut self, kinds: &[&str]) -> Value {
-        self.say(&serde_json::json!({ "type": "subscribe", "message_types": kinds }).to_string());
+        self.send_text(&serde_json::json!({ "type": "subscribe", "message_types": kinds }).to_string());
         self.text()
     }
 
@@ -215,7 +215,7 @@ impl Socket {
         }
     }
 
-    /// All messages until one is of this kind, which is the last.
+    /// All messages up to the first one of this kind.
     pub(crate) fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut heard = Vec::new();
         loop {

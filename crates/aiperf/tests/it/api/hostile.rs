@@ -1,4 +1,4 @@
-//! Requests that should get nothing, and change nothing.
+//! Requests that must get nothing, and must change nothing.
 
 use crate::api::client::Socket;
 use crate::api::{ENDLESS, watched};
@@ -50,7 +50,7 @@ fn an_origin_that_the_user_named_may_read() {
 }
 
 #[test]
-fn no_file_outside_the_artifact_directory_can_be_had() {
+fn no_file_outside_the_artifact_directory_can_be_downloaded() {
     let run = watched(["--request-count", "8"], &[], &[]);
     run.is_over();
     let dir = run.running.dir.path();
@@ -83,7 +83,7 @@ fn no_file_outside_the_artifact_directory_can_be_had() {
 }
 
 #[test]
-fn requests_that_are_too_much_are_refused() {
+fn too_large_and_too_many_requests_are_refused() {
     let run = watched(ENDLESS, &[], &[]);
     let long = "x".repeat(100_000);
     let head = run.client.send(format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n").as_bytes());
@@ -92,7 +92,7 @@ fn requests_that_are_too_much_are_refused() {
     assert!(line.is_none_or(|refused| [414, 431].contains(&refused.status)));
     let body = run.client.ask("POST", "/api/shutdown", &[("Content-Length", "1000000")]);
     assert_eq!(body.status, 413);
-    // More connections than there are places for: the rest are sent away, and those that wait cost nobody else anything.
+    // More connections than the limit: the rest are closed, and idle ones do not disturb other clients.
     let idle: Vec<_> = (0..300).map(|_| run.client.connect()).collect();
     drop(idle);
     let asked = || run.client.send(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -136,28 +136,28 @@ fn no_frame_of_a_websocket_ends_the_api_or_the_run() {
     let run = watched(ENDLESS, &[], &[]);
     let frames =
         prop_oneof![
-            // A good frame of some text, without a mask to speak of.
+            // A valid text frame whose mask is all zeroes.
             "(\\{\"type\":\"(subscribe|ping)\"|,\"message_types\":|\\[|\\*|\\]|\\}|\\PC){0,6}".prop_map(|text| {
                 let text: Vec<u8> = text.into_bytes().into_iter().take(125).collect();
                 [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], text.as_slice()].concat()
             }),
-            // Heads that promise anything: kinds, pieces, lengths.
+            // Frame headers with any opcode, fragmentation and length.
             (any::<u8>(), any::<u8>(), proptest::collection::vec(any::<u8>(), 0..20))
                 .prop_map(|(kind, length, rest)| [&[kind, length], rest.as_slice()].concat()),
             Just([&[0x81, 0xff], u64::MAX.to_be_bytes().as_slice()].concat()),
             Just([&[0x82, 0xff], (i64::MAX as u64).to_be_bytes().as_slice()].concat()),
             Just(vec![0x01, 0x80, 0, 0, 0, 0]),
         ];
-    let said = proptest::collection::vec(frames, 1..5).prop_map(|frames| frames.concat());
+    let bytes = proptest::collection::vec(frames, 1..5).prop_map(|frames| frames.concat());
     let mut runner = TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
     runner
-        .run(&said, |said| {
-            Socket::open(&run.client).send(&said);
+        .run(&bytes, |bytes| {
+            Socket::open(&run.client).send(&bytes);
             Ok(())
         })
         .unwrap();
     let mut steady = Socket::open(&run.client);
-    steady.say(r#"{"type":"ping"}"#);
+    steady.send_text(r#"{"type":"ping"}"#);
     assert_eq!(steady.text()["type"], "pong");
     run.is_on();
     run.stop();

@@ -10,33 +10,33 @@ fn bench(url: &str) -> Bench {
 }
 
 #[test]
-fn a_port_in_use_ends_a_run_that_asked_for_it_before_it_begins() {
+fn a_requested_port_in_use_is_refused_before_the_run_starts() {
     let sim = serve(quick());
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let run = bench(&sim.url()).with(&["--api-port", &port]).run();
     assert_eq!(run.code(), Some(2));
-    let said = run.stderr();
-    assert!(said.contains(&format!("error: API server cannot bind 127.0.0.1:{port}: ")), "{said}");
-    assert!(said.contains("try: another --api-port"), "{said}");
+    let printed = run.stderr();
+    assert!(printed.contains(&format!("error: API server cannot bind 127.0.0.1:{port}: ")), "{printed}");
+    assert!(printed.contains("try: another --api-port"), "{printed}");
     assert!(!run.path("").exists(), "nothing was done");
 
     let by_variable = bench(&sim.url()).env("AIPERF_API_SERVER_PORT", &port).run();
     assert_eq!(by_variable.code(), Some(0), "{}", by_variable.stderr());
-    let said = by_variable.stdout();
-    assert!(said.contains(&format!("API server cannot bind 127.0.0.1:{port}: ")), "{said}");
-    assert!(said.contains("the run goes on without it"), "{said}");
+    let printed = by_variable.stdout();
+    assert!(printed.contains(&format!("API server cannot bind 127.0.0.1:{port}: ")), "{printed}");
+    assert!(printed.contains("the run goes on without it"), "{printed}");
 }
 
 #[test]
-fn a_host_that_is_not_of_this_machine_is_refused() {
+fn a_host_of_another_machine_is_refused() {
     let run = bench("http://127.0.0.1:9").with(&["--api-port", "8080", "--api-host", "192.0.2.1"]).run();
     assert_eq!(run.code(), Some(2));
     assert!(run.stderr().contains("API server cannot bind 192.0.2.1:8080: "), "{}", run.stderr());
 }
 
 #[test]
-fn whoever_opens_it_to_others_is_warned() {
+fn an_api_that_others_can_reach_gives_a_warning() {
     let sim = serve(quick());
     let port = Client::of_free_port().port().to_string();
     let open = bench(&sim.url()).with(&["--api-port", &port, "--api-host", "0.0.0.0"]).run();
@@ -47,7 +47,7 @@ fn whoever_opens_it_to_others_is_warned() {
 }
 
 #[test]
-fn ctrl_c_ends_an_api_that_waits_for_clients_and_says_what_the_files_say() {
+fn ctrl_c_ends_an_api_that_waits_for_clients_with_the_exit_code_of_the_files() {
     let run = watched(["--request-count", "4"], &[], &[]);
     run.is_over();
     run.running.signal("INT");
@@ -55,7 +55,7 @@ fn ctrl_c_ends_an_api_that_waits_for_clients_and_says_what_the_files_say() {
 }
 
 #[test]
-fn a_run_that_is_cancelled_says_so() {
+fn a_cancelled_run_is_reported_as_cancelled() {
     let run = watched(ENDLESS, &[], &[]);
     run.is_on();
     let mut socket = crate::api::client::Socket::open(&run.client);

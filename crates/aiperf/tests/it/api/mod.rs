@@ -2,9 +2,9 @@
 //!
 //! # Layout
 //! - [`client`]: requests and WebSockets byte by byte; [`bench`] is that of the tests of whole runs
-//! - [`answers`]: what is answered while a run is on and when it is over
-//! - [`stream`]: what WebSocket clients are told
-//! - [`hostile`]: requests that should get nothing
+//! - [`answers`]: responses during a run and after it
+//! - [`stream`]: messages to WebSocket clients
+//! - [`hostile`]: requests that must get nothing
 //! - [`listening`]: ports, and when the API ends
 
 mod answers;
@@ -17,14 +17,14 @@ use crate::bench::{Bench, Running, quick, serve};
 use client::{Client, Socket};
 use serde_json::Value;
 
-/// A run that is watched, with its server.
+/// A run whose API is tested, with its server.
 struct Watched {
     client: Client,
     running: Running,
     sim: aiperf_sim::SimHandle,
 }
 
-/// A run of this length, whose API stays after it until it is told to end.
+/// A run of this length, whose API stays up after it until a stop request.
 fn watched(length: [&str; 2], args: &[&str], env: &[(&str, &str)]) -> Watched {
     Watched::start(Bench::of, length, args, env)
 }
@@ -49,36 +49,38 @@ impl Watched {
         Self { client, running, sim }
     }
 
-    /// Waits for a message of this kind that is so. Asking again and again would take the processor from the run.
-    fn hears(&self, kind: &str, is_so: impl Fn(&Value) -> bool) {
+    /// Waits for a message of this kind that meets a condition. Polling would take CPU time from the run.
+    fn waits_for(&self, kind: &str, is_met: impl Fn(&Value) -> bool) {
         let mut socket = Socket::open(&self.client);
         socket.subscribe(&[kind]);
-        while !is_so(&socket.text()) {}
+        while !is_met(&socket.text()) {}
     }
 
     /// Waits until requests came back.
     fn is_on(&self) -> Value {
-        self.hears("credit_phase_progress", |told| told["stats"]["requests_completed"].as_u64() > Some(0));
+        self.waits_for("credit_phase_progress", |message| message["stats"]["requests_completed"].as_u64() > Some(0));
         self.client.get("/api/progress").json()
     }
 
-    /// Waits until metrics are known.
+    /// Waits until there are metrics.
     fn is_measured(&self) {
-        self.hears("realtime_metrics", |told| told["metrics"].as_array().is_some_and(|metrics| !metrics.is_empty()));
+        self.waits_for("realtime_metrics", |message| {
+            message["metrics"].as_array().is_some_and(|metrics| !metrics.is_empty())
+        });
     }
 
     /// Waits for the results.
     fn is_over(&self) -> Value {
         let mut socket = Socket::open(&self.client);
         socket.subscribe(&["benchmark_complete"]);
-        // It may have been over before.
+        // The run may be over already.
         if self.client.get("/api/results").json()["status"] == "running" {
             socket.until("benchmark_complete");
         }
         self.client.get("/api/results").json()
     }
 
-    /// Ends a run that does not end by itself.
+    /// Stops a run that does not end by itself.
     fn stop(self) {
         self.running.signal("INT");
         assert_eq!(self.running.finish_soon().code(), Some(130));

@@ -1,4 +1,4 @@
-//! What WebSocket clients are told.
+//! Messages to WebSocket clients.
 
 use crate::api::client::{Received, Socket};
 use crate::api::{ENDLESS, watched};
@@ -9,8 +9,8 @@ fn kinds(messages: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_client_hears_of_a_run_until_its_end() {
-    // The first request comes late enough for the client to be there.
+fn a_client_gets_messages_until_the_end_of_the_run() {
+    // The first request comes late enough for the client to connect before it.
     let run = watched(["--request-count", "400"], &["--warmup-request-count", "40", "--request-rate", "200"], &[]);
     let mut socket = Socket::open(&run.client);
     assert_eq!(socket.subscribe(&["*"]), json!({ "type": "subscribed", "message_types": ["*"] }));
@@ -46,19 +46,19 @@ fn a_client_hears_of_a_run_until_its_end() {
     assert!(!latest("realtime_metrics")["metrics"].as_array().unwrap().is_empty());
     assert!(heard.iter().all(|message| message.as_object().unwrap().values().all(|member| !member.is_null())));
     heard.iter().for_each(is_as_documented);
-    // Nobody is left hanging when the API ends.
+    // Every client is closed when the API ends.
     assert_eq!(run.client.ask("POST", "/api/shutdown", &[]).status, 200);
     loop {
         match socket.receive() {
             Received::Closed(code, _) => break assert_eq!(code, 1001),
-            Received::Gone => panic!("it went without a word"),
+            Received::Gone => panic!("it closed without a close frame"),
             Received::Text(_) | Received::Ping => {}
         }
     }
     assert_eq!(run.running.finish_soon().code(), Some(0));
 }
 
-/// A message is of a kind that the documentation lists, and has the members that it names.
+/// A message has a kind from the documentation, with the documented members.
 fn is_as_documented(message: &Value) {
     let page = include_str!("../../../../../docs/api.md");
     let (_, table) = page.split_once("| `message_type` | when | holds |\n| --- | --- | --- |\n").unwrap();
@@ -74,70 +74,73 @@ fn is_as_documented(message: &Value) {
 }
 
 #[test]
-fn clients_hear_what_they_asked_for_and_what_they_did_wrong() {
+fn clients_get_what_they_subscribe_to_and_their_errors() {
     let run = watched(ENDLESS, &[], &[]);
     run.is_on();
     let mut socket = Socket::open(&run.client);
-    // Nothing before it is asked for: the answer is the first thing that comes.
-    socket.say(r#"{"type":"ping"}"#);
+    // Nothing comes before a subscription: the reply is the first message.
+    socket.send_text(r#"{"type":"ping"}"#);
     assert_eq!(socket.text(), json!({ "type": "pong" }));
-    for (said, wrong) in [
+    for (sent, wrong) in [
         ("{", "Invalid JSON"),
         ("[]", "Payload must be a JSON object"),
         (r#"{"type":"subscribe","message_types":"*"}"#, "message_types must be a list of strings"),
     ] {
-        socket.say(said);
+        socket.send_text(sent);
         let answer = socket.text();
         assert_eq!(answer["type"], "error");
         assert!(answer["message"].as_str().unwrap().starts_with(wrong), "{answer}");
     }
     socket.frame(0x82, b"bytes");
     assert_eq!(socket.text()["type"], "error");
-    socket.say(r#"{"type":"dance"}"#);
+    socket.send_text(r#"{"type":"dance"}"#);
     socket.subscribe(&["realtime_metrics"]);
     for _ in 0..2 {
         assert_eq!(socket.text()["message_type"], "realtime_metrics");
     }
-    socket.say(r#"{"type":"unsubscribe","message_types":["realtime_metrics"]}"#);
-    // One may have been on its way.
+    socket.send_text(r#"{"type":"unsubscribe","message_types":["realtime_metrics"]}"#);
+    // A message may have been sent before the reply.
     let answers = socket_answers(&mut socket, "unsubscribed");
     assert!(answers <= 1);
     socket.subscribe(&["credit_phase_progress"]);
-    let told = socket.text();
-    assert_eq!((&told["message_type"], &told["stats"]["state"]), (&"credit_phase_progress".into(), &"sending".into()));
+    let message = socket.text();
+    assert_eq!(
+        (&message["message_type"], &message["stats"]["state"]),
+        (&"credit_phase_progress".into(), &"sending".into())
+    );
     run.stop();
 }
 
-/// Messages until an answer of this type.
+/// Skips messages up to a reply of this type, and counts them.
 fn socket_answers(socket: &mut Socket, kind: &str) -> usize {
     (0..).find(|_| socket.text()["type"] == kind).unwrap()
 }
 
 #[test]
-fn there_are_so_many_clients_and_no_more() {
+fn the_number_of_clients_is_limited() {
     let run = watched(ENDLESS, &[], &[("AIPERF_API_SERVER_WEBSOCKET_MAX_CONNECTIONS", "2")]);
     let mut first = Socket::open(&run.client);
     let mut second = Socket::open(&run.client);
     for socket in [&mut first, &mut second] {
-        socket.say(r#"{"type":"ping"}"#);
+        socket.send_text(r#"{"type":"ping"}"#);
         assert_eq!(socket.text()["type"], "pong");
     }
     let mut third = Socket::open(&run.client);
-    let Received::Closed(code, reason) = third.receive() else { panic!("it may stay") };
+    let Received::Closed(code, reason) = third.receive() else { panic!("it is not closed") };
     assert_eq!((code, reason.as_str()), (1013, "Max connections reached"));
-    // A place that is left is free again.
+    // The slot of a client that left is free again.
     first.frame(0x88, &1000_u16.to_be_bytes());
     let closed = first.receive();
     assert!(matches!(closed, Received::Closed(1000, _)), "{closed:?}");
     assert!(matches!(first.receive(), Received::Gone));
     let mut fourth = Socket::open(&run.client);
-    fourth.say(r#"{"type":"ping"}"#);
+    fourth.send_text(r#"{"type":"ping"}"#);
     assert_eq!(fourth.text()["type"], "pong");
     run.stop();
 }
 
 #[test]
-fn frames_that_break_the_protocol_cost_only_their_own_connection() {
+fn frames_that_break_the_protocol_close_only_their_own_connection() {
     let run = watched(ENDLESS, &[], &[]);
     let mut steady = Socket::open(&run.client);
     let long = "x".repeat(100_000);
@@ -152,10 +155,10 @@ fn frames_that_break_the_protocol_cost_only_their_own_connection() {
     for (first, payload, why) in bad {
         let mut socket = Socket::open(&run.client);
         socket.frame(first, payload);
-        let told = socket.receive();
-        assert!(matches!(told, Received::Closed(code, _) if code == why), "{first:x}: {told:?}");
+        let received = socket.receive();
+        assert!(matches!(received, Received::Closed(code, _) if code == why), "{first:x}: {received:?}");
     }
-    steady.say(r#"{"type":"ping"}"#);
+    steady.send_text(r#"{"type":"ping"}"#);
     assert_eq!(steady.text()["type"], "pong");
     run.stop();
 }

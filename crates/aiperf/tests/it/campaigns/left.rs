@@ -1,4 +1,4 @@
-//! What a command of several runs leaves.
+//! The files of a command with several runs.
 
 use crate::bench::{Bench, Run};
 use serde_json::Value;

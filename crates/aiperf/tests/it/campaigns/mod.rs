@@ -2,10 +2,10 @@
 //!
 //! # Layout
 //! - [`trials`]: the same run several times
-//! - [`sweeps`]: a run for each value
-//! - [`resumed`]: what was begun and not brought to its end
+//! - [`sweeps`]: one run per value
+//! - [`resumed`]: campaigns that were interrupted
 //! - [`refused`]: bad input, before anything is sent
-//! - [`left`]: what such a command leaves; [`bench`] is that of the tests of whole runs
+//! - [`left`]: the files of such a command; [`bench`] is that of the tests of whole runs
 
 mod left;
 mod refused;

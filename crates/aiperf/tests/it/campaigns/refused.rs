@@ -13,7 +13,7 @@ fn check(bench: Bench, words: &[&str]) {
 }
 
 #[test]
-fn what_several_runs_cannot_be() {
+fn invalid_settings_of_several_runs_are_refused() {
     let server = serve(quick());
     let url = server.url();
     check(
@@ -34,7 +34,7 @@ fn what_several_runs_cannot_be() {
 }
 
 #[test]
-fn what_no_run_would_show_is_not_waited_for() {
+fn a_condition_on_a_metric_that_no_run_has_is_refused() {
     let server = serve(quick());
     let trials = ["--num-profile-runs", "3", "--convergence-metric"];
     check(short(&server.url()).with(&trials).with(&["request_latancy"]), &["request_latancy", "request_latency"]);

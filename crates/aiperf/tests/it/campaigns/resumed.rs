@@ -1,4 +1,4 @@
-//! What was begun and not brought to its end.
+//! Campaigns that were interrupted.
 
 use crate::bench::{Bench, Run, Running, quick, serve};
 use crate::campaigns::left::{files, json, keys, short};
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant, SystemTime};
 const SWEEP: &str = "sweep_aggregate/profile_export_aiperf_sweep.json";
 const CELLS: &[&str] = &["--concurrency", "1,2,3,4,5,6,7,8,9,10"];
 
-/// Whole answers: a busy machine reads several chunks of a stream at once, and some metrics are of single ones.
+/// Without streaming: a busy machine reads several chunks at once, and some metrics depend on single chunks.
 fn sweep(url: &str) -> Bench {
     Bench::of(url).with(&["--request-count", "10"]).with(CELLS)
 }
 
-/// Started with nobody at the other end of its pipes, which would be full sooner or later.
-fn unheard(bench: Bench) -> Running {
+/// Started with its output discarded, because an unread pipe fills up.
+fn unread(bench: Bench) -> Running {
     let mut command = bench.command();
     command.stdout(Stdio::null()).stderr(Stdio::null());
     bench.start_as(command)
 }
 
-/// Waits until a file is there below the artifact directory.
+/// Waits until a file exists below the artifact directory.
 fn wait_for(running: &Running, name: &str) {
     let path = running.dir.path().join("out").join(name);
     let began = Instant::now();
@@ -31,7 +31,7 @@ fn wait_for(running: &Running, name: &str) {
     }
 }
 
-/// When each run became complete.
+/// When each run was completed.
 fn completed(run: &Run) -> BTreeMap<String, SystemTime> {
     let markers = files(run).into_iter().filter(|name| name.ends_with(".aiperf_results_ready.json"));
     markers.map(|name| (name.clone(), run.path(&name).metadata().unwrap().modified().unwrap())).collect()
@@ -55,14 +55,14 @@ fn check_same(resumed: &Run, undisturbed: &Run) {
 }
 
 #[test]
-fn a_killed_sweep_goes_on_where_it_was() {
+fn a_killed_sweep_resumes() {
     let server = serve(quick());
     let undisturbed = sweep(&server.url()).run();
     assert_eq!(undisturbed.code(), Some(0), "{}", undisturbed.stderr());
     for last in
         ["concurrency_1/run_config.json", "concurrency_4/.aiperf_results_ready.json", "concurrency_9/inputs.json"]
     {
-        let running = unheard(sweep(&server.url()));
+        let running = unread(sweep(&server.url()));
         wait_for(&running, last);
         running.signal("KILL");
         let killed = running.finish();
@@ -77,7 +77,7 @@ fn a_killed_sweep_goes_on_where_it_was() {
 }
 
 #[test]
-fn another_configuration_is_refused_by_what_changed() {
+fn a_changed_configuration_is_refused_with_what_changed() {
     let server = serve(quick());
     let first = short(&server.url()).with(&["--concurrency", "1,2"]).run();
     assert_eq!(first.code(), Some(0));
@@ -91,10 +91,10 @@ fn another_configuration_is_refused_by_what_changed() {
 }
 
 #[test]
-fn an_interrupt_ends_the_run_in_hand_and_sums_up_what_is_finished() {
+fn an_interrupt_ends_the_current_run_and_summarises_the_finished_ones() {
     let server = serve(quick());
     let slow = ["--streaming", "--num-profile-runs", "5", "--request-rate", "20", "--request-count", "10"];
-    let running = unheard(Bench::of(&server.url()).with(&slow));
+    let running = unread(Bench::of(&server.url()).with(&slow));
     wait_for(&running, "profile_runs/run_0003/profile_export.jsonl");
     running.signal("INT");
     let run = running.finish_soon();
@@ -112,7 +112,7 @@ fn resumed_trials_are_warmed_up_and_pooled() {
     let first = short(&server.url()).with(&trials).run();
     assert_eq!(first.code(), Some(0), "{}", first.stderr());
     std::fs::remove_dir_all(first.path("profile_runs/run_0002")).unwrap();
-    // A file that lost its end is measured again.
+    // A truncated file is measured again.
     let records = first.path("profile_runs/run_0003/profile_export.jsonl");
     let text = std::fs::read_to_string(&records).unwrap();
     std::fs::write(&records, text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>()).unwrap();

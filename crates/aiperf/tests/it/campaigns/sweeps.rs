@@ -1,4 +1,4 @@
-//! A run for each value.
+//! One run per value.
 
 use crate::bench::{Bench, Run, quick, serve};
 use crate::campaigns::left::{files, json, short};
@@ -15,7 +15,7 @@ fn ran(bench: Bench) -> Run {
 }
 
 #[test]
-fn a_list_is_a_run_for_each_value() {
+fn a_list_gives_one_run_per_value() {
     let server = serve(quick());
     let run = ran(short(&server.url()).with(&["--concurrency", "1,2,4"]));
     let sweep = json(&run, SWEEP);
@@ -86,7 +86,7 @@ fn values_in_lockstep_and_named_scenarios() {
 }
 
 #[test]
-fn drawn_points_are_written_down() {
+fn drawn_points_are_recorded() {
     let server = serve(quick());
     let bench = short(&server.url());
     let file = bench.dir.path().join("sweep.yaml");
@@ -102,7 +102,7 @@ fn drawn_points_are_written_down() {
 }
 
 #[test]
-fn a_recipe_leaves_what_it_was_asked_for() {
+fn a_recipe_writes_its_answer() {
     let server = serve(quick());
     let recipe = ["--search-recipe", "concurrency-ramp", "--concurrency-max", "8", "--concurrency-steps", "3"];
     let run = ran(short(&server.url()).with(&recipe));
@@ -112,7 +112,7 @@ fn a_recipe_leaves_what_it_was_asked_for() {
 }
 
 #[test]
-fn cells_are_held_to_what_the_user_wants() {
+fn cells_are_checked_against_the_users_limits() {
     let server = serve(quick());
     let run = ran(short(&server.url()).with(&["--concurrency", "1,2", "--search-sla", "request_latency:p99:lt:0.001"]));
     let sweep = json(&run, SWEEP);
@@ -173,7 +173,7 @@ fn a_terminal_shows_the_cells_that_are_done() {
     let sweep = ["--concurrency", "1,2"];
     let (code, shown) = short(&server.url()).with(&sweep).on_a_terminal(100);
     assert_eq!(code, Some(0), "{shown}");
-    // In the head of the table alone.
+    // Only the header of the table contains it.
     assert!(shown.contains("trials"), "{shown}");
     let (code, shown) = short(&server.url()).with(&sweep).with(&["--no-sweep-table"]).on_a_terminal(100);
     assert_eq!(code, Some(0), "{shown}");
@@ -181,7 +181,7 @@ fn a_terminal_shows_the_cells_that_are_done() {
 }
 
 #[test]
-fn one_api_answers_about_the_run_that_is_on() {
+fn one_api_serves_the_current_run() {
     let server = serve(quick());
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let bench = Bench::of(&server.url()).with(&["--streaming", "--concurrency", "1,2", "--request-count", "60"]);
@@ -210,12 +210,12 @@ fn one_api_answers_about_the_run_that_is_on() {
         listed = asked("/api/results/list").unwrap_or_default();
     }
     running.signal("INT");
-    // The runs were complete: nothing was ended but the wait.
+    // The runs were complete: the signal ended only the wait.
     assert_eq!(running.finish_soon().code(), Some(0));
 }
 
 #[test]
-fn a_run_that_ends_by_its_failures_does_not_end_the_others() {
+fn a_run_that_ends_because_of_failures_does_not_end_the_others() {
     let server = serve(quick());
     let failing = serve(aiperf_sim::SimConfig { faults: vec!["status:500=1".parse().unwrap()], ..quick() });
     let bench = Bench::bare().with(&["--tokenizer", "builtin", "--failed-request-threshold", "0.5"]);
@@ -235,7 +235,7 @@ fn a_run_that_ends_by_its_failures_does_not_end_the_others() {
 }
 
 #[test]
-fn drawn_points_that_coincide_are_cells_of_their_own() {
+fn equal_drawn_points_are_separate_cells() {
     let server = serve(quick());
     let bench = short(&server.url());
     let file = bench.dir.path().join("sweep.yaml");
@@ -248,7 +248,7 @@ fn drawn_points_that_coincide_are_cells_of_their_own() {
 }
 
 #[test]
-fn swept_secrets_are_written_nowhere() {
+fn swept_secrets_are_never_written() {
     let server = serve(quick());
     let keys = ["--variant", "a: api-key=SEKRET-one", "--variant", "b: api-key=SEKRET-two"];
     let by_flags = ran(short(&server.url()).with(&keys));
@@ -269,7 +269,7 @@ fn swept_secrets_are_written_nowhere() {
 }
 
 #[test]
-fn a_run_stays_below_the_directory_of_all() {
+fn every_run_is_below_the_directory_of_the_campaign() {
     let server = serve(quick());
     for (variant, word) in [
         ("a: artifact-dir=/tmp/elsewhere", "artifact directory"),

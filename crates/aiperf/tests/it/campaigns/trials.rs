@@ -21,7 +21,7 @@ fn a_signal_after_the_last_request_of_the_last_run_lets_all_runs_end_as_complete
 }
 
 #[test]
-fn trials_leave_runs_an_aggregate_and_one_population() {
+fn trials_write_runs_an_aggregate_and_a_pooled_population() {
     let server = serve(quick());
     let run = short(&server.url()).with(&["--num-profile-runs", "3", "--warmup-request-count", "2"]).run();
     assert_eq!(run.code(), Some(0), "{}{}", run.stdout(), run.stderr());
@@ -50,7 +50,7 @@ fn trials_leave_runs_an_aggregate_and_one_population() {
 }
 
 #[test]
-fn the_one_population_is_that_of_the_records() {
+fn the_pooled_population_is_that_of_the_records() {
     let server = serve(quick());
     for level in ["records", "summary"] {
         let run = short(&server.url()).with(&["--num-profile-runs", "2", "--export-level", level]).run();
@@ -75,7 +75,7 @@ fn the_one_population_is_that_of_the_records() {
 }
 
 #[test]
-fn trials_end_when_they_have_shown_enough() {
+fn trials_end_when_the_results_are_stable() {
     let server = serve(quick());
     let settle = ["--convergence-metric", "request_count", "--convergence-mode", "cv"];
     let run = short(&server.url()).with(&["--num-profile-runs", "6"]).with(&settle).run();
@@ -88,7 +88,7 @@ fn trials_end_when_they_have_shown_enough() {
 
 #[test]
 fn a_run_that_fails_is_kept_and_does_not_end_the_others() {
-    // The second run's requests fail.
+    // The requests of the second run fail.
     let url = answering(|nth, _, _| match nth {
         4..8 => response("500 Internal Server Error", "text/plain", "no"),
         _ => response(

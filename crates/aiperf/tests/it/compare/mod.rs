@@ -1,5 +1,5 @@
-//! `aiperf compare` as a user and a pipeline meet it: directories of the reference and made-up ones, limits, files, bad
-//! input.
+//! `aiperf compare` from the view of a user and of a pipeline: directories of the reference and generated ones, limits,
+//! files, bad input.
 
 mod runs;
 
@@ -44,13 +44,13 @@ fn row<'a>(report: &'a Value, metric: &str, stat: &str) -> &'a Value {
     rows(report).iter().find(wanted).unwrap_or_else(|| panic!("{metric} {stat}: {report}"))
 }
 
-/// Refused with exit code 2, with all of these words and a way out, and nothing on stdout.
+/// Refused with exit code 2, with all of these words and a suggestion, and nothing on stdout.
 fn refused(output: &Output, words: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert_eq!(stdout(output), "", "{said}");
+    let message = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(stdout(output), "", "{message}");
     for word in words.iter().chain(&["try: "]) {
-        assert!(said.contains(word), "no '{word}' in: {said}");
+        assert!(message.contains(word), "no '{word}' in: {message}");
     }
 }
 
@@ -97,7 +97,7 @@ fn a_run_of_the_reference_against_itself_differs_in_nothing() {
         assert!(row["verdict"] != "equal" || row["first"].as_f64() == Some(0.0), "{row}");
     }
     assert_eq!(report["sides"][0]["records"], 10);
-    // What the records say is what the summary says.
+    // The records and the summary agree.
     assert_eq!(row(&report, "request_latency", "avg")["first"].as_f64().map(|value| value.round()), Some(73.0));
     let text = stdout(&output);
     assert!(text.contains("too little data") && !text.contains("settings of"), "{text}");
@@ -160,7 +160,7 @@ fn limits_are_within_beyond_or_undecided_by_exit_code() {
         (&["request_latency:avg:+20%", "time_to_first_token:p50:+5%"], 3),
         (&["request_latency:avg:+20%", "request_latency:avg:+9%"], 4),
         (&["request_latency:avg:+9%", "request_latency:p50:+5%"], 3),
-        // None failed on either side, and a few may yet.
+        // No request failed on either side, but a few might.
         (&["request_error_rate:avg:+5%"], 4),
         (&["request_count:avg:+5%"], 4),
     ] {
@@ -169,13 +169,13 @@ fn limits_are_within_beyond_or_undecided_by_exit_code() {
         assert_eq!(output.status.code(), Some(code), "{rules:?}: {}{}", stdout(&output), stderr(&output));
         assert!(stdout(&output).contains(&format!("--fail-on {}: ", rules[0])), "{}", stdout(&output));
     }
-    // So few requests say nothing, however far apart they are.
+    // So few requests prove nothing, however different they are.
     let few = |slower| Run { requests: 20, slower, ..Run::default() };
     let runs = pair(&few(1.0), &few(9.0));
     assert_eq!(compare(&runs.dirs(), &["--fail-on", "request_latency:avg:+5%"]).status.code(), Some(4));
 }
 
-/// 1,500 requests, so many of which failed; those that did not are faster than those of a run without failures.
+/// 1,500 requests, of which so many failed; the others are faster than those of a run without failures.
 fn failing(failed: usize) -> Run {
     Run { requests: 1500 - failed, failed, slower: if failed > 0 { 0.8 } else { 1.0 }, seed: 3, ..Run::default() }
 }
@@ -201,7 +201,7 @@ fn a_run_that_fails_more_is_worse_and_keeps_no_limit_on_what_succeeded() {
         let note = text.find(words).unwrap_or_else(|| panic!("{text}"));
         assert!(text.find("Metric").is_some_and(|table| note < table), "{text}");
     }
-    // The other way round it is better, and limits are those of latencies.
+    // In the other direction it is better, and only the limits on latencies count.
     let [before, after] = runs.dirs();
     let back = json(&[after, before], &["--fail-on", "request_latency:avg:+50%"]);
     assert_eq!(row(&back, "request_error_rate", "avg")["verdict"], "better");
@@ -225,7 +225,7 @@ fn a_side_without_failures_has_none_of_them() {
     let row = row(&report, "error_request_count", "avg");
     assert_eq!((row["first"].as_f64(), row["second"].as_f64()), (Some(0.0), Some(750.0)), "{row}");
     assert_eq!(row["verdict"], "worse");
-    // Counts of runs of other lengths are shown, and their shares compared.
+    // Counts of runs of different lengths are shown, and their shares are compared.
     let runs = pair(&failing(0), &Run { requests: 100, failed: 50, ..Run::default() });
     let report = json(&runs.dirs(), &["--metrics", "error_request_count,request_error_rate"]);
     for (metric, verdict) in [("error_request_count", "undecided"), ("request_error_rate", "worse")] {
@@ -249,7 +249,7 @@ fn runs_of_which_none_succeeded_are_refused_as_such() {
         refused(&output, &["none of the runs in", "succeeded (there are 3)"]);
         assert!(!stderr(&output).contains("no profile_runs"), "{}", stderr(&output));
     }
-    // Of a run in which nothing succeeded, nothing but its failures is measured.
+    // A run without a success has only failures.
     let failed = campaign.join("profile_runs/run_0001");
     let alone = Run { requests: 1, failed: 5, ..Run::default() }.write(&failed);
     let path = alone.join("profile_export_aiperf.json");
@@ -283,12 +283,12 @@ fn several_runs_a_side_are_compared_as_runs() {
     assert_eq!(row(&report, "request_latency", "p99")["verdict"], "worse");
     assert_eq!(row(&report, "request_throughput", "avg")["verdict"], "worse");
     assert_eq!(report["comparisons"][0]["limits"][0]["outcome"], "beyond");
-    // Of two runs nobody knows how far a third would lie.
+    // Two runs do not show how far apart runs can be.
     let second = &report["comparisons"][1];
     assert_eq!((&second["first"], &second["second"]), (&"A".into(), &"C".into()));
     assert_eq!(second["limits"][0]["reason"], "few_runs");
     assert!(second["metrics"].as_array().unwrap().iter().all(|row| row["verdict"] != "worse"), "{second}");
-    // The directory of the runs is as good, and one run among several says too little.
+    // The directory of the runs works too. A single run is too little.
     assert_eq!(json(&[&before.join("profile_runs"), &after], &[])["sides"][0]["runs"], 4);
     let single = json(&[&before, &after.join("profile_runs/run_0001")], &[]);
     assert_eq!(row(&single, "request_latency", "avg")["reason"], "few_runs");
@@ -328,7 +328,7 @@ fn a_run_without_records_is_shown_and_undecided() {
 }
 
 #[test]
-fn other_settings_versions_and_metrics_are_said() {
+fn differences_of_settings_versions_and_metrics_are_reported() {
     let runs = pair(&Run::default(), &Run { concurrency: 20, ..Run::default() });
     let path = runs.second.join("profile_export_aiperf.json");
     let text =
@@ -345,10 +345,10 @@ fn other_settings_versions_and_metrics_are_said() {
 }
 
 #[test]
-fn another_program_is_named_as_one_and_not_as_another_version() {
+fn another_program_is_named_as_such_and_not_as_another_version() {
     let runs = pair(&Run::default(), &Run::default());
     let path = runs.second.join("profile_export_aiperf.json");
-    // Only this program states its own error.
+    // Only this program writes `measurement`.
     let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"measurement\":{},", 1);
     fs::write(&path, text).unwrap();
     let text = stdout(&compare(&runs.dirs(), &[])).replace('\n', " ");
@@ -385,7 +385,7 @@ fn junit_has_a_case_for_each_limit() {
 }
 
 #[test]
-fn a_file_in_a_folder_that_is_missing_is_refused_and_nothing_is_made() {
+fn a_file_in_a_missing_folder_is_refused_and_nothing_is_written() {
     let runs = pair(&Run::default(), &Run::default());
     let file = runs.second.join("nowhere/deeper/file");
     for flag in ["--json", "--junit"] {
@@ -395,7 +395,7 @@ fn a_file_in_a_folder_that_is_missing_is_refused_and_nothing_is_made() {
     assert!(!runs.second.join("nowhere").exists());
 }
 
-/// Names of all elements; what is not well-formed is a panic.
+/// The names of all elements; panics if the text is not well-formed.
 fn elements(xml: &str) -> Vec<String> {
     let (mut names, mut open) = (Vec::new(), Vec::new());
     let body = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").unwrap();
@@ -427,7 +427,7 @@ fn a_sweep_is_refused_with_its_cells() {
 }
 
 #[test]
-fn what_is_no_run_is_refused_by_name() {
+fn a_directory_without_a_run_is_refused_by_name() {
     let runs = pair(&Run::default(), &Run::default());
     let dir = TempDir::new().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -457,7 +457,7 @@ fn what_is_no_run_is_refused_by_name() {
 }
 
 #[test]
-fn what_was_not_measured_alike_is_refused() {
+fn runs_that_were_measured_differently_are_refused() {
     let runs = pair(&Run::default(), &Run { unit: "s", ..Run::default() });
     refused(&compare(&runs.dirs(), &[]), &["request_latency is in ms in A", "in s in B"]);
     let runs = pair(&Run::default(), &Run::default());
@@ -479,11 +479,11 @@ fn what_was_not_measured_alike_is_refused() {
 }
 
 #[test]
-fn records_that_cannot_all_be_read_are_told_and_conclude_nothing_when_many_are_missing() {
+fn unreadable_records_are_reported_and_conclude_nothing_when_many_are_missing() {
     let runs = pair(&Run::default(), &Run { slower: 1.1, ..Run::default() });
     let path = runs.second.join("profile_export.jsonl");
     let whole = fs::read(&path).unwrap();
-    // A few lines that are none, one of them huge.
+    // A few invalid lines, one of them huge.
     let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"no record\n").unwrap();
     file.write_all(&vec![b'x'; 65 << 20]).unwrap();
@@ -495,7 +495,7 @@ fn records_that_cannot_all_be_read_are_told_and_conclude_nothing_when_many_are_m
         (&2000.into(), Some("worse"))
     );
     assert!(report["notes"][0].as_str().unwrap().starts_with("3 lines of "), "{report}");
-    // Packed, whole and cut off.
+    // Compressed: complete, and truncated.
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&whole).unwrap();
     let packed = [("gz", gzip.finish().unwrap()), ("zst", zstd::encode_all(&whole[..], 1).unwrap())];
@@ -513,7 +513,7 @@ fn records_that_cannot_all_be_read_are_told_and_conclude_nothing_when_many_are_m
     }
 }
 
-/// `cargo test --release -p aiperf --test compare -- --ignored`, which also says what it took.
+/// `cargo test --release -p aiperf --test compare -- --ignored`, which also prints the time.
 #[test]
 #[ignore = "writes two files of a gigabyte"]
 fn two_runs_of_a_million_records_take_seconds() {
@@ -527,7 +527,7 @@ fn two_runs_of_a_million_records_take_seconds() {
 }
 
 #[test]
-fn a_pipe_that_no_process_reads_is_not_waited_for() {
+fn a_pipe_without_a_reader_is_refused_without_waiting() {
     let runs = pair(&Run::default(), &Run::default());
     let pipe = runs.first.join("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();

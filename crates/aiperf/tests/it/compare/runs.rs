@@ -1,22 +1,22 @@
-//! Directories of runs that are made up, request by request.
+//! Generated directories of runs, request by request.
 
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A run to be written down.
+/// A run to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) requests: usize,
-    /// What latencies are multiplied by.
+    /// Factor of all latencies.
     pub(crate) slower: f64,
-    /// Draws of another seed are other requests.
+    /// Another seed gives other requests.
     pub(crate) seed: u64,
     pub(crate) concurrency: u64,
     pub(crate) with_records: bool,
     pub(crate) unit: &'static str,
-    /// Requests that failed beside those that did not.
+    /// Failed requests, in addition to the others.
     pub(crate) failed: usize,
 }
 
@@ -34,7 +34,7 @@ struct Request {
 }
 
 impl Run {
-    /// A closed loop: each of some users sends as soon as its last answer is there.
+    /// A closed loop: each user sends its next request right after a response.
     fn requests(&self) -> Vec<Request> {
         let mut state = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut random = || {
