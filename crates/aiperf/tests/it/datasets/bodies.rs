@@ -1,9 +1,9 @@
-//! Bodies that are encoded before the clock starts, and those that are made while the run is on.
+//! Bodies that are encoded before the run, and those encoded during it.
 
 use crate::datasets::recorded::{Recorded, chat_as};
 use serde_json::Value;
 
-/// A run of which so many bytes of bodies are encoded beforehand.
+/// A run with so many bytes of bodies encoded before it.
 fn prepared(bytes: &str, args: &[&str]) -> Recorded {
     let always = ["--random-seed", "7", "--isl", "40", "--num-dataset-entries", "12", "--request-count", "30"];
     chat_as(|bench| bench.with(&always).with(args).env("AIPERF_DATASET_PREPARED_BYTES", bytes)).good()
@@ -14,7 +14,7 @@ fn measurement(recorded: &Recorded) -> Value {
 }
 
 #[test]
-fn the_same_is_sent_however_many_bodies_are_encoded_beforehand() {
+fn the_number_of_preencoded_bodies_does_not_change_what_is_sent() {
     for sampling in ["sequential", "shuffle", "random"] {
         let args = ["--dataset-sampling-strategy", sampling];
         let all = prepared("1073741824", &args);
@@ -27,7 +27,7 @@ fn the_same_is_sent_however_many_bodies_are_encoded_beforehand() {
 }
 
 #[test]
-fn every_request_is_counted_whether_its_body_was_there_or_made() {
+fn every_request_is_counted_whenever_its_body_was_encoded() {
     let lengths = |recorded: &Recorded| -> Vec<f64> {
         let length = |record: &Value| record["metrics"]["input_sequence_length"]["value"].as_f64().unwrap();
         recorded.run.records().iter().map(length).collect()
@@ -38,16 +38,17 @@ fn every_request_is_counted_whether_its_body_was_there_or_made() {
 }
 
 #[test]
-fn conversations_of_several_turns_go_on_from_their_answers_wherever_their_bodies_come_from() {
+fn later_turns_contain_earlier_responses_whenever_bodies_are_encoded() {
     let turns = ["--session-turns-mean", "3", "--session-turns-stddev", "1"];
     let (all, none) = (prepared("1073741824", &turns), prepared("0", &turns));
     assert_eq!(all.bodies(), none.bodies());
-    let has_answer = |body: &&Value| body["messages"].as_array().unwrap().iter().any(|said| said["content"] == "yes");
+    let has_answer =
+        |body: &&Value| body["messages"].as_array().unwrap().iter().any(|message| message["content"] == "yes");
     assert!(all.bodies().iter().any(has_answer));
 }
 
 #[test]
-fn a_warm_up_and_the_users_after_it_find_their_bodies() {
+fn a_warm_up_and_the_users_after_it_get_their_bodies() {
     let args = ["--warmup-request-count", "5"];
     let (all, none) = (prepared("1073741824", &args), prepared("0", &args));
     assert_eq!(all.bodies(), none.bodies());
@@ -55,7 +56,7 @@ fn a_warm_up_and_the_users_after_it_find_their_bodies() {
 }
 
 #[test]
-fn a_size_that_is_none_is_refused() {
+fn an_invalid_size_is_refused() {
     let recorded = chat_as(|bench| bench.env("AIPERF_DATASET_PREPARED_BYTES", "-1"));
     let message = recorded.refused();
     assert!(message.contains("AIPERF_DATASET_PREPARED_BYTES=-1"), "{message}");

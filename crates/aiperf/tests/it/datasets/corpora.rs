@@ -1,4 +1,4 @@
-//! What prompts are made of, and how many a request has.
+//! The text of prompts, and the number of prompts per request.
 
 use crate::datasets::recorded::{chat, chat_counted};
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn prompts_of_every_corpus_are_as_long_as_asked() {
 }
 
 #[test]
-fn a_batch_is_several_texts_of_one_request() {
+fn a_batch_puts_several_texts_into_one_request() {
     let recorded = chat(&few(&["--prompt-batch-size", "3"])).good();
     for body in recorded.bodies() {
         let parts = body["messages"][0]["content"].as_array().unwrap();
@@ -36,7 +36,7 @@ fn a_batch_is_several_texts_of_one_request() {
 }
 
 #[test]
-fn a_style_without_anything_random_is_said_to_have_no_effect() {
+fn a_style_without_random_text_gives_a_note() {
     let stderr = chat(&few(&["--random-corpus-style", "sglang"])).good().run.stderr();
     assert!(stderr.contains("--random-corpus-style sglang has no effect"), "{stderr}");
 }
@@ -56,7 +56,7 @@ fn inputs_are_counted_as_the_template_renders_them_and_prompts_leave_room_for_it
 }
 
 #[test]
-fn a_tokenizer_without_a_template_says_so() {
-    let said = chat(&few(&["--apply-chat-template"])).good().run.stdout();
-    assert!(said.contains("--apply-chat-template has no effect"), "{said}");
+fn a_tokenizer_without_a_template_gives_a_note() {
+    let stdout = chat(&few(&["--apply-chat-template"])).good().run.stdout();
+    assert!(stdout.contains("--apply-chat-template has no effect"), "{stdout}");
 }

@@ -1,4 +1,4 @@
-//! The commands of the documentation of prompts, as they stand there.
+//! The commands of the documentation of prompts.
 
 use crate::datasets::recorded::chat;
 

@@ -1,4 +1,4 @@
-//! Files of every layout, by what a server receives of them.
+//! Files of every layout, and the requests they give.
 
 use crate::bench::{Bench, Run, quick, serve};
 use crate::datasets::recorded::{Recorded, chat_as};
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-/// A run on a file of a name, with more arguments.
+/// A run on a file with this name and content, with more arguments.
 pub(crate) fn of_file(name: &str, content: impl AsRef<[u8]>, args: &[&str]) -> Recorded {
     chat_as(|bench| {
         let path = bench.dir.path().join(name);
@@ -30,7 +30,7 @@ fn inputs(run: &Run) -> Value {
     serde_json::from_str(&run.text("inputs.json")).unwrap()
 }
 
-/// What is fenced in a document, by the words after the fence.
+/// The fenced blocks of a document, by the words after the fence.
 fn fenced(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines();
@@ -77,7 +77,7 @@ fn the_template_of_files_runs_as_printed() {
 }
 
 #[test]
-fn a_file_says_what_it_is_compressed_or_not() {
+fn the_layout_of_a_file_is_detected_compressed_or_not() {
     let document =
         r#"{"data": [{"session_id": "a", "payloads": [{"messages": [{"role": "user", "content": "hi"}]}]}]}"#;
     let question =
@@ -100,9 +100,9 @@ fn a_file_says_what_it_is_compressed_or_not() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_by_place_before_anything_is() {
+fn rows_that_cannot_be_sent_are_refused_with_their_line_before_anything_is_sent() {
     let typed = |layout: &'static str| ["--custom-dataset-type", layout];
-    for (content, args, says) in [
+    for (content, args, parts) in [
         ("{\"text\": \"a\"}\n{\"text\": 5}", &typed("single_turn")[..], &["d.jsonl:2: text must be a text"][..]),
         ("{\"text\": \"a\"}\n{\"txt\": 5}", &typed("random_pool"), &["d.jsonl:2: says nothing", "try:"]),
         ("{\"turns\": [{\"text\": \"a\", \"output_length\": 0}]}", &[], &["d.jsonl:1: turns[0]: output_length 0"]),
@@ -132,15 +132,17 @@ fn what_cannot_be_sent_is_refused_by_place_before_anything_is() {
             &["--uuid-and-strip cannot be used with rows of multi_turn"],
         ),
     ] {
-        let told = of_file("d.jsonl", content, args).refused();
-        says.iter().for_each(|part| assert!(told.contains(part), "{content} {args:?} should say {part}:\n{told}"));
+        let message = of_file("d.jsonl", content, args).refused();
+        parts
+            .iter()
+            .for_each(|part| assert!(message.contains(part), "{content} {args:?} should print {part}:\n{message}"));
     }
-    let told = chat_as(|bench| bench.with(&["--custom-dataset-type", "single_turn"])).refused();
-    assert!(told.contains("--input-file"), "{told}");
+    let message = chat_as(|bench| bench.with(&["--custom-dataset-type", "single_turn"])).refused();
+    assert!(message.contains("--input-file"), "{message}");
 }
 
 #[test]
-fn conversations_are_drawn_as_the_strategy_says() {
+fn conversations_are_drawn_by_the_strategy() {
     let rows: Vec<String> = (0..5).map(|number| format!("{{\"text\": \"{number}\"}}")).collect();
     let drawn = |strategy: &str, seed: &str| {
         let args = ["--dataset-sampling-strategy", strategy, "--request-count", "15", "--random-seed", seed];
@@ -162,7 +164,7 @@ fn conversations_are_drawn_as_the_strategy_says() {
 }
 
 #[test]
-fn an_image_goes_once_and_then_by_its_id() {
+fn an_image_is_sent_once_and_then_by_its_id() {
     let row = |text: &str| json!({"session_id": "s", "text": text, "images": ["data:image/png;base64,AA=="], "image_uuids": ["u1"]});
     let rows = format!("{}\n{}", row("a"), row("b"));
     let recorded = of_file("d.jsonl", rows, &["--uuid-and-strip", "--request-count", "2"]).good();
@@ -180,7 +182,7 @@ fn an_image_goes_once_and_then_by_its_id() {
 }
 
 #[test]
-fn inputs_are_written_by_turn_and_not_where_the_file_has_them() {
+fn inputs_are_written_per_turn_unless_the_file_has_them() {
     let rows = "{\"session_id\": \"s\", \"turns\": [{\"role\": \"system\", \"text\": \"S\"}, {\"text\": \"a\"}, {\"text\": \"b\"}]}";
     let recorded = of_file("d.jsonl", rows, &["--request-count", "2"]).good();
     let written = inputs(&recorded.run);
@@ -191,17 +193,17 @@ fn inputs_are_written_by_turn_and_not_where_the_file_has_them() {
     assert_eq!(data["session_id"], "s");
     let bodies: Vec<_> = data["payloads"].as_array().unwrap().iter().map(contents).collect();
     assert_eq!(bodies, [["S", "a"], ["S", "b"]]);
-    // What was sent has what was said before it.
+    // A sent request contains the turns before it.
     assert_eq!(contents(recorded.bodies()[1]), ["S", "a", "yes", "b"]);
     let body = "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}";
     let recorded = of_file("d.jsonl", body, &["--request-count", "1"]).good();
     assert!(!recorded.run.path("inputs.json").exists());
-    // A file that a run wrote is a dataset again, as it is.
+    // A file written by a run is a valid dataset.
     let again = of_file("inputs.json", written.to_string(), &["--request-count", "2"]).good();
     assert_eq!(again.bodies(), data["payloads"].as_array().unwrap().iter().collect::<Vec<_>>());
 }
 
-/// Serves one image to everybody who asks, and counts them.
+/// Serves one image to every client.
 fn image_server(bytes: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -235,8 +237,8 @@ fn images_by_url_are_inlined_for_an_endpoint_that_fetches_none() {
     for body in recorded.bodies() {
         assert_eq!(body["input"][0]["url"], "data:image/png;base64,iVBORw0KGgpyZXN0");
     }
-    let told = run(&image_server(b"<html>")).refused();
-    assert!(told.contains("d.jsonl:1: image 'http://") && told.contains("is neither PNG nor JPEG"), "{told}");
+    let message = run(&image_server(b"<html>")).refused();
+    assert!(message.contains("d.jsonl:1: image 'http://") && message.contains("is neither PNG nor JPEG"), "{message}");
 }
 
 #[test]
@@ -249,14 +251,14 @@ fn records_of_a_configuration_are_sent_and_bad_ones_named() {
     let recorded = of_configuration(&text("{text: a, output_length: 3}, {text: b}")).good();
     assert_eq!(recorded.texts(), ["a", "b"]);
     assert_eq!(recorded.bodies()[0]["max_completion_tokens"], 3);
-    let told = of_configuration(&text("{text: a}, {txt: b}")).refused();
-    assert!(told.contains("run.yaml: records[1]: says nothing"), "{told}");
-    let told = of_configuration(&text("")).refused();
-    assert!(told.contains("records") && told.contains("is empty"), "{told}");
+    let message = of_configuration(&text("{text: a}, {txt: b}")).refused();
+    assert!(message.contains("run.yaml: records[1]: says nothing"), "{message}");
+    let message = of_configuration(&text("")).refused();
+    assert!(message.contains("records") && message.contains("is empty"), "{message}");
 }
 
 #[test]
-fn variables_of_the_reference_s_cache_say_why_they_have_no_effect() {
+fn variables_of_the_references_cache_give_a_note() {
     let recorded = chat_as(|bench| {
         let path = bench.dir.path().join("d.jsonl");
         std::fs::write(&path, "{\"text\": \"a\"}").unwrap();
@@ -266,13 +268,16 @@ fn variables_of_the_reference_s_cache_say_why_they_have_no_effect() {
             .env("AIPERF_DATASET_PREFORMAT_PAYLOADS", "true")
     })
     .good();
-    let told = recorded.run.stderr();
-    assert!(told.contains("AIPERF_DATASET_MMAP_CACHE_ENABLED has no effect: a dataset is read for each run"), "{told}");
-    assert!(told.contains("AIPERF_DATASET_PREFORMAT_PAYLOADS has no effect: bodies are encoded"), "{told}");
+    let message = recorded.run.stderr();
+    assert!(
+        message.contains("AIPERF_DATASET_MMAP_CACHE_ENABLED has no effect: a dataset is read for each run"),
+        "{message}"
+    );
+    assert!(message.contains("AIPERF_DATASET_PREFORMAT_PAYLOADS has no effect: bodies are encoded"), "{message}");
 }
 
 #[test]
-fn a_folder_of_pools_and_one_of_captures_are_told_apart() {
+fn a_folder_of_pools_and_one_of_captures_are_distinguished() {
     let folder = |files: &[(&str, String)]| {
         chat_as(|bench: Bench| {
             let folder = bench.dir.path().join("data");
@@ -289,6 +294,6 @@ fn a_folder_of_pools_and_one_of_captures_are_told_apart() {
     let data = json!({"endpointInput": {"data": body, "encoding": "JSON"}});
     let capture = json!({"captureData": data, "eventMetadata": {"inferenceTime": "2026-01-31T12:00:00Z"}});
     assert_eq!(folder(&[("x/y/c.jsonl", capture.to_string())]).good().texts(), ["captured"]);
-    let told = folder(&[("x.bin", "\0\u{1}".into())]).refused();
-    assert!(told.contains("is a folder whose files are of no known layout"), "{told}");
+    let message = folder(&[("x.bin", "\0\u{1}".into())]).refused();
+    assert!(message.contains("is a folder whose files are of no known layout"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! How long prompts are, and the outputs that are asked for.
+//! Lengths of prompts, and of requested outputs.
 
 use crate::bench::Bench;
 use crate::datasets::recorded::{Recorded, chat, chat_as, recording};
@@ -10,12 +10,12 @@ fn few(args: &[&str]) -> Recorded {
     chat(&[FEW, args].concat()).good()
 }
 
-/// Input length and output length asked for, of each request.
+/// Input length and requested output length of each request.
 fn lengths(recorded: &Recorded) -> BTreeSet<(u64, Option<u64>)> {
     let records = recorded.run.records();
     let inputs: Vec<u64> =
         records.iter().map(|one| one["metrics"]["input_sequence_length"]["value"].as_u64().unwrap()).collect();
-    // One request at a time: records are in the order of requests.
+    // One request at a time, so records are in the order of requests.
     let asked = recorded.bodies().into_iter().map(|body| body["max_completion_tokens"].as_u64());
     assert_eq!(inputs.len(), recorded.requests.len());
     inputs.into_iter().zip(asked).collect()
@@ -46,7 +46,7 @@ fn a_mix_of_a_file_needs_no_length_beside_it() {
 }
 
 #[test]
-fn a_length_beside_a_mix_is_said_to_have_no_effect() {
+fn a_length_beside_a_mix_gives_a_note() {
     let stderr = few(&["--seq-dist", "5,50:100", "--isl", "100"]).run.stderr();
     assert!(stderr.contains("--isl 100 has no effect"), "{stderr}");
 }
@@ -71,7 +71,7 @@ fn a_deviation_with_a_fraction_is_kept() {
 }
 
 #[test]
-fn lengths_that_cannot_be_are_refused_by_name() {
+fn invalid_lengths_are_refused_by_name() {
     for (args, named) in [
         (&["--seq-dist", "5,50:90"][..], "--seq-dist"),
         (&["--seq-dist", "0,50:100"], "--seq-dist"),
@@ -88,7 +88,7 @@ fn lengths_that_cannot_be_are_refused_by_name() {
 }
 
 #[test]
-fn the_same_seed_asks_the_same_with_1_2_and_8_workers() {
+fn the_same_seed_sends_the_same_with_1_2_and_8_workers() {
     let texts = |workers: &str| {
         let shape =
             ["--isl", "20", "--isl-stddev", "5", "--prefix-prompt-pool-size", "3", "--prefix-prompt-length", "9"];

@@ -15,7 +15,7 @@ fn is_marker(text: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 12 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// The texts of a message of each request.
+/// The text of one message of each request.
 fn contents(recorded: &Recorded, index: usize) -> Vec<String> {
     let text = |body: &&Value| body["messages"][index]["content"].as_str().unwrap().to_owned();
     recorded.bodies().iter().map(text).collect()
@@ -38,7 +38,7 @@ fn every_session_has_a_marker_of_its_own_and_requests_stay_as_long() {
         for (record, text) in recorded.run.records().iter().zip(&texts) {
             let count = record["metrics"]["input_sequence_length"]["value"].as_u64().unwrap();
             assert_eq!(count, tokenizer.count(text) as u64);
-            // What a marker costs is known on average.
+            // The token count of a marker is known on average.
             assert!((37..=44).contains(&count), "{target}: {count}");
         }
         let lengths: Vec<&str> = recorded.heads().iter().filter_map(|head| content_length(head)).collect();
@@ -71,14 +71,14 @@ fn turns_of_a_session_share_its_marker_and_are_counted_with_it() {
     let tokenizer = Tokenizer::builtin();
     for (record, body) in recorded.run.records().iter().zip(recorded.bodies()) {
         let messages = body["messages"].as_array().unwrap();
-        let said: Vec<&str> = messages.iter().map(|message| message["content"].as_str().unwrap()).collect();
+        let texts: Vec<&str> = messages.iter().map(|message| message["content"].as_str().unwrap()).collect();
         let count = record["metrics"]["input_sequence_length"]["value"].as_u64().unwrap();
-        assert_eq!(count, tokenizer.count(&said.join(" ")) as u64, "{messages:?}");
+        assert_eq!(count, tokenizer.count(&texts.join(" ")) as u64, "{messages:?}");
     }
 }
 
 #[test]
-fn warming_up_is_marked_and_what_is_measured_is_not() {
+fn the_warm_up_has_markers_and_profiling_has_none() {
     let warmup = ["--warmup-request-count", "2", "--system-prompt", "Be brief."];
     let recorded = chat(&few("warmup_isolation_system", &warmup)).good();
     let systems = contents(&recorded, 0);
@@ -113,7 +113,7 @@ fn raw_records_name_the_marker_and_inputs_show_none() {
 }
 
 #[test]
-fn markers_that_cannot_be_are_refused_by_name() {
+fn invalid_markers_are_refused_by_name() {
     for (args, named) in [
         (&["--cache-bust", "first_turn_prefix", "--endpoint-type", "completions"][..], "--cache-bust"),
         (&["--cache-bust", "warmup_isolation_system"], "needs a system prompt"),
@@ -125,7 +125,7 @@ fn markers_that_cannot_be_are_refused_by_name() {
 }
 
 #[test]
-fn a_marker_for_a_warm_up_that_is_not_there_is_said_to_have_no_effect() {
+fn a_marker_for_a_missing_warm_up_gives_a_note() {
     let stderr = chat(&few("warmup_isolation_first_turn", &[])).good().run.stderr();
     assert!(stderr.contains("--cache-bust warmup_isolation_first_turn has no effect"), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! Images, audio and video in requests, as a server receives them; the examples of `docs/media.md` among them.
+//! Images, audio and video in requests, as a server receives them, with the examples of `docs/media.md`.
 
 use crate::bench::Bench;
 use crate::datasets::recorded::{Recorded, chat, chat_as, chat_counted};
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 const FEW: &[&str] = &["--isl", "5", "--request-count", "3", "--random-seed", "7"];
 
 /// A run with a tokenizer, unless its endpoint type neither reads nor writes text.
-fn of_type(args: &[&str], told: impl FnOnce(Bench) -> Bench) -> Recorded {
+fn of_type(args: &[&str], configure: impl FnOnce(Bench) -> Bench) -> Recorded {
     if ["image_retrieval", "audio_transcription"].iter().any(|name| args.contains(name)) {
-        chat_counted(|bench| told(bench.with(&["--model", "m"]).with(args)))
+        chat_counted(|bench| configure(bench.with(&["--model", "m"]).with(args)))
     } else {
-        chat_as(|bench| told(bench.with(args)))
+        chat_as(|bench| configure(bench.with(args)))
     }
 }
 
@@ -67,7 +67,7 @@ fn images_follow_the_text_in_the_size_and_number_asked_for() {
 }
 
 #[test]
-fn an_image_is_a_jpeg_where_nothing_is_said_of_its_format() {
+fn an_image_is_a_jpeg_by_default() {
     let recorded = sent(&["--image-source", "assets", "--image-width-mean", "24", "--image-height-mean", "24"]);
     let parts = &parts(&recorded)[0];
     let url = parts[1]["image_url"]["url"].as_str().unwrap();
@@ -135,7 +135,7 @@ fn images_alone_need_no_text() {
 }
 
 #[test]
-fn every_turn_has_media_of_its_own() {
+fn every_turn_has_its_own_media() {
     let recorded = sent(&["--conversation-turn-mean", "2", "--image-width-mean", "8", "--image-height-mean", "8"]);
     let messages = recorded.bodies()[1]["messages"].as_array().unwrap();
     let images: Vec<&Value> =
@@ -169,12 +169,12 @@ fn settings_of_a_file_make_the_same_as_flags() {
 }
 
 #[test]
-fn without_ffmpeg_videos_and_mp3_are_refused_with_where_it_is_found() {
+fn without_ffmpeg_videos_and_mp3_are_refused_with_a_hint() {
     for args in
         [&["--video-width", "64", "--video-height", "48"][..], &["--audio-length-mean", "0.1", "--audio-format", "mp3"]]
     {
         let message = chat_as(|bench| {
-            // What starts the binary is there, and nothing else.
+            // `env`, which starts the binary, is in the path, and nothing else.
             let bin = bench.dir.path().join("bin");
             std::fs::create_dir(&bin).unwrap();
             std::os::unix::fs::symlink("/usr/bin/env", bin.join("env")).unwrap();
@@ -186,7 +186,7 @@ fn without_ffmpeg_videos_and_mp3_are_refused_with_where_it_is_found() {
 }
 
 #[test]
-fn videos_are_sent_where_there_is_ffmpeg() {
+fn videos_are_sent_if_ffmpeg_is_installed() {
     if std::process::Command::new("ffmpeg").arg("-version").output().is_err() {
         eprintln!("skipped: there is no ffmpeg");
         return;
@@ -201,7 +201,7 @@ fn videos_are_sent_where_there_is_ffmpeg() {
 }
 
 #[test]
-fn what_cannot_be_made_is_refused_by_name_and_nothing_is_sent() {
+fn invalid_media_settings_are_refused_by_name_and_nothing_is_sent() {
     for (args, names) in [
         (&["--image-width-mean", "1000000"][..], &["--image-width-mean", "65535"][..]),
         (&["--image-width-mean", "30000", "--image-height-mean", "30000"], &["--image-", "pixels"]),
@@ -242,7 +242,7 @@ fn what_cannot_be_made_is_refused_by_name_and_nothing_is_sent() {
 }
 
 #[test]
-fn a_type_that_takes_media_alone_says_how_they_are_made() {
+fn an_endpoint_type_that_needs_media_names_the_flags_for_them() {
     for (kind, flag) in [("image_retrieval", "--image-batch-size 1"), ("audio_transcription", "--audio-batch-size 1")] {
         let message = chat_counted(|bench| bench.with(&["--model", "m", "--endpoint-type", kind])).refused();
         assert!(message.contains(kind) && message.contains(flag), "{message}");
@@ -262,7 +262,7 @@ fn a_folder_with_a_file_that_is_no_image_is_refused_by_its_name() {
 }
 
 #[test]
-fn options_without_media_to_shape_say_that_they_do_nothing() {
+fn options_without_media_give_a_note() {
     let recorded = sent(&["--image-format", "png"]);
     assert!(recorded.run.stderr().contains("--image-format png has no effect"), "{}", recorded.run.stderr());
     assert!(recorded.bodies()[0]["messages"][0]["content"].is_string());
@@ -272,7 +272,7 @@ fn options_without_media_to_shape_say_that_they_do_nothing() {
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 #[test]
-fn the_examples_of_the_guide_send_what_they_say() {
+fn the_examples_of_the_guide_send_what_they_describe() {
     let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/media.md")).unwrap();
     let examples: Vec<&str> = guide.lines().filter_map(|line| line.strip_prefix("    aiperf profile ")).collect();
     assert_eq!(examples.len(), 5);

@@ -1,18 +1,18 @@
-//! What the real binary says to a server that writes down every request: datasets of every kind.
+//! Datasets of every kind: the requests of the real binary to a server that records them.
 //!
 //! # Layout
 //! - [`recorded`]: a run, and the requests that the server received; [`bench`] is that of the tests of whole runs
-//! - [`bodies`]: bodies that were encoded beforehand, or made while the run is on
-//! - [`media`]: images, audio and video that are made
+//! - [`bodies`]: bodies encoded before the run, or during it
+//! - [`media`]: generated images, audio and video
 //! - [`files`]: files of every layout
 //! - [`models`]: several models in one run
 //! - [`seeds`]: the same seed, the same dataset
-//! - [`public`]: public datasets; [`tokenizers`]: what counts, by every name; [`hub`]: where both come from
-//! - [`lengths`], [`corpora`], [`prefixes`]: made-up text, its lengths, what it is of and what stands before it
-//! - [`markers`]: what keeps requests out of a server's cache
+//! - [`public`]: public datasets; [`tokenizers`]: tokenizers by every name; [`hub`]: the source of both
+//! - [`lengths`], [`corpora`], [`prefixes`]: generated text: its lengths, its content and the text before it
+//! - [`markers`]: markers that keep requests out of a server's cache
 //! - [`examples`]: the commands of the documentation
 //! - [`trace_tools`]: commands for traces, which send nothing
-//! - [`traces`]: requests as a server once received them
+//! - [`traces`]: replayed traces
 
 mod bodies;
 mod corpora;

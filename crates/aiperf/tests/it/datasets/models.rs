@@ -1,4 +1,4 @@
-//! Several models in one run: which of them a request names, and whose tokenizer counts it.
+//! Several models in one run: which model a request names, and which tokenizer counts it.
 
 use crate::bench::Bench;
 use crate::datasets::recorded::{Recorded, recording};
@@ -13,7 +13,7 @@ fn profile(args: &[&str]) -> Recorded {
     })
 }
 
-/// A run of a configuration file.
+/// A run with a configuration file.
 fn configured(yaml: &str, args: &[&str]) -> Recorded {
     recording(|address| {
         let bench = Bench::bare();
@@ -31,14 +31,14 @@ fn share(models: &[&str], name: &str) -> f64 {
     models.iter().filter(|model| **model == name).count() as f64 / models.len() as f64
 }
 
-/// The indented blocks of a page between fences of a language.
+/// The content of the first block of a page with this language.
 fn block(language: &str) -> &'static str {
     let fence = format!("```{language}\n");
     PAGE.split_once(&fence).unwrap().1.split_once("```").unwrap().0
 }
 
 #[test]
-fn models_take_turns_unless_told_otherwise() {
+fn models_take_turns_by_default() {
     let recorded = profile(&["--model", "a,b,c", "--request-count", "7"]).good();
     assert_eq!(models(&recorded), ["a", "b", "c", "a", "b", "c", "a"]);
     let inputs: Value = serde_json::from_str(&recorded.run.text("inputs.json")).unwrap();

@@ -1,4 +1,4 @@
-//! What stands before prompts: pools, system messages, contexts.
+//! Text before prompts: pools, system messages, contexts.
 
 use crate::datasets::recorded::{Recorded, chat, chat_as};
 use aiperf_tokenize::Tokenizer;
@@ -15,18 +15,18 @@ fn contents(recorded: &Recorded, index: usize) -> Vec<String> {
 }
 
 #[test]
-fn prompts_begin_with_prefixes_of_a_pool_which_come_on_top() {
+fn prompts_begin_with_prefixes_of_a_pool_in_addition_to_their_length() {
     let recorded = chat(&few(&["--num-prefix-prompts", "3", "--prefix-prompt-length", "24"])).good();
     let tokenizer = Tokenizer::builtin();
     let texts = recorded.texts();
     assert!(texts.iter().all(|text| tokenizer.count(text) == 40));
     let beginnings: BTreeSet<String> = texts.iter().map(|text| text.chars().take(40).collect()).collect();
     assert_eq!(beginnings.len(), 3, "{beginnings:?}");
-    assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 20, "they go on in their own ways");
+    assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 20, "the text after the prefix differs");
 }
 
 #[test]
-fn half_a_pool_has_no_effect_and_none_is_none() {
+fn an_incomplete_or_empty_pool_has_no_effect() {
     let stderr = chat(&few(&["--prefix-prompt-pool-size", "3"])).good().run.stderr();
     assert!(stderr.contains("--prefix-prompt-pool-size 3 has no effect"), "{stderr}");
     let none = chat(&few(&["--prefix-prompt-pool-size", "0", "--prefix-prompt-length", "8"])).good();
@@ -47,7 +47,7 @@ fn a_shared_system_prompt_and_contexts_are_messages_before_the_first() {
 }
 
 #[test]
-fn a_system_prompt_is_sent_as_it_is_and_before_what_rows_have() {
+fn a_system_prompt_is_sent_unchanged_and_before_that_of_rows() {
     let recorded = chat(&few(&["--system-prompt", " Be brief. "])).good();
     assert!(contents(&recorded, 0).iter().all(|text| text == " Be brief. "));
     let recorded = chat_as(|bench| {
@@ -68,7 +68,7 @@ fn a_system_prompt_is_sent_as_it_is_and_before_what_rows_have() {
 }
 
 #[test]
-fn prompts_that_cannot_be_are_refused_by_name() {
+fn invalid_prompts_are_refused_by_name() {
     for (args, named) in [
         (&["--system-prompt", " "][..], "--system-prompt"),
         (&["--system-prompt", "a", "--system-prompt-file", "b"], "exclude each other"),

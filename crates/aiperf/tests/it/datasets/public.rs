@@ -1,4 +1,4 @@
-//! Public datasets: rows that a hub has, as the server receives them.
+//! Public datasets: rows of a hub, as the server receives them.
 
 use crate::datasets::recorded::{Recorded, chat_as};
 use aiperf_plan::{PublicSet, PublicSource};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const SHAREGPT_FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
 
-/// The file of a set, its bytes, and what is to be found in the first request.
+/// The file of a dataset, its bytes, and a text of the first request.
 fn rows(set: PublicSet) -> (&'static str, Vec<u8>, &'static str) {
     use PublicSet as Set;
     let golden = |name: &str| std::fs::read(aiperf_golden::own_path("public").join(name)).unwrap();
@@ -18,14 +18,14 @@ fn rows(set: PublicSet) -> (&'static str, Vec<u8>, &'static str) {
     let two = "What is 2 + 2?";
     match set {
         Set::ShareGpt => {
-            let say = |from: &str, value: &str| json!({"from": from, "value": value});
+            let turn = |from: &str, value: &str| json!({"from": from, "value": value});
             let rows = json!([
-                {"id": "short", "conversations": [say("human", "Hi"), say("gpt", "Hello")]},
+                {"id": "short", "conversations": [turn("human", "Hi"), turn("gpt", "Hello")]},
                 {"id": "good", "conversations": [
-                    say("human", "Tell me how the tides work, please"),
-                    say("gpt", "The moon pulls on the water of the sea"),
-                    say("human", "And what of the sun, does it help?"),
-                    say("gpt", "It does, about half as much as the moon"),
+                    turn("human", "Tell me how the tides work, please"),
+                    turn("gpt", "The moon pulls on the water of the sea"),
+                    turn("human", "And what of the sun, does it help?"),
+                    turn("gpt", "It does, about half as much as the moon"),
                 ]},
             ]);
             (SHAREGPT_FILE, rows.to_string().into_bytes(), "Tell me how the tides work, please")
@@ -71,7 +71,7 @@ fn rows(set: PublicSet) -> (&'static str, Vec<u8>, &'static str) {
     }
 }
 
-/// A session of two calls, one second apart, and a span that is none.
+/// A session of two calls, one second apart, and a span that is not a call.
 fn session(id: &str, harness: &str) -> Value {
     let call = |start: &str, end: &str, text: &str| {
         let messages = json!([{"role": "user", "parts": [{"type": "text", "content": text}]}]).to_string();
@@ -86,20 +86,20 @@ fn session(id: &str, harness: &str) -> Value {
     ]})
 }
 
-/// A hub, and caches that nothing is in.
-struct Place {
+/// A hub, and empty caches.
+struct Fixture {
     folder: TempDir,
     hub: FakeHub,
 }
 
-impl Place {
+impl Fixture {
     fn new(files: Vec<HubFile>, faults: Faults) -> Self {
         let folder = TempDir::new().unwrap();
         let hub = FakeHub::start(folder.path(), files, faults);
         Self { folder, hub }
     }
 
-    /// With the rows of every set.
+    /// With the rows of every dataset.
     fn of_all() -> Self {
         let file = |set: &PublicSet| {
             let (path, bytes, _) = rows(*set);
@@ -131,11 +131,11 @@ impl Place {
 }
 
 #[test]
-fn every_public_dataset_is_sent_as_its_rows_say_and_results_say_where_it_came_from() {
-    let place = Place::of_all();
+fn every_public_dataset_is_sent_and_results_name_its_source() {
+    let fixture = Fixture::of_all();
     for set in PublicSet::ALL {
         let name = set.name();
-        let recorded = place.run(&["--public-dataset", name, "--request-count", "1"], &[]).good();
+        let recorded = fixture.run(&["--public-dataset", name, "--request-count", "1"], &[]).good();
         let body = recorded.requests[0].body.to_string();
         let wanted = rows(*set).2;
         assert!(body.contains(wanted), "{name}: {body}");
@@ -151,71 +151,71 @@ fn every_public_dataset_is_sent_as_its_rows_say_and_results_say_where_it_came_fr
 
 #[test]
 fn conversations_of_several_turns_carry_their_history_and_ask_for_the_length_of_the_recorded_answer() {
-    let place = Place::of_all();
-    let recorded = place.run(&["--public-dataset", "sharegpt", "--num-conversations", "1"], &[]).good();
+    let fixture = Fixture::of_all();
+    let recorded = fixture.run(&["--public-dataset", "sharegpt", "--num-conversations", "1"], &[]).good();
     let bodies = recorded.bodies();
     assert_eq!(bodies.len(), 2);
     assert_eq!(bodies[1]["messages"].as_array().unwrap().len(), 3);
     // tiktoken: len(get_encoding("o200k_base").encode("The moon pulls on the water of the sea"))
     let asked = bodies[0]["max_completion_tokens"].as_u64().or(bodies[0]["max_tokens"].as_u64());
     assert_eq!(asked, Some(9));
-    let told = recorded.run.stdout() + &recorded.run.stderr();
-    assert!(told.contains("too short or too long"), "{told}");
+    let output = recorded.run.stdout() + &recorded.run.stderr();
+    assert!(output.contains("too short or too long"), "{output}");
 }
 
 #[test]
-fn what_was_fetched_once_is_used_without_a_network() {
-    let place = Place::of_all();
+fn a_fetched_dataset_is_used_without_a_network() {
+    let fixture = Fixture::of_all();
     for set in ["spec_al_gsm8k", "sharegpt"] {
         let args = ["--public-dataset", set, "--request-count", "1"];
-        let first = place.run(&args, &[]).good();
-        let asked = place.hub.requests().len();
-        let again = place.run(&args, &[("HF_HUB_OFFLINE", "1")]).good();
+        let first = fixture.run(&args, &[]).good();
+        let asked = fixture.hub.requests().len();
+        let again = fixture.run(&args, &[("HF_HUB_OFFLINE", "1")]).good();
         assert_eq!(first.bodies(), again.bodies());
-        assert_eq!(place.hub.requests().len(), asked, "{set}");
+        assert_eq!(fixture.hub.requests().len(), asked, "{set}");
     }
 }
 
 #[test]
-fn what_cannot_be_fetched_is_refused_with_where_to_put_it() {
-    let place = Place::of_all();
-    let offline = place.run(&["--public-dataset", "spec_al_gsm8k"], &[("HF_HUB_OFFLINE", "1")]).refused();
+fn a_dataset_that_cannot_be_fetched_is_refused_with_the_path_to_put_it() {
+    let fixture = Fixture::of_all();
+    let offline = fixture.run(&["--public-dataset", "spec_al_gsm8k"], &[("HF_HUB_OFFLINE", "1")]).refused();
     assert!(offline.contains("hf download --repo-type dataset openai/gsm8k"), "{offline}");
-    assert!(offline.contains(place.folder.path().join("hub").to_str().unwrap()), "{offline}");
-    let file = place.run(&["--public-dataset", "sharegpt"], &[("HF_HUB_OFFLINE", "1")]).refused();
+    assert!(offline.contains(fixture.folder.path().join("hub").to_str().unwrap()), "{offline}");
+    let file = fixture.run(&["--public-dataset", "sharegpt"], &[("HF_HUB_OFFLINE", "1")]).refused();
     assert!(file.contains("put it at") && file.contains(SHAREGPT_FILE), "{file}");
-    let gated = Place::new(Vec::new(), Faults { refusal: Some(("403 Forbidden", "GatedRepo")), ..Faults::default() });
+    let gated = Fixture::new(Vec::new(), Faults { refusal: Some(("403 Forbidden", "GatedRepo")), ..Faults::default() });
     let refused = gated.run(&["--public-dataset", "gigaspeech"], &[]).refused();
     assert!(refused.contains("speechcolab/gigaspeech") && refused.contains("HF_TOKEN"), "{refused}");
-    let silent = Place::new(Vec::new(), Faults { is_silent: true, ..Faults::default() });
+    let silent = Fixture::new(Vec::new(), Faults { is_silent: true, ..Faults::default() });
     let limit = [("AIPERF_DATASET_PUBLIC_DATASET_TIMEOUT", "1")];
     let late = silent.run(&["--public-dataset", "aimo"], &limit).refused();
     assert!(late.contains("AI-MO/NuminaMath-TIR"), "{late}");
 }
 
 #[test]
-fn no_more_of_a_large_set_is_fetched_than_a_run_needs() {
+fn only_the_needed_part_of_a_large_dataset_is_fetched() {
     let row = |text: &str| json!({"conversation": [{"role": "user", "content": text}]});
     let file = |path, rows: &[Value]| {
         let bytes = rows.iter().map(|row| format!("{row}\n")).collect::<String>().into_bytes();
         HubFile { repo: "lmarena-ai/VisionArena-Chat", path, bytes, is_large: false }
     };
     let files = vec![file("data/train-0.jsonl", &[row("a"), row("b")]), file("data/train-1.jsonl", &[row("c")])];
-    let place = Place::new(files, Faults::default());
+    let fixture = Fixture::new(files, Faults::default());
     let texts = |args: &[&str]| {
         let args = [&["--public-dataset", "vision_arena"], args].concat();
-        place.run(&args, &[]).good().texts()
+        fixture.run(&args, &[]).good().texts()
     };
     assert_eq!(texts(&["--request-count", "2"]), ["a", "b"]);
-    assert!(!place.hub.requests().iter().any(|head| head.contains("train-1")));
+    assert!(!fixture.hub.requests().iter().any(|head| head.contains("train-1")));
     assert_eq!(texts(&["--request-count", "3"]), ["a", "b", "c"]);
     assert_eq!(texts(&["--request-count", "3", "--num-dataset-entries", "1"]), ["a", "a", "a"]);
 }
 
 #[test]
-fn recorded_sessions_are_sent_turn_by_turn_or_at_their_times() {
-    let place = Place::of_all();
-    let run = |args: &[&str]| place.run(&[&["--public-dataset", "exgentic_v2"], args].concat(), &[]).good();
+fn recorded_sessions_are_sent_turn_by_turn_or_by_timestamp() {
+    let fixture = Fixture::of_all();
+    let run = |args: &[&str]| fixture.run(&[&["--public-dataset", "exgentic_v2"], args].concat(), &[]).good();
     let one = run(&["--request-count", "2", "--dataset-filter", "harness=tool_calling"]);
     assert_eq!(one.texts(), ["one", "two"]);
     assert!(
@@ -228,14 +228,14 @@ fn recorded_sessions_are_sent_turn_by_turn_or_at_their_times() {
     let records = run(&["--num-dataset-entries", "1", "--fixed-schedule"]);
     assert_eq!(records.texts(), ["one", "two"]);
     let none =
-        place.run(&["--public-dataset", "exgentic_v2", "--dataset-filter", "harness=openai_solo"], &[]).refused();
+        fixture.run(&["--public-dataset", "exgentic_v2", "--dataset-filter", "harness=openai_solo"], &[]).refused();
     assert!(none.contains("claude_code/Kimi-K2.5"), "{none}");
 }
 
 #[test]
-fn what_a_set_has_not_is_refused_by_name() {
-    let place = Place::of_all();
-    for (args, said) in [
+fn options_that_a_dataset_does_not_support_are_refused_by_name() {
+    let fixture = Fixture::of_all();
+    for (args, message) in [
         (vec!["--public-dataset", "weka_hf", "--hf-weka-dataset", "a/b"], "Weka"),
         (vec!["--public-dataset", "semianalysis_cc_traces_weka"], "Weka traces are not replayed"),
         (vec!["--public-dataset", "sharegpt", "--hf-subset", "x"], "without subsets"),
@@ -246,14 +246,14 @@ fn what_a_set_has_not_is_refused_by_name() {
         (vec!["--public-dataset", "spec_al_gsm8k", "--hf-subset", "socratic"], "split 'test'"),
         (vec!["--public-dataset", "aimo", "--inter-turn-delay-cap-seconds", "1"], "have none"),
     ] {
-        let refused = place.run(&args, &[]).refused();
-        assert!(refused.contains(said), "{args:?}: {refused}");
+        let refused = fixture.run(&args, &[]).refused();
+        assert!(refused.contains(message), "{args:?}: {refused}");
     }
 }
 
 #[test]
-fn a_file_of_settings_names_a_set_and_its_rows() {
-    let place = Place::of_all();
+fn a_configuration_file_selects_a_dataset_and_its_rows() {
+    let fixture = Fixture::of_all();
     let recorded = chat_as(|bench| {
         let text = "benchmark:\n  dataset: {type: public, dataset: spec_bench, osl: 5}\n  profiling: {type: concurrency, \
                     requests: 2}\n";
@@ -266,12 +266,12 @@ fn a_file_of_settings_names_a_set_and_its_rows() {
     })
     .good();
     assert_eq!(recorded.texts(), ["Name a colour.", "Name a colour."]);
-    assert_eq!(place.hub.requests().len(), 0);
+    assert_eq!(fixture.hub.requests().len(), 0);
 }
 
 #[test]
 fn every_example_of_the_documentation_runs() {
-    let place = Place::of_all();
+    let fixture = Fixture::of_all();
     let page = include_str!("../../../../../docs/public-datasets.md");
     let examples: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("aiperf profile ")).collect();
     assert!(examples.len() >= 4, "{examples:?}");
@@ -288,7 +288,7 @@ fn every_example_of_the_documentation_runs() {
                 args.push(word);
             }
         }
-        let recorded = place.run(&args, &[]).good();
+        let recorded = fixture.run(&args, &[]).good();
         assert!(!recorded.requests.is_empty(), "{example}");
     }
     for set in PublicSet::ALL {

@@ -4,10 +4,10 @@ use crate::bench::{Bench, Run, answering, response};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
-/// An answer that every endpoint type whose answers are chat completions can read.
+/// A response that every endpoint type with chat completion responses can parse.
 const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
 
-/// A run that is over, and what the server received, in the order in which it came.
+/// A finished run, and the requests that the server received, in order.
 pub(crate) struct Recorded {
     pub(crate) run: Run,
     pub(crate) requests: Vec<Request>,
@@ -19,23 +19,23 @@ pub(crate) struct Request {
     pub(crate) body: Value,
 }
 
-/// Runs `profile` against a server of chat completions, one request at a time. Nothing is said of the dataset.
+/// Runs `profile` against a server of chat completions, one request at a time, without any dataset options.
 pub(crate) fn chat(args: &[&str]) -> Recorded {
     chat_as(|bench| bench.with(args))
 }
 
-/// The same, of a benchmark that is told more.
-pub(crate) fn chat_as(told: impl FnOnce(Bench) -> Bench) -> Recorded {
-    chat_counted(|bench| told(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
+/// The same, with more settings.
+pub(crate) fn chat_as(configure: impl FnOnce(Bench) -> Bench) -> Recorded {
+    chat_counted(|bench| configure(bench.with(&["--model", "m", "--tokenizer", "builtin"])))
 }
 
-/// The same, where neither a model nor a tokenizer is named.
-pub(crate) fn chat_counted(told: impl FnOnce(Bench) -> Bench) -> Recorded {
-    answered(ANSWER, told)
+/// The same, without a model and a tokenizer.
+pub(crate) fn chat_counted(configure: impl FnOnce(Bench) -> Bench) -> Recorded {
+    answered(ANSWER, configure)
 }
 
-/// The same, of a server that always answers this.
-pub(crate) fn answered(answer: &'static str, told: impl FnOnce(Bench) -> Bench) -> Recorded {
+/// The same, with a server that always returns this response.
+pub(crate) fn answered(answer: &'static str, configure: impl FnOnce(Bench) -> Bench) -> Recorded {
     serving(answer, |address| {
         let bench = Bench::bare().with(&["--url", address, "--concurrency", "1"]).with(&[
             "--ui",
@@ -43,16 +43,16 @@ pub(crate) fn answered(answer: &'static str, told: impl FnOnce(Bench) -> Bench) 
             "--no-server-metrics",
             "--no-gpu-telemetry",
         ]);
-        told(bench)
+        configure(bench)
     })
 }
 
-/// The same, of a benchmark that is told everything, the address of the server included.
-pub(crate) fn recording(told: impl FnOnce(&str) -> Bench) -> Recorded {
-    serving(ANSWER, told)
+/// The same, with all settings by the caller, including the address of the server.
+pub(crate) fn recording(configure: impl FnOnce(&str) -> Bench) -> Recorded {
+    serving(ANSWER, configure)
 }
 
-fn serving(answer: &'static str, told: impl FnOnce(&str) -> Bench) -> Recorded {
+fn serving(answer: &'static str, configure: impl FnOnce(&str) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
@@ -60,19 +60,19 @@ fn serving(answer: &'static str, told: impl FnOnce(&str) -> Bench) -> Recorded {
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
         response("200 OK", "application/json", answer)
     });
-    let run = told(&address).run();
+    let run = configure(&address).run();
     let requests = std::mem::take(&mut *received.lock().unwrap());
     Recorded { run, requests }
 }
 
 impl Recorded {
-    /// The same, of a run that went well.
+    /// Checks that the run succeeded.
     pub(crate) fn good(self) -> Self {
         assert_eq!(self.run.code(), Some(0), "{}", self.run.stderr());
         self
     }
 
-    /// What a run that was refused said, before anything was sent.
+    /// Checks that the run was refused before anything was sent, and returns its message.
     pub(crate) fn refused(self) -> String {
         assert_eq!(self.run.code(), Some(2), "{}", self.run.stderr());
         assert!(self.requests.is_empty(), "{} requests were sent", self.requests.len());

@@ -18,21 +18,21 @@ fn of_a_file(dataset_seed: Option<u64>, run_seed: u64) -> Recorded {
 }
 
 #[test]
-fn the_same_seed_asks_the_same_and_another_asks_something_else() {
+fn the_same_seed_sends_the_same_and_another_sends_other_requests() {
     let texts = |seed: &str| chat(&[SHAPE, &["--random-seed", seed]].concat()).good().texts();
     assert_eq!(texts("7"), texts("7"));
     assert_ne!(texts("7"), texts("8"));
 }
 
 #[test]
-fn a_dataset_goes_by_its_own_seed_where_a_file_gives_it_one() {
+fn the_seed_of_a_dataset_in_a_file_takes_precedence() {
     let apart = of_a_file(Some(5), 1).texts();
     assert_eq!(apart, of_a_file(Some(5), 2).texts());
     assert_ne!(apart, of_a_file(None, 1).texts());
 }
 
 #[test]
-fn every_shape_of_a_length_is_drawn_from() {
+fn a_weighted_list_of_lengths_is_drawn_from() {
     let isl = "{points: [{value: 3, weight: 1}, {value: 11, weight: 1}]}";
     let recorded = chat_as(|bench| {
         let text = format!("random_seed: 3\nbenchmark:\n  dataset:\n    entries: 40\n    prompts: {{isl: {isl}}}\n  profiling: {{type: concurrency, requests: 40}}\n");
@@ -53,7 +53,7 @@ fn every_shape_of_a_length_is_drawn_from() {
 }
 
 #[test]
-fn a_dataset_of_no_entries_is_refused_and_nothing_is_sent() {
+fn an_empty_dataset_is_refused_and_nothing_is_sent() {
     let message = chat(&["--num-dataset-entries", "0"]).refused();
     assert!(message.contains("--num-dataset-entries"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Tokenizers by every name: those inside the binary, of folders and files, and of a hub that speaks TLS.
+//! Tokenizers by every name: built-in ones, those of folders and files, and those of a hub over TLS.
 
 use crate::bench::Bench;
 use crate::datasets::recorded::{Recorded, chat_counted};
@@ -6,14 +6,14 @@ use aiperf_testkit::fake_hub::{COMMIT, FakeHub, Faults, HubFile};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Rows, so that what is sent does not depend on the tokenizer.
+/// A row of a file, so that the request does not depend on the tokenizer.
 const ROW: &str = r#"{"text": "The model answers in tokens."}"#;
 
 fn golden(name: &str) -> PathBuf {
     aiperf_golden::own_path(name)
 }
 
-/// A run of one row that is told more, and whose environment is more.
+/// A run of one row, with more arguments and environment variables.
 fn counted(args: &[&str], env: &[(&str, &str)]) -> Recorded {
     chat_counted(|bench| {
         let rows = bench.dir.path().join("rows.jsonl");
@@ -29,13 +29,13 @@ fn input_tokens(recorded: &Recorded) -> u64 {
     recorded.run.records()[0]["metrics"]["input_sequence_length"]["value"].as_u64().unwrap()
 }
 
-/// A hub with one tokenizer, and a cache that nothing is in.
-struct Place {
+/// A hub with one tokenizer, and an empty cache.
+struct Fixture {
     folder: TempDir,
     hub: FakeHub,
 }
 
-impl Place {
+impl Fixture {
     fn new(faults: Faults) -> Self {
         let folder = TempDir::new().unwrap();
         let of = |path: &'static str, is_large| {
@@ -90,106 +90,109 @@ fn a_folder_and_the_file_in_it_are_the_same_tokenizer() {
 
 #[test]
 fn a_name_of_the_hub_is_fetched_once_and_then_used_offline() {
-    let place = Place::new(Faults { cuts: vec![700], ..Faults::default() });
-    let first = place.counted(&["--tokenizer", "org/tiny"], &[("HF_TOKEN", "hf_secret")]).good();
-    let said = first.run.stdout();
-    assert!(said.contains("Fetching tokenizer.json (") && said.contains("[OK] Tokenizer org/tiny detected"), "{said}");
-    assert!(said.contains("1 tokenizer(s) validated | 0 resolved |"), "{said}");
-    let snapshot = place.cache().join("models--org--tiny/snapshots").join(COMMIT);
+    let fixture = Fixture::new(Faults { cuts: vec![700], ..Faults::default() });
+    let first = fixture.counted(&["--tokenizer", "org/tiny"], &[("HF_TOKEN", "hf_secret")]).good();
+    let stdout = first.run.stdout();
+    assert!(
+        stdout.contains("Fetching tokenizer.json (") && stdout.contains("[OK] Tokenizer org/tiny detected"),
+        "{stdout}"
+    );
+    assert!(stdout.contains("1 tokenizer(s) validated | 0 resolved |"), "{stdout}");
+    let snapshot = fixture.cache().join("models--org--tiny/snapshots").join(COMMIT);
     assert!(snapshot.join("tokenizer.json").is_file() && !snapshot.join("config.json").exists());
     let local = counted(&["--tokenizer", golden("tiny-model").to_str().unwrap()], &[]).good();
     assert_eq!(input_tokens(&first), input_tokens(&local));
-    let asked = place.hub.requests();
+    let asked = fixture.hub.requests();
     assert!(asked.iter().any(|head| head.contains("Bearer hf_secret")));
-    assert!(place.hub.elsewhere().iter().all(|head| !head.contains("hf_secret")));
-    let again = place.counted(&["--tokenizer", "tiny"], &[("HF_HUB_OFFLINE", "1")]).good();
+    assert!(fixture.hub.elsewhere().iter().all(|head| !head.contains("hf_secret")));
+    let again = fixture.counted(&["--tokenizer", "tiny"], &[("HF_HUB_OFFLINE", "1")]).good();
     assert_eq!(input_tokens(&again), input_tokens(&first));
-    assert_eq!(place.hub.requests().len(), asked.len(), "what is cached is not asked for");
+    assert_eq!(fixture.hub.requests().len(), asked.len(), "cached files are not requested");
 }
 
 #[test]
 fn a_short_name_is_the_most_downloaded_model_that_ends_with_it() {
-    let place = Place::new(Faults::default());
-    let recorded = place.counted(&["--tokenizer", "tiny"], &[]).good();
-    let said = recorded.run.stdout();
-    assert!(said.contains("[OK] Tokenizer org/tiny detected for tiny"), "{said}");
-    assert!(said.contains("1 tokenizer(s) validated | 1 resolved |"), "{said}");
-    let vague = place.counted(&["--tokenizer", "tin"], &[]).refused();
+    let fixture = Fixture::new(Faults::default());
+    let recorded = fixture.counted(&["--tokenizer", "tiny"], &[]).good();
+    let stdout = recorded.run.stdout();
+    assert!(stdout.contains("[OK] Tokenizer org/tiny detected for tiny"), "{stdout}");
+    assert!(stdout.contains("1 tokenizer(s) validated | 1 resolved |"), "{stdout}");
+    let vague = fixture.counted(&["--tokenizer", "tin"], &[]).refused();
     for part in ["Ambiguous Tokenizer Name", "org/tiny (1.2M downloads)", "try: org/tiny"] {
         assert!(vague.contains(part), "{part}: {vague}");
     }
 }
 
 #[test]
-fn a_revision_is_the_one_that_is_fetched() {
-    let place = Place::new(Faults::default());
-    place.counted(&["--tokenizer", "org/tiny", "--tokenizer-revision", COMMIT], &[]).good();
-    let refs = place.cache().join("models--org--tiny/refs");
+fn the_named_revision_is_fetched() {
+    let fixture = Fixture::new(Faults::default());
+    fixture.counted(&["--tokenizer", "org/tiny", "--tokenizer-revision", COMMIT], &[]).good();
+    let refs = fixture.cache().join("models--org--tiny/refs");
     assert!(!refs.exists(), "a commit needs no name");
-    let other = place.counted(&["--tokenizer", "org/tiny", "--tokenizer-revision", "v9"], &[]).refused();
+    let other = fixture.counted(&["--tokenizer", "org/tiny", "--tokenizer-revision", "v9"], &[]).refused();
     assert!(other.contains("Invalid Git Revision") && other.contains("no revision 'v9'"), "{other}");
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_with_the_way_out_and_nothing_is_sent() {
+fn a_tokenizer_that_cannot_be_fetched_is_refused_with_a_suggestion_and_nothing_is_sent() {
     for (refusal, title, words) in [
         (("401 Unauthorized", "GatedRepo"), "Gated Repository", "accept them at"),
         (("404 Not Found", "RepoNotFound"), "Repository Not Found", "full id"),
         (("403 Forbidden", ""), "HuggingFace Hub Error", "answered 403"),
     ] {
-        let place = Place::new(Faults { refusal: Some(refusal), ..Faults::default() });
-        let error = place.counted(&["--tokenizer", "org/tiny"], &[]).refused();
+        let fixture = Fixture::new(Faults { refusal: Some(refusal), ..Faults::default() });
+        let error = fixture.counted(&["--tokenizer", "org/tiny"], &[]).refused();
         for part in ["Failed to load tokenizer 'org/tiny'", title, words, "--use-server-token-count"] {
             assert!(error.contains(part), "{part}: {error}");
         }
     }
-    let place = Place::new(Faults::default());
-    let bare = place.counted(&["--tokenizer", "org/bare"], &[]).refused();
+    let fixture = Fixture::new(Faults::default());
+    let bare = fixture.counted(&["--tokenizer", "org/bare"], &[]).refused();
     assert!(bare.contains("Missing Tokenizer Files") && bare.contains("org/bare"), "{bare}");
-    let offline = place.counted(&["--tokenizer", "org/tiny"], &[("HF_HUB_OFFLINE", "true")]).refused();
+    let offline = fixture.counted(&["--tokenizer", "org/tiny"], &[("HF_HUB_OFFLINE", "true")]).refused();
     assert!(offline.contains("Offline - Files Not Cached") && offline.contains("unset HF_HUB_OFFLINE"), "{offline}");
-    let silent = Place::new(Faults { is_silent: true, ..Faults::default() });
+    let silent = Fixture::new(Faults { is_silent: true, ..Faults::default() });
     let late = silent.counted(&["--tokenizer", "org/tiny"], &[("AIPERF_TOKENIZER_PRELOAD_TIMEOUT", "1")]).refused();
     assert!(late.contains("Network Timeout"), "{late}");
 }
 
 #[test]
-fn a_model_whose_tokenizer_cannot_be_had_is_counted_with_builtin_and_a_warning() {
-    let place = Place::new(Faults { refusal: Some(("401 Unauthorized", "GatedRepo")), ..Faults::default() });
-    let recorded = place.counted(&["--model", "org/gated"], &[]);
+fn a_model_without_a_tokenizer_is_counted_with_builtin_and_a_warning() {
+    let fixture = Fixture::new(Faults { refusal: Some(("401 Unauthorized", "GatedRepo")), ..Faults::default() });
+    let recorded = fixture.counted(&["--model", "org/gated"], &[]);
     assert_eq!(recorded.run.code(), Some(0), "{}", recorded.run.stderr());
-    let said = recorded.run.stdout();
-    assert!(said.contains("No tokenizer for model 'org/gated'") && said.contains("Gated Repository"), "{said}");
+    let stdout = recorded.run.stdout();
+    assert!(stdout.contains("No tokenizer for model 'org/gated'") && stdout.contains("Gated Repository"), "{stdout}");
     assert_eq!(input_tokens(&recorded), 6);
 }
 
 #[test]
-fn a_fetch_ends_when_somebody_wants_to_stop() {
-    let place = Place::new(Faults { is_silent: true, ..Faults::default() });
+fn a_signal_stops_a_fetch() {
+    let fixture = Fixture::new(Faults { is_silent: true, ..Faults::default() });
     let bench =
         Bench::bare().with(&["--model", "m", "--url", "127.0.0.1:1", "--tokenizer", "org/tiny", "--ui", "none"]);
-    let running = place.env().iter().fold(bench, |bench, (name, value)| bench.env(name, value)).start();
-    while place.hub.requests().is_empty() {
+    let running = fixture.env().iter().fold(bench, |bench, (name, value)| bench.env(name, value)).start();
+    while fixture.hub.requests().is_empty() {
         std::thread::yield_now();
     }
     running.signal("INT");
     let run = running.finish_soon();
     assert!(run.stderr().contains("nothing was sent"), "{}", run.stderr());
-    assert!(!place.cache().join("models--org--tiny/snapshots").exists());
+    assert!(!fixture.cache().join("models--org--tiny/snapshots").exists());
 }
 
 #[test]
 fn every_example_of_the_documentation_runs() {
     let page = include_str!("../../../../../docs/tokenizers.md");
     let block = page.split("```bash\n").nth(1).unwrap().split("\n```").next().unwrap();
-    let place = Place::new(Faults::default());
+    let fixture = Fixture::new(Faults::default());
     let sim = crate::bench::serve(crate::bench::quick());
     assert_eq!(block.lines().count(), 4);
     for line in block.lines() {
         let line = line.replace("localhost:8000", sim.url().trim_start_matches("http://"));
         let args: Vec<&str> = line.split_whitespace().skip(2).collect();
         let bench = Bench::bare().with(&args).with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"]);
-        let bench = place.env().iter().fold(bench, |bench, (name, value)| bench.env(name, value));
+        let bench = fixture.env().iter().fold(bench, |bench, (name, value)| bench.env(name, value));
         std::os::unix::fs::symlink(golden("tiny-model"), bench.dir.path().join("tiny-model")).unwrap();
         let run = bench.run();
         assert_eq!(run.code(), Some(0), "{line}\n{}", run.stderr());

@@ -1,4 +1,4 @@
-//! Traces that are looked at, checked and made: `analyze-trace`, `validate mooncake-trace` and `synthesize agentic-code`.
+//! Commands for traces: `analyze-trace`, `validate mooncake-trace` and `synthesize agentic-code`.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ fn aiperf(dir: &Path, args: &[&str]) -> Output {
 }
 
 /// Exit code, stdout and stderr.
-fn told(output: &Output) -> (i32, String, String) {
+fn results(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
@@ -40,7 +40,7 @@ fn blocks() -> Vec<String> {
     blocks.into_iter().map(|block| block.trim().to_owned()).filter(|block| !block.is_empty()).collect()
 }
 
-/// A folder with the traces that the page shows.
+/// A folder with the traces of the page.
 fn traces() -> TempDir {
     let dir = TempDir::new().unwrap();
     for block in blocks().iter().filter(|block| block.starts_with("{\"")) {
@@ -65,30 +65,31 @@ fn json(path: &Path) -> Value {
 }
 
 #[test]
-fn every_example_of_the_page_does_what_it_shows() {
+fn every_example_of_the_page_prints_what_it_shows() {
     let dir = traces();
     let examples: Vec<String> = blocks().into_iter().filter(|block| block.starts_with("$ aiperf ")).collect();
     assert_eq!(examples.len(), 4);
     for example in examples {
         let (line, shown) = example.split_once('\n').unwrap_or((&example, ""));
         let args: Vec<&str> = line.split(' ').skip(2).collect();
-        let (code, stdout, stderr) = told(&aiperf(dir.path(), &args));
+        let (code, stdout, stderr) = results(&aiperf(dir.path(), &args));
         assert_eq!(code, if shown.contains("failed") { 2 } else { 0 }, "{line}: {stderr}");
         if !shown.is_empty() {
             assert_eq!(trimmed(&stdout), trimmed(shown), "{line}");
         }
     }
     assert_eq!(json(&dir.path().join("reports/trace.json"))["total_requests"], 3);
-    // What the page says is the default is the default.
+    // The defaults on the page are the actual defaults.
     let defaults = blocks().into_iter().find(|block| block.starts_with("{\n")).unwrap();
-    fs::write(dir.path().join("said.json"), defaults).unwrap();
-    let said = ["synthesize", "agentic-code", "--num-sessions", "1", "--output", "said", "--config", "said.json"];
-    assert_eq!(told(&aiperf(dir.path(), &said)).0, 0);
+    fs::write(dir.path().join("shown.json"), defaults).unwrap();
+    let synthesize =
+        ["synthesize", "agentic-code", "--num-sessions", "1", "--output", "shown", "--config", "shown.json"];
+    assert_eq!(results(&aiperf(dir.path(), &synthesize)).0, 0);
     let of = |folder: &str| {
         let made = entries(&dir.path().join(folder)).remove(0);
         json(&made.join("manifest.json"))["generation_params"].clone()
     };
-    assert_eq!(of("said"), of("traces"));
+    assert_eq!(of("shown"), of("traces"));
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_dataset_is_a_trace_with_all_its_files_and_a_manifest_makes_it_again() {
     let dir = TempDir::new().unwrap();
     let make = |more: &[&str]| {
         let args = [&["synthesize", "agentic-code", "--num-sessions", "12", "--output"], more].concat();
-        let (code, stdout, stderr) = told(&aiperf(dir.path(), &args));
+        let (code, stdout, stderr) = results(&aiperf(dir.path(), &args));
         assert_eq!(code, 0, "{stderr}");
         assert!(stdout.contains("Run directory: ") && stdout.contains("Session Endings"), "{stdout}");
         let mut made = entries(&dir.path().join(more[0]));
@@ -123,7 +124,7 @@ fn a_dataset_is_a_trace_with_all_its_files_and_a_manifest_makes_it_again() {
     for args in
         [&["validate", "mooncake-trace", trace.to_str().unwrap()][..], &["analyze-trace", trace.to_str().unwrap()]]
     {
-        assert_eq!(told(&aiperf(dir.path(), args)).0, 0, "{args:?}");
+        assert_eq!(results(&aiperf(dir.path(), args)).0, 0, "{args:?}");
     }
     let mut context = BTreeMap::<String, u64>::new();
     for line in fs::read_to_string(&trace).unwrap().lines() {
@@ -160,7 +161,7 @@ fn bad_input_names_file_line_and_field_and_writes_nothing() {
     }
     let before = entries(dir.path());
     let synthesize = |more: &[&'static str]| [&["synthesize", "agentic-code", "--num-sessions", "3"], more].concat();
-    for (args, says) in [
+    for (args, message) in [
         (vec!["analyze-trace", "none.jsonl", "--output-file", "o/r.json"], "none.jsonl: no such file"),
         (vec!["analyze-trace", "."], ".: is not a file"),
         (vec!["analyze-trace", "empty.jsonl", "--output-file", "o/r.json"], "empty.jsonl: is empty"),
@@ -184,33 +185,33 @@ fn bad_input_names_file_line_and_field_and_writes_nothing() {
         (vec!["synthesize", "agentic-code", "--num-sessions", "0"], "--num-sessions"),
         (vec!["synthesize", "poems"], "poems"),
     ] {
-        let (code, _, stderr) = told(&aiperf(dir.path(), &args));
+        let (code, _, stderr) = results(&aiperf(dir.path(), &args));
         assert_eq!(code, 2, "{args:?}: {stderr}");
-        assert!(stderr.starts_with("error: ") && stderr.contains(says), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains(message), "{args:?}: {stderr}");
     }
     assert_eq!(entries(dir.path()), before);
 }
 
 #[test]
-fn rows_are_checked_with_the_tokens_of_a_hash_id_that_a_run_is_told() {
+fn rows_are_checked_with_the_block_size_of_the_run() {
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("small.jsonl"), "{\"input_length\": 40, \"hash_ids\": [1, 2, 3]}\n").unwrap();
     let args = ["validate", "mooncake-trace", "small.jsonl", "--isl-block-size", "16"];
-    let (code, stdout, _) = told(&aiperf(dir.path(), &args[..3]));
+    let (code, stdout, _) = results(&aiperf(dir.path(), &args[..3]));
     assert!(code == 2 && stdout.contains("Line 1: 3 hash_ids of 512 tokens are more than"), "{stdout}");
-    assert_eq!(told(&aiperf(dir.path(), &args)).0, 0);
+    assert_eq!(results(&aiperf(dir.path(), &args)).0, 0);
 }
 
 #[test]
-fn what_cannot_be_written_fails_and_leaves_what_was_there() {
+fn a_failed_write_keeps_the_existing_file() {
     let dir = traces();
     fs::write(dir.path().join("report.json"), "mine").unwrap();
     let limited = |args: &str| {
-        // No file may grow past 512 bytes: as on a full disk, a write gives an error in the middle.
+        // No file may grow past 512 bytes: as on a full disk, a write fails in the middle.
         let script = format!("ulimit -f 1; exec \"$0\" {args}");
         let mut command = Command::new("sh");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_aiperf")]).current_dir(dir.path());
-        told(&command.output().unwrap())
+        results(&command.output().unwrap())
     };
     let before = entries(dir.path());
     for args in ["analyze-trace trace.jsonl --output-file report.json", "synthesize agentic-code --num-sessions 9"] {
@@ -224,7 +225,7 @@ fn what_cannot_be_written_fails_and_leaves_what_was_there() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = command(dir.path(), args).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
-        // A reader that has seen enough changes nothing.
+        // A reader that closes the pipe early changes nothing.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = command(dir.path(), args).stdout(writer).output().unwrap();
@@ -233,7 +234,7 @@ fn what_cannot_be_written_fails_and_leaves_what_was_there() {
 }
 
 #[test]
-fn more_sessions_than_fit_anywhere_take_no_memory_and_leave_nothing_when_stopped() {
+fn any_number_of_sessions_takes_no_memory_and_leaves_nothing_when_stopped() {
     let dir = TempDir::new().unwrap();
     let script = "ulimit -v 4000000; exec \"$0\" synthesize agentic-code --num-sessions 99999999999999";
     let mut child = Command::new("sh")
@@ -254,13 +255,13 @@ fn more_sessions_than_fit_anywhere_take_no_memory_and_leave_nothing_when_stopped
 }
 
 #[test]
-fn traces_may_be_compressed_and_paths_may_be_no_text() {
+fn traces_may_be_compressed_and_paths_may_be_invalid_utf8() {
     let dir = traces();
     let name = std::ffi::OsStr::from_bytes(b"\xff.jsonl.gz");
     let packed = Command::new("gzip").args(["-c", "trace.jsonl"]).current_dir(dir.path()).output().unwrap();
     fs::File::create(dir.path().join(name)).unwrap().write_all(&packed.stdout).unwrap();
     for args in [&["validate", "mooncake-trace"][..], &["analyze-trace"]] {
         let output = command(dir.path(), args).arg(name).output().unwrap();
-        assert_eq!(told(&output).0, 0, "{args:?}: {}", told(&output).2);
+        assert_eq!(results(&output).0, 0, "{args:?}: {}", results(&output).2);
     }
 }

@@ -1,4 +1,4 @@
-//! Traces: what a server receives of them, and when they are refused.
+//! Traces: the requests they give, and when they are refused.
 
 use crate::bench::Bench;
 use crate::datasets::recorded::{Recorded, chat_as};
@@ -6,17 +6,17 @@ use aiperf_tokenize::Tokenizer;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The documentation, whose examples are run.
+/// The documentation, whose examples the tests run.
 const DOCS: &str = include_str!("../../../../../docs/traces.md");
 
-/// The indented block of the section about a type.
+/// The indented block in the section of a trace type.
 fn example(of: &str) -> String {
     let section = DOCS.split(&format!("## `{of}`")).nth(1).unwrap();
     let lines = section.lines().skip(1).skip_while(|line| !line.starts_with("    "));
     lines.take_while(|line| line.starts_with("    ")).map(|line| format!("{}\n", line.trim())).collect()
 }
 
-/// A run over a trace that was written to a file.
+/// A run over a trace in a file.
 fn replay(content: impl AsRef<[u8]>, kind: &str, args: &[&str]) -> Recorded {
     replay_as(content, &[&["--custom-dataset-type", kind], args].concat())
 }
@@ -56,7 +56,7 @@ fn the_examples_of_the_documentation_are_replayed_at_their_times() {
     let texts = bailian.texts();
     assert_eq!(texts.iter().map(|text| tokens(text).len()).collect::<Vec<_>>(), [40, 50]);
     assert_eq!(tokens(&texts[0])[..32], tokens(&texts[1])[..32]);
-    // A reply carries what was said before it.
+    // A later turn contains the turns before it.
     assert_eq!(bailian.bodies()[1]["messages"].as_array().unwrap().len(), 3);
 
     let burst = replay(example("burst_gpt_trace"), "burst_gpt_trace", &["--fixed-schedule"]).good();
@@ -65,7 +65,7 @@ fn the_examples_of_the_documentation_are_replayed_at_their_times() {
 }
 
 #[test]
-fn the_template_runs_as_printed_but_for_streaming() {
+fn the_template_runs_as_printed_except_for_streaming() {
     let recorded = chat_as(|bench| {
         let printed = std::process::Command::new(env!("CARGO_BIN_EXE_aiperf"))
             .args(["config", "init", "--template", "trace-replay"])
@@ -127,13 +127,13 @@ fn a_trace_is_reshaped_before_it_is_sent() {
     assert_eq!(max_tokens(&recorded), [Some(19), Some(18)]);
 }
 
-/// The bytes of a Parquet file of two sessions, as pyarrow wrote it.
+/// A Parquet file with two sessions, written by pyarrow.
 fn baseten() -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden/data/columns/baseten.parquet")).unwrap()
 }
 
 #[test]
-fn a_columnar_trace_goes_at_its_times_with_what_a_cache_should_know() {
+fn a_columnar_trace_is_sent_by_timestamp_with_cache_hints() {
     let recorded =
         replay(baseten(), "baseten_trace", &["--replay-speedup", "2", "--max-idle-gap-cap-seconds", "0.05"]).good();
     assert_eq!(recorded.texts(), ["first", "second", "third ünï", "alone"]);
@@ -148,7 +148,7 @@ fn a_columnar_trace_goes_at_its_times_with_what_a_cache_should_know() {
 }
 
 #[test]
-fn hints_and_least_lengths_are_left_out_when_asked() {
+fn hints_and_minimum_lengths_can_be_left_out() {
     let flags = ["--omit-kv-hints", "--no-force-min-tokens", "--no-open-loop-replay"];
     let recorded = replay(baseten(), "baseten_trace", &flags).good();
     for body in recorded.bodies() {
@@ -159,7 +159,7 @@ fn hints_and_least_lengths_are_left_out_when_asked() {
 }
 
 #[test]
-fn what_does_not_fit_a_trace_is_refused_by_name_and_nothing_is_sent() {
+fn options_that_do_not_fit_a_trace_are_refused_by_name_and_nothing_is_sent() {
     let burst = "Timestamp,Request tokens,Response tokens\n0,5,6\n";
     let cases: &[(&str, &str, &[&str], &str)] = &[
         (
@@ -176,9 +176,9 @@ fn what_does_not_fit_a_trace_is_refused_by_name_and_nothing_is_sent() {
         ("{}", "tracelab", &[], "tracelab"),
         ("{}", "dag_jsonl", &[], "dag_jsonl"),
     ];
-    for (rows, kind, args, said) in cases {
+    for (rows, kind, args, expected) in cases {
         let message = replay(rows, kind, args).refused();
-        assert!(message.contains(said), "{kind}: {message}");
+        assert!(message.contains(expected), "{kind}: {message}");
     }
     let detected = replay_as("{\"text\": \"a\"}\n", &["--open-loop-strict"]).refused();
     assert!(detected.contains("--open-loop-strict"), "{detected}");

@@ -1,4 +1,4 @@
-//! What is read of answers, streamed and not.
+//! Parsed responses, streamed and not.
 
 use crate::bench::{avg, quick};
 use crate::dialects::rows::{ROWS, Server, in_every_way, run};
@@ -6,7 +6,7 @@ use aiperf_types::EndpointKind;
 use serde_json::Value;
 
 #[test]
-fn every_endpoint_type_there_is_has_a_row() {
+fn every_endpoint_type_has_a_row() {
     let rows: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
     let kinds: Vec<&str> = EndpointKind::ALL.iter().map(|kind| kind.name()).collect();
     let missing = |from: &[&'static str], of: &[&'static str]| -> Vec<&str> {
@@ -16,7 +16,7 @@ fn every_endpoint_type_there_is_has_a_row() {
 }
 
 #[test]
-fn every_answer_is_valid_and_has_the_tokens_that_the_server_says() {
+fn every_response_is_valid_and_has_the_tokens_that_the_server_logged() {
     in_every_way(|row, streaming| {
         let server = Server::start(quick());
         let run = run(server.bench_row(row, streaming).with(&["--request-count", "5", "--concurrency", "2"]));

@@ -1,11 +1,11 @@
-//! What servers see: forms, templates, headers, bodies as they are.
+//! Requests as servers receive them: forms, templates, headers, raw bodies.
 
 use crate::bench::{Bench, answering, response};
 use crate::dialects::rows::{PIXEL, run};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// An answer as servers of an endpoint type give it.
+/// A response of a server of an endpoint type.
 fn answer(kind: &str) -> &'static str {
     match kind {
         "messages" => r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"yes"}]}"#,
@@ -13,7 +13,7 @@ fn answer(kind: &str) -> &'static str {
     }
 }
 
-/// Heads and bodies of the requests that a run with a file of these lines sends, in order.
+/// Heads and bodies of the requests of a run with these lines as its file, in order.
 fn seen(kind: &str, lines: &str, args: &[&str], env: &[(&str, &str)]) -> Vec<(String, String)> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (kept, answer) = (seen.clone(), answer(kind));
@@ -43,7 +43,7 @@ fn seen(kind: &str, lines: &str, args: &[&str], env: &[(&str, &str)]) -> Vec<(St
 }
 
 #[test]
-fn a_payload_goes_out_as_it_is_by_any_type() {
+fn a_payload_is_sent_unchanged_by_any_type() {
     let line = r#"{"b":[1, 2.50],"messages":[],"a":{"é":null}}"#;
     let sent = seen("chat", line, &["--custom-dataset-type", "raw_payload", "--extra-inputs", "x:1"], &[]);
     assert_eq!(sent[0].1, r#"{"b":[1,2.5],"messages":[],"a":{"é":null}}"#);
@@ -65,14 +65,14 @@ fn content_may_always_be_parts() {
 }
 
 #[test]
-fn limits_have_the_name_that_is_asked_for() {
+fn limits_have_the_configured_name() {
     let line = r#"{"text": "a", "output_length": 5}"#;
     assert!(seen("chat", line, &[], &[])[0].1.contains(r#""max_completion_tokens":5"#));
     assert!(seen("chat", line, &["--use-legacy-max-tokens"], &[])[0].1.contains(r#""max_tokens":5"#));
 }
 
 #[test]
-fn a_session_is_named_by_the_header_that_is_asked_for() {
+fn a_session_is_named_in_the_configured_header() {
     let sent = seen("chat", r#"{"text": "a"}"#, &["--session-header", "X-My-Session"], &[]);
     assert!(sent[0].0.contains("X-My-Session: ") && !sent[0].0.contains("X-Correlation-ID"), "{}", sent[0].0);
     let variable = [("AIPERF_HTTP_X_SMG_ROUTING_KEY_FROM_CORRELATION_ID", "true")];
@@ -80,7 +80,7 @@ fn a_session_is_named_by_the_header_that_is_asked_for() {
 }
 
 #[test]
-fn messages_are_asked_with_a_key_of_their_own() {
+fn messages_requests_use_their_own_key_header() {
     let sent = seen("messages", r#"{"text": "a"}"#, &["--api-key", "k"], &[]);
     let head = &sent[0].0;
     for field in ["x-api-key: k\r\n", "anthropic-version: 2023-06-01\r\n"] {
@@ -92,9 +92,9 @@ fn messages_are_asked_with_a_key_of_their_own() {
 }
 
 #[test]
-fn lines_are_sent_in_order_from_the_beginning_again() {
+fn lines_are_sent_in_order_and_then_again_from_the_start() {
     let lines = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
     let sent = seen("chat", lines, &["--request-count", "5"], &[]);
-    let said: Vec<bool> = sent.iter().map(|(_, body)| body.contains(r#""content":"a""#)).collect();
-    assert_eq!(said, [true, false, true, false, true]);
+    let has_first: Vec<bool> = sent.iter().map(|(_, body)| body.contains(r#""content":"a""#)).collect();
+    assert_eq!(has_first, [true, false, true, false, true]);
 }

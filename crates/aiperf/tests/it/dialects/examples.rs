@@ -1,4 +1,4 @@
-//! The examples of the documentation, as they stand.
+//! The examples of the documentation.
 
 use crate::bench::quick;
 use crate::dialects::rows::{ROWS, Server};
@@ -30,11 +30,11 @@ fn every_example_of_an_endpoint_type_runs() {
         let mut command = Command::new("bash");
         command.args(["-euo", "pipefail", "-c", &script]).current_dir(dir.path()).env("PATH", &path);
         let output = command.env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0").output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{block}\n{said}\n{}", String::from_utf8_lossy(&output.stdout));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{block}\n{stderr}\n{}", String::from_utf8_lossy(&output.stdout));
         let folder = std::fs::read_dir(dir.path().join("artifacts")).unwrap().next().unwrap().unwrap().path();
         let summary = std::fs::read(folder.join("profile_export_aiperf.json")).unwrap();
         let summary: Value = serde_json::from_slice(&summary).unwrap();
-        assert_eq!(summary["request_count"]["avg"], 4.0, "{block}\n{said}");
+        assert_eq!(summary["request_count"]["avg"], 4.0, "{block}\n{stderr}");
     }
 }

@@ -1,4 +1,4 @@
-//! Answers that fail, and requests that are given up.
+//! Responses that fail, and requests that are cancelled.
 
 use crate::bench::{avg, quick};
 use crate::dialects::rows::{Server, in_every_way, run};
@@ -6,7 +6,7 @@ use aiperf_sim::{Latency, SimConfig};
 use std::time::Duration;
 
 #[test]
-fn a_status_of_failure_is_an_error_with_its_code() {
+fn a_failure_status_is_an_error_with_its_code() {
     in_every_way(|row, streaming| {
         let server = Server::start(SimConfig { faults: vec!["status:503=1".parse().unwrap()], ..quick() });
         let run = run(server.bench_row(row, streaming).with(&["--request-count", "3"]));
@@ -19,25 +19,25 @@ fn a_status_of_failure_is_an_error_with_its_code() {
 }
 
 #[test]
-fn an_answer_that_is_no_json_is_an_error_and_an_event_that_is_none_is_counted() {
+fn a_response_that_is_not_json_is_an_error_and_such_an_event_is_counted() {
     in_every_way(|row, streaming| {
         let server = Server::start(SimConfig { faults: vec!["malformed-json=1".parse().unwrap()], ..quick() });
         let run = run(server.bench_row(row, streaming).with(&["--request-count", "3"]));
         assert_eq!(run.records().len(), 3);
         let summary = run.summary();
-        // What has no shape of its own says whatever it says.
-        let says_anything = ["raw", "template", "audio_transcription"].contains(&row.name);
+        // Types without a fixed response format accept any text.
+        let accepts_anything = ["raw", "template", "audio_transcription"].contains(&row.name);
         if streaming {
             let counted = summary["measurement"]["unreadable_events"] == 3;
-            assert!(says_anything || counted, "{}", run.stderr());
-        } else if !says_anything {
+            assert!(accepts_anything || counted, "{}", run.stderr());
+        } else if !accepts_anything {
             assert_eq!(summary["error_request_count"]["avg"], 3.0, "{}", run.stderr());
         }
     });
 }
 
 #[test]
-fn requests_that_are_given_up_are_errors_that_say_so() {
+fn cancelled_requests_are_errors_with_that_type() {
     in_every_way(|row, streaming| {
         let server = Server::start(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
         let plan = ["--request-cancellation-rate", "100", "--request-cancellation-delay", "0.05"];

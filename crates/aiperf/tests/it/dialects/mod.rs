@@ -1,14 +1,14 @@
-//! The real binary against the simulated server, in every dialect there is.
+//! The real binary against the simulated server, in every dialect.
 //!
 //! # Layout
-//! - [`logged`]: a server that writes down what came
-//! - [`rows`]: the endpoint types and what each is asked; [`bench`] is that of the tests of whole runs
-//! - [`answers`]: what is read, streamed and not
-//! - [`failures`]: answers that fail, and requests that are given up
-//! - [`bodies`]: what servers see: forms, templates, headers, bodies as they are
-//! - [`videos`]: jobs that are asked for until they are done
+//! - [`logged`]: a server that logs its requests
+//! - [`rows`]: the endpoint types and their requests; [`bench`] is that of the tests of whole runs
+//! - [`answers`]: parsed responses, streamed and not
+//! - [`failures`]: responses that fail, and requests that are cancelled
+//! - [`bodies`]: requests as servers receive them: forms, templates, headers, raw bodies
+//! - [`videos`]: jobs that are polled until they are done
 //! - [`refused`]: bad input, before anything is sent
-//! - [`examples`]: those of the documentation
+//! - [`examples`]: the examples of the documentation
 
 mod answers;
 mod bodies;

@@ -1,17 +1,17 @@
-//! Bad input is refused before anything is sent, by flag or by file and line.
+//! Bad input is refused before anything is sent, with the flag or with file and line.
 
 use crate::bench::quick;
 use crate::dialects::rows::{PIXEL, Server, run};
 
-/// Runs with a file of these lines: refused, with nothing sent. Gives what it said.
+/// Runs with these lines as its file: refused, with nothing sent. Returns the message.
 fn refusal(kind: &str, lines: &str, args: &[&str]) -> String {
     let server = Server::start(quick());
     let file = server.write("lines.jsonl", &lines.replace("PIXEL", PIXEL));
     let run = run(server.bench_of(kind, "").with(&["--input-file", &file]).with(args));
-    let said = run.stderr();
-    assert_eq!(run.code(), Some(2), "{kind}: {said}");
+    let message = run.stderr();
+    assert_eq!(run.code(), Some(2), "{kind}: {message}");
     assert!(server.stop().is_empty(), "{kind}: something was sent");
-    said
+    message
 }
 
 #[test]
@@ -25,36 +25,36 @@ fn a_line_that_the_type_cannot_carry_is_named_by_its_number() {
         ("messages", "{\"text\": \"a\", \"audio\": \"wav,AAAA\"}\n", ":1", "audio"),
     ];
     for (kind, lines, place, what) in cases {
-        let said = refusal(kind, lines, &[]);
-        assert!(said.contains(&format!("lines.jsonl{place}")) && said.contains(what), "{kind}: {said}");
+        let message = refusal(kind, lines, &[]);
+        assert!(message.contains(&format!("lines.jsonl{place}")) && message.contains(what), "{kind}: {message}");
     }
 }
 
 #[test]
 fn raw_bodies_need_payloads() {
-    let said = refusal("raw", "{\"text\": \"a\"}\n", &[]);
-    assert!(said.contains("raw_payload"), "{said}");
+    let message = refusal("raw", "{\"text\": \"a\"}\n", &[]);
+    assert!(message.contains("raw_payload"), "{message}");
 }
 
 #[test]
 fn templates_and_expressions_that_cannot_be_read_are_refused() {
     let lines = "{\"text\": \"a\"}\n";
-    let said = refusal("template", lines, &["--extra-inputs", r#"{"payload_template": "{\"a\": {{ text|}}"}"#]);
-    assert!(said.contains("template"), "{said}");
-    let said = refusal("template", lines, &["--extra-inputs", r#"{"payload_template": "{{ text }}"}"#]);
-    assert!(said.contains("JSON") && said.contains("lines.jsonl:1"), "{said}");
+    let message = refusal("template", lines, &["--extra-inputs", r#"{"payload_template": "{\"a\": {{ text|}}"}"#]);
+    assert!(message.contains("template"), "{message}");
+    let message = refusal("template", lines, &["--extra-inputs", r#"{"payload_template": "{{ text }}"}"#]);
+    assert!(message.contains("JSON") && message.contains("lines.jsonl:1"), "{message}");
     let template = r#"{"payload_template": "{\"a\": {{ text|tojson }}}", "response_field": "a[["}"#;
-    let said = refusal("template", lines, &["--extra-inputs", template]);
-    assert!(said.contains("response_field") && said.contains("a[["), "{said}");
-    let said = refusal("template", lines, &[]);
-    assert!(said.contains("template"), "{said}");
+    let message = refusal("template", lines, &["--extra-inputs", template]);
+    assert!(message.contains("response_field") && message.contains("a[["), "{message}");
+    let message = refusal("template", lines, &[]);
+    assert!(message.contains("template"), "{message}");
 }
 
 #[test]
 fn content_types_that_a_type_does_not_take_are_refused() {
     let lines = "{\"text\": \"a\", \"image\": \"PIXEL\"}\n";
-    let said = refusal("image_edit", lines, &["--request-content-type", "application/json"]);
-    assert!(said.contains("--request-content-type"), "{said}");
-    let said = refusal("chat", lines, &["--request-content-type", "multipart/form-data"]);
-    assert!(said.contains("--request-content-type"), "{said}");
+    let message = refusal("image_edit", lines, &["--request-content-type", "application/json"]);
+    assert!(message.contains("--request-content-type"), "{message}");
+    let message = refusal("chat", lines, &["--request-content-type", "multipart/form-data"]);
+    assert!(message.contains("--request-content-type"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! The endpoint types, and what each is asked.
+//! The endpoint types, and their requests.
 
 use crate::bench::{Bench, Run};
 pub(crate) use crate::logged::Server;
@@ -10,11 +10,11 @@ pub(crate) const SILENCE: &str = "wav,UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AA
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// Where requests arrive, streamed and not.
+    /// The path of requests, streamed and not.
     pub(crate) path: &'static str,
     pub(crate) streamed_path: Option<&'static str>,
     pub(crate) makes_tokens: bool,
-    /// A line of a file that it can carry; `PIXEL` and `SILENCE` stand for media.
+    /// A line of a file that it accepts; `PIXEL` and `SILENCE` stand for media.
     line: &'static str,
     args: &'static [&'static str],
 }
@@ -28,7 +28,7 @@ const TEMPLATE: &str =
     r#"{"payload_template": "{\"prompt\": {{ text|tojson }}, \"max_tokens\": 8, \"stream\": {{ stream|tojson }}}"}"#;
 const TEXT_ROW: Row = Row { name: "", path: "", streamed_path: None, makes_tokens: false, line: TEXT, args: &[] };
 
-/// What makes tokens answers as a stream at the same path, but for one.
+/// Types that generate tokens stream at the same path, except one.
 const fn tokens(name: &'static str, path: &'static str) -> Row {
     Row { name, path, streamed_path: Some(path), makes_tokens: true, ..TEXT_ROW }
 }
@@ -82,7 +82,7 @@ impl Row {
     }
 }
 
-/// Does the same for every endpoint type, several at once; a thread that panics has the name of its type.
+/// Runs a check for every endpoint type, several at once. A thread that panics has the name of its type.
 pub(crate) fn in_every_dialect(check: impl Fn(&'static Row) + Sync) {
     for some in ROWS.chunks(4) {
         std::thread::scope(|scope| {
@@ -94,7 +94,7 @@ pub(crate) fn in_every_dialect(check: impl Fn(&'static Row) + Sync) {
     }
 }
 
-/// The same, both ways of those that answer as a stream.
+/// The same, streamed and not, for types that can stream.
 pub(crate) fn in_every_way(check: impl Fn(&'static Row, bool) + Sync) {
     in_every_dialect(|row| {
         check(row, false);
@@ -105,7 +105,7 @@ pub(crate) fn in_every_way(check: impl Fn(&'static Row, bool) + Sync) {
 }
 
 impl Server {
-    /// A benchmark of it by one endpoint type, with the line that is made for it.
+    /// A benchmark of one endpoint type, with its line as the file.
     pub(crate) fn bench_row(&self, row: &Row, streaming: bool) -> Bench {
         let file = self.write(&format!("{}-{streaming}.jsonl", row.name), &row.line(streaming));
         let bench = self.bench_of(row.name, if row.is_pathless() { row.path } else { "" });
@@ -113,18 +113,18 @@ impl Server {
         if streaming { bench.with(&["--streaming"]) } else { bench }
     }
 
-    /// A benchmark of one endpoint type, with nothing to say yet.
+    /// A benchmark of one endpoint type, without a file.
     pub(crate) fn bench_of(&self, kind: &str, path: &str) -> Bench {
         let url = format!("{}{path}", self.url());
         let quietly = ["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry"];
         let bench = Bench::bare().with(&["--model", "m", "--url", &url, "--endpoint-type", kind]).with(&quietly);
-        // What has no text takes no tokenizer.
+        // A type without text needs no tokenizer.
         let has_text = !matches!(kind, "image_retrieval" | "audio_transcription");
         if has_text { bench.with(&["--tokenizer", "builtin"]) } else { bench }
     }
 }
 
-/// Runs to the end, which comes soon or never.
+/// Runs to the end, with a time limit.
 pub(crate) fn run(bench: Bench) -> Run {
     bench.start().finish_soon()
 }

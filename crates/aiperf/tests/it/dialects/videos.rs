@@ -1,4 +1,4 @@
-//! Jobs that are asked for until they are done.
+//! Jobs that are polled until they are done.
 
 use crate::bench::{avg, quick};
 use crate::dialects::rows::{Server, run};
