@@ -55,7 +55,7 @@ fn a_seamless_phase_begins_while_the_one_before_it_drains() {
 }
 
 #[test]
-fn a_warmup_has_its_own_way_to_send() {
+fn a_warmup_has_its_own_arrival_rule() {
     let server = Server::start(paced(2, 1));
     let warmup =
         ["--warmup-request-count", "12", "--warmup-request-rate", "300", "--warmup-arrival-pattern", "constant"];
@@ -67,7 +67,7 @@ fn a_warmup_has_its_own_way_to_send() {
 }
 
 #[test]
-fn a_long_warmup_says_that_it_goes_on() {
+fn a_long_warmup_logs_that_it_goes_on() {
     let server = Server::start(paced(2, 1));
     let warmup = ["--warmup-duration", "1.5", "--request-count", "2"];
     let run = run(server.bench().with(&warmup).env("AIPERF_SERVICE_WARMUP_PROGRESS_LOG_INTERVAL", "0.1"));

@@ -11,7 +11,7 @@ fn a_constant_rate_sends_what_it_offers_and_no_more() {
     assert_eq!(summary["request_count"]["avg"], 40.0);
     let measured = &summary["measurement"]["sending"];
     assert_eq!((&measured["offered"], &measured["missed"], &measured["sent"]), (&40.into(), &0.into(), &40.into()));
-    // The first one an interval after the start, the last one after forty.
+    // The first one after one interval, the last one after forty.
     never_early(&run, &server.arrivals(), |number| (number + 1) as f64 / 200.0);
 }
 
@@ -31,23 +31,23 @@ fn a_tick_without_a_free_slot_is_dropped_and_counted() {
     let server = Server::start(paced(60, 1));
     let rate = ["--request-rate", "200", "--arrival-pattern", "constant", "--concurrency", "2"];
     let run = run(server.bench().with(&rate).with(&["--benchmark-duration", "0.8"]));
-    let (summary, told) = (run.summary(), run.stderr() + &run.stdout());
+    let (summary, output) = (run.summary(), run.stderr() + &run.stdout());
     let measured = &summary["measurement"]["sending"];
     let count = |name: &str| measured[name].as_u64().unwrap();
     assert!(count("missed") > count("sent"), "{measured}");
     assert_eq!(count("offered"), count("missed") + count("sent"));
-    assert!(told.contains("no free slot"), "{told}");
+    assert!(output.contains("no free slot"), "{output}");
     assert!(peak(&server.arrivals(), |arrival| arrival.end) <= 2);
 }
 
 #[test]
-fn a_rate_that_climbs_sends_what_lies_under_its_line() {
+fn a_ramped_rate_sends_its_integral() {
     let server = Server::start(paced(2, 1));
     let rate = ["--request-rate", "200", "--request-rate-ramp-duration", "1", "--arrival-pattern", "constant"];
     let run = run(server.bench().with(&rate).with(&["--request-count", "109"]));
     let arrivals = server.arrivals();
     assert_eq!(arrivals.len(), 109);
-    // 20 req/s at first, 200 after a second: n requests are due when 20 t + 90 t^2 = n.
+    // 20 req/s at the start, 200 after a second: n requests are due when 20 t + 90 t^2 = n.
     never_early(&run, &arrivals, |number| ((400.0 + 360.0 * (number + 1) as f64).sqrt() - 20.0) / 180.0);
 }
 
@@ -60,7 +60,7 @@ fn a_series_of_rates_is_followed() {
     let run = run(server.bench().with(&rate));
     let arrivals = server.arrivals();
     assert_eq!(arrivals.len(), 198);
-    // 100 req/s at first, 300 after half a second: there n = 100 t + 200 t^2. The second half mirrors the first.
+    // 100 req/s at the start, 300 after half a second: there n = 100 t + 200 t^2. The second half mirrors the first.
     let climbing = |n: f64| (-100.0 + (10_000.0 + 800.0 * n).sqrt()) / 400.0;
     never_early(&run, &arrivals, |number| match (number + 1) as f64 {
         n if n <= 100.0 => climbing(n),

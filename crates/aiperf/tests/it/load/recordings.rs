@@ -12,7 +12,7 @@ const ROWS: &str = r#"{"session_id": "b", "text": "late", "timestamp": 1200}
 const REPLAY: [&str; 3] = ["--custom-dataset-type", "single_turn", "--fixed-schedule"];
 
 #[test]
-fn requests_go_out_when_their_recording_says() {
+fn requests_are_sent_at_their_timestamps() {
     let server = Server::start(paced(2, 1));
     let run = run(server.bench_of_file(ROWS).with(&REPLAY));
     let arrivals = server.arrivals();
@@ -26,7 +26,7 @@ fn requests_go_out_when_their_recording_says() {
 }
 
 #[test]
-fn a_piece_of_a_recording_begins_at_its_own_start() {
+fn a_part_of_a_trace_begins_at_its_own_start() {
     let server = Server::start(paced(2, 1));
     let piece = ["--fixed-schedule-start-offset", "1100", "--fixed-schedule-end-offset", "1200"];
     run(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
@@ -35,14 +35,14 @@ fn a_piece_of_a_recording_begins_at_its_own_start() {
 }
 
 #[test]
-fn a_recording_is_cut_by_a_count_of_requests() {
+fn a_trace_is_cut_by_a_count_of_requests() {
     let server = Server::start(paced(2, 1));
     run(server.bench_of_file(ROWS).with(&REPLAY).with(&["--request-count", "2"]));
     assert_eq!(server.arrivals().len(), 2);
 }
 
 #[test]
-fn a_recording_waits_for_slots_and_loses_nothing() {
+fn a_trace_waits_for_slots_and_loses_nothing() {
     let server = Server::start(paced(80, 1));
     let rows: String = (0..12).map(|number| format!("{{\"text\": \"{number}\", \"timestamp\": {number}}}\n")).collect();
     let run = run(server.bench_of_file(&rows).with(&REPLAY).with(&["--concurrency", "4"]));
@@ -52,15 +52,15 @@ fn a_recording_waits_for_slots_and_loses_nothing() {
 }
 
 #[test]
-fn a_recording_without_times_or_rows_is_refused_by_file_and_line() {
+fn a_trace_without_timestamps_or_rows_is_refused_by_file_and_line() {
     let server = Server::start(paced(2, 1));
     let untimed = "{\"text\": \"a\", \"timestamp\": 1}\n{\"text\": \"b\"}\n";
-    let said = refused(server.bench_of_file(untimed).with(&REPLAY));
-    assert!(said.contains("input.jsonl:2") && said.contains("timestamp"), "{said}");
-    let said = refused(server.bench_of_file("\n").with(&REPLAY));
-    assert!(said.contains("input.jsonl"), "{said}");
+    let message = refused(server.bench_of_file(untimed).with(&REPLAY));
+    assert!(message.contains("input.jsonl:2") && message.contains("timestamp"), "{message}");
+    let message = refused(server.bench_of_file("\n").with(&REPLAY));
+    assert!(message.contains("input.jsonl"), "{message}");
     let piece = ["--fixed-schedule-start-offset", "9000"];
-    let said = refused(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
-    assert!(said.contains("input.jsonl") && said.contains("1300"), "{said}");
+    let message = refused(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
+    assert!(message.contains("input.jsonl") && message.contains("1300"), "{message}");
     assert!(server.arrivals().is_empty());
 }

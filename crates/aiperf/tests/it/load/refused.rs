@@ -3,7 +3,7 @@
 use crate::load::server::{Server, paced, refused};
 
 #[test]
-fn what_cannot_be_meant_is_refused_by_name() {
+fn contradictory_options_are_refused_by_name() {
     let server = Server::start(paced(1, 1));
     let cases: [(&[&str], &[&str]); 9] = [
         (
@@ -35,8 +35,8 @@ fn what_cannot_be_meant_is_refused_by_name() {
         (&["--fixed-schedule"], &["--fixed-schedule", "--input-file"]),
     ];
     for (args, named) in cases {
-        let said = refused(server.bench().with(args));
-        assert!(named.iter().all(|name| said.contains(name)), "{args:?}: {said}");
+        let message = refused(server.bench().with(args));
+        assert!(named.iter().all(|name| message.contains(name)), "{args:?}: {message}");
     }
     assert!(server.arrivals().is_empty());
 }
@@ -45,8 +45,8 @@ fn what_cannot_be_meant_is_refused_by_name() {
 fn a_prefill_limit_needs_streams() {
     let server = Server::start(paced(1, 1));
     let bench = crate::bench::Bench::of(&server.url()).with(&["--concurrency", "4", "--prefill-concurrency", "2"]);
-    let said = refused(bench);
-    assert!(said.contains("--prefill-concurrency") && said.contains("--streaming"), "{said}");
+    let message = refused(bench);
+    assert!(message.contains("--prefill-concurrency") && message.contains("--streaming"), "{message}");
 }
 
 #[test]
@@ -61,18 +61,18 @@ fn a_series_of_rates_is_refused_by_file_and_point() {
         (r#"[{"time_s": 0, "qps": 1}, {"time_s": 1, "qps": 2, "x": 1}]"#, "x"),
     ] {
         let path = server.write("series.json", text);
-        let said = refused(server.bench().with(&["--request-rate-series", &path]));
-        assert!(said.contains(named), "{text}: {said}");
+        let message = refused(server.bench().with(&["--request-rate-series", &path]));
+        assert!(message.contains(named), "{text}: {message}");
     }
 }
 
 #[test]
-fn what_is_not_there_yet_stays_refused_by_name() {
+fn unsupported_options_are_refused_by_name() {
     let server = Server::start(paced(1, 1));
     for args in [&["--scenario", "inferencex-agentx-mvp"][..], &["--burst-phase-starts"]] {
-        let said = refused(server.bench().with(args));
-        assert!(said.contains(args[0]), "{said}");
+        let message = refused(server.bench().with(args));
+        assert!(message.contains(args[0]), "{message}");
     }
-    let said = refused(server.bench_of_file("{}").with(&["--custom-dataset-type", "dag_jsonl"]));
-    assert!(said.contains("dag_jsonl"), "{said}");
+    let message = refused(server.bench_of_file("{}").with(&["--custom-dataset-type", "dag_jsonl"]));
+    assert!(message.contains("dag_jsonl"), "{message}");
 }

@@ -38,11 +38,10 @@ fn a_plan_is_the_same_each_time_and_writes_nothing_else() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
 }
 
-/// Files that commands of the documentation read, which it shows.
+/// Files that commands of the documentation read; it shows their content.
 const SHOWN_FILES: [&str; 3] = ["day.json", "recording.jsonl", "steps.yaml"];
 
-/// The pictures of the documentation are made by the commands beside them, in any folder with the files it shows;
-/// `UPDATE_DOCS=1` makes them anew.
+/// The commands next to the pictures generate them, in any folder with these files. `UPDATE_DOCS=1` writes them again.
 #[test]
 fn the_pictures_of_the_documentation_are_those_of_their_commands() {
     let text = std::fs::read_to_string(root().join("docs/load.md")).unwrap();

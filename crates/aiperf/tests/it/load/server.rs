@@ -1,4 +1,4 @@
-//! When requests came to a server, by its own account.
+//! The arrival times in the server's log.
 
 use crate::bench::{Bench, Run, quick};
 pub(crate) use crate::logged::Server;
@@ -6,7 +6,7 @@ use aiperf_sim::{Latency, SimConfig};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Answers that take so many milliseconds to their first token and as many from each to the next.
+/// Responses with so many milliseconds to the first token and between tokens.
 pub(crate) fn paced(ttft_ms: u64, itl_ms: u64) -> SimConfig {
     let constant = |ms| Latency::constant(Duration::from_millis(ms));
     SimConfig { ttft: constant(ttft_ms), itl: constant(itl_ms), ..quick() }
@@ -18,7 +18,7 @@ impl Server {
         Bench::of(&self.url()).with(&["--streaming", "--random-seed", "7"])
     }
 
-    /// The same of a file, whose texts are as long as they are.
+    /// The same with a file, whose texts keep their length.
     pub(crate) fn bench_of_file(&self, text: &str) -> Bench {
         let file = self.write("input.jsonl", text);
         Bench::bare()
@@ -26,7 +26,7 @@ impl Server {
             .with(&["--no-server-metrics", "--no-gpu-telemetry", "--input-file", &file])
     }
 
-    /// What it says of every request, in the order in which they came.
+    /// Its log of every request, in the order of arrival.
     pub(crate) fn arrivals(self) -> Vec<Arrival> {
         let mut arrivals: Vec<Arrival> = self.stop().iter().map(Arrival::read).collect();
         arrivals.sort_by_key(|arrival| arrival.at);
@@ -34,7 +34,7 @@ impl Server {
     }
 }
 
-/// One request as the server saw it; instants in nanoseconds of the wall clock.
+/// One request in the server's log; instants in nanoseconds of the wall clock.
 pub(crate) struct Arrival {
     pub(crate) at: u64,
     /// Just before the first content was written.
@@ -61,7 +61,7 @@ impl Arrival {
     }
 }
 
-/// The most requests that were there at once, from their arrival to an instant of each.
+/// The maximum number of requests at once, each from its arrival to an instant of its own.
 pub(crate) fn peak(arrivals: &[Arrival], until: impl Fn(&Arrival) -> u64) -> i64 {
     let mut moments: Vec<(u64, i64)> =
         arrivals.iter().flat_map(|arrival| [(arrival.at, 1), (until(arrival), -1)]).collect();
@@ -79,7 +79,8 @@ pub(crate) fn peak(arrivals: &[Arrival], until: impl Fn(&Arrival) -> u64) -> i64
 
 /// Whether no request was sent before its time: the n-th one is due so many seconds after the start of the run's phase.
 ///
-/// Being late is no fault: the machine may be busy. The start is the plan's, because the first arrival may be late too.
+/// A late request is no error, because the machine may be busy. The start is that of the summary, because the first
+/// arrival may be late too.
 pub(crate) fn never_early(run: &Run, arrivals: &[Arrival], due: impl Fn(usize) -> f64) {
     const DAY: u64 = 86_400_000_000;
     let start_time = run.summary()["start_time"].as_str().unwrap().to_owned();
@@ -87,21 +88,22 @@ pub(crate) fn never_early(run: &Run, arrivals: &[Arrival], due: impl Fn(usize) -
     let parts: Vec<f64> = time.split(':').map(|part| part.parse().unwrap()).collect();
     let start = ((parts[0] * 60.0 + parts[1]) * 60.0 + parts[2]) * 1e6;
     for (number, arrival) in arrivals.iter().enumerate() {
-        // Microseconds of the day. A wall clock that is corrected during the run has a millisecond to do so.
+        // Microseconds of the day, with a tolerance of one millisecond for corrections of the wall clock during the
+        // run.
         let after = (arrival.at / 1000 + 1000 + DAY - start as u64) % DAY;
         let (after, due) = (after as f64 / 1e6, due(number));
         assert!(after >= due, "request {number} is due after {due} s and arrived after {after} s");
     }
 }
 
-/// Runs to a good end, which comes soon or never.
+/// Runs to a successful end, with a time limit.
 pub(crate) fn run(bench: Bench) -> Run {
     let run = bench.start().finish_soon();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     run
 }
 
-/// Runs what is refused; gives what was said.
+/// Runs a benchmark that must be refused; returns its message.
 pub(crate) fn refused(bench: Bench) -> String {
     let run = bench.start().finish_soon();
     assert_eq!(run.code(), Some(2), "{}", run.stderr());

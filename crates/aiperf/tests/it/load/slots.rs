@@ -13,7 +13,7 @@ fn no_more_requests_wait_for_their_first_token_than_allowed() {
 }
 
 #[test]
-fn answers_that_do_not_stream_a_first_token_give_their_slot_back_at_their_end() {
+fn responses_without_a_first_token_release_their_slot_at_their_end() {
     let server =
         Server::start(aiperf_sim::SimConfig { faults: vec!["status:500=0.5".parse().unwrap()], ..paced(5, 1) });
     let slots = ["--concurrency", "8", "--prefill-concurrency", "2", "--request-count", "60"];
@@ -22,12 +22,12 @@ fn answers_that_do_not_stream_a_first_token_give_their_slot_back_at_their_end() 
 }
 
 #[test]
-fn a_limit_that_climbs_is_never_ahead_of_its_line() {
+fn a_ramped_limit_is_never_ahead_of_its_ramp() {
     let server = Server::start(paced(20, 1));
     let slots = ["--concurrency", "8", "--concurrency-ramp-duration", "0.7", "--request-count", "400"];
     let run = run(server.bench().with(&slots));
     let arrivals = server.arrivals();
-    // From one slot at the start to eight 0.7 s after it: a further slot each 0.1 s.
+    // From one slot at the start to eight after 0.7 s: one more slot every 0.1 s.
     never_early(&run, &arrivals, |number| {
         let others = arrivals[..number].iter().filter(|earlier| earlier.end > arrivals[number].at).count();
         assert!(others < 8, "{others}");
@@ -37,7 +37,7 @@ fn a_limit_that_climbs_is_never_ahead_of_its_line() {
 }
 
 #[test]
-fn a_prefill_limit_may_climb_too() {
+fn a_prefill_limit_can_have_a_ramp() {
     let server = Server::start(paced(10, 2));
     let slots = ["--concurrency", "8", "--prefill-concurrency", "4", "--prefill-concurrency-ramp-duration", "0.3"];
     run(server.bench().with(&slots).with(&["--request-count", "100"]));

@@ -1,10 +1,10 @@
-//! The printed configurations, as they are.
+//! The printed configurations, unchanged.
 
 use crate::bench::Bench;
 use crate::load::server::{Server, paced, run};
 use std::process::Command;
 
-/// The same, over in seconds instead of minutes.
+/// The same, shortened from minutes to seconds.
 fn shortened(printed: String) -> String {
     let shorter = [
         ("duration: 5m", "duration: 1"),
@@ -22,7 +22,7 @@ fn shortened(printed: String) -> String {
 }
 
 #[test]
-fn the_templates_of_load_run_as_printed_but_for_their_lengths() {
+fn the_templates_of_load_run_as_printed_except_for_their_lengths() {
     for name in ["request-rate", "user-centric", "rate-steps", "multi-turn"] {
         let server = Server::start(paced(2, 1));
         let printed =

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 #[test]
-fn the_turns_of_a_session_follow_each_other_after_their_delay_and_say_more_and_more() {
+fn the_turns_of_a_session_follow_each_other_after_their_delay_with_a_growing_history() {
     let server = Server::start(paced(2, 1));
     let turns =
         ["--session-turns-mean", "4", "--session-turn-delay-mean", "30", "--num-sessions", "6", "--concurrency", "3"];
@@ -30,7 +30,7 @@ fn the_turns_of_a_session_follow_each_other_after_their_delay_and_say_more_and_m
 }
 
 #[test]
-fn what_a_server_answers_is_said_back_to_it() {
+fn responses_are_part_of_later_turns() {
     let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
     let bodies = seen.clone();
     let address = answering(move |number, _, body| {
@@ -54,14 +54,14 @@ fn what_a_server_answers_is_said_back_to_it() {
     let bench = bench.with(&["--no-server-metrics", "--no-gpu-telemetry", "--num-sessions", "1"]);
     run(bench.with(&["--input-file", &file, "--custom-dataset-type", "multi_turn", "--concurrency", "1"]));
     let seen = seen.lock().unwrap();
-    let said: Vec<Vec<&str>> = seen
+    let histories: Vec<Vec<&str>> = seen
         .iter()
         .map(|body| {
             body["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap()).collect()
         })
         .collect();
     assert_eq!(
-        said,
+        histories,
         [vec!["one"], vec!["one", "answer 0", "two"], vec!["one", "answer 0", "two", "answer 1", "three"]]
     );
 }

@@ -3,12 +3,12 @@
 use crate::load::server::{Arrival, Server, never_early, paced, run};
 
 #[test]
-fn users_come_back_at_their_own_interval_under_their_own_number() {
+fn users_return_at_their_own_interval_with_their_own_number() {
     let server = Server::start(paced(2, 1));
     let users = ["--user-centric-rate", "40", "--num-users", "4", "--session-turns-mean", "3", "--request-count", "40"];
     let run = run(server.bench().with(&users));
     let arrivals = server.arrivals();
-    // Four users at 40 turns a second: one turn each 25 ms, and each user comes back every 100 ms, if not later.
+    // Four users at 40 turns per second: one turn every 25 ms, and each user returns after 100 ms or later.
     never_early(&run, &arrivals, |number| 0.025 * number as f64);
     let user = |arrival: &Arrival| arrival.session.parse::<u64>().unwrap();
     let turn = |number: usize| arrivals[..number].iter().filter(|one| one.session == arrivals[number].session).count();
@@ -23,7 +23,7 @@ fn users_come_back_at_their_own_interval_under_their_own_number() {
 }
 
 #[test]
-fn users_of_a_file_say_what_it_says() {
+fn users_send_the_rows_of_a_file() {
     let server = Server::start(paced(2, 1));
     let row = |name: &str| {
         format!(r#"{{"session_id": "{name}", "turns": [{{"text": "{name} one"}}, {{"text": "{name} two"}}]}}"#)

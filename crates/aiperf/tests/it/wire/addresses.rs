@@ -1,4 +1,4 @@
-//! Where servers listen, and one that does not listen to what it is told.
+//! Addresses of servers, and a server that does not read.
 
 use crate::bench::{Bench, quick};
 use crate::wire::answers::check_phases;
@@ -39,7 +39,7 @@ fn an_ipv6_address_is_reached() {
 }
 
 #[test]
-fn a_name_is_resolved_once_and_the_wait_for_it_is_a_phase() {
+fn a_name_is_resolved_once_and_the_lookup_is_a_phase() {
     for kind in KINDS.into_iter().filter(|kind| !kind.unix) {
         let server = Server::start(kind, quick());
         let url = server.url().replace("127.0.0.1", "localhost");
@@ -55,7 +55,7 @@ fn a_name_is_resolved_once_and_the_wait_for_it_is_a_phase() {
     }
 }
 
-/// The address of a server that takes connections and reads nothing, with little room for what it is told.
+/// A server that accepts connections and reads nothing, with a small receive buffer.
 fn deaf() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     setsockopt(&listener, sockopt::RcvBuf, &4096).unwrap();
@@ -64,22 +64,22 @@ fn deaf() -> (TcpListener, String) {
 }
 
 /// A request of about a megabyte.
-fn told_at_length(url: &str) -> Bench {
+fn large_request(url: &str) -> Bench {
     let bench = Bench::bare().with(&["--model", "m", "--url", url, "--tokenizer", "builtin", "--isl", "200000"]);
     let bench = bench.with(&["--ui", "none", "--no-server-metrics", "--no-gpu-telemetry", "--request-count", "1"]);
     bench.env("AIPERF_HTTP_SO_SNDBUF", "4096")
 }
 
-/// Has the plan cancel requests once they are sent.
+/// Options that cancel requests as soon as they are sent.
 const CANCELLED: [&str; 4] = ["--request-cancellation-rate", "100", "--request-cancellation-delay", "0"];
 
 #[test]
-fn a_request_that_is_never_sent_whole_ends_with_its_time() {
+fn a_request_that_is_never_sent_completely_ends_at_its_timeout() {
     let (_listener, url) = deaf();
     for (plan, error, code) in
         [(&[][..], "TimeoutError", Value::Null), (&CANCELLED[..], "RequestSendTimeout", 0.into())]
     {
-        let run = run(told_at_length(&url).with(&["--request-timeout-seconds", "0.5"]).with(plan));
+        let run = run(large_request(&url).with(&["--request-timeout-seconds", "0.5"]).with(plan));
         assert_eq!(run.code(), Some(1), "{}", run.stderr());
         assert_eq!(error_types(&run), [error]);
         assert_eq!(run.records()[0]["error"]["code"], code);
@@ -88,10 +88,10 @@ fn a_request_that_is_never_sent_whole_ends_with_its_time() {
 
 #[test]
 #[ignore = "takes the ten seconds that are the least this time can be"]
-fn a_request_without_a_time_limit_has_one_for_sending() {
+fn a_request_without_a_timeout_has_one_for_sending() {
     let (_listener, url) = deaf();
     let limit = ["--request-timeout-seconds", "0"];
-    let run = run(told_at_length(&url)
+    let run = run(large_request(&url)
         .with(&CANCELLED)
         .with(&limit)
         .env("AIPERF_HTTP_REQUEST_CANCELLATION_SEND_TIMEOUT", "10"));

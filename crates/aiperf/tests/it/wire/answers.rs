@@ -1,13 +1,13 @@
-//! What is read over each kind of connection, and how long each phase of it took.
+//! Responses over each kind of connection, and the length of their phases.
 
 use crate::bench::{avg, quick};
 use crate::wire::kinds::{HTTP1, Kind, Server, over_every_kind, run, value};
 use serde_json::Value;
 
-/// The phases of a request, one after the other.
+/// The phases of a request, in order.
 const PHASES: [&str; 6] = ["blocked", "dns_lookup", "connecting", "sending", "waiting", "receiving"];
 
-/// The server's time to the first token, less what its timer may be early by.
+/// The server's time to the first token, minus the error of its timer.
 const TTFT_MS: f64 = 1.9;
 
 #[test]
@@ -20,7 +20,7 @@ fn streams_are_measured_over_every_kind_of_connection() {
         assert_eq!(avg(&summary, "request_count"), 20.0);
         assert!(summary.get("error_request_count").is_none());
         assert_eq!((avg(&summary, "output_sequence_length"), avg(&summary, "input_sequence_length")), (8.0, 16.0));
-        // On a busy machine one stream may come all at once, but not each of them.
+        // On a busy machine one stream may arrive all at once, but not every one.
         assert!(avg(&summary, "time_to_first_token") < avg(&summary, "request_latency"));
         assert!(avg(&summary, "http_req_chunks_received") > 1.0);
         let records = run.records();
@@ -35,7 +35,7 @@ fn streams_are_measured_over_every_kind_of_connection() {
 }
 
 #[test]
-fn whole_answers_are_measured_over_every_kind_of_connection() {
+fn whole_responses_are_measured_over_every_kind_of_connection() {
     over_every_kind(|kind| {
         let server = Server::start(kind, quick());
         let run = run(server.bench().with(&["--request-count", "20", "--concurrency", "4"]));
@@ -98,7 +98,7 @@ fn phase(record: &Value, name: &str) -> i64 {
     (value(record, &format!("http_req_{name}")) * 1e6).round() as i64
 }
 
-/// Holds the phases of a record against its request, wherever it was sent on to.
+/// Compares the phases of a record with its request, including redirects.
 pub(crate) fn check_phases(record: &Value) {
     let start = nanos(&record["metadata"], "request_start_ns");
     let phases = PHASES.map(|name| phase(record, name));
@@ -108,7 +108,7 @@ pub(crate) fn check_phases(record: &Value) {
     assert!((sum - lasted).abs() <= 1000, "{sum} of {lasted} ns in {record}");
 }
 
-/// Holds the spans of a trace against the phases of its record, and TLS against its connection.
+/// Compares the spans of a trace with the phases of its record, and TLS with its connection.
 fn check_spans(record: &Value) {
     let trace = &record["trace_data"];
     for name in ["sending", "waiting", "receiving", "duration"] {
@@ -135,7 +135,7 @@ fn check_chunks(record: &Value) {
         let chunks = chunks(trace, name);
         assert!(!chunks.is_empty() && chunks.len() as i64 == nanos(trace, count), "{name} in {record}");
         assert!(chunks.is_sorted_by_key(|(at, _)| *at) && chunks.iter().all(|(_, bytes)| *bytes > 0), "{record}");
-        // The kernel's stamp of an answer may come before the return of the write that asked for it.
+        // The kernel's stamp of a response may be earlier than the return of the write of its request.
         assert!(nanos(trace, last) <= chunks.last().unwrap().0, "{name} in {record}");
     }
     let answer = chunks(trace, "response_chunks");
@@ -151,7 +151,7 @@ fn check_bytes(kind: &Kind, record: &Value) {
     assert_eq!(value(record, "http_req_data_sent") * 1024.0, sent as f64);
     assert_eq!(value(record, "http_req_data_received") * 1024.0, received as f64);
     if kind.name == HTTP1.name {
-        // A read that brought the head alone is no chunk of the body.
+        // A read with only the head is not a chunk of the body.
         let head_alone = received - sum("response_chunks");
         assert!([0, head_len(trace)].contains(&head_alone), "{head_alone} of {} in {record}", head_len(trace));
     }

@@ -1,4 +1,4 @@
-//! Requests that are given up, by plan or by a signal.
+//! Requests that are cancelled, by plan or by a signal.
 
 use crate::bench::{avg, quick};
 use crate::wire::kinds::{Server, over_every_kind, run, value};
@@ -6,7 +6,7 @@ use aiperf_sim::{Latency, SimConfig};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A server whose first token comes this late.
+/// A server whose first token comes so late.
 fn first_token_after(ms: u64) -> SimConfig {
     SimConfig { ttft: Latency::constant(Duration::from_millis(ms)), ..quick() }
 }
@@ -46,7 +46,7 @@ fn requests_that_are_all_cancelled_by_plan_are_errors_and_exit_1() {
 }
 
 #[test]
-fn requests_beside_cancelled_ones_are_valid() {
+fn other_requests_than_the_cancelled_ones_are_valid() {
     over_every_kind(|kind| {
         let server = Server::start(kind, first_token_after(150));
         let args = ["--streaming", "--request-count", "20", "--concurrency", "5", "--random-seed", "7"];

@@ -1,4 +1,4 @@
-//! Certificates that do not verify, and whom to trust instead.
+//! Certificates that fail verification, and the files of trusted ones.
 
 use crate::bench::{Bench, quick};
 use crate::wire::kinds::{HTTP1_TLS, KINDS, Server, error_types, run};
@@ -11,7 +11,7 @@ fn with(certificate: Certificate) -> SimConfig {
 }
 
 #[test]
-fn a_certificate_that_does_not_verify_is_named_with_the_check_that_failed_and_the_way_out() {
+fn a_certificate_that_fails_verification_is_reported_with_the_failed_check_and_a_suggestion() {
     for (certificate, why, way_out) in [
         (Certificate::Expired, "the certificate has expired", "renew it"),
         (Certificate::WrongHost, "the certificate is for another host name", "use the name it was made for"),

@@ -1,4 +1,4 @@
-//! Compressed answers are what they would be without compression, at the instants they came.
+//! Compressed responses have the same content and timestamps as uncompressed ones.
 
 use crate::bench::quick;
 use crate::wire::kinds::{Kind, Server, over_every_kind, run, value};
@@ -35,13 +35,13 @@ fn compressed_streams_have_the_same_words_and_keep_their_timing() {
                 assert_eq!(words(record).len(), 8);
                 check_instants(record);
             }
-            // On a busy machine one stream may come all at once, but not each of them.
+            // On a busy machine one stream may arrive all at once, but not every one.
             assert!(encoded.iter().any(|record| distinct(words(record)) > 1));
         }
     });
 }
 
-/// When each word came, wall clock.
+/// When each word arrived, by the wall clock.
 fn words(record: &Value) -> Vec<i64> {
     let ns = |ms: f64| (ms * 1e6).round() as i64;
     let start = record["metadata"]["request_start_ns"].as_i64().unwrap();
@@ -57,7 +57,7 @@ fn distinct(mut instants: Vec<i64>) -> usize {
     instants.len()
 }
 
-/// Every word came with a read, and every read but a few brought one.
+/// Every word came with a read, and all but a few reads contained one.
 fn check_instants(record: &Value) {
     let trace = &record["trace_data"];
     let reads: Vec<i64> =
@@ -67,7 +67,7 @@ fn check_instants(record: &Value) {
         // Sums of rounded numbers.
         assert!(reads.iter().any(|read| (read - word).abs() <= 100), "{word} in {record}");
     }
-    // Without a word: the role before them, and after them usage, [DONE] and the ends of encoding and framing.
+    // Reads without a word: the role before them; usage, [DONE] and the ends of encoding and framing after them.
     assert!(distinct(words) + 5 >= distinct(reads), "{record}");
 }
 
@@ -79,7 +79,7 @@ fn compressed_bodies_have_the_same_words() {
             for (record, plain) in encoded.iter().zip(&plain) {
                 assert_eq!(counts(record), counts(plain));
                 let received = |record: &Value| value(record, "http_req_data_received");
-                assert!(received(record) < received(plain), "what came is counted before it is decoded");
+                assert!(received(record) < received(plain), "received bytes are counted before decoding");
             }
         }
     });

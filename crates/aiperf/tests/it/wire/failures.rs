@@ -1,11 +1,11 @@
-//! Answers that fail, and connections that end, among others that do not: recorded errors, and the rest is well.
+//! Failed responses and closed connections among others: recorded errors, and the other requests succeed.
 
 use crate::bench::{avg, quick};
 use crate::wire::kinds::{Kind, Server, error_types, over_every_kind, run, value};
 use aiperf_sim::{Latency, SimConfig};
 use std::time::Duration;
 
-/// Something that goes wrong now and then, and the errors it may be told as, with `|` between them.
+/// A fault that occurs now and then, and the error types it may give, separated by `|`.
 struct Row {
     fault: &'static str,
     concurrency: &'static str,
@@ -21,7 +21,7 @@ const ROWS: [Row; 5] = [
         concurrency: "2",
         http1: "Service Unavailable",
         unix: "Service Unavailable",
-        // There are no reasons in it.
+        // HTTP/2 has no reason phrases.
         http2: "",
     },
     Row {
@@ -43,7 +43,7 @@ const ROWS: [Row; 5] = [
         concurrency: "2",
         http1: "ClientPayloadError",
         unix: "ClientPayloadError",
-        // It ends the others on its connection too, some of them before their answer.
+        // It also ends the other requests on its connection, some of them before their response.
         http2: "ClientPayloadError|ClientOSError|ServerDisconnectedError",
     },
     Row { fault: "goaway=0.3", concurrency: "1", http1: "none", unix: "none", http2: "none" },
@@ -79,23 +79,24 @@ fn check(kind: &'static Kind, row: &Row, streaming: &[&str]) {
 }
 
 #[test]
-fn streams_that_fail_are_told_by_type_and_others_go_on() {
+fn failed_streams_are_reported_by_type_and_others_go_on() {
     over_every_kind(|kind| ROWS.iter().for_each(|row| check(kind, row, &["--streaming"])));
 }
 
 #[test]
-fn whole_answers_that_fail_are_told_by_type_and_others_go_on() {
+fn failed_whole_responses_are_reported_by_type_and_others_go_on() {
     over_every_kind(|kind| ROWS.iter().for_each(|row| check(kind, row, &[])));
 }
 
 #[test]
-fn connections_that_go_away_take_few_requests_with_them() {
+fn closed_connections_fail_few_requests() {
     over_every_kind(|kind| {
         let server = Server::start(kind, SimConfig { faults: vec!["goaway=0.3".parse().unwrap()], ..quick() });
         let args = ["--streaming", "--request-count", "40", "--concurrency", "4", "--workers-max", "1"];
         let run = run(server.bench().with(&args));
         assert_eq!((run.code(), run.records().len()), (Some(0), 40), "{}", run.stderr());
-        // A request of HTTP/2 may meet two such connections in a row, each closed as it came: one is too many.
+        // An HTTP/2 request may meet two such connections in a row, both closed before the response. That is one too
+        // many.
         let (errors, answered) = (error_types(&run), avg(&run.summary(), "request_count"));
         let known = ["ServerDisconnectedError", "ClientOSError", "ClientPayloadError"];
         assert!(errors.iter().all(|error| kind.http2 && known.contains(&error.as_str())), "{errors:?}");
@@ -107,7 +108,7 @@ fn connections_that_go_away_take_few_requests_with_them() {
 }
 
 #[test]
-fn a_request_that_a_server_worked_on_is_not_sent_again() {
+fn a_request_that_a_server_processed_is_not_sent_again() {
     over_every_kind(|kind| {
         let (ttft, faults) = (Latency::constant(Duration::from_millis(1500)), vec!["cut=0.5".parse().unwrap()]);
         let server = Server::start(kind, SimConfig { ttft, faults, ..quick() });

@@ -1,4 +1,4 @@
-//! The kinds of connection that requests travel by, and a server for each.
+//! The kinds of connections, and a server for each.
 
 use crate::bench::{Bench, Run, serve};
 use aiperf_sim::{SimConfig, SimHandle, TlsOptions};
@@ -26,7 +26,7 @@ pub(crate) const KINDS: [&Kind; 5] = [
     &Kind { name: "HTTP/2 over TLS", unix: false, tls: true, http2: true },
 ];
 
-/// Does the same over every kind, all at once; a thread that panics has the name of its kind.
+/// Runs a check over every kind, all at once. A thread that panics has the name of its kind.
 pub(crate) fn over_every_kind(check: impl Fn(&'static Kind) + Sync) {
     std::thread::scope(|scope| {
         for kind in KINDS {
@@ -36,7 +36,7 @@ pub(crate) fn over_every_kind(check: impl Fn(&'static Kind) + Sync) {
     });
 }
 
-/// A server that speaks one kind, and writes down what came.
+/// A server for one kind of connection, which logs its requests.
 pub(crate) struct Server {
     kind: &'static Kind,
     sim: SimHandle,
@@ -74,7 +74,7 @@ impl Server {
         if self.kind.tls { bench.env("SSL_CERT_FILE", &self.path("ca.pem")) } else { bench }
     }
 
-    /// Writes a file beside its own, and gives the path.
+    /// Writes a file next to the log, and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         std::fs::write(self.path(name), text).unwrap();
         self.path(name)
@@ -84,7 +84,7 @@ impl Server {
         self.dir.path().join(name).display().to_string()
     }
 
-    /// What it says of every request, in the order in which answers ended.
+    /// Its log of every request, in the order in which responses ended.
     pub(crate) fn stop(self) -> Vec<Value> {
         let path = self.path("truth.jsonl");
         self.sim.stop().unwrap();
@@ -92,12 +92,12 @@ impl Server {
     }
 }
 
-/// How many connections requests came on.
+/// The number of connections that requests used.
 pub(crate) fn connections(truth: &[Value]) -> usize {
     truth.iter().map(|request| request["connection"].as_u64().unwrap()).collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Runs to the end, which comes soon or never.
+/// Runs to the end, with a time limit.
 pub(crate) fn run(bench: Bench) -> Run {
     bench.start().finish_soon()
 }
@@ -107,7 +107,7 @@ pub(crate) fn value(record: &Value, tag: &str) -> f64 {
     record["metrics"][tag]["value"].as_f64().unwrap_or_else(|| panic!("{tag} in {record}"))
 }
 
-/// The errors of a run, by type, each as often as it came.
+/// The error types of a run, each as often as it occurred.
 pub(crate) fn error_types(run: &Run) -> Vec<String> {
     let records = run.records();
     let errors = records.iter().filter(|record| !record["error"].is_null());

@@ -1,13 +1,13 @@
-//! The real binary against the simulated server, over every kind of connection there is.
+//! The real binary against the simulated server, over every kind of connection.
 //!
 //! # Layout
-//! - [`kinds`]: the kinds of connection, and a server for each; [`bench`] is that of the tests of whole runs
-//! - [`answers`]: what is read and how long each phase of it took
-//! - [`failures`]: answers that fail, and connections that end, among others that do not
-//! - [`cancellation`]: requests that are given up, by plan or by a signal
-//! - [`reuse`]: connections and TLS sessions that are used again
-//! - [`redirects`], [`encodings`], [`certificates`], [`proxies`]: what stands between a request and its answer
-//! - [`addresses`]: where servers listen
+//! - [`kinds`]: the kinds of connections, and a server for each; [`bench`] is that of the tests of whole runs
+//! - [`answers`]: responses, and the length of their phases
+//! - [`failures`]: failed responses and closed connections among others
+//! - [`cancellation`]: requests that are cancelled, by plan or by a signal
+//! - [`reuse`]: connections and TLS sessions that are reused
+//! - [`redirects`], [`encodings`], [`certificates`], [`proxies`]: what is between a request and its response
+//! - [`addresses`]: addresses of servers
 
 mod addresses;
 mod answers;

@@ -1,4 +1,4 @@
-//! Forward proxies: whole URLs for plain HTTP, tunnels for TLS, and credentials that only they learn.
+//! Forward proxies: absolute URLs for plain HTTP, tunnels for TLS, and credentials that only the proxy gets.
 
 use crate::bench::{Run, quick};
 use crate::wire::answers::check_phases;
@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 const SECRET: &str = "prx-secret-91";
-/// `someone:prx-secret-91` as Basic writes it.
+/// `someone:prx-secret-91` in Basic encoding.
 const BASIC: &str = "c29tZW9uZTpwcngtc2VjcmV0LTkx";
 const ARGS: [&str; 7] = ["--streaming", "--request-count", "6", "--concurrency", "2", "--workers-max", "1"];
 
-/// A proxy of a few lines, which keeps the heads of what it is asked.
+/// A minimal proxy that keeps the heads of its requests.
 struct Proxy {
     address: String,
     heads: Arc<Mutex<Vec<String>>>,
@@ -28,7 +28,7 @@ impl Proxy {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let heads = kept.clone();
-                // A client that goes ends its connection and nothing else.
+                // A client that disconnects ends only its own connection.
                 std::thread::spawn(move || pass_on(client, &heads));
             }
         });
@@ -40,7 +40,7 @@ impl Proxy {
     }
 }
 
-/// Passes on what comes on one connection, to whom its first request is for.
+/// Forwards a connection to the server of its first request.
 fn pass_on(client: TcpStream, heads: &Mutex<Vec<String>>) -> io::Result<()> {
     let mut reader = BufReader::new(client.try_clone()?);
     let mut server: Option<TcpStream> = None;
@@ -66,7 +66,7 @@ fn pass_on(client: TcpStream, heads: &Mutex<Vec<String>>) -> io::Result<()> {
     Ok(())
 }
 
-/// Connects to a server; what it says goes to the client.
+/// Connects to a server, and forwards its bytes to the client.
 fn connect(authority: &str, client: &TcpStream) -> io::Result<TcpStream> {
     let server = TcpStream::connect(authority)?;
     let (mut from, mut to) = (server.try_clone()?, client.try_clone()?);
@@ -84,10 +84,10 @@ fn read_head(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     Ok(Some(head))
 }
 
-/// Runs through a proxy, with everything that may be told.
+/// Runs through a proxy, with the most verbose output.
 fn run_through(server: &Server, proxy: &str, also: &[(&str, &str)]) -> Run {
-    let told = ["--export-http-trace", "-vv"];
-    let bench = server.bench().with(&ARGS).with(&told).env("AIPERF_HTTP_TRUST_ENV", "true");
+    let verbose = ["--export-http-trace", "-vv"];
+    let bench = server.bench().with(&ARGS).with(&verbose).env("AIPERF_HTTP_TRUST_ENV", "true");
     let bench = bench.env("http_proxy", proxy).env("https_proxy", proxy).env("no_proxy", "");
     let run = run(also.iter().fold(bench, |bench, (name, value)| bench.env(name, value)));
     if run.code() == Some(0) {
@@ -108,14 +108,14 @@ fn files(dir: &Path) -> Vec<(String, String)> {
 }
 
 fn assert_no_secret(run: &Run) {
-    let said = [("stdout".to_owned(), run.stdout()), ("stderr".to_owned(), run.stderr())];
-    for (place, text) in files(run.dir.path()).into_iter().chain(said) {
-        assert!(!text.contains(SECRET) && !text.contains(BASIC), "{place} tells the proxy's password");
+    let printed = [("stdout".to_owned(), run.stdout()), ("stderr".to_owned(), run.stderr())];
+    for (place, text) in files(run.dir.path()).into_iter().chain(printed) {
+        assert!(!text.contains(SECRET) && !text.contains(BASIC), "{place} contains the proxy's password");
     }
 }
 
 #[test]
-fn a_proxy_of_plain_http_is_asked_for_whole_urls() {
+fn a_proxy_of_plain_http_gets_absolute_urls() {
     for (credentials, line) in [("", None), ("someone:prx-secret-91@", Some(BASIC))] {
         let (server, proxy) = (Server::start(HTTP1, quick()), Proxy::start());
         let run = run_through(&server, &format!("http://{credentials}{}", proxy.address), &[]);
@@ -132,7 +132,7 @@ fn a_proxy_of_plain_http_is_asked_for_whole_urls() {
 }
 
 #[test]
-fn a_proxy_is_asked_for_tunnels_to_servers_of_tls() {
+fn a_proxy_gets_tunnel_requests_for_tls_servers() {
     for kind in KINDS.into_iter().filter(|kind| kind.tls) {
         for (credentials, line) in [("", None), ("someone:prx-secret-91@", Some(BASIC))] {
             let (server, proxy) = (Server::start(kind, quick()), Proxy::start());

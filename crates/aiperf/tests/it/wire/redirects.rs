@@ -1,4 +1,4 @@
-//! Redirects: followed with the method kept, and not for ever.
+//! Redirects: followed with the method kept, up to a limit.
 
 use crate::bench::{answering, avg, quick, response};
 use crate::wire::answers::check_phases;
@@ -35,7 +35,7 @@ fn see_other_is_followed_by_a_get() {
     for kind in KINDS {
         let server = Server::start(kind, redirecting("redirect:303=1"));
         let run = run(server.bench().with(&["--request-count", "1"]));
-        assert_eq!(run.code(), Some(1), "a server of POSTs has no answer to it");
+        assert_eq!(run.code(), Some(1), "the server handles only POST there");
         assert_eq!(run.records()[0]["error"]["code"], 405, "{}", kind.name);
         assert_eq!(asked(&server.stop()), [("POST", 303), ("GET", 405)], "{}", kind.name);
     }

@@ -1,4 +1,4 @@
-//! Connections and TLS sessions that are used again.
+//! Connections and TLS sessions that are reused.
 
 use crate::bench::{avg, quick};
 use crate::wire::kinds::{KINDS, Server, connections, over_every_kind, run};
@@ -6,7 +6,7 @@ use crate::wire::kinds::{KINDS, Server, connections, over_every_kind, run};
 const ARGS: [&str; 7] = ["--streaming", "--request-count", "20", "--concurrency", "2", "--workers-max", "1"];
 
 #[test]
-fn pooled_connections_are_used_again() {
+fn pooled_connections_are_reused() {
     over_every_kind(|kind| {
         let server = Server::start(kind, quick());
         let run = run(server.bench().with(&ARGS));
@@ -19,7 +19,7 @@ fn pooled_connections_are_used_again() {
 }
 
 #[test]
-fn connections_of_one_request_or_session_are_not() {
+fn connections_of_one_request_or_session_are_not_reused() {
     over_every_kind(|kind| {
         for strategy in ["never", "sticky-user-sessions"] {
             let server = Server::start(kind, quick());
@@ -32,7 +32,7 @@ fn connections_of_one_request_or_session_are_not() {
 }
 
 #[test]
-fn tls_sessions_are_taken_up_again_by_new_connections() {
+fn tls_sessions_are_resumed_by_new_connections() {
     for kind in KINDS.into_iter().filter(|kind| kind.tls) {
         let server = Server::start(kind, quick());
         let args = ["--streaming", "--request-count", "5", "--concurrency", "1"];
