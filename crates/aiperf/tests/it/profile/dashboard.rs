@@ -1,4 +1,4 @@
-//! The dashboard on a terminal of its own: what it takes it gives back.
+//! The dashboard on its own terminal, which it always restores.
 
 use crate::bench::{Bench, Process, quick, serve};
 use crate::profile::local_gpus::library;
@@ -14,12 +14,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a test waits for what should come at once, before it says that it never came.
+/// How long a test waits for an immediate event before it fails.
 const HANGS: Duration = Duration::from_secs(60);
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 
-/// A run on a terminal that is nobody else's.
+/// A run on its own terminal.
 struct Session {
     child: Process,
     keyboard: File,
@@ -28,11 +28,11 @@ struct Session {
     written: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
     dir: TempDir,
-    /// How often the terminal is taken, and given back.
+    /// How often the dashboard takes the terminal and restores it.
     takes: usize,
 }
 
-/// What is left of one.
+/// A finished session.
 struct Left {
     code: Option<i32>,
     written: String,
@@ -44,7 +44,7 @@ impl Session {
         Self::start_by(&[], bench)
     }
 
-    /// As the job of a shell that may be stopped, and goes on when a line is typed.
+    /// As the job of a shell that can be stopped, and continues when a line is typed.
     fn start_as_job(bench: Bench) -> Self {
         let script = "\"$0\" \"$@\"; echo \"stopped: $?.\"; read line; fg; exit $?";
         Self { takes: 2, ..Self::start_by(&["sh", "-m", "-c", script], bench) }
@@ -54,7 +54,7 @@ impl Session {
         let size = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
         let terminal = openpty(Some(&size), None).unwrap();
         let plain = bench.command();
-        // A session of its own, whose terminal this is: keys become signals there, and nowhere else.
+        // A new session whose controlling terminal this is: keys become signals only there.
         let mut command = Command::new("setsid");
         command.arg("--ctty").args(shell).arg(plain.get_program()).args(plain.get_args());
         command.current_dir(bench.dir.path()).env("TERM", "xterm").env("NO_COLOR", "1");
@@ -100,7 +100,7 @@ impl Session {
         assert!(status.unwrap().success());
     }
 
-    /// Waits for the end, after which the terminal is as it was.
+    /// Waits for the end, after which the terminal is restored.
     fn finish(mut self) -> Left {
         let started = Instant::now();
         let code = loop {
@@ -118,14 +118,14 @@ impl Session {
         Left { code, written, dir: self.dir }
     }
 
-    /// The terminal is as it was, after it was taken so often.
+    /// The terminal is restored, after it was taken so often.
     fn is_given_back(&self, takes: usize) {
         assert_eq!(tcgetattr(&self.screen).unwrap().local_flags, self.modes, "the terminal's modes");
         self.wait_for_some(LEAVE, takes);
     }
 }
 
-/// Whatever was asked of the terminal so often is undone.
+/// Every mode that was set so often is reset.
 fn is_undone(written: &str, takes: usize) {
     let on = |what: &str| written.matches(&format!("\x1b[?{what}h")).count();
     let off = |what: &str| written.matches(&format!("\x1b[?{what}l")).count();
@@ -135,7 +135,7 @@ fn is_undone(written: &str, takes: usize) {
 }
 
 impl Left {
-    /// What stands on the screen that stays.
+    /// The content of the normal screen after the dashboard.
     fn after(&self) -> &str {
         self.written.split(LEAVE).nth(1).unwrap()
     }
@@ -149,7 +149,7 @@ fn dashboard(sim: &SimHandle, args: &[&str]) -> Bench {
 }
 
 #[test]
-fn a_run_is_shown_on_a_screen_of_its_own_and_the_report_follows() {
+fn a_run_is_shown_on_an_alternate_screen_and_the_report_follows() {
     let sim = serve(quick());
     let session = Session::start(dashboard(&sim, &["--request-count", "400"]));
     session.wait_for(ENTER);
@@ -157,7 +157,7 @@ fn a_run_is_shown_on_a_screen_of_its_own_and_the_report_follows() {
     let left = session.finish();
     assert_eq!(left.code, Some(0), "{}", left.written);
     assert!(left.after().contains("NVIDIA AIPerf | LLM Metrics") && left.after().contains("CLI Command: "));
-    assert!(!left.after().contains("Phase profiling"), "lines that the dashboard had: {}", left.after());
+    assert!(!left.after().contains("Phase profiling"), "lines of the dashboard: {}", left.after());
     let log = std::fs::read_to_string(left.dir.path().join("out/logs/aiperf.log")).unwrap();
     assert!(log.contains("Phase profiling (profiling) started"), "{log}");
 }
@@ -172,7 +172,7 @@ fn gpus_are_shown_while_the_run_is_on() {
             session.wait_for("Real-Time");
             session.type_in("5");
         }
-        // Of all that is shown, only the pane has it.
+        // Only the pane shows this.
         session.wait_for("(MJ)");
         session.type_in("\x03");
         assert_eq!(session.finish().code, Some(130));
@@ -207,11 +207,11 @@ fn ctrl_c_is_the_first_signal() {
 }
 
 #[test]
-fn ctrl_c_is_seen_behind_whatever_was_pasted() {
+fn ctrl_c_works_after_pasted_text() {
     let sim = serve(quick());
     let mut session = Session::start(dashboard(&sim, &["--benchmark-duration", "60"]));
     session.wait_for("Real-Time");
-    // More than what is read of a terminal at a time.
+    // More than one read of a terminal returns.
     session.type_in(&format!("{}\x03", "x".repeat(3500)));
     let left = session.finish();
     assert_eq!(left.code, Some(130), "{}", left.written);
@@ -219,12 +219,12 @@ fn ctrl_c_is_seen_behind_whatever_was_pasted() {
 }
 
 #[test]
-fn the_second_signal_leaves_at_once() {
-    // Nothing is answered: there is something to cancel.
+fn the_second_signal_exits_immediately() {
+    // No response comes, so there is a request to cancel.
     let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
     let session = Session::start(dashboard(&sim, &["--benchmark-duration", "60"]));
     session.wait_for("Real-Time");
-    // Both wait for the one who takes them before the run can end: the lower number goes first.
+    // Both signals are pending before the run can end; the lower number is delivered first.
     session.signal("STOP");
     session.signal("INT");
     session.signal("TERM");
@@ -236,7 +236,7 @@ fn the_second_signal_leaves_at_once() {
 }
 
 #[test]
-fn ctrl_z_gives_the_terminal_back_until_the_run_goes_on() {
+fn ctrl_z_restores_the_terminal_until_the_run_continues() {
     let sim = serve(quick());
     let mut session = Session::start_as_job(dashboard(&sim, &["--benchmark-duration", "60"]));
     session.wait_for("Real-Time");
@@ -245,7 +245,7 @@ fn ctrl_z_gives_the_terminal_back_until_the_run_goes_on() {
     session.is_given_back(1);
     let written = session.written();
     is_undone(&written, 1);
-    assert!(written.find(LEAVE) < written.find("stopped: "), "the shell goes on where it was: {written:?}");
+    assert!(written.find(LEAVE) < written.find("stopped: "), "the shell continues on its own screen: {written:?}");
     session.type_in("\n");
     session.wait_for_some(ENTER, 2);
     session.wait_for_some("Real-Time", 2);

@@ -1,5 +1,4 @@
-//! The artifact directory: what earlier runs left, what two runs do to each other, and what happens when it cannot be
-//! written.
+//! The artifact directory: files of earlier runs, two runs in one directory, and failed writes.
 
 use crate::bench::{Bench, Run, avg, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
@@ -11,7 +10,7 @@ fn few(url: &str) -> Bench {
     Bench::of(url).with(&["--streaming", "--concurrency", "2", "--request-count", "4"])
 }
 
-/// Every file of a run with what is in it.
+/// Every file of a run, with its content.
 pub(crate) fn files(run: &Run) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![run.path("")];
@@ -28,7 +27,7 @@ pub(crate) fn files(run: &Run) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_run_that_is_refused_leaves_the_results_of_the_last_one() {
+fn a_refused_run_keeps_the_results_of_the_last_one() {
     let sim = serve(quick());
     let mut run = few(&sim.url()).run();
     let before = files(&run);
@@ -42,7 +41,7 @@ fn a_run_that_is_refused_leaves_the_results_of_the_last_one() {
 }
 
 #[test]
-fn after_a_kill_no_earlier_summary_stands_beside_new_records() {
+fn after_a_kill_no_earlier_summary_is_next_to_new_records() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
     let earlier = few(&sim.url()).with(&["--warmup-request-count", "1"]).run();
     assert!(earlier.path("phases/warmup").exists());
@@ -60,7 +59,7 @@ fn after_a_kill_no_earlier_summary_stands_beside_new_records() {
 }
 
 #[test]
-fn a_directory_that_another_run_writes_to_is_refused() {
+fn a_directory_of_a_running_run_is_refused() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
     let args = ["--streaming", "--concurrency", "4", "--request-count", "5000", "--num-dataset-entries", "2"];
     let first = Bench::of(&sim.url()).with(&args).start();
@@ -77,7 +76,7 @@ fn a_directory_that_another_run_writes_to_is_refused() {
 }
 
 #[test]
-fn a_full_disk_is_told_at_once_and_leaves_whole_lines() {
+fn a_full_disk_is_reported_immediately_and_leaves_whole_lines() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url())
         .with(&["--streaming", "--concurrency", "8", "--request-count", "600", "--num-dataset-entries", "2"])
@@ -87,9 +86,9 @@ fn a_full_disk_is_told_at_once_and_leaves_whole_lines() {
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
     let stdout = run.stdout();
     assert!(stdout.contains("profile_export.jsonl: File too large"), "{stdout}");
-    let told = stdout.find("File too large").unwrap();
+    let reported = stdout.find("File too large").unwrap();
     let over = stdout.find("Processed 600 valid requests").unwrap_or_else(|| panic!("{stdout}"));
-    assert!(told < over, "told when it happens");
+    assert!(reported < over, "reported when it happens");
     let records = run.records();
     assert!(!records.is_empty() && records.len() < 600, "{}", records.len());
     let kept = format!("lines written before that and kept: {}", records.len());
@@ -98,7 +97,7 @@ fn a_full_disk_is_told_at_once_and_leaves_whole_lines() {
 }
 
 #[test]
-fn records_that_somebody_cut_are_told_and_what_follows_is_whole() {
+fn records_that_another_process_truncated_are_reported_and_later_ones_are_whole() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
     let args = ["--streaming", "--concurrency", "4", "--request-count", "100", "--num-dataset-entries", "2"];
     let running = Bench::of(&sim.url()).with(&args).start();
@@ -108,8 +107,8 @@ fn records_that_somebody_cut_are_told_and_what_follows_is_whole() {
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
     let kept = run.records().len();
     assert!(kept > 0 && kept <= 92, "{kept}");
-    let told = format!("cut by somebody else while the run was on; lines lost: {}", 100 - kept);
-    assert!(words(&run.stdout()).contains(&told), "{told}: {}", run.stdout());
+    let message = format!("cut by somebody else while the run was on; lines lost: {}", 100 - kept);
+    assert!(words(&run.stdout()).contains(&message), "{message}: {}", run.stdout());
 }
 
 #[test]
@@ -132,11 +131,11 @@ fn nothing_is_sent_when_nothing_can_be_written() {
     let run = few(&sim.url()).after("ulimit -f 8").run();
     assert_eq!(run.code(), Some(2), "{}", run.stderr());
     assert!(run.stderr().contains("cannot write to the artifact directory"), "{}", run.stderr());
-    assert!(!run.path("profile_export.jsonl").exists(), "the run never began");
+    assert!(!run.path("profile_export.jsonl").exists(), "the run never started");
 }
 
 #[test]
-fn a_directory_that_is_deleted_is_noticed_and_the_summary_is_written_all_the_same() {
+fn a_deleted_directory_is_noticed_and_the_summary_is_still_written() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(5)), ..quick() });
     let args = ["--streaming", "--concurrency", "4", "--benchmark-duration", "2", "--num-dataset-entries", "2"];
     let running = Bench::of(&sim.url()).with(&args).start();
@@ -147,15 +146,15 @@ fn a_directory_that_is_deleted_is_noticed_and_the_summary_is_written_all_the_sam
     let (stdout, stderr) = (run.stdout(), run.stderr());
     assert!(stdout.contains("profile_export.jsonl: the file was deleted while the run was on; lines lost"), "{stdout}");
     assert!(stderr.contains("logs/aiperf.log: the file was deleted while the run was on"), "{stderr}");
-    assert!(!stdout.contains("Log File"), "a log that is gone is not named: {stdout}");
+    assert!(!stdout.contains("Log File"), "a deleted log is not listed: {stdout}");
     let summary = run.summary();
     assert!(avg(&summary, "request_count") >= 8.0);
     let footer = &stdout[stdout.rfind("CSV").unwrap_or_else(|| panic!("{stdout}"))..];
-    assert!(words(footer).contains("profile_export_aiperf.json"), "what was saved is listed: {footer}");
+    assert!(words(footer).contains("profile_export_aiperf.json"), "saved files are listed: {footer}");
     assert!(!run.path("profile_export.jsonl").exists() && !footer.contains("Records JSONL"), "{footer}");
 }
 
-/// A text whose lines are not broken, with or without a frame around it.
+/// A text with its line breaks removed, with or without a frame.
 fn words(text: &str) -> String {
     text.replace(['│', '┃'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -168,7 +167,7 @@ fn a_file_that_cannot_be_written_at_the_end_is_named_and_all_others_are_written(
         let args = ["--streaming", "--concurrency", "4", "--request-count", "60", "--num-dataset-entries", "2"];
         let running = Bench::of(&sim.url()).with(&args).start();
         running.wait_for_records(4);
-        // A folder in its place: whoever runs the test, nothing can be renamed onto it.
+        // A folder at its path: no user can replace it by a rename, not even root.
         std::fs::create_dir_all(running.dir.path().join("out").join(failing).join("in the way")).unwrap();
         let run = running.finish_soon();
         let stdout = run.stdout();
@@ -182,7 +181,7 @@ fn a_file_that_cannot_be_written_at_the_end_is_named_and_all_others_are_written(
 }
 
 #[test]
-fn a_report_that_cannot_be_shown_is_a_failure_and_the_files_are_written() {
+fn a_report_that_cannot_be_printed_is_a_failure_and_the_files_are_written() {
     let sim = serve(quick());
     let run = few(&sim.url()).after("exec >/dev/full").run();
     assert_eq!(run.code(), Some(1), "{}", run.stderr());

@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Run, avg, quick, serve};
 use aiperf_sim::{SimConfig, Spread};
 
-/// Answers of 7 tokens where 8 were asked for.
+/// Responses of 7 tokens, where 8 were requested.
 fn one_short(env: &[(&str, &str)]) -> Run {
     let sim = serve(SimConfig { eos: Some(Spread::Constant(7.0)), ..quick() });
     let bench = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "5"]);
@@ -16,7 +16,7 @@ const PERCENT: &str = "AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD";
 const TOKENS: &str = "AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD";
 
 #[test]
-fn how_much_shorter_an_answer_may_be_is_a_matter_of_thresholds() {
+fn thresholds_decide_how_much_shorter_a_response_may_be() {
     let counted = |run: &Run| avg(&run.summary(), "osl_mismatch_count");
     assert_eq!(counted(&one_short(&[])), 5.0);
     assert_eq!(counted(&one_short(&[(PERCENT, "20")])), 0.0);
@@ -27,7 +27,7 @@ fn how_much_shorter_an_answer_may_be_is_a_matter_of_thresholds() {
 }
 
 #[test]
-fn how_far_the_servers_count_may_be_off_is_a_matter_of_a_threshold() {
+fn a_threshold_decides_how_far_the_servers_count_may_differ() {
     let name = "AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD";
     let sim = serve(quick());
     let run = |percent| {
@@ -47,7 +47,7 @@ fn how_far_the_servers_count_may_be_off_is_a_matter_of_a_threshold() {
 }
 
 #[test]
-fn developers_are_shown_what_nobody_else_is() {
+fn developer_mode_shows_more() {
     let sim = serve(quick());
     let shown = |mode: &str| {
         let bench = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "4", "--slice-duration", "10"]);
@@ -88,7 +88,7 @@ fn developers_are_shown_what_nobody_else_is() {
 }
 
 #[test]
-fn the_phases_of_http_exchanges_are_shown_when_asked_for() {
+fn the_phases_of_http_exchanges_are_shown_on_request() {
     let sim = serve(quick());
     let console = |args: &[&str]| {
         let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).with(args).run();
@@ -104,7 +104,7 @@ fn the_phases_of_http_exchanges_are_shown_when_asked_for() {
 }
 
 #[test]
-fn a_model_whose_tokenizer_is_not_on_this_machine_is_measured_all_the_same() {
+fn a_model_without_a_local_tokenizer_is_still_measured() {
     let sim = serve(quick());
     let run = Bench::bare()
         .with(&["--model", "Qwen/Qwen3-0.6B", "--url", &sim.url(), "--streaming", "--request-count", "2"])

@@ -1,4 +1,4 @@
-//! The commands and files of the documentation of telemetry, as they stand there.
+//! The commands and files of the documentation of telemetry.
 
 use crate::bench::{answering, quick, response, serve};
 use crate::profile::local_gpus::library;
@@ -12,11 +12,11 @@ use tempfile::TempDir;
 const TELEMETRY: &str = include_str!("../../../../../docs/telemetry.md");
 const GPUS: &str = include_str!("../../../../../docs/gpu-telemetry.md");
 const VARIABLES: &str = include_str!("../../../../../docs/environment.md");
-/// What every example has in common, and is left out of it.
+/// Arguments that all examples need and leave out.
 const FEW: &str = "--tokenizer builtin --ui none --isl 16 --osl 4 --request-count 8";
 const NO_AMD: &str = "no AMD GPU is found in /sys/class/drm";
 
-/// Every command of a page, in blocks, tables and text, with the variables before it and without the comment behind it.
+/// Every command of a page, in blocks, tables and text, with the variables before it and without the comment after it.
 fn commands(page: &str) -> Vec<&str> {
     let mut all = Vec::new();
     for line in page.lines() {
@@ -27,13 +27,13 @@ fn commands(page: &str) -> Vec<&str> {
     all
 }
 
-/// Blocks that are of a configuration file of a run.
+/// Blocks that are configuration files of a run.
 fn files(page: &str) -> Vec<&str> {
     let blocks = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     blocks.filter(|block| block.starts_with("benchmark:")).collect()
 }
 
-/// Everybody whom the examples name, on this machine.
+/// Stand-ins on this machine for all servers and libraries that the examples name.
 struct Named {
     sim: SimHandle,
     receiver: Receiver,
@@ -43,11 +43,11 @@ struct Named {
     programs: TempDir,
 }
 
-/// What an example left.
+/// The results of an example.
 struct Left {
     _dir: TempDir,
     code: Option<i32>,
-    said: String,
+    output_text: String,
     summary: Option<Value>,
 }
 
@@ -70,7 +70,7 @@ impl Named {
         Self { sim: serve(quick()), receiver: Receiver::start(|_| Reply::Take), exporters, programs }
     }
 
-    /// A text with addresses that lead to these.
+    /// The text with the addresses of the stand-ins.
     fn here(&self, text: &str) -> String {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let url = self.sim.url();
@@ -90,7 +90,7 @@ impl Named {
         names.iter().fold(text.to_owned(), |text, (name, here)| text.replace(name, here))
     }
 
-    /// Runs a command line in a folder that has the files which examples name.
+    /// Runs a command line in a folder with the files that examples name.
     fn run(&self, command: &str, file: &str) -> Left {
         let dir = TempDir::new().unwrap();
         let (_, rows) = GPUS.split_once("```\n# field,").unwrap();
@@ -107,10 +107,11 @@ impl Named {
         bash.env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "0");
         bash.env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "0");
         let output = bash.output().unwrap();
-        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        let output_text =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         let summary = std::fs::read(dir.path().join("out/profile_export_aiperf.json")).ok();
         let summary = summary.map(|text| serde_json::from_slice(&text).unwrap());
-        Left { _dir: dir, code: output.status.code(), said, summary }
+        Left { _dir: dir, code: output.status.code(), output_text, summary }
     }
 }
 
@@ -123,17 +124,21 @@ fn every_command_of_the_pages_about_telemetry_runs() {
         assert!(commands(TELEMETRY).iter().any(|command| command.contains(flag)), "no command for {flag}");
     }
     for command in all {
-        let Left { code, said, summary, .. } = named.run(&format!("{} {FEW}", named.here(command)), "");
-        if command.ends_with("amdsmi") && code == Some(2) && said.contains(NO_AMD) {
+        let Left { code, output_text, summary, .. } = named.run(&format!("{} {FEW}", named.here(command)), "");
+        if command.ends_with("amdsmi") && code == Some(2) && output_text.contains(NO_AMD) {
             continue;
         }
-        assert_eq!(code, Some(0), "{command}\n{said}");
+        assert_eq!(code, Some(0), "{command}\n{output_text}");
         let summary = summary.unwrap();
-        assert_eq!(summary["request_count"]["avg"], 8.0, "{command}\n{said}");
+        assert_eq!(summary["request_count"]["avg"], 8.0, "{command}\n{output_text}");
         // GPUs are watched without a flag.
         let watches_gpus = !command.contains("--no-gpu-telemetry");
-        assert_eq!(summary["telemetry_data"].is_object(), watches_gpus, "{command}\n{said}");
-        assert_eq!(summary["network_rtt"].is_object(), command.contains("--network-latency"), "{command}\n{said}");
+        assert_eq!(summary["telemetry_data"].is_object(), watches_gpus, "{command}\n{output_text}");
+        assert_eq!(
+            summary["network_rtt"].is_object(),
+            command.contains("--network-latency"),
+            "{command}\n{output_text}"
+        );
     }
 }
 
@@ -147,9 +152,9 @@ fn every_file_of_the_pages_about_telemetry_runs() {
     for file in all {
         let flags = "--config run.yaml --tokenizer builtin --ui none";
         let command = named.here(&format!("aiperf profile ... {flags}"));
-        let Left { code, said, summary, .. } = named.run(&command, &format!("{}{rest}", named.here(file)));
-        assert_eq!(code, Some(0), "{file}\n{said}");
-        assert_eq!(summary.unwrap()["request_count"]["avg"], 5.0, "{file}\n{said}");
+        let Left { code, output_text, summary, .. } = named.run(&command, &format!("{}{rest}", named.here(file)));
+        assert_eq!(code, Some(0), "{file}\n{output_text}");
+        assert_eq!(summary.unwrap()["request_count"]["avg"], 5.0, "{file}\n{output_text}");
     }
 }
 

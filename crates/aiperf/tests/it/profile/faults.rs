@@ -1,4 +1,4 @@
-//! Servers that fail, lie or are not there: recorded errors, never a crash.
+//! Servers that fail, lie or are down: recorded errors, never a crash.
 
 use crate::bench::{Bench, avg, quick, serve};
 use aiperf_sim::SimConfig;
@@ -27,7 +27,7 @@ fn a_server_that_always_fails_gives_a_full_summary_and_exit_1() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_named() {
+fn a_server_that_is_down_is_named() {
     let run = Bench::of("http://127.0.0.1:9").with(&["--streaming", "--request-count", "3"]).run();
     assert_eq!(run.code(), Some(1));
     let summary = run.summary();
@@ -37,18 +37,18 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_server_that_refuses_is_tried_at_a_pace_and_the_run_says_so() {
+fn a_server_that_refuses_is_retried_at_a_limited_rate_with_a_log_line() {
     let args = ["--streaming", "--concurrency", "6", "--request-count", "40", "--workers-max", "2"];
     let run = Bench::of("http://127.0.0.1:9").with(&args).run();
     assert_eq!(run.code(), Some(1));
-    let told = "connections to 127.0.0.1:9 are refused; trying at most 100 times a second";
-    assert_eq!(run.text("logs/aiperf.log").matches(told).count(), 1);
+    let line = "connections to 127.0.0.1:9 are refused; trying at most 100 times a second";
+    assert_eq!(run.text("logs/aiperf.log").matches(line).count(), 1);
     let summary = run.summary();
     assert!(summary["measurement"]["connect_wait_us"]["count"].as_u64().unwrap() >= 30, "{summary}");
     let mut ends: Vec<u64> =
         run.records().iter().map(|record| record["metadata"]["request_end_ns"].as_u64().unwrap()).collect();
     ends.sort_unstable();
-    // The first tries come faster, and up to two requests may have been on their way when the first was refused.
+    // The first tries come faster, and up to two requests may have been sent before the first refusal.
     assert!(ends[39] - ends[10] >= 280_000_000, "{ends:?}");
 }
 
@@ -65,7 +65,7 @@ fn a_server_that_never_accepts_a_connection_ends_the_run_long_before_its_time() 
         "{reason}"
     );
     assert!(run.text("logs/aiperf.log").contains(reason), "{reason}");
-    assert!(!run.records().is_empty(), "what failed until then is written");
+    assert!(!run.records().is_empty(), "the failures until then are written");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn one_server_of_several_that_accepts_connections_keeps_the_run_going() {
 }
 
 #[test]
-fn the_first_errors_of_each_kind_are_told_as_they_happen() {
+fn the_first_errors_of_each_kind_are_logged_immediately() {
     let sim = serve(with_faults(&["status:503=1"]));
     let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "50"]).run();
     let stdout = run.stdout();
@@ -88,7 +88,7 @@ fn the_first_errors_of_each_kind_are_told_as_they_happen() {
 }
 
 #[test]
-fn too_many_failures_end_a_run_when_the_user_says_so() {
+fn too_many_failures_end_a_run_with_a_threshold() {
     let sim = serve(with_faults(&["status:503=0.5"]));
     let args = ["--streaming", "--request-count", "5000", "--num-dataset-entries", "2", "--concurrency", "3"];
     let run = Bench::of(&sim.url()).with(&args).with(&["--failed-request-threshold", "0.2"]).run();
@@ -98,11 +98,11 @@ fn too_many_failures_end_a_run_when_the_user_says_so() {
     let reason = summary["incomplete_reason"].as_str().unwrap();
     assert!(reason.contains("more than --failed-request-threshold 0.2 allows"), "{reason}");
     assert!(run.records().len() < 5000);
-    assert!(avg(&summary, "request_count") > 0.0, "what was measured is kept");
+    assert!(avg(&summary, "request_count") > 0.0, "measured data is kept");
 }
 
 #[test]
-fn verbose_runs_say_what_was_decided_and_trace_what_each_request_did() {
+fn verbose_runs_log_decisions_and_trace_logs_each_request() {
     let sim = serve(quick());
     let run = |level: &[&str]| Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).with(level).run();
     let (info, debug, trace) = (run(&[]).stdout(), run(&["-v"]).stdout(), run(&["-vv"]).stdout());
@@ -131,7 +131,7 @@ fn some_failures_among_successes_are_results() {
 }
 
 #[test]
-fn rubbish_in_a_stream_is_an_error_when_nothing_else_comes() {
+fn garbage_in_a_stream_is_an_error_if_nothing_else_comes() {
     let sim = serve(with_faults(&["malformed-json=1"]));
     let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "4"]).run();
     let summary = run.summary();

@@ -36,7 +36,7 @@ fn every_request_of_a_fast_server_meets_generous_objectives() {
 }
 
 #[test]
-fn only_requests_below_a_threshold_are_good_and_each_record_says_which() {
+fn only_requests_below_a_threshold_are_good_and_each_record_marks_them() {
     let sim = serve(SimConfig { ttft: "normal:150,60".parse().unwrap(), ..quick() });
     let args = ["--streaming", "--concurrency", "8", "--request-count", "64", "--goodput", "time_to_first_token:150"];
     let run = Bench::of(&sim.url()).with(&args).run();
@@ -86,7 +86,7 @@ fn objectives_of_a_file_count_and_a_flag_changes_one_of_them() {
 }
 
 #[test]
-fn without_objectives_nothing_is_said_of_good_requests() {
+fn without_objectives_there_is_no_goodput() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(&["--request-count", "2"]).run();
     let summary = run.summary();

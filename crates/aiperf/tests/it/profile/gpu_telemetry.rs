@@ -1,4 +1,4 @@
-//! GPUs: pages of exporters over real sockets, held against what the run says of them.
+//! GPUs: pages of exporters over real sockets, compared with the results of the run.
 
 use crate::bench::{Bench, Run, answering, avg, quick, response, serve};
 use aiperf_sim::{Latency, SimConfig};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const JSONL: &str = "gpu_telemetry_export.jsonl";
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// A benchmark of forty requests that samples GPUs often, and where nobody named any exporter.
+/// A benchmark of forty requests that samples GPUs often, without a named exporter.
 fn sampling(url: &str) -> Bench {
     sampling_without_end(url).with(&["--request-count", "40"])
 }
@@ -26,7 +26,7 @@ fn sampling_without_end(url: &str) -> Bench {
         .env("AIPERF_HTTP_METRICS_SCRAPE_READ_TIMEOUT", "1")
 }
 
-/// An exporter whose pages are made of the number of the fetch; counts the fetches.
+/// An exporter whose page depends on the number of the fetch; counts the fetches.
 fn exporter(page: impl Fn(usize) -> String + Send + 'static) -> (String, Arc<AtomicUsize>) {
     let fetches = Arc::new(AtomicUsize::new(0));
     let counted = fetches.clone();
@@ -37,12 +37,12 @@ fn exporter(page: impl Fn(usize) -> String + Send + 'static) -> (String, Arc<Ato
     (format!("http://{address}/metrics"), fetches)
 }
 
-/// A sample of a GPU.
+/// A sample line of a GPU.
 fn sample(field: &str, index: usize, labels: &str, value: f64) -> String {
     format!("{field}{{gpu=\"{index}\",modelName=\"NVIDIA H100\",{labels}}} {value}\n")
 }
 
-/// Eight GPUs: the first takes 100 W, each other 10 W more; each fetch counts another kilojoule.
+/// Eight GPUs: the first draws 100 W, each other 10 W more. Each fetch adds a kilojoule.
 fn eight(number: usize) -> String {
     let gpu = |index: usize| {
         let labels = format!("UUID=\"GPU-{index}\",Hostname=\"node1\"");
@@ -82,11 +82,11 @@ fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
     );
     let power = &gpus["gpu_3"]["metrics"]["nvidia_power_usage"];
     assert_eq!((&power["avg"], &power["std"], &power["unit"]), (&130.0.into(), &0.0.into(), &"W".into()));
-    assert!(power["count"].as_u64().unwrap() >= 2, "pages that say the same are samples too: {power}");
+    assert!(power["count"].as_u64().unwrap() >= 2, "equal pages are samples too: {power}");
     assert_eq!(avg(&summary, "total_gpu_power"), 1080.0);
     let energy = avg(&summary, "total_gpu_energy");
     let pages = energy / 8000.0;
-    assert!(pages > 0.5 && (pages - pages.round()).abs() < 1e-6, "each page adds a kilojoule a GPU: {energy}");
+    assert!(pages > 0.5 && (pages - pages.round()).abs() < 1e-6, "each page adds a kilojoule per GPU: {energy}");
     assert_eq!(avg(&summary, "energy_per_user"), energy / 4.0);
     let tokens = avg(&summary, "total_output_tokens");
     assert!((avg(&summary, "output_tokens_per_joule") - tokens / energy).abs() < 1e-9);
@@ -124,7 +124,7 @@ fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
 }
 
 #[test]
-fn two_machines_and_the_parts_of_a_gpu_are_told_apart() {
+fn two_machines_and_the_parts_of_a_gpu_are_distinguished() {
     let sim = serve(quick());
     let (url, _) = exporter(|_| {
         let power = |labels: &str, watts| sample("DCGM_FI_DEV_POWER_USAGE", 0, labels, watts);
@@ -137,7 +137,7 @@ fn two_machines_and_the_parts_of_a_gpu_are_told_apart() {
     let gpus = endpoints.values().next().unwrap()["gpus"].as_object().unwrap();
     let keys: Vec<&str> = gpus.keys().map(String::as_str).collect();
     assert_eq!(keys, ["gpu_0_aaaaaaaa", "gpu_0_bbbbbbbb_1", "gpu_0_bbbbbbbb_2"]);
-    assert_eq!(avg(&summary, "total_gpu_power"), 300.0, "the parts of a GPU tell what the whole of it takes");
+    assert_eq!(avg(&summary, "total_gpu_power"), 300.0, "the parts of a GPU report the power of all of it");
 }
 
 /// A page that never ends.
@@ -158,7 +158,7 @@ fn endless() -> String {
 }
 
 #[test]
-fn sources_that_misbehave_cost_a_word_each_and_nothing_else() {
+fn sources_that_misbehave_cost_one_message_each_and_nothing_else() {
     let sim = serve(quick());
     let (good, _) = exporter(eight);
     let json = answering(|_, _, _| response("200 OK", "application/json", "{\"gpus\": 8}"));
@@ -184,7 +184,7 @@ fn sources_that_misbehave_cost_a_word_each_and_nothing_else() {
     assert!(log.contains("Disabling GPU telemetry collection for"), "{log}");
 }
 
-/// The sources of a run that saw no GPU; the rest of its telemetry is empty.
+/// The sources of a run without GPUs; the rest of its telemetry is empty.
 fn without_gpus(summary: &Value) -> Value {
     let mut telemetry = summary["telemetry_data"].clone();
     for time in ["start_time", "end_time"] {
@@ -202,35 +202,35 @@ fn without_gpus(summary: &Value) -> Value {
 }
 
 #[test]
-fn where_nothing_answers_at_the_usual_ports_nothing_is_said() {
+fn without_an_exporter_at_the_default_ports_nothing_is_reported() {
     let sim = serve(quick());
     let run = succeeded(sampling(&sim.url()).env("AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", NOWHERE).run());
-    let told = [run.stderr(), run.stdout(), run.text("profile_export_console.txt")].concat();
-    assert!(!told.to_lowercase().contains("telemetry") && !told.contains("DCGM"), "{told}");
+    let output = [run.stderr(), run.stdout(), run.text("profile_export_console.txt")].concat();
+    assert!(!output.to_lowercase().contains("telemetry") && !output.contains("DCGM"), "{output}");
     let summary = run.summary();
     assert_eq!((without_gpus(&summary), run.path(JSONL).exists()), (json!([]), false));
     let csv = run.text("profile_export_aiperf.csv");
     assert!(csv.ends_with("\r\n\r\n\r\nEndpoint,GPU_Index,GPU_Name,GPU_UUID,Platform,Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std\r\n"), "{csv}");
-    // The same where no address is tried at all.
+    // The same if no address is tried.
     assert_eq!(without_gpus(&succeeded(sampling(&sim.url()).run()).summary()), json!([]));
     assert_eq!(summary["input_config"]["gpu_telemetry"]["enabled"], true);
 }
 
 #[test]
-fn an_exporter_at_a_usual_port_is_found_without_a_flag() {
+fn an_exporter_at_a_default_port_is_found_without_a_flag() {
     let sim = serve(quick());
     let (url, _) = exporter(eight);
     let usual = format!("{NOWHERE},{url}");
     let run = succeeded(sampling(&sim.url()).env("AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", &usual).run());
     let telemetry = &run.summary()["telemetry_data"]["summary"];
-    assert_eq!(telemetry["endpoints_configured"], json!([url]), "those that do not answer are not shown");
+    assert_eq!(telemetry["endpoints_configured"], json!([url]), "sources that do not respond are not shown");
     let off = Bench::of(&sim.url()).env("AIPERF_GPU_DEFAULT_DCGM_ENDPOINTS", &usual);
     let off = succeeded(off.with(&["--request-count", "4"]).run());
     assert!(off.summary()["telemetry_data"].is_null(), "--no-gpu-telemetry");
 }
 
 #[test]
-fn whoever_asked_is_told_that_there_is_nothing() {
+fn a_requested_source_without_gpus_gives_a_warning() {
     let sim = serve(quick());
     let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry"]).run());
     let console = run.text("profile_export_console.txt");
@@ -262,7 +262,7 @@ fn pages_are_fetched_before_the_start_at_the_start_and_at_the_end_but_not_after_
 }
 
 #[test]
-fn metrics_of_the_users_own_are_collected_and_a_file_without_any_is_refused() {
+fn metrics_of_the_user_are_collected_and_a_file_without_any_is_refused() {
     let sim = serve(quick());
     let (url, _) = exporter(|number| {
         let labels = "UUID=\"GPU-0\"";
@@ -285,7 +285,7 @@ fn metrics_of_the_users_own_are_collected_and_a_file_without_any_is_refused() {
     let retries = &metrics["nvidia_pcie_replay_counter"];
     assert!(
         retries["avg"].as_f64().unwrap() >= 10.0 && retries["max"].is_null(),
-        "a counter comes to its growth: {retries}"
+        "the value of a counter is its growth: {retries}"
     );
     assert!(run.text("profile_export_console.txt").contains("SM Clock Frequency (MHz)"));
     assert!(run.text("logs/aiperf.log").contains("own.csv, line 5: 'FOO' does not begin with DCGM_FI_"));
@@ -302,13 +302,13 @@ fn metrics_of_the_users_own_are_collected_and_a_file_without_any_is_refused() {
 }
 
 #[test]
-fn a_file_of_metrics_that_is_not_there_is_refused() {
+fn a_missing_file_of_metrics_is_refused() {
     let run = sampling(NOWHERE).with(&["--gpu-telemetry", "missing.csv"]).run();
     assert_eq!(run.code(), Some(2));
     assert!(run.stderr().contains("GPU metrics file not found: missing.csv"), "{}", run.stderr());
 }
 
-/// An exporter that answers from one fetch on and up to another; before and after that it is out of order.
+/// An exporter that works from one fetch to another, and fails before and after that.
 fn exporter_between(first: usize, last: usize) -> String {
     let address = answering(move |number, _, _| match (first..last).contains(&number) {
         true => response("200 OK", "text/plain; version=0.0.4", &eight(number)),
@@ -318,10 +318,10 @@ fn exporter_between(first: usize, last: usize) -> String {
 }
 
 #[test]
-fn energy_of_a_part_of_the_phase_is_left_out_and_told_of() {
+fn energy_of_a_part_of_the_phase_is_left_out_with_a_warning() {
     let slow = SimConfig { ttft: Latency::constant(Duration::from_millis(200)), ..quick() };
     let sim = serve(slow);
-    // It dies midway; and it answers at the first retry only, a second after it did not.
+    // One fails midway. The other one responds only from the first retry on, a second later.
     for exporter in [exporter_between(0, 20), exporter_between(1, usize::MAX)] {
         let bench = sampling(&sim.url()).env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "50000000");
         let run = succeeded(bench.with(&["--gpu-telemetry", &exporter]).run());
@@ -335,18 +335,18 @@ fn energy_of_a_part_of_the_phase_is_left_out_and_told_of() {
             assert_eq!(avg(&summary, tag), 1080.0);
         }
         let log = run.text("logs/aiperf.log");
-        let told: Vec<&str> = log.lines().filter(|line| line.contains("of the profiling phase")).collect();
-        let [told] = told.as_slice() else { panic!("{log}") };
+        let warnings: Vec<&str> = log.lines().filter(|line| line.contains("of the profiling phase")).collect();
+        let [warning] = warnings.as_slice() else { panic!("{log}") };
         for words in
             ["WARNING", &exporter, "GPU 0 (GPU-0)", "and 4 more", "output_tokens_per_joule", "mean over that part"]
         {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(warning.contains(words), "{words}: {warning}");
         }
     }
 }
 
 #[test]
-fn a_named_exporter_that_refuses_is_warned_of() {
+fn a_named_exporter_that_refuses_gives_a_warning() {
     let sim = serve(quick());
     let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", NOWHERE]).run());
     let log = run.text("logs/aiperf.log");

@@ -1,18 +1,18 @@
-//! Bad input is refused with one clear message, exit 2, before anything is sent.
+//! Bad input is refused with one clear message and exit code 2, before anything is sent.
 
 use crate::bench::{Bench, quick, serve};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-fn refused(args: &[&str], says: &[&str]) {
+fn refused(args: &[&str], parts: &[&str]) {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(args).run();
     assert_eq!(run.code(), Some(2), "{args:?}: {}", run.stderr());
-    let told = run.stderr();
-    for part in says {
-        assert!(told.contains(part), "{args:?} should say {part:?}:\n{told}");
+    let message = run.stderr();
+    for part in parts {
+        assert!(message.contains(part), "{args:?} should print {part:?}:\n{message}");
     }
-    assert!(told.contains("error: "), "{told}");
+    assert!(message.contains("error: "), "{message}");
     assert_eq!(served_count(&sim.url()), 0.0, "nothing may be sent");
 }
 
@@ -47,12 +47,12 @@ fn flags_that_exclude_each_other_are_named() {
 }
 
 #[test]
-fn a_flag_whose_feature_is_not_there_yet_is_refused_by_name() {
+fn a_flag_of_a_missing_feature_is_refused_by_name() {
     refused(&["--burst-phase-starts"], &["--burst-phase-starts"]);
 }
 
 #[test]
-fn an_unknown_tokenizer_is_named_with_the_way_out() {
+fn an_unknown_tokenizer_is_named_with_a_suggestion() {
     let sim = serve(quick());
     let args = ["--model", "m", "--url", &sim.url(), "--tokenizer", "no/such", "--ui", "none"];
     let run = Bench::bare().with(&args).run();
@@ -61,15 +61,15 @@ fn an_unknown_tokenizer_is_named_with_the_way_out() {
 }
 
 #[test]
-fn an_objective_on_a_metric_nobody_knows_is_named_with_what_was_meant() {
+fn an_objective_on_an_unknown_metric_is_named_with_a_suggestion() {
     let objectives = "request_latancy:100 ttft:20";
-    let says =
+    let parts =
         ["--goodput", "request_latancy: no such metric", "try: request_latency for", "time_to_first_token for ttft"];
-    refused(&["--streaming", "--goodput", objectives], &says);
+    refused(&["--streaming", "--goodput", objectives], &parts);
 }
 
 #[test]
-fn an_objective_on_a_metric_that_the_run_does_not_have_is_named_with_what_is_missing() {
+fn an_objective_on_a_metric_that_the_run_lacks_is_named_with_what_is_missing() {
     refused(&["--goodput", "time_to_first_token:20"], &["--goodput", "needs a streaming run", "try: --streaming"]);
     let args = ["--streaming", "--goodput", "inter_chunk_latency:20"];
     refused(&args, &["--goodput", "inter_chunk_latency: has several values a request"]);
@@ -95,7 +95,7 @@ fn a_variable_out_of_its_range_is_named() {
 }
 
 #[test]
-fn a_missing_model_is_asked_for() {
+fn a_missing_model_is_refused() {
     let run = Bench::bare().with(&["--url", "http://127.0.0.1:9"]).run();
     assert_eq!(run.code(), Some(2));
     assert!(run.stderr().contains("--model"), "{}", run.stderr());
@@ -111,7 +111,7 @@ fn a_directory_that_cannot_be_written_to_is_named() {
 }
 
 #[test]
-fn a_run_that_this_machine_cannot_make_leaves_earlier_files_alone() {
+fn a_run_that_this_machine_cannot_execute_keeps_earlier_files() {
     let sim = serve(quick());
     for args in [&["--concurrency", "100000000", "--benchmark-duration", "1"][..], &["--goodput", "nonsense:1"]] {
         let bench = Bench::of(&sim.url()).with(args);

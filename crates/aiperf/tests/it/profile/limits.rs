@@ -1,11 +1,11 @@
-//! Limits that fail a run, and what CI is told of them.
+//! Limits that fail a run, and the JUnit file about them.
 
 use crate::bench::{Bench, Run, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Ten requests over which this is held.
+/// Ten requests with these limits.
 fn held(url: &str, limits: &[&str]) -> Bench {
     let bench = Bench::of(url).with(&["--streaming", "--concurrency", "2", "--request-count", "10"]);
     limits.iter().fold(bench, |bench, limit| bench.with(&["--fail-if", limit]))
@@ -17,7 +17,7 @@ fn junit(run: &Run) -> String {
     text
 }
 
-/// Every element that begins ends, in order.
+/// Every element that is opened is closed, in order.
 fn check_well_formed(xml: &str) {
     let body = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").expect("a declaration");
     let mut open = Vec::new();
@@ -34,13 +34,13 @@ fn check_well_formed(xml: &str) {
     assert!(open.is_empty(), "{open:?}");
 }
 
-/// How many times a text stands in another.
+/// How many times a text occurs in another.
 fn count(text: &str, part: &str) -> usize {
     text.matches(part).count()
 }
 
 #[test]
-fn a_run_within_its_limits_ends_well() {
+fn a_run_within_its_limits_succeeds() {
     let sim = serve(quick());
     let limits =
         ["time_to_first_token.p99>60000ms", "request_throughput < 0.001", "error_request_count>0", "request_count<10"];
@@ -61,7 +61,7 @@ fn a_run_within_its_limits_ends_well() {
 }
 
 #[test]
-fn a_crossed_limit_is_shown_written_down_and_the_exit_code() {
+fn a_crossed_limit_is_shown_and_written_and_sets_the_exit_code() {
     let sim = serve(quick());
     let limits =
         ["time_to_first_token.p99>0.001", "request_latency.avg>=60000", "output_token_throughput_per_user.p50<1"];
@@ -100,7 +100,7 @@ fn the_table_fits_a_terminal_of_80_columns() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_refused_before_anything_is_written() {
+fn a_limit_that_cannot_be_judged_is_refused_before_anything_is_written() {
     let sim = serve(quick());
     let refused: &[(&str, &[&str])] = &[
         ("time_to_first_token.p99", &["no comparison", "in quotes"]),
@@ -132,7 +132,7 @@ fn what_cannot_be_judged_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn limits_of_a_file_hold_and_those_of_flags_beside_them() {
+fn limits_of_a_file_and_of_flags_hold_together() {
     let sim = serve(quick());
     let file = format!(
         "benchmark:\n  model: m\n  tokenizer: {{name: builtin}}\n  endpoint: {{url: '{}', streaming: true}}\n  dataset: {{isl: 8, osl: 8}}\n  \
@@ -178,16 +178,16 @@ fn a_failed_run_is_an_error_and_not_a_crossed_limit() {
 }
 
 #[test]
-fn what_was_not_measured_does_not_pass() {
+fn a_metric_that_was_not_measured_does_not_pass() {
     let sim = serve(quick());
-    // Only a server that caches says how much of a prompt it had.
+    // Only a server with a cache reports how much of a prompt was cached.
     let run = held(&sim.url(), &["http_req_connection_reused.avg<-1", "usage_reasoning_tokens.avg>1000000"]).run();
     assert_eq!(run.code(), Some(3), "{}\n{}", run.stderr(), run.stdout());
     assert!(run.stdout().contains("not measured"), "{}", run.stdout());
 }
 
 #[test]
-fn a_signal_wins() {
+fn a_signal_takes_precedence() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
     let args = ["--streaming", "--concurrency", "4", "--request-count", "100000", "--num-dataset-entries", "10"];
     let limits = ["--fail-if", "request_latency.p99>0.001", "--junit", "junit.xml"];
@@ -228,7 +228,7 @@ fn every_one_of_several_runs_is_judged() {
     assert!(text.contains("tests=\"6\" failures=\"1\" errors=\"0\""), "{text}");
     assert_eq!(count(&text, "classname=\"aiperf.profile.concurrency_"), 6, "{text}");
     assert!(run.text("logs/aiperf.log").contains("Limits kept: 3 of 4"), "{}", run.text("logs/aiperf.log"));
-    // What is complete is judged by the limits of this command.
+    // Complete runs are judged by the limits of this command.
     let resumed = Bench::of(&sim.url()).in_place_of(run).with(&["--streaming"]).with(&several).with(&["--resume"]);
     let resumed = resumed.with(&["--fail-if", "request_latency.p99>0.001"]).run();
     assert_eq!(resumed.code(), Some(3), "{}", resumed.stderr());

@@ -1,4 +1,4 @@
-//! Statistics that are logged while a run is on.
+//! Statistics that are logged during a run.
 
 use crate::bench::{Bench, Run, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
@@ -14,14 +14,14 @@ fn run(args: &[&str], env: Option<(&str, &str)>) -> Run {
     run
 }
 
-/// The `done=` of every block that was logged.
+/// The `done=` of every logged block.
 fn done(run: &Run) -> Vec<u64> {
     let done = |line: &str| line.split_once("done=")?.1.split_whitespace().next()?.parse().ok();
     run.stdout().lines().filter_map(done).collect()
 }
 
 #[test]
-fn statistics_so_far_are_logged_as_often_as_asked_for() {
+fn statistics_so_far_are_logged_at_the_interval() {
     for run in [run(&["--stats-interval", "0.1"], None), run(&[], Some(("AIPERF_UI_REALTIME_METRICS_INTERVAL", "0.1")))]
     {
         let done = done(&run);
@@ -29,20 +29,20 @@ fn statistics_so_far_are_logged_as_often_as_asked_for() {
         let log = run.stdout();
         let block: Vec<&str> =
             log.lines().skip_while(|line| !line.contains("[realtime 00:00 profiling]")).take(4).collect();
-        for (line, says) in block[1..].iter().zip(["rps=", "ttft    p50=", "itl     p50="]) {
-            assert!(line.contains(says), "{line}");
+        for (line, part) in block[1..].iter().zip(["rps=", "ttft    p50=", "itl     p50="]) {
+            assert!(line.contains(part), "{line}");
         }
         assert_eq!(run.text("logs/aiperf.log").matches("[realtime ").count(), done.len());
     }
 }
 
 #[test]
-fn nobody_is_told_who_did_not_ask() {
+fn statistics_are_not_logged_by_default() {
     assert_eq!(done(&run(&[], None)), [0; 0]);
     assert_eq!(done(&run(&["--stats-interval", "0"], Some(("AIPERF_UI_REALTIME_METRICS_ENABLED", "true")))), [0; 0]);
 }
 
-/// Milliseconds since midnight of the log line that announces a phase.
+/// Milliseconds since midnight in the log line that announces a phase.
 fn announced(log: &str, phase: &str) -> u64 {
     let lines: Vec<&str> =
         log.lines().filter(|line| line.contains(&format!("Phase {phase} (")) && line.contains(" started | ")).collect();

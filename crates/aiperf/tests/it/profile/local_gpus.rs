@@ -1,4 +1,4 @@
-//! GPUs of this machine: a stand-in for NVIDIA's library, of which every value is known, found as the real one is.
+//! GPUs of this machine: a stand-in for NVIDIA's library with known values, loaded like the real one.
 
 use crate::bench::{Bench, Run, answering, avg, quick, response, serve};
 use aiperf_sim::{Latency, SimConfig};
@@ -25,7 +25,7 @@ pub(crate) fn library(left_out: &[&str]) -> TempDir {
     folder
 }
 
-/// A benchmark that reads the GPUs of this machine three times: before it starts, when it starts, and at its end.
+/// A benchmark that reads the GPUs of this machine three times: before its start, at its start, and at its end.
 fn reading(url: &str, library: &Path) -> Bench {
     Bench::of(url)
         .without("--no-gpu-telemetry")
@@ -36,12 +36,12 @@ fn reading(url: &str, library: &Path) -> Bench {
         .env("LD_LIBRARY_PATH", library.to_str().unwrap())
 }
 
-/// A server that takes its time, so that samples of the GPU's parts lie apart.
+/// A slow server, so that samples of a GPU's parts are apart.
 fn slow() -> SimConfig {
     SimConfig { ttft: Latency::constant(Duration::from_millis(40)), ..quick() }
 }
 
-/// A server that counts who asks it anything.
+/// A server that counts its requests.
 fn counting() -> (String, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = asked.clone();
@@ -61,7 +61,7 @@ fn samples(run: &Run) -> Vec<Value> {
     run.text(JSONL).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Metrics that any sample has.
+/// The metrics that occur in any sample.
 fn fields(run: &Run) -> BTreeSet<String> {
     samples(run).iter().flat_map(|line| line["telemetry_data"].as_object().unwrap().keys().cloned()).collect()
 }
@@ -99,12 +99,13 @@ fn gpus_of_this_machine_are_in_every_file_and_their_energy_beside_the_tokens() {
         },
     });
     assert_eq!(first, expected);
-    // What a GPU samples itself needs a while: the last reading has it, those that come too early do not say zero.
+    // The GPU's own samples need time: the last reading has them, and earlier ones omit the metric instead of reporting
+    // zero.
     let sampled: Vec<&Value> =
         lines.iter().filter_map(|line| line["telemetry_data"].get("nvidia_sm_utilization")).collect();
     assert!(lines[5]["telemetry_data"]["nvidia_sm_utilization"] == 41.0, "{}", lines[5]);
     assert!(sampled.iter().all(|percent| **percent == 41.0), "{sampled:?}");
-    // Requests and GPUs are on one time: what is read at the end is later than every request, and not by much.
+    // Requests and GPUs share one clock: the last reading is later than every request, but not by much.
     let stamps: Vec<u64> = lines.iter().step_by(2).map(|line| line["timestamp_ns"].as_u64().unwrap()).collect();
     let instants = |name: &str| -> Vec<u64> {
         run.records().iter().map(|record| record["metadata"][name].as_u64().unwrap()).collect()
@@ -118,9 +119,9 @@ fn gpus_of_this_machine_are_in_every_file_and_their_energy_beside_the_tokens() {
     assert_eq!(telemetry["summary"]["endpoints_successful"], json!([SOURCE]));
     let gpus = telemetry["endpoints"]["localhost"]["gpus"].as_object().unwrap();
     assert_eq!(gpus.keys().collect::<Vec<_>>(), ["gpu_0", "gpu_1"]);
-    // From the reading before the phase to its last one, of two GPUs.
+    // From the reading before the phase to the last one, for two GPUs.
     let energy = 2.0 * 2.0 * 2500.0;
-    let near = |told: f64, value: f64| assert!((told - value).abs() <= value * 1e-9, "{told} for {value}");
+    let near = |reported: f64, value: f64| assert!((reported - value).abs() <= value * 1e-9, "{reported} for {value}");
     near(avg(&summary, "total_gpu_energy"), energy);
     near(avg(&summary, "output_tokens_per_joule"), avg(&summary, "total_output_tokens") / energy);
     near(avg(&summary, "energy_per_user"), energy / 4.0);
@@ -160,7 +161,7 @@ fn each_call_that_fails_costs_its_field_alone() {
         let missing: Vec<&String> = whole.difference(&left).collect();
         assert_eq!(missing, costs, "{call}");
     }
-    // Of what has no counter nothing is made up.
+    // A GPU without a counter has no energy.
     let summary = failing("nvmlDeviceGetTotalEnergyConsumption").summary();
     for (tag, is_there) in [("total_gpu_power", true), ("total_gpu_energy", false), ("output_tokens_per_joule", false)]
     {
@@ -169,7 +170,7 @@ fn each_call_that_fails_costs_its_field_alone() {
 }
 
 #[test]
-fn gpus_that_do_not_sample_their_parts_are_known_by_their_processes() {
+fn without_gpm_the_sm_utilization_is_that_of_the_processes() {
     let (sim, library) = (serve(quick()), library(&[]));
     for call in ["nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet"] {
         let run = succeeded(reading(&sim.url(), library.path()).env("NVML_FAILS", call).run());
@@ -183,7 +184,7 @@ fn gpus_that_do_not_sample_their_parts_are_known_by_their_processes() {
 }
 
 #[test]
-fn gpus_without_names_are_read_all_the_same() {
+fn gpus_without_names_are_still_read() {
     let (sim, library) = (serve(quick()), library(&[]));
     let first = |call: &str| {
         let run = succeeded(reading(&sim.url(), library.path()).env("NVML_FAILS", call).run());
@@ -195,7 +196,7 @@ fn gpus_without_names_are_read_all_the_same() {
 }
 
 #[test]
-fn symbols_that_an_older_library_lacks_cost_what_they_would_have_said() {
+fn symbols_that_an_older_library_lacks_cost_only_their_metrics() {
     let sim = serve(quick());
     let without = |symbols: &[&str]| {
         let library = library(symbols);
@@ -211,14 +212,14 @@ fn symbols_that_an_older_library_lacks_cost_what_they_would_have_said() {
 }
 
 #[test]
-fn a_gpu_that_is_lost_midway_costs_its_samples_from_then_on_and_a_word() {
+fn a_gpu_that_is_lost_midway_costs_its_later_samples_and_one_message() {
     let (sim, library) = (serve(quick()), library(&[]));
     let run = succeeded(reading(&sim.url(), library.path()).env("NVML_LOST_AFTER", "1").run());
     let indices: Vec<i64> = samples(&run).iter().map(|line| line["gpu_index"].as_i64().unwrap()).collect();
     assert_eq!(indices, [0, 1, 0, 0]);
     let log = run.text("logs/aiperf.log");
-    let told = log.lines().filter(|line| line.contains("GPU 1 (GPU-11111111-2222) says nothing any more")).count();
-    assert_eq!(told, 1, "{log}");
+    let messages = log.lines().filter(|line| line.contains("GPU 1 (GPU-11111111-2222) says nothing any more")).count();
+    assert_eq!(messages, 1, "{log}");
     let errors = &run.summary()["telemetry_data"]["error_summary"];
     assert_eq!(errors[0]["count"], 2, "{errors}");
     let console = run.text("profile_export_console.txt");
@@ -226,13 +227,13 @@ fn a_gpu_that_is_lost_midway_costs_its_samples_from_then_on_and_a_word() {
 }
 
 #[test]
-fn what_was_asked_for_and_is_not_there_is_refused_before_anything_is_sent() {
+fn a_requested_source_that_is_missing_is_refused_before_anything_is_sent() {
     let ((url, asked), library) = (counting(), library(&[]));
     let refused = |bench: Bench, words: &[&str]| {
         let run = bench.run();
-        let told = run.stderr();
-        assert_eq!(run.code(), Some(2), "{told}");
-        words.iter().for_each(|words| assert!(told.contains(words), "{words}: {told}"));
+        let message = run.stderr();
+        assert_eq!(run.code(), Some(2), "{message}");
+        words.iter().for_each(|words| assert!(message.contains(words), "{words}: {message}"));
         assert!(!run.path(".").exists(), "nothing is written");
     };
     let broken = TempDir::new().unwrap();
@@ -247,7 +248,7 @@ fn what_was_asked_for_and_is_not_there_is_refused_before_anything_is_sent() {
 }
 
 #[test]
-fn the_driver_of_amd_is_named_where_it_has_no_gpu() {
+fn the_driver_of_amd_is_named_if_it_has_no_gpu() {
     let cards = std::fs::read_dir("/sys/class/drm").into_iter().flatten().flatten();
     let vendor = |card: std::fs::DirEntry| std::fs::read_to_string(card.path().join("device/vendor")).ok();
     if cards.filter_map(vendor).any(|vendor| vendor.trim() == "0x1002") {
@@ -264,7 +265,7 @@ fn the_driver_of_amd_is_named_where_it_has_no_gpu() {
 }
 
 #[test]
-fn nobody_who_did_not_ask_has_the_library_loaded() {
+fn the_library_is_loaded_only_on_request() {
     let (sim, library) = (serve(quick()), library(&[]));
     let called = library.path().join("called");
     let bench = || {
@@ -278,7 +279,7 @@ fn nobody_who_did_not_ask_has_the_library_loaded() {
 }
 
 #[test]
-fn a_server_elsewhere_is_warned_of_and_a_dashboard_that_is_not_there_noted() {
+fn a_remote_server_gives_a_warning_and_a_missing_dashboard_a_note() {
     let (sim, library) = (serve(SimConfig { host: "0.0.0.0".parse().unwrap(), ..quick() }), library(&[]));
     let elsewhere = sim.url().replace("0.0.0.0", "127.0.0.2");
     let log = |url: &str| {
@@ -286,8 +287,8 @@ fn a_server_elsewhere_is_warned_of_and_a_dashboard_that_is_not_there_noted() {
         run.text("logs/aiperf.log")
     };
     let far = "--gpu-telemetry pynvml reads the GPUs of this machine";
-    let told = log(&elsewhere);
-    assert!(told.lines().any(|line| line.contains("WARNING") && line.contains(far)), "{told}");
-    assert!(told.contains("--gpu-telemetry dashboard: there is no dashboard (--ui none)"), "{told}");
+    let logged = log(&elsewhere);
+    assert!(logged.lines().any(|line| line.contains("WARNING") && line.contains(far)), "{logged}");
+    assert!(logged.contains("--gpu-telemetry dashboard: there is no dashboard (--ui none)"), "{logged}");
     assert!(!log(&sim.url().replace("0.0.0.0", "127.0.0.1")).contains(far));
 }

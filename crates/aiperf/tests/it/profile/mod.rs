@@ -1,26 +1,26 @@
 //! The real binary against the simulated server, over real sockets.
 //!
 //! # Layout
-//! - [`bench`]: a run of the binary and what it left
-//! - [`results`]: what a run writes; [`raw`]: requests and answers as they were
+//! - [`bench`]: a run of the binary and its files
+//! - [`results`]: the files of a run; [`raw`]: raw requests and responses
 //! - [`which_metrics`]: which metrics it shows; [`vocabulary`] and [`shown`] are those of the report's own tests
 //! - [`goodput`]: requests that meet objectives
-//! - [`limits`]: limits that fail a run, and what CI is told of them
-//! - [`slices`]: results cut into slices of time
-//! - [`live`]: statistics while it is on
-//! - [`server_metrics`]: what is collected of the servers' own metrics
+//! - [`limits`]: limits that fail a run, and the JUnit file about them
+//! - [`slices`]: results in slices of time
+//! - [`live`]: statistics during a run
+//! - [`server_metrics`]: the servers' own metrics
 //! - [`network`]: the network's round trip, and latencies without it
-//! - [`gpu_telemetry`]: what is collected of GPUs; [`local_gpus`]: of those of this machine
-//! - [`otlp`]: what is sent by OTLP, and [`receiver`]: who takes it
-//! - [`examples`]: what the documentation of these shows
+//! - [`gpu_telemetry`]: GPUs by exporters; [`local_gpus`]: those of this machine
+//! - [`otlp`]: metrics sent by OTLP, and [`receiver`]: their receiver
+//! - [`examples`]: the examples in the documentation of these
 //! - [`environment`]: variables that change what is counted and shown
-//! - [`faults`]: servers that fail, lie or are not there
-//! - [`secrets`]: what nobody may read, even when a server says it back
+//! - [`faults`]: servers that fail, lie or are down
+//! - [`secrets`]: secrets stay hidden, even if a server echoes them
 //! - [`stopping`]: signals, time limits
-//! - [`disk`]: what stands in the artifact directory, and what happens when it cannot be written
-//! - [`terminal`]: what people see on narrow ones
+//! - [`disk`]: the content of the artifact directory, and failed writes
+//! - [`terminal`]: output on narrow terminals
 //! - [`dashboard`]: the same on a full screen
-//! - [`told`]: what people are told of failures and doubts
+//! - [`told`]: messages about failures and doubts
 //! - [`input`]: bad input is refused before anything is sent
 
 mod dashboard;

@@ -29,7 +29,7 @@ fn rtts(samples: &[Value]) -> Vec<f64> {
     samples.iter().filter_map(|sample| sample["rtt_ns"].as_f64()).collect()
 }
 
-/// Whether a latency is given twice: as it was, and less a round trip in milliseconds.
+/// Whether a latency is in the summary twice: as measured, and minus a round trip in milliseconds.
 fn is_less(summary: &Value, base: &str, rtt_ms: f64) {
     let (raw, less) = (&summary[base], &summary[format!("network_adjusted_{base}")]);
     for stat in ["avg", "min", "max", "p50"] {
@@ -40,7 +40,7 @@ fn is_less(summary: &Value, base: &str, rtt_ms: f64) {
 }
 
 #[test]
-fn what_is_measured_is_taken_off_in_every_file_and_every_sample_is_a_line() {
+fn the_measured_round_trip_is_subtracted_in_every_file_and_every_sample_is_a_line() {
     let sim = serve(quick());
     let url = sim.url();
     let run = good(few(&url).with(&[AUTOMATIC, "--warmup-request-count", "2", "--slice-duration", "60"]).run());
@@ -87,7 +87,7 @@ fn what_is_measured_is_taken_off_in_every_file_and_every_sample_is_a_line() {
 }
 
 #[test]
-fn servers_are_probed_at_a_beat_from_the_first_phase_on() {
+fn servers_are_probed_at_an_interval_from_the_first_phase_on() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
     let args = ["--streaming", "--request-count", "4", "--concurrency", "1", "--warmup-request-count", "4"];
     let run = good(
@@ -101,14 +101,14 @@ fn servers_are_probed_at_a_beat_from_the_first_phase_on() {
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["timestamp_ns"].as_u64().unwrap())
         .collect();
-    // Eight requests of 140 ms, one after the other: there is time for many.
+    // Eight requests of 140 ms, one after the other: there is time for many probes.
     assert!(instants.len() >= 8, "{text}");
     let manifest: Value = serde_json::from_str(&run.text("phase_manifest.json")).unwrap();
     assert!(instants[0] < manifest["phases"][1]["start_time_ns"].as_u64().unwrap_or(u64::MAX), "{manifest}");
 }
 
 #[test]
-fn a_mean_that_is_known_is_taken_off_and_nobody_is_probed() {
+fn a_given_mean_is_subtracted_and_no_server_is_probed() {
     let sim = serve(quick());
     let run = good(few(&sim.url()).with(&["--network-latency-mean", "1.8"]).run());
     let summary = run.summary();
@@ -121,7 +121,7 @@ fn a_mean_that_is_known_is_taken_off_and_nobody_is_probed() {
 }
 
 #[test]
-fn without_a_wish_nothing_is_measured_and_an_earlier_file_goes() {
+fn without_the_option_nothing_is_measured_and_an_earlier_file_is_removed() {
     let sim = serve(quick());
     let earlier = good(few(&sim.url()).with(&[AUTOMATIC]).run());
     let run = good(few(&sim.url()).in_place_of(earlier).run());
@@ -144,17 +144,17 @@ fn contradictions_are_refused_before_anything_is_sent() {
     }
 }
 
-/// A port that nobody listens at.
+/// A port without a listener.
 fn closed() -> String {
     format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap())
 }
 
 #[test]
-fn where_nobody_can_be_reached_there_is_one_warning_and_a_run_without_the_metrics() {
+fn without_a_reachable_server_there_is_one_warning_and_no_metrics() {
     let dir = tempfile::TempDir::new().unwrap();
     let socket = dir.path().join("socket");
     let _sim = serve(SimConfig { unix_socket: Some(socket.clone()), ..quick() });
-    // The only request goes to the first server, which has no network before it.
+    // The only request goes to the first server, which is not on a network.
     let run = Bench::of(&format!("unix://{}", socket.display()))
         .with(&["--url", &closed(), "--streaming", "--request-count", "1", "--concurrency", "1", AUTOMATIC])
         .run();
@@ -168,7 +168,7 @@ fn where_nobody_can_be_reached_there_is_one_warning_and_a_run_without_the_metric
     assert_eq!(log.matches("Network latency is not known").count(), 1, "{log}");
 }
 
-/// A server whose queue of connections is full: whoever connects waits.
+/// A server whose queue of connections is full: a new connection waits.
 struct Deaf {
     address: String,
     _listener: OwnedFd,
@@ -182,13 +182,13 @@ fn deaf() -> Deaf {
     let port = getsockname::<SockaddrIn>(listener.as_raw_fd()).unwrap().port();
     let address = std::net::SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(200));
-    // A queue of none holds one or two.
+    // A queue of length zero holds one or two.
     let queue = std::iter::from_fn(|| connect().ok()).take(64).collect();
     Deaf { address: format!("http://{address}"), _listener: listener, _queue: queue }
 }
 
 #[test]
-fn a_server_that_hangs_holds_up_neither_the_run_nor_another() {
+fn a_server_that_hangs_delays_neither_the_run_nor_another_server() {
     let (sim, deaf) = (serve(quick()), deaf());
     // The only request goes to the first server.
     let run = Bench::of(&sim.url())
@@ -209,7 +209,7 @@ fn a_server_that_hangs_holds_up_neither_the_run_nor_another() {
 }
 
 #[test]
-fn after_a_cancel_nothing_is_made_up_and_what_was_measured_counts() {
+fn after_a_cancel_only_measured_samples_count() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
     let running = Bench::of(&sim.url())
         .with(&["--streaming", "--concurrency", "2", "--request-count", "5000", "--num-dataset-entries", "2"])
@@ -221,12 +221,12 @@ fn after_a_cancel_nothing_is_made_up_and_what_was_measured_counts() {
     assert_eq!(run.code(), Some(130), "{}", run.stderr());
     let samples = samples(&run);
     assert_eq!(samples.len(), 1, "{samples:?}");
-    let (told, sampled) = (avg(&run.summary(), "network_rtt"), rtts(&samples)[0] / 1e6);
-    assert!((told - sampled).abs() < 1e-9, "{told} and {sampled}");
+    let (reported, sampled) = (avg(&run.summary(), "network_rtt"), rtts(&samples)[0] / 1e6);
+    assert!((reported - sampled).abs() < 1e-9, "{reported} and {sampled}");
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_told_and_the_run_has_its_metrics() {
+fn a_file_that_cannot_be_written_is_reported_and_the_run_has_its_metrics() {
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(20)), ..quick() });
     let running = Bench::of(&sim.url())
         .with(&["--streaming", "--concurrency", "2", "--request-count", "40", "--num-dataset-entries", "2"])

@@ -1,10 +1,10 @@
 /* A stand-in for NVIDIA's libnvidia-ml.so.1: two GPUs whose values are known.
  *
- * NVML_FAILS      a call that says that it is not supported
+ * NVML_FAILS      a call that returns "not supported"
  * NVML_LOST_AFTER readings after which the second GPU has fallen off the bus
- * NVML_GPUS       how many GPUs there are, two unless it says so
- * NVML_CALLED     a file to which a line is added when the library is started
- * LEAVE_OUT_x     (when it is compiled) a symbol that is not there */
+ * NVML_GPUS       number of GPUs, two by default
+ * NVML_CALLED     a file that gets a line when the library is initialised
+ * LEAVE_OUT_x     (when it is compiled) a symbol that is left out */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ int nvmlDeviceGetProcessesUtilizationInfo(struct gpu *gpu, struct processes *ask
 }
 #endif
 
-/* A sample is the time at which it was taken, in ms. As on real GPUs, two that lie close together say zero. */
+/* A sample is the time at which it was taken, in ms. As on real GPUs, two that are close together report zero. */
 static double now(void) {
     struct timespec time; clock_gettime(CLOCK_MONOTONIC, &time); return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
 }

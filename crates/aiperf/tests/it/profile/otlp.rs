@@ -1,4 +1,4 @@
-//! Metrics sent by OTLP: what a receiver got, held against the records of the run.
+//! Metrics sent by OTLP: the received exports, compared with the records of the run.
 
 use crate::bench::{Bench, Run, quick, serve};
 use crate::profile::receiver::{Export, Point, Receiver, Reply};
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 
 const WARNING: &str = "could not be sent by OTLP";
 
-/// A benchmark that is sent often to this address.
+/// A benchmark that exports often to this address.
 fn sending(url: &str, to: &str) -> Bench {
     Bench::of(url)
         .with(&["--streaming", "--concurrency", "4", "--otel-url", to])
         .env("AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", "0.1")
 }
 
-/// The same over some 40 requests of a slow server: some tenths of a second.
+/// The same over some 40 requests of a slow server, which takes some tenths of a second.
 fn slowly(to: &str) -> (aiperf_sim::SimHandle, Bench) {
     let slow = SimConfig { ttft: Latency::constant(Duration::from_millis(30)), ..quick() };
     let sim = serve(slow);
@@ -34,7 +34,7 @@ fn log(run: &Run) -> String {
     run.text("logs/aiperf.log")
 }
 
-/// What a metric of records is called, and what one of its unit in records is in that of its histogram.
+/// The exported name of a metric of records, its token type if it has one, and the factor from the unit in records.
 fn exported(tag: &str, unit: &str) -> (String, Option<&'static str>, f64) {
     let own = |factor| (format!("aiperf.{tag}"), None, factor);
     match (tag, unit) {
@@ -49,7 +49,7 @@ fn exported(tag: &str, unit: &str) -> (String, Option<&'static str>, f64) {
     }
 }
 
-/// Count and sum over the points of profiling that this is true of.
+/// Count and sum over the profiling points that meet a condition.
 fn totals(points: &[Point], is_meant: impl Fn(&Point) -> bool) -> (u64, f64) {
     let profiling = points.iter().filter(|point| point.attributes["aiperf.benchmark_phase"] == "profiling");
     profiling
@@ -61,13 +61,13 @@ fn close(one: f64, two: f64) -> bool {
     (one - two).abs() <= 1e-9 * one.abs().max(two.abs()).max(1e-3)
 }
 
-/// Records of the phases that count.
+/// Records of the profiling phases.
 fn profiled(run: &Run) -> Vec<Value> {
     let is_profiling = |record: &Value| record["metadata"]["benchmark_phase"] == "profiling";
     run.records().into_iter().filter(is_profiling).collect()
 }
 
-/// Holds the last export against the records, value by value.
+/// Compares the last export with the records, value by value.
 fn agrees_with_records(run: &Run, last: &Export) {
     let points = last.points();
     let records = profiled(run);
@@ -109,7 +109,7 @@ fn agrees_with_records(run: &Run, last: &Export) {
     assert_eq!(starts.len(), 1, "one start");
 }
 
-/// No count, bucket or counter is ever smaller than it was.
+/// No count, bucket or counter ever decreases.
 fn never_falls(exports: &[Arc<Export>]) {
     let mut before: BTreeMap<(String, BTreeMap<String, String>), Point> = BTreeMap::new();
     for export in exports {
@@ -128,7 +128,8 @@ fn never_falls(exports: &[Arc<Export>]) {
     }
 }
 
-/// Holds names, units, words and attributes against a run of the reference; bounds are those of section 12 where they differ.
+/// Compares names, units, descriptions and attributes with a run of the reference; bounds are those of section 12 where
+/// they differ.
 fn is_like_the_captured_run(last: &Export) {
     let capture = include_str!("../../../../golden/data/telemetry/otlp_capture.json");
     let capture: Value = serde_json::from_str(capture).unwrap();
@@ -136,7 +137,7 @@ fn is_like_the_captured_run(last: &Export) {
     for theirs in capture["inventory_last"].as_array().unwrap() {
         let name = theirs["name"].as_str().unwrap();
         let decided = name.ends_with("_timestamp") || name == "aiperf.input_sequence_length";
-        // What depends on lengths of answers that the simulated server has otherwise.
+        // Metrics that depend on response lengths, which differ in the simulated server.
         let Some(ours) = last.metrics().iter().find(|metric| metric.name == name).filter(|_| !decided) else {
             continue;
         };
@@ -160,7 +161,7 @@ fn is_like_the_captured_run(last: &Export) {
 }
 
 #[test]
-fn what_is_sent_is_what_the_records_say_and_only_grows() {
+fn exports_agree_with_the_records_and_only_grow() {
     let faulty = SimConfig { faults: vec!["status:500=0.2".parse().unwrap()], ..quick() };
     let sim = serve(faulty);
     let receiver = Receiver::start(|_| Reply::Take);
@@ -226,7 +227,7 @@ fn what_is_sent_is_what_the_records_say_and_only_grows() {
 }
 
 #[test]
-fn bodies_are_zipped_and_headers_sent_that_nobody_may_read() {
+fn bodies_are_compressed_and_headers_are_sent_but_never_shown() {
     let receiver = Receiver::start(|_| Reply::Take);
     let (_sim, bench) = slowly(&format!("http://{}/base/", receiver.address));
     let run = bench
@@ -276,7 +277,7 @@ fn a_receiver_that_never_answers_or_is_not_there_costs_one_warning_and_no_run() 
     let hanging = Receiver::start(|_| Reply::Hang);
     let broken = Receiver::start(|_| Reply::Refuse("503 Service Unavailable", ""));
     let unwilling = Receiver::start(|_| Reply::Refuse("404 Not Found", ""));
-    // Each is tried for five seconds after its run: all at once.
+    // Each is retried for five seconds after its run: all run at once.
     std::thread::scope(|scope| {
         for address in [&hanging.address, &broken.address, &unwilling.address, "127.0.0.1:9"] {
             scope.spawn(move || {
@@ -293,7 +294,7 @@ fn a_receiver_that_never_answers_or_is_not_there_costs_one_warning_and_no_run() 
 }
 
 #[test]
-fn a_receiver_that_takes_only_a_part_is_told_of_once() {
+fn a_receiver_that_accepts_only_a_part_gives_one_warning() {
     let receiver = Receiver::start(|_| Reply::TakeSome);
     let (_sim, bench) = slowly(&receiver.address);
     let run = bench.run();
@@ -302,15 +303,15 @@ fn a_receiver_that_takes_only_a_part_is_told_of_once() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_read_is_told_of_once() {
+fn a_response_that_cannot_be_parsed_gives_one_warning() {
     let receiver = Receiver::start(|_| Reply::Garble);
     let (_sim, bench) = slowly(&receiver.address);
     let run = bench.with(&["-v"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     assert!(receiver.calls() > 1);
     let log = log(&run);
-    let told: Vec<&str> = log.lines().filter(|line| line.contains("no OTLP message")).collect();
-    assert_eq!(told.iter().filter(|line| line.contains("WARNING")).count(), 1, "{log}");
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("no OTLP message")).collect();
+    assert_eq!(lines.iter().filter(|line| line.contains("WARNING")).count(), 1, "{log}");
 }
 
 #[test]
@@ -331,7 +332,7 @@ fn a_signal_interrupts_the_last_export() {
 }
 
 #[test]
-fn attributes_that_are_named_like_secrets_are_sent_and_not_shown() {
+fn attributes_with_names_of_secrets_are_sent_and_not_shown() {
     let receiver = Receiver::start(|_| Reply::Take);
     let (_sim, bench) = slowly(&receiver.address);
     let attributes = "team=perf,api_key=sk-attr-1234567";
@@ -346,7 +347,7 @@ fn attributes_that_are_named_like_secrets_are_sent_and_not_shown() {
 }
 
 #[test]
-fn a_receiver_that_comes_back_has_all_of_it() {
+fn a_receiver_that_recovers_gets_everything() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -360,7 +361,7 @@ fn a_receiver_that_comes_back_has_all_of_it() {
 }
 
 #[test]
-fn a_run_that_is_stopped_sends_all_that_it_did() {
+fn a_stopped_run_exports_all_its_results() {
     let slow = SimConfig { ttft: Latency::constant(Duration::from_millis(20)), ..quick() };
     let sim = serve(slow);
     let receiver = Receiver::start(|_| Reply::Take);
@@ -376,7 +377,7 @@ fn a_run_that_is_stopped_sends_all_that_it_did() {
 }
 
 #[test]
-fn what_is_streamed_is_what_was_asked_for() {
+fn only_the_selected_metrics_are_exported() {
     let names = |stream: &[&str]| {
         let receiver = Receiver::start(|_| Reply::Take);
         let (_sim, bench) = slowly(&receiver.address);
@@ -396,7 +397,7 @@ fn what_is_streamed_is_what_was_asked_for() {
 }
 
 #[test]
-fn phases_of_one_kind_are_told_apart_by_their_names() {
+fn phases_of_one_kind_are_distinguished_by_their_names() {
     let sim = serve(quick());
     let receiver = Receiver::start(|_| Reply::Take);
     let bench = Bench::bare().env("AIPERF_OTEL_FLUSH_INTERVAL_SECONDS", "0.1");
@@ -424,7 +425,7 @@ fn phases_of_one_kind_are_told_apart_by_their_names() {
 }
 
 #[test]
-fn a_receiver_behind_tls_is_known_by_its_certificate_and_knows_this_client_by_its_own() {
+fn mutual_tls_verifies_the_receiver_and_this_client() {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -465,7 +466,7 @@ fn a_receiver_behind_tls_is_known_by_its_certificate_and_knows_this_client_by_it
 #[test]
 fn files_for_tls_that_cannot_be_used_are_refused_before_anything_is_sent() {
     let sim = serve(quick());
-    for (set, told) in [
+    for (set, message) in [
         (vec![("OTEL_EXPORTER_OTLP_CERTIFICATE", "missing.pem")], "OTEL_EXPORTER_OTLP_CERTIFICATE "),
         (vec![("OTEL_EXPORTER_OTLP_CERTIFICATE", ".")], "is not a file"),
         (
@@ -479,7 +480,7 @@ fn files_for_tls_that_cannot_be_used_are_refused_before_anything_is_sent() {
         std::fs::write(bench.dir.path().join("ca.pem"), own).unwrap();
         let run = bench.run();
         assert_eq!(run.code(), Some(2), "{}", run.stderr());
-        assert!(run.stderr().contains(told) && run.stderr().contains("try: "), "{}", run.stderr());
+        assert!(run.stderr().contains(message) && run.stderr().contains("try: "), "{}", run.stderr());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requests and answers as they were, and what was generated.
+//! Raw requests and responses, and generated texts.
 
 use crate::bench::{Bench, Run, answering, quick, response, serve};
 use serde_json::Value;
@@ -36,8 +36,8 @@ fn data_of(line: &Value) -> Vec<&str> {
     packets.filter(|packet| packet["name"] == "data").map(|packet| packet["value"].as_str().unwrap()).collect()
 }
 
-/// What a chat stream said.
-fn said_in(line: &Value) -> String {
+/// The text of a chat stream.
+fn text_of(line: &Value) -> String {
     let content = |data: &&str| {
         let chunk: Value = serde_json::from_str(data).unwrap_or_default();
         chunk["choices"][0]["delta"]["content"].as_str().unwrap_or_default().to_owned()
@@ -73,7 +73,7 @@ fn a_stream_is_kept_message_by_message_beside_its_record() {
         let entry = generated.get(id_of(line).as_str().unwrap());
         assert_eq!(entry.is_some(), line["metadata"]["benchmark_phase"] == "profiling");
         if let Some(entry) = entry {
-            assert_eq!(entry["response_text"].as_str(), Some(said_in(line).as_str()));
+            assert_eq!(entry["response_text"].as_str(), Some(text_of(line).as_str()));
             let metrics = entry["metrics"].as_object().unwrap();
             assert_eq!(metrics.len(), 6);
             for (tag, value) in metrics {
@@ -109,7 +109,7 @@ fn a_whole_body_is_kept_as_text() {
 }
 
 #[test]
-fn sessions_that_are_read_while_they_come_have_all_their_turns() {
+fn sessions_that_are_parsed_during_the_run_have_all_their_turns() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url())
         .with(&["--streaming", "--conversation-num", "4", "--conversation-turn-mean", "3", "--concurrency", "2"])
@@ -128,7 +128,7 @@ fn sessions_that_are_read_while_they_come_have_all_their_turns() {
 }
 
 #[test]
-fn requests_that_failed_keep_what_came() {
+fn failed_requests_keep_the_received_part() {
     let chunk = r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}"#;
     let answer = move |number: usize, _: &str, _: &str| match number % 4 {
         0 => response("500 Internal Server Error", "application/json", "{\"error\":\"busy\"}"),
@@ -147,7 +147,7 @@ fn requests_that_failed_keep_what_came() {
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     let mut lines = raw_lines(&run);
     lines.sort_by_key(|line| line["metadata"]["session_num"].as_u64());
-    let told: Vec<(Option<u64>, usize, bool, bool)> = lines
+    let summaries: Vec<(Option<u64>, usize, bool, bool)> = lines
         .iter()
         .map(|line| {
             let responses = line["responses"].as_array().unwrap().len();
@@ -155,7 +155,7 @@ fn requests_that_failed_keep_what_came() {
         })
         .collect();
     assert_eq!(
-        told,
+        summaries,
         [(Some(500), 0, true, true), (Some(200), 3, false, true), (Some(200), 1, true, true), (None, 0, true, true)]
     );
     assert_eq!(lines[1]["responses"][0]["packets"][0]["name"], "comment");

@@ -1,4 +1,4 @@
-//! A receiver of OTLP metrics that keeps what it takes, and refuses, hangs or goes away as a test wants it.
+//! A receiver of OTLP metrics. It keeps what it accepts, and refuses, hangs or closes as a test needs.
 
 use aiperf_report::otlp::messages::{
     AnyValue, Data, ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse, KeyValue,
@@ -13,21 +13,21 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What a receiver does with an export.
+/// The reaction of a receiver to an export.
 #[derive(Clone, Copy)]
 pub(crate) enum Reply {
     Take,
-    /// Takes all but some points.
+    /// Accepts all but some points.
     TakeSome,
     /// A status line, and header fields with their line ends.
     Refuse(&'static str, &'static str),
-    /// Says that it took it, in what is no message.
+    /// Accepts it, with a body that is not a valid message.
     Garble,
-    /// Reads it and says nothing.
+    /// Reads it and never responds.
     Hang,
 }
 
-/// An export that was taken.
+/// An accepted export.
 pub(crate) struct Export {
     pub(crate) head: String,
     pub(crate) message: ExportMetricsServiceRequest,
@@ -39,7 +39,7 @@ struct Kept {
     taken: Vec<Arc<Export>>,
 }
 
-/// The receiver; it listens until the test is over.
+/// The receiver, which listens until the test is over.
 pub(crate) struct Receiver {
     pub(crate) address: String,
     kept: Arc<Mutex<Kept>>,
@@ -72,12 +72,12 @@ impl Receiver {
         Self { address, kept }
     }
 
-    /// Every export that was taken, in order.
+    /// Every accepted export, in order.
     pub(crate) fn taken(&self) -> Vec<Arc<Export>> {
         self.kept.lock().unwrap().taken.clone()
     }
 
-    /// How often somebody called.
+    /// The number of calls.
     pub(crate) fn calls(&self) -> usize {
         self.kept.lock().unwrap().calls
     }
@@ -135,7 +135,7 @@ fn answer(stream: impl Read + Write, kept: &Mutex<Kept>, reply: &dyn Fn(usize) -
     let _ = stream.write_all(&[head.as_bytes(), &body].concat()).and_then(|()| stream.flush());
 }
 
-/// A point as tests see it.
+/// A point in the form that tests use.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) attributes: BTreeMap<String, String>,
@@ -150,7 +150,7 @@ impl Export {
         &self.message.resource_metrics[0].scope_metrics[0].metrics
     }
 
-    /// The points of every metric by its name; of a sum, the value is the sum.
+    /// The points of every metric by its name; the value of a sum is the sum.
     pub(crate) fn points(&self) -> BTreeMap<String, Vec<Point>> {
         let of = |metric: &Metric| match metric.data.as_ref().unwrap() {
             Data::Sum(sum) => {

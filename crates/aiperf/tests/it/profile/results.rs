@@ -1,4 +1,4 @@
-//! What a run writes.
+//! The files of a run.
 
 use crate::bench::{Bench, avg, quick, serve};
 use aiperf_sim::SimConfig;
@@ -40,7 +40,7 @@ fn a_streaming_run_leaves_every_file_and_the_numbers_agree() {
 }
 
 #[test]
-fn every_api_and_both_ways_of_answering_are_measured() {
+fn every_api_is_measured_streamed_and_not() {
     let sim = serve(quick());
     for kind in ["chat", "completions"] {
         for streaming in [true, false] {
@@ -61,7 +61,7 @@ fn every_api_and_both_ways_of_answering_are_measured() {
 }
 
 #[test]
-fn nothing_is_reported_before_the_server_wrote_it() {
+fn no_stamp_is_earlier_than_the_servers_write() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let sim = serve(SimConfig { truth_log: Some(log.path().to_owned()), ..quick() });
     for stamps in ["kernel", "user"] {
@@ -76,7 +76,7 @@ fn nothing_is_reported_before_the_server_wrote_it() {
             let first = written["chunks"].as_array().unwrap().iter().find(|chunk| chunk[2] == 1).unwrap();
             let start = meta["request_start_ns"].as_f64().unwrap();
             let arrived = start + record["metrics"]["time_to_first_token"]["value"].as_f64().unwrap() * 1e6;
-            // Doubles hold wall-clock nanoseconds to a quarter of a microsecond.
+            // A double holds wall-clock nanoseconds to a quarter of a microsecond.
             assert!(arrived + 2_000.0 >= first[0].as_f64().unwrap(), "{stamps}: {record} {written}");
             assert!(start <= written["received_read_ns"].as_f64().unwrap() + 2_000.0);
         }
@@ -84,7 +84,7 @@ fn nothing_is_reported_before_the_server_wrote_it() {
     drop(sim);
 }
 
-/// The server's own account, once it has every request of the run.
+/// The server's log, once it has every request of the run.
 fn truth_when_complete(path: &std::path::Path, records: &[Value]) -> HashMap<String, Value> {
     for _ in 0..6000 {
         let text = std::fs::read_to_string(path).unwrap();
@@ -102,7 +102,7 @@ fn truth_when_complete(path: &std::path::Path, records: &[Value]) -> HashMap<Str
 }
 
 #[test]
-fn warm_up_is_kept_apart() {
+fn warm_up_is_separate() {
     let sim = serve(quick());
     let args = ["--streaming", "--concurrency", "2", "--request-count", "6", "--warmup-request-count", "4"];
     let run = Bench::of(&sim.url()).with(&args).run();
@@ -121,7 +121,7 @@ fn warm_up_is_kept_apart() {
 }
 
 #[test]
-fn the_same_seed_says_the_same() {
+fn the_same_seed_sends_the_same() {
     let sim = serve(quick());
     let inputs = |seed: &str| {
         let args = ["--request-count", "5", "--random-seed", seed, "--isl-stddev", "4", "--osl-stddev", "2"];
@@ -145,7 +145,7 @@ fn several_workers_share_the_load() {
 }
 
 #[test]
-fn the_servers_own_counts_are_used_when_asked_for() {
+fn the_servers_own_counts_are_used_on_request() {
     let sim = serve(quick());
     let args = ["--streaming", "--request-count", "4", "--use-server-token-count"];
     let run = Bench::of(&sim.url()).with(&args).run();
@@ -155,7 +155,7 @@ fn the_servers_own_counts_are_used_when_asked_for() {
 }
 
 #[test]
-fn a_prefix_and_a_level_decide_which_files_there_are() {
+fn a_prefix_and_a_level_decide_which_files_are_written() {
     let sim = serve(quick());
     let args = ["--request-count", "3", "--profile-export-prefix", "mine.json", "--export-level", "summary"];
     let run = Bench::of(&sim.url()).with(&args).run();
@@ -181,7 +181,7 @@ fn headers_keys_and_extra_inputs_reach_the_server_and_secrets_stay_out_of_the_fi
 }
 
 #[test]
-fn usage_on_every_chunk_tells_how_many_tokens_the_first_one_had() {
+fn usage_on_every_chunk_gives_the_tokens_of_the_first_one() {
     let sim = serve(SimConfig { tokens_per_chunk: std::num::NonZeroU32::new(2).unwrap(), ..quick() });
     let args = ["--streaming", "--request-count", "4", "--use-server-token-count", "--per-chunk-usage"];
     let run = Bench::of(&sim.url()).with(&args).run();
@@ -194,7 +194,7 @@ fn usage_on_every_chunk_tells_how_many_tokens_the_first_one_had() {
 }
 
 #[test]
-fn as_many_prompts_are_made_as_help_says() {
+fn the_number_of_prompts_is_that_of_the_help() {
     let sim = serve(quick());
     let prompts = |args: &[&str]| {
         let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "2"]).with(args).run();
@@ -214,5 +214,5 @@ fn every_member_of_the_measurement_is_explained() {
     let summary = run.summary();
     let members = summary["measurement"].as_object().unwrap().keys();
     let missing: Vec<&String> = members.filter(|name| !page.contains(&format!("`{name}`"))).collect();
-    assert!(missing.is_empty(), "docs/truth.md says nothing of {missing:?}");
+    assert!(missing.is_empty(), "docs/truth.md does not mention {missing:?}");
 }

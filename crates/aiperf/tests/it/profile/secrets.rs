@@ -1,9 +1,9 @@
-//! What the user gives as a secret is in no file and on no screen, even when a server says it back.
+//! A secret of the user is in no file and on no screen, even if a server echoes it.
 
 use crate::bench::{Bench, Run, answering, response};
 use std::path::Path;
 
-/// Each secret in the forms in which it is given, sent, or said back.
+/// Each secret in the forms in which it is given, sent, or echoed.
 const SECRETS: &[&str] = &[
     "sk-live-1234567",
     "hdr-secret-77",
@@ -21,7 +21,7 @@ const SECRETS: &[&str] = &[
     "listed-secret-33",
 ];
 
-/// Answers a request with what it asked, in turn as an error and as an error inside a stream.
+/// Echoes a request, in turn as an error and as an error inside a stream.
 fn echo(number: usize, head: &str, body: &str) -> String {
     let asked = format!("{head}\n{body}");
     let everything = format!("{asked}\n{}\np@ss-word-99 amz+secret/42 extra \"secret\" 11", percent_encoded(&asked));
@@ -53,9 +53,9 @@ fn files(dir: &Path) -> Vec<(String, String)> {
     entries.flat_map(read).collect()
 }
 
-fn assert_nothing_is_told(run: &Run, also: Vec<(String, String)>) {
-    let told = also.into_iter().chain([("stdout".into(), run.stdout()), ("stderr".into(), run.stderr())]);
-    for (place, text) in told {
+fn assert_no_secret(run: &Run, also: Vec<(String, String)>) {
+    let outputs = also.into_iter().chain([("stdout".into(), run.stdout()), ("stderr".into(), run.stderr())]);
+    for (place, text) in outputs {
         for secret in SECRETS {
             let around = text.find(secret).map(|at| text[..at].chars().rev().take(60).collect::<Vec<_>>());
             let around: Option<String> = around.map(|chars| chars.into_iter().rev().collect());
@@ -65,7 +65,7 @@ fn assert_nothing_is_told(run: &Run, also: Vec<(String, String)>) {
 }
 
 #[test]
-fn a_server_that_says_secrets_back_puts_them_into_no_file_and_on_no_screen() {
+fn echoed_secrets_are_in_no_file_and_on_no_screen() {
     let url = format!("http://somebody:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", answering(echo));
     let run = Bench::of(&url)
         .with(&["--streaming", "--request-count", "9", "--api-key", "sk-live-1234567", "--log-level", "debug"])
@@ -80,12 +80,12 @@ fn a_server_that_says_secrets_back_puts_them_into_no_file_and_on_no_screen() {
     assert!(run.text("profile_export.jsonl").contains("<redacted>"));
     assert!(run.text("inputs.json").contains("\"api_key\": \"<redacted>\""));
     assert_eq!(run.summary()["input_config"]["endpoint"]["extra"]["temperature"], 0.5);
-    assert_nothing_is_told(&run, files(&run.path("")));
+    assert_no_secret(&run, files(&run.path("")));
 }
 
 #[test]
-fn files_that_keep_everything_keep_no_secret() {
-    let said_back = |number: usize, head: &str, body: &str| {
+fn raw_files_contain_no_secret() {
+    let echoed = |number: usize, head: &str, body: &str| {
         let asked = format!("{head}\n{body}\n{}", percent_encoded(&format!("{head}\n{body}")));
         let chunk = serde_json::json!({
             "object": "chat.completion.chunk",
@@ -99,7 +99,7 @@ fn files_that_keep_everything_keep_no_secret() {
         };
         answer.replacen("\r\n", "\r\nSet-Cookie: a=hdr-secret-77\r\nX-Echo: sk-live-1234567\r\n", 1)
     };
-    let address = answering(said_back);
+    let address = answering(echoed);
     let url = format!("http://somebody:p%40ss-word-99@{address}/?X-Amz-Security-Token=amz%2Bsecret%2F42");
     let run = Bench::of(&url)
         .with(&["--streaming", "--request-count", "9", "--api-key", "sk-live-1234567", "--export-http-trace"])
@@ -109,11 +109,11 @@ fn files_that_keep_everything_keep_no_secret() {
         .run();
     assert!(run.text("profile_export_raw.jsonl").contains("\"note\":\"my <redacted>\""));
     assert!(run.text("outputs.json").contains("<redacted>"));
-    assert_nothing_is_told(&run, files(&run.path("")));
+    assert_no_secret(&run, files(&run.path("")));
 }
 
 #[test]
-fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
+fn a_refusal_does_not_print_the_secrets_that_it_refuses() {
     let urls = [
         "http://somebody:p%40ss-word-99@h:99999",
         "ftp://somebody:p%40ss-word-99@h",
@@ -122,7 +122,7 @@ fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
     for url in urls {
         let run = Bench::bare().with(&["--model", "m", "--url", url, "--api-key", "sk-live-1234567"]).run();
         assert_eq!(run.code(), Some(2));
-        assert_nothing_is_told(&run, Vec::new());
+        assert_no_secret(&run, Vec::new());
     }
     for (flag, value) in [
         ("--extra-inputs", "api_key:sk-live-1234567"),
@@ -132,7 +132,7 @@ fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
     ] {
         let run = Bench::bare().with(&["--model", "m", "--url", "h:1", flag, value, "--isl", "nonsense"]).run();
         assert_eq!(run.code(), Some(2));
-        assert_nothing_is_told(&run, Vec::new());
+        assert_no_secret(&run, Vec::new());
     }
     for setting in [
         "api_key: [sk-live-1234567]",
@@ -147,12 +147,12 @@ fn a_refusal_does_not_say_the_secrets_that_it_refuses() {
         std::fs::write(bench.dir.path().join("bench.yaml"), file).unwrap();
         let run = bench.run();
         assert_eq!(run.code(), Some(2), "{setting}");
-        assert_nothing_is_told(&run, Vec::new());
+        assert_no_secret(&run, Vec::new());
     }
 }
 
 #[test]
-fn secrets_of_a_file_are_hidden_as_those_of_flags_are() {
+fn secrets_of_a_file_are_hidden_like_those_of_flags() {
     let bench = Bench::bare().with(&["--config", "bench.yaml", "--ui", "none"]).env("EXTRA", "extra \"secret\" 11");
     let url = format!("http://somebody:p%40ss-word-99@{}/?X-Amz-Security-Token=amz%2Bsecret%2F42", answering(echo));
     let file = format!(
@@ -182,10 +182,10 @@ fn secrets_of_a_file_are_hidden_as_those_of_flags_are() {
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
     assert!(run.text("inputs.json").contains("\"accessToken\": \"<redacted>\""));
     let files = files(&run.path("")).into_iter().chain([("config show".to_owned(), shown)]);
-    assert_nothing_is_told(&run, files.collect());
+    assert_no_secret(&run, files.collect());
 }
 
-/// Secrets that are no texts of their own, but in objects and lists.
+/// Secrets inside of objects and lists.
 const INNER: &[&str] =
     &["nested-secret-11", "listed-secret-22", "row-secret-33", "header-secret-44", "coded-secret-55"];
 

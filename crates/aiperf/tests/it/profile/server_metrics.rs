@@ -1,4 +1,4 @@
-//! The servers' own metrics: held against what the client counted and what the server says happened.
+//! The servers' own metrics, compared with the counts of the client and the log of the server.
 
 use crate::bench::{Bench, Run, answering, avg, quick, response, serve};
 use aiperf_sim::{Latency, MetricsKind, SimConfig};
@@ -20,7 +20,7 @@ fn with_faults(faults: &[&str]) -> SimConfig {
 const ANSWER: &str =
     r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
 
-/// A server that answers every chat, and requests that begin so with a page.
+/// A server that answers every chat request, and returns a page for requests that begin like this.
 fn chatting(begin: &'static str, kind: &'static str, page: &'static str) -> String {
     answering(move |_, head, _| match head.starts_with(begin) {
         true => response("200 OK", kind, page),
@@ -28,7 +28,7 @@ fn chatting(begin: &'static str, kind: &'static str, page: &'static str) -> Stri
     })
 }
 
-/// A run of forty requests that should succeed.
+/// A run of forty requests that must succeed.
 fn run(sim: SimConfig, args: &[&str]) -> Run {
     let sim = serve(sim);
     let run = Bench::watching(&sim.url()).with(&["--streaming", "--request-count", "40"]).with(args).run();
@@ -46,7 +46,7 @@ fn total(metrics: &Value, name: &str, stat: &str) -> f64 {
     series.iter().map(|series| series["stats"][stat].as_f64().unwrap()).sum()
 }
 
-/// What the server counted is what the client was told.
+/// The server's counts equal the client's.
 fn agrees(metrics: &Value, summary: &Value) {
     assert_eq!(total(metrics, "vllm:request_success", "total"), avg(summary, "request_count"));
     assert_eq!(total(metrics, "vllm:prompt_tokens", "total"), avg(summary, "total_usage_prompt_tokens"));
@@ -91,7 +91,7 @@ fn a_warm_up_is_counted_apart() {
 }
 
 #[test]
-fn two_profiling_phases_count_together_and_each_for_itself() {
+fn two_profiling_phases_count_together_and_separately() {
     let sim = serve(quick());
     let bench = Bench::bare();
     let file = format!(
@@ -117,7 +117,7 @@ fn two_profiling_phases_count_together_and_each_for_itself() {
     }
 }
 
-/// A server that restarts before its last answer but one: what it counted begins at zero again.
+/// A server that restarts before its last response but one: its counters start at zero again.
 fn restarting(answers: usize) -> String {
     let answered = AtomicUsize::new(0);
     answering(move |_, head, _| {
@@ -144,7 +144,7 @@ fn a_restart_is_counted_and_no_total_is_negative() {
 }
 
 #[test]
-fn gauges_are_those_that_the_server_wrote_down() {
+fn gauges_are_those_that_the_server_logged() {
     let log = tempfile::NamedTempFile::new().unwrap();
     let sim = serve(SimConfig { truth_log: Some(log.path().to_owned()), ..quick() });
     let formats = ["--server-metrics-formats", "json", "jsonl"];
@@ -175,12 +175,12 @@ fn gauges_are_those_that_the_server_wrote_down() {
         let came = scrape["first_byte_ns"].as_u64().unwrap();
         assert!(sent <= made + 1_000_000 && made <= came + 1_000_000, "{sent} {made} {came}");
     }
-    assert!(scrapes[0]["benchmark_phase"].is_null(), "the first page is of before the run");
+    assert!(scrapes[0]["benchmark_phase"].is_null(), "the first page is from before the run");
     assert_eq!(scrapes.last().unwrap()["benchmark_phase"], "profiling");
 }
 
 #[test]
-fn files_are_those_that_are_asked_for_and_none_of_an_earlier_run_stays() {
+fn only_requested_files_are_written_and_those_of_an_earlier_run_are_removed() {
     let there = |run: &Run| FILES.map(|file| run.path(file).exists());
     let first = run(quick(), &[]);
     assert_eq!(there(&first), [true, true, true, false]);
@@ -230,16 +230,16 @@ fn a_server_without_metrics_costs_one_line() {
 }
 
 #[test]
-fn a_page_that_was_named_and_is_not_there_is_warned_of() {
+fn a_named_page_that_is_missing_gives_a_warning() {
     let nowhere = "http://127.0.0.1:9/metrics";
     let run = run(SimConfig { metrics: MetricsKind::None, ..quick() }, &["--server-metrics", nowhere]);
     let log = run.text("logs/aiperf.log");
-    let is_told = |line: &&str| line.contains("Server metrics are off") && line.contains(nowhere);
-    assert!(log.lines().find(is_told).is_some_and(|line| line.contains("WARNING")), "{log}");
+    let is_warning = |line: &&str| line.contains("Server metrics are off") && line.contains(nowhere);
+    assert!(log.lines().find(is_warning).is_some_and(|line| line.contains("WARNING")), "{log}");
 }
 
 #[test]
-fn json_at_the_usual_place_leads_to_the_page_elsewhere() {
+fn json_at_the_default_path_leads_to_the_page_at_another() {
     let run = run(SimConfig { metrics: MetricsKind::Trtllm, ..quick() }, &[]);
     let document = exported(&run);
     let urls = &document["summary"]["endpoints_successful"];
@@ -248,24 +248,24 @@ fn json_at_the_usual_place_leads_to_the_page_elsewhere() {
 }
 
 #[test]
-fn what_is_no_page_of_metrics_is_left_alone_after_one_warning() {
-    for (fault, says) in [
+fn an_invalid_page_is_not_fetched_again_after_one_warning() {
+    for (fault, message) in [
         ("json=1-", "returned non-Prometheus content-type 'application/json'"),
         ("malformed=1-", "Disabling server metrics collection for"),
         ("malformed=4-", "Disabling server metrics collection for"),
     ] {
         let run = run(with_faults(&[fault]), &[]);
         assert_eq!(run.stdout().matches("Disabling server metrics collection").count(), 1, "{fault}");
-        assert!(run.stdout().contains(says), "{fault}: {}", run.stdout());
+        assert!(run.stdout().contains(message), "{fault}: {}", run.stdout());
     }
 }
 
 #[test]
-fn a_page_that_goes_wrong_costs_itself_and_no_request() {
+fn a_faulty_page_affects_no_request() {
     for (faults, errors) in [
         (&["malformed-lines=3-5"][..], 0),
         (&["status:503=3-4"], 1),
-        // One is replaced by another connection, as it may have been closed while it was idle.
+        // A reset connection is replaced by a new one, because it may have been closed while idle.
         (&["reset=3"], 0),
         (&["reset=3-4"], 1),
         (&["endless=3"], 1),
@@ -285,14 +285,14 @@ fn a_page_that_goes_wrong_costs_itself_and_no_request() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_no_reason_to_fail_later_than_without_metrics() {
+fn a_server_that_is_down_fails_as_early_as_without_metrics() {
     let run = Bench::watching("http://127.0.0.1:9").with(&["--request-count", "1"]).run();
     assert_eq!(run.code(), Some(1));
     assert!(run.stdout().contains("Server metrics are off"), "{}", run.stdout());
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_there() {
+fn ctrl_c_keeps_the_collected_metrics() {
     let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_millis(30)), ..quick() });
     let running = Bench::watching(&sim.url())
         .env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "30")
@@ -307,7 +307,7 @@ fn ctrl_c_keeps_what_is_there() {
 }
 
 #[test]
-fn several_endpoints_are_told_apart_and_secrets_are_not_told() {
+fn several_endpoints_are_distinguished_and_secrets_are_hidden() {
     let (sim, other) = (serve(quick()), serve(SimConfig { metrics: MetricsKind::Sglang, ..quick() }));
     let extra = format!("{}/metrics?api_key=hunter22&x=1", other.url().replace("http://", "http://me:pa55word@"));
     let missing = "http://127.0.0.1:9/metrics";
@@ -331,7 +331,7 @@ fn several_endpoints_are_told_apart_and_secrets_are_not_told() {
 }
 
 #[test]
-fn a_page_that_says_secrets_back_is_not_believed_in_that() {
+fn secrets_that_a_page_echoes_are_hidden() {
     let address = answering(|_, head, _| match head {
         head if head.starts_with("GET") => {
             let echo = head.lines().filter(|line| line.starts_with("GET") || line.starts_with("Authorization"));
@@ -384,14 +384,14 @@ fn a_server_that_answers_everything_with_a_web_page_has_no_metrics() {
 }
 
 #[test]
-fn a_page_that_never_ends_holds_up_neither_the_run_nor_its_end() {
+fn a_page_that_never_ends_delays_neither_the_run_nor_its_end() {
     let run = run(with_faults(&["trickle:600s=5"]), &["--concurrency", "1"]);
     let document = exported(&run);
     assert_eq!(total(&document["metrics"], "vllm:request_success", "total"), 40.0);
 }
 
 #[test]
-fn what_was_collected_of_a_warm_up_is_not_called_profiling() {
+fn metrics_of_a_warm_up_do_not_count_as_profiling() {
     let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_millis(30)), ..quick() });
     let running = Bench::watching(&sim.url())
         .with(&["--request-count", "5", "--warmup-request-count", "2000"])
@@ -433,7 +433,7 @@ fn a_foreign_page_needs_no_help_and_no_type() {
 
 #[test]
 fn bad_input_is_refused_before_anything_is_sent() {
-    for (args, says) in [
+    for (args, message) in [
         (&["--server-metrics", "h:1", "--no-server-metrics"][..], "--no-server-metrics"),
         (&["--server-metrics", "node1"], "--server-metrics 'node1' is not a URL"),
         (&["--server-metrics", "http://h:0/metrics"], "port outside"),
@@ -442,6 +442,6 @@ fn bad_input_is_refused_before_anything_is_sent() {
     ] {
         let run = Bench::watching("http://127.0.0.1:9").with(&["--request-count", "1"]).with(args).run();
         assert_eq!(run.code(), Some(2), "{args:?}: {}", run.stderr());
-        assert!(run.stderr().contains(says), "{args:?}: {}", run.stderr());
+        assert!(run.stderr().contains(message), "{args:?}: {}", run.stderr());
     }
 }

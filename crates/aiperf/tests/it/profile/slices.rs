@@ -1,4 +1,4 @@
-//! Results cut into slices of time.
+//! Results in slices of time.
 
 use crate::bench::{Bench, avg, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
@@ -88,7 +88,7 @@ fn warm_up_is_in_no_slice_and_files_follow_the_prefix() {
 }
 
 #[test]
-fn a_run_that_was_not_asked_for_slices_has_none() {
+fn a_run_without_the_option_has_no_slices() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(&["--request-count", "2"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());

@@ -1,4 +1,4 @@
-//! Signals and time limits: what was measured is written.
+//! Signals and time limits: all measured data is written.
 
 use crate::bench::{Bench, avg, quick, serve};
 use crate::profile::disk::files;
@@ -11,7 +11,7 @@ fn slow() -> SimConfig {
 }
 
 #[test]
-fn the_first_signal_writes_everything_and_says_which_it_was() {
+fn the_first_signal_writes_everything_and_sets_the_exit_code() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let sim = serve(slow());
         let args = ["--streaming", "--concurrency", "4", "--request-count", "100000", "--num-dataset-entries", "10"];
@@ -33,7 +33,7 @@ fn the_first_signal_writes_everything_and_says_which_it_was() {
 }
 
 #[test]
-fn a_signal_that_is_told_twice_is_one_wish() {
+fn a_repeated_signal_is_one_stop_request() {
     let sim = serve(quick());
     for (signal, code) in [("TERM", 143), ("HUP", 129)] {
         let running = endless(&sim.url()).start();
@@ -49,11 +49,11 @@ fn a_signal_that_is_told_twice_is_one_wish() {
 }
 
 #[test]
-fn a_signal_when_the_run_is_complete_lets_it_end_as_its_files_say() {
+fn a_signal_after_the_last_request_keeps_the_exit_code_of_the_files() {
     let sim = serve(quick());
     for _ in 0..3 {
         let running = Bench::of(&sim.url()).with(&["--request-count", "8", "--concurrency", "4"]).start();
-        // The last requests are over: what is left is to write files and to show the report.
+        // The last requests are over: only files and the report are left.
         running.wait_for_records(8);
         running.signal("INT");
         let run = running.finish();
@@ -65,11 +65,11 @@ fn a_signal_when_the_run_is_complete_lets_it_end_as_its_files_say() {
 }
 
 #[test]
-fn a_signal_while_files_are_written_lets_a_complete_run_end_as_one() {
+fn a_signal_while_files_are_written_keeps_the_run_complete() {
     let sim = serve(quick());
     let bench = Bench::watching(&sim.url()).env("AIPERF_SERVER_METRICS_COLLECTION_FLUSH_PERIOD", "30");
     let mut running = bench.with(&["--request-count", "8", "--log-level", "info"]).start();
-    // Every request is over, and the last pages of the server's metrics are waited for.
+    // Every request is over, and the run waits for the last pages of the server's metrics.
     running.wait_for_words("Processed 8 valid requests");
     running.signal("INT");
     let run = running.finish_soon();
@@ -111,7 +111,7 @@ fn requests_cut_off_by_the_end_of_grace_leave_a_line_and_are_named() {
     assert!(run.stdout().contains("No request was answered"), "{}", run.stdout());
 }
 
-/// A run that goes on until it is told to stop.
+/// A run that goes on until a signal.
 fn endless(url: &str) -> Bench {
     Bench::of(url).with(&[
         "--streaming",
@@ -125,7 +125,7 @@ fn endless(url: &str) -> Bench {
 }
 
 #[test]
-fn a_reader_that_went_away_changes_nothing() {
+fn a_reader_that_closes_the_pipe_changes_nothing() {
     let sim = serve(slow());
     let mut running = endless(&sim.url()).start();
     drop((running.child.stdout.take(), running.child.stderr.take()));
@@ -137,7 +137,7 @@ fn a_reader_that_went_away_changes_nothing() {
 }
 
 #[test]
-fn a_pipe_that_nobody_empties_holds_nothing_up() {
+fn a_pipe_without_a_reader_delays_nothing() {
     let sim = serve(slow());
     let (_unread, mut full) = std::io::pipe().unwrap();
     full.write_all(&[b'.'; 1 << 16]).unwrap();
@@ -153,7 +153,7 @@ fn a_pipe_that_nobody_empties_holds_nothing_up() {
 }
 
 #[test]
-fn bad_input_has_its_exit_code_though_nobody_hears_the_error() {
+fn bad_input_has_its_exit_code_even_if_stderr_is_closed() {
     let bench = Bench::bare().with(&["--no-such-flag"]);
     let mut command = bench.command();
     command.stderr(std::fs::File::options().write(true).open("/dev/full").unwrap());
@@ -186,11 +186,11 @@ fn a_run_that_is_being_prepared_can_be_stopped_and_leaves_nothing() {
 }
 
 #[test]
-fn a_second_signal_leaves_nothing_that_is_not_whole() {
+fn a_second_signal_leaves_no_unfinished_file() {
     let sim = serve(slow());
     let running = endless(&sim.url()).start();
     running.wait_for_records(4);
-    // Both wait while the process is stopped, so that the second comes before the run has ended.
+    // Both are pending while the process is stopped, so the second one arrives before the run has ended.
     for signal in ["STOP", "INT", "TERM", "CONT"] {
         running.signal(signal);
     }
@@ -202,7 +202,7 @@ fn a_second_signal_leaves_nothing_that_is_not_whole() {
 }
 
 #[test]
-fn a_pipe_for_ci_that_no_process_reads_is_refused_before_anything_is_sent() {
+fn a_junit_pipe_without_a_reader_is_refused_before_anything_is_sent() {
     let sim = serve(quick());
     let bench = Bench::of(&sim.url()).with(&["--request-count", "4", "--junit", "pipe"]);
     nix::unistd::mkfifo(&bench.dir.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();

@@ -1,10 +1,10 @@
-//! What people see on terminals that are not wide.
+//! Output on narrow terminals.
 
 use crate::bench::{Bench, on_a_terminal, quick, serve};
 use aiperf_sim::SimConfig;
 use std::process::Command;
 
-/// What each line of a terminal held at one time or another, without escapes.
+/// Every content that a line of the terminal had, without escapes.
 fn lines(written: &str) -> Vec<String> {
     let mut out = Vec::new();
     for line in written.split(['\n', '\r']) {
@@ -46,7 +46,7 @@ fn nothing_is_wider_than_the_terminal_and_no_word_is_broken() {
 }
 
 #[test]
-fn a_terminal_that_knows_only_lines_gets_no_bar_and_no_colours() {
+fn a_dumb_terminal_gets_no_bar_and_no_colours() {
     let sim = serve(quick());
     let bench = Bench::bare().with(&["--model", "test-model", "--url", &sim.url(), "--tokenizer", "builtin"]);
     let bench = bench.with(&["--request-count", "10", "--ui", "simple", "--isl", "16", "--osl", "8"]);

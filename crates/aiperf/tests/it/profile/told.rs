@@ -1,10 +1,10 @@
-//! What people are told of a run that went wrong, in part or altogether.
+//! Messages about a run that failed, in part or completely.
 
 use crate::bench::{Bench, answering, quick, response, serve};
 use aiperf_sim::SimConfig;
 
 #[test]
-fn a_run_in_which_everything_failed_says_why_and_shows_no_empty_tables() {
+fn a_run_without_a_success_shows_the_cause_and_no_empty_tables() {
     let url = answering(|_, _, _| response("503 Service Unavailable", "text/plain", "the model is still loading"));
     let run = Bench::of(&url).with(&["--streaming", "--request-count", "4"]).run();
     assert_eq!(run.code(), Some(1));
@@ -17,7 +17,7 @@ fn a_run_in_which_everything_failed_says_why_and_shows_no_empty_tables() {
 }
 
 #[test]
-fn many_failures_among_successes_are_told_at_the_end() {
+fn many_failures_among_successes_are_reported_at_the_end() {
     let sim = serve(SimConfig { faults: vec!["status:429=0.3".parse().unwrap()], ..quick() });
     let run = Bench::of(&sim.url()).with(&["--streaming", "--concurrency", "4", "--request-count", "60"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
@@ -28,7 +28,7 @@ fn many_failures_among_successes_are_told_at_the_end() {
 }
 
 #[test]
-fn a_huge_error_body_is_cut_wherever_it_is_told() {
+fn a_huge_error_body_is_cut_everywhere() {
     let url = answering(|_, _, _| response("500 Internal Server Error", "text/plain", &"x".repeat(5_000_000)));
     let run = Bench::of(&url).with(&["--streaming", "--request-count", "2", "--log-level", "trace"]).run();
     assert_eq!(run.code(), Some(1));
@@ -41,7 +41,7 @@ fn a_huge_error_body_is_cut_wherever_it_is_told() {
 }
 
 #[test]
-fn doubts_about_the_measurement_stand_after_the_tables_and_nowhere_else() {
+fn doubts_about_the_measurement_are_printed_after_the_tables_only() {
     let whole = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"a b c"},"finish_reason":"stop"}]}"#;
     let url = answering(|_, _, _| response("200 OK", "application/json", whole));
     let run = Bench::of(&url).with(&["--streaming", "--request-count", "3"]).run();
@@ -54,16 +54,17 @@ fn doubts_about_the_measurement_stand_after_the_tables_and_nowhere_else() {
 }
 
 #[test]
-fn of_answers_that_are_not_as_long_as_was_asked_for_the_first_are_told() {
+fn only_the_first_responses_of_a_wrong_length_are_logged() {
     let whole = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"a b c"},"finish_reason":"stop"}]}"#;
     let url = answering(|_, _, _| response("200 OK", "application/json", whole));
     let run = Bench::of(&url).with(&["--request-count", "5"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     for text in [run.stdout(), run.text("logs/aiperf.log")] {
-        let told: Vec<&str> = text.lines().filter(|line| line.contains("OSL mismatch: ")).collect();
-        assert_eq!(told.len(), 2, "{text}");
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("OSL mismatch: ")).collect();
+        assert_eq!(lines.len(), 2, "{text}");
         assert!(
-            told.iter()
+            lines
+                .iter()
                 .all(|line| line.contains("WARNING") && line.contains("got 3 tokens (requested 8, diff -62.5%)"))
         );
     }
@@ -73,9 +74,9 @@ fn of_answers_that_are_not_as_long_as_was_asked_for_the_first_are_told() {
 fn notes_are_in_the_log_and_once_on_the_screen() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(&["--request-count", "2", "--record-processor-service-count", "2"]).run();
-    let (told, log) = (run.stderr(), run.text("logs/aiperf.log"));
-    let notes: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("note: ")).collect();
-    assert!(!notes.is_empty(), "{told}");
+    let (stderr, log) = (run.stderr(), run.text("logs/aiperf.log"));
+    let notes: Vec<&str> = stderr.lines().filter_map(|line| line.strip_prefix("note: ")).collect();
+    assert!(!notes.is_empty(), "{stderr}");
     for note in notes {
         assert_eq!(log.matches(note).count(), 1, "{note}\n{log}");
         assert!(!run.stdout().contains(note), "{note}");
@@ -83,11 +84,11 @@ fn notes_are_in_the_log_and_once_on_the_screen() {
 }
 
 #[test]
-fn names_of_ones_own_do_not_act_on_the_terminal() {
+fn names_from_the_user_do_not_act_on_the_terminal() {
     let sim = serve(quick());
     let bench = Bench::of(&sim.url()).with(&["--request-count", "10", "--random-seed", "1"]);
     let bench = bench.with(&["--profile-export-prefix", "a\u{1b}[2Jb"]);
-    // Advice names files too: some of ten prompts count otherwise at the server.
+    // Advice names files too: the server counts some of ten prompts differently.
     let run = bench.env("AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD", "0").run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     assert!(run.stdout().contains("Token Count Discrepancy Warning"), "{}", run.stdout());
@@ -95,11 +96,11 @@ fn names_of_ones_own_do_not_act_on_the_terminal() {
 }
 
 #[test]
-fn no_warning_is_said_twice() {
+fn no_warning_is_printed_twice() {
     let sim = serve(quick());
     let run = Bench::of(&sim.url()).with(&["--streaming", "--request-count", "3"]).run();
-    let told = format!("{}{}", run.stdout(), run.stderr());
-    let before_the_report = told.split("LLM Metrics").next().unwrap();
+    let output = format!("{}{}", run.stdout(), run.stderr());
+    let before_the_report = output.split("LLM Metrics").next().unwrap();
     assert_eq!(before_the_report.matches("ignore_eos").count(), 1, "{before_the_report}");
     assert_eq!(run.stderr().matches("ignore_eos").count(), 0);
 }

@@ -1,4 +1,4 @@
-//! What a run shows: exactly these metrics, in every file and on the console.
+//! The metrics of a run: exactly these, in every file and on the console.
 
 use crate::bench::{Bench, Run, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
@@ -7,7 +7,7 @@ use aiperf_testkit::vocabulary::*;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// Long enough between tokens for the first and the last of an answer never to be read at once.
+/// So long between tokens that the first and the last of a response are never read at once.
 fn unhurried() -> SimConfig {
     SimConfig { itl: Latency::constant(Duration::from_millis(75)), ..quick() }
 }
@@ -36,7 +36,7 @@ fn run(config: SimConfig, args: &[&str]) -> Shown {
     shown(&run, &["measurement"])
 }
 
-/// The simulated server reports usage, with what it read from a cache.
+/// The simulated server reports usage, including cached tokens.
 const WHOLE: &[Group] = &[
     SENT,
     CURVES,
@@ -76,7 +76,7 @@ const WHOLE_AND_FAILED: &[Group] = &[FAILED, FAILED_INPUT, ADJUSTED];
 const STREAMED_AND_FAILED: &[Group] = &[FAILED, FAILED_INPUT, ADJUSTED, ADJUSTED_STREAM];
 
 #[test]
-fn streams_have_times_of_tokens_and_whole_answers_have_none() {
+fn streams_have_token_times_and_whole_responses_have_none() {
     for kind in ["chat", "completions"] {
         let args = ["--endpoint-type", kind, "--concurrency", "2", "--request-count", "6"];
         run(unhurried(), &args).shows(WHOLE);
@@ -85,7 +85,7 @@ fn streams_have_times_of_tokens_and_whole_answers_have_none() {
 }
 
 #[test]
-fn answers_among_failures_have_adjusted_twins() {
+fn responses_among_failures_have_adjusted_metrics() {
     for kind in ["chat", "completions"] {
         let args = ["--endpoint-type", kind, "--concurrency", "4", "--request-count", "40"];
         let whole = run(with_failures("0.25"), &args);
@@ -99,7 +99,7 @@ fn answers_among_failures_have_adjusted_twins() {
 }
 
 #[test]
-fn a_run_of_nothing_but_failures_has_no_time_of_an_answer() {
+fn a_run_with_only_failures_has_no_latencies() {
     for streaming in [true, false] {
         let mut args = vec!["--request-count", "5"];
         args.extend(streaming.then_some("--streaming"));
@@ -126,16 +126,16 @@ fn the_servers_counts_have_no_difference_to_it() {
     let args = ["--streaming", "--request-count", "4", "--use-server-token-count"];
     run(unhurried(), &args).shows(&without_difference(STREAMED));
     run(unhurried(), &args[1..]).shows(&without_difference(WHOLE));
-    // Nobody counted the input of a request that failed.
+    // The input of a failed request is not counted.
     run(with_failures("1"), &args).shows(&[SENT, CURVES, FAILED]);
 }
 
 #[test]
-fn thoughts_are_counted_apart() {
+fn reasoning_is_counted_separately() {
     let config = SimConfig { reasoning_tokens: 3, ..unhurried() };
     let run = run(config, &["--streaming", "--request-count", "4"]);
     run.shows(&[STREAMED, &[REASONING, USAGE_REASONING, REASONING_DIFFERENCE]].concat());
-    // Thoughts come first, 5 ms a token.
+    // Reasoning comes first, 5 ms per token.
     assert!(run.avg("time_to_first_output_token") > run.avg("time_to_first_token"));
     assert_eq!((run.avg("reasoning_token_count"), run.avg("output_sequence_length")), (3.0, 8.0));
 }
