@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Show how long the requests of a mooncake trace are, and how much of them a prefix cache could answer.
 ///
-/// The trace is JSON lines, also compressed with gzip, with input_length, output_length and hash_ids. It is read once; what is
-/// kept grows with the ids and prefixes that are distinct.
+/// The trace is JSON lines, optionally compressed with gzip, with input_length, output_length and hash_ids. It is read
+/// once; memory grows with the number of distinct ids and prefixes.
 #[derive(Debug, Parser)]
 #[command(name = "aiperf analyze-trace", version)]
 pub(crate) struct AnalyzeCommand {
@@ -25,10 +25,10 @@ pub(crate) struct AnalyzeCommand {
     /// The trace, by name.
     #[arg(long = "input-file", value_name = "FILE", conflicts_with = "input", value_parser = path)]
     named_input: Option<PathBuf>,
-    /// Tokens of a block of the cache: what an id of hash_ids stands for.
+    /// Tokens per block of the cache: the length of one id of hash_ids.
     #[arg(long, value_name = "TOKENS", default_value = "512")]
     block_size: NonZeroU32,
-    /// Write the report to this file too, as JSON; one that is there is replaced.
+    /// Also write the report to this file, as JSON; an existing file is replaced.
     #[arg(long, value_name = "FILE", value_parser = path)]
     output_file: Option<PathBuf>,
 }

@@ -17,24 +17,24 @@ const STDOUT: &str = "-";
 
 /// Compare runs: each metric with its difference, an interval and a verdict.
 ///
-/// Directories are those of runs, of several runs of one benchmark (--num-profile-runs), or of NVIDIA AIPerf; each is compared
-/// with the first. Single runs are compared by their records, in blocks of time as long as requests depend on each
-/// other; several runs a side by how runs differ. Too little data is undecided. Exit code 0: every limit holds; 3: one
-/// is broken; 4: at least one is undecided; 2: bad input.
+/// A directory contains a run, several runs of one benchmark (--num-profile-runs), or results of NVIDIA AIPerf. Each is
+/// compared with the first. Single runs are compared by their records, in blocks of time as long as requests depend on
+/// each other. Several runs per side are compared by how runs differ. Too little data is undecided. Exit code 0: every
+/// limit holds; 3: one is broken; 4: at least one is undecided; 2: bad input.
 #[derive(Debug, Parser)]
 #[command(name = "aiperf compare", version)]
 pub(crate) struct CompareCommand {
-    /// Artifact directories, the one to compare with first.
+    /// Artifact directories; the first one is the baseline.
     #[arg(value_name = "DIR", required = true, num_args = 1.., value_parser = path)]
     directories: Vec<PathBuf>,
     /// Fail when a statistic differs by more, such as 'time_to_first_token:p99:+5%' (above) or
     /// 'request_throughput:avg:-5%' (below); in the metric's unit as '+5ms'; may be given several times.
     #[arg(long, value_name = "METRIC:STAT:±N%", allow_hyphen_values = true)]
     fail_on: Vec<String>,
-    /// Metrics to show, parted by commas; without it those that the console shows.
+    /// Metrics to show, separated by commas; by default those of the console.
     #[arg(long, value_name = "METRICS", value_delimiter = ',')]
     metrics: Vec<String>,
-    /// What to show of each, parted by commas: avg, p50, p90, p99 or another percentile.
+    /// Statistics to show, separated by commas: avg, p50, p90, p99 or another percentile.
     #[arg(long, value_name = "STATS", value_delimiter = ',')]
     stats: Vec<String>,
     /// Confidence level of intervals and verdicts.
@@ -43,7 +43,7 @@ pub(crate) struct CompareCommand {
     /// Write the comparison to this file, as JSON; - is stdout, and the table goes to stderr.
     #[arg(long, value_name = "FILE", value_parser = path)]
     json: Option<PathBuf>,
-    /// Write what became of each --fail-on to this file, as JUnit XML.
+    /// Write the verdict of each --fail-on to this file, as JUnit XML.
     #[arg(long, value_name = "FILE", value_parser = path)]
     junit: Option<PathBuf>,
 }

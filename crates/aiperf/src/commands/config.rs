@@ -24,7 +24,7 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Print a configuration file to start from, or list those there are.
+    /// Print a configuration file to start from, or list all of them.
     Init {
         /// Which one.
         #[arg(long, short)]
@@ -32,16 +32,16 @@ pub(crate) enum Action {
         /// List them.
         #[arg(long, short)]
         list: bool,
-        /// Model to put in.
+        /// Model to insert.
         #[arg(long, short)]
         model: Option<String>,
-        /// URL to put in.
+        /// URL to insert.
         #[arg(long, short)]
         url: Option<String>,
         /// Write to a file instead of stdout.
         #[arg(long, short)]
         output: Option<PathBuf>,
-        /// Write over a file that is there.
+        /// Overwrite an existing file.
         #[arg(long, short, requires = "output")]
         force: bool,
     },

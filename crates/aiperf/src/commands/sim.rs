@@ -24,7 +24,8 @@ use crate::terminal;
 /// Latencies are written `50` or `50ms` (also `us`, `s`), `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where mean
 /// and deviation are those of the drawn values.
 ///
-/// HTTP/1.1 and HTTP/2 are spoken, as the client begins: with --tls by agreement, without it HTTP/2 by prior knowledge.
+/// HTTP/1.1 and HTTP/2 are supported. With --tls the client selects one by ALPN; without it HTTP/2 needs prior
+/// knowledge.
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
     /// Address to listen on.
@@ -33,28 +34,29 @@ pub(crate) struct SimArgs {
     /// Port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 8000)]
     port: u16,
-    /// Path of a Unix domain socket to listen on beside the port.
+    /// Path of a Unix domain socket to listen on, in addition to the port.
     #[arg(long, value_name = "PATH")]
     unix_socket: Option<PathBuf>,
-    /// Speak TLS on the port, with a certificate made at the start for localhost, 127.0.0.1 and ::1.
+    /// Use TLS on the port, with a certificate generated at the start for localhost, 127.0.0.1 and ::1.
     #[arg(long)]
     tls: bool,
     /// A further name in the certificate; may be given several times.
     #[arg(long = "tls-host", value_name = "NAME", requires = "tls")]
     tls_hosts: Vec<String>,
-    /// Where to write the certificate of the authority for clients to trust, in PEM; aiperf profile does with SSL_CERT_FILE=FILE.
+    /// Where to write the CA certificate in PEM, for clients to trust; aiperf profile trusts it with
+    /// SSL_CERT_FILE=FILE.
     #[arg(long, value_name = "FILE", requires = "tls")]
     tls_ca_file: Option<PathBuf>,
-    /// What the certificate is like: good, expired, wrong-host, or unknown-ca (signed by another authority than is written).
+    /// Kind of certificate: good, expired, wrong-host, or unknown-ca (signed by another CA than the written one).
     #[arg(long, value_name = "KIND", default_value = "good", requires = "tls")]
     tls_certificate: Certificate,
     /// Serving threads, each with its own connections.
     #[arg(long, default_value = "1")]
     threads: NonZeroUsize,
-    /// The one model served; every name is accepted without it.
+    /// The only model served; by default every name is accepted.
     #[arg(long)]
     model: Option<String>,
-    /// Most tokens of prompt and answer together; longer requests are refused.
+    /// Maximum tokens of prompt and response together; longer requests are refused.
     #[arg(long)]
     max_model_len: Option<NonZeroU32>,
     /// Latency of the first token.
@@ -76,7 +78,7 @@ pub(crate) struct SimArgs {
     /// How many tokens of each answer to chat, responses and messages are reasoning.
     #[arg(long, default_value_t = 0)]
     reasoning_tokens: u32,
-    /// Tokens that each step of speculative decoding drafts, as answers report it; 0 reports nothing of it.
+    /// Draft tokens per step of speculative decoding, as reported in responses; 0 reports none.
     #[arg(long, default_value_t = 0)]
     draft_tokens: u32,
     /// Length of embeddings.
@@ -94,7 +96,7 @@ pub(crate) struct SimArgs {
     /// Continuous batching: every running answer writes one event each step, all of them back to back (replaces --itl).
     #[arg(long, value_parser = parse_duration)]
     step: Option<Duration>,
-    /// Something that goes wrong, and how often: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
+    /// A fault and its rate: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.
     ///
     /// Kinds: refuse, reset, reset-midway, status:CODE, cut, stall, stall:TIME, malformed-sse, malformed-json, error-event,
     /// error-data, goaway, slow-headers:TIME, hook-status:CODE, hook-status:CODE,COUNT (the first COUNT calls of each path that is
@@ -102,10 +104,11 @@ pub(crate) struct SimArgs {
     /// ,ORIGIN after the code).
     #[arg(long = "fault", value_name = "FAULT")]
     faults: Vec<FaultRate>,
-    /// Encode inference answers, whatever the client accepts: gzip or deflate; streams so that each event can be decoded at once.
+    /// Encode inference responses, whatever the client accepts: gzip or deflate. Each event of a stream can be decoded
+    /// immediately.
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<ContentEncoding>,
-    /// Answer every request at once with bytes made beforehand, --osl tokens each.
+    /// Respond to every request immediately with prepared bytes, --osl tokens each.
     #[arg(long)]
     burst: bool,
     /// Whose metrics to show: vllm, sglang, dynamo or triton at /metrics; trtllm at /prometheus/metrics (and JSON at /metrics); none.
@@ -114,14 +117,14 @@ pub(crate) struct SimArgs {
     /// How metrics are written: text or openmetrics.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     metrics_format: MetricsFormat,
-    /// Something that goes wrong with metrics pages, and with which: KIND=PAGES or KIND:ARGUMENT=PAGES; may be given several times.
+    /// A fault of metrics pages and its pages: KIND=PAGES or KIND:ARGUMENT=PAGES; may be given several times.
     ///
-    /// Pages are counted from 1: 3 is one of them, 3- all from it on, 3-5 some.
+    /// Pages are counted from 1: 3 is one page, 3- all from there on, 3-5 a range.
     /// Kinds: restart (all counters begin again), type:FAMILY,TYPE (gauge, counter or histogram), malformed-lines, malformed, endless,
     /// huge, huge:BYTES, delay:TIME, trickle:TIME (its bytes are spread over it), status:CODE, json, reset, redirect:CODE (as above), gzip.
     #[arg(long = "metrics-fault", value_name = "FAULT")]
     metrics_faults: Vec<PageFault>,
-    /// Write when each request arrived and each event left: one JSON line a request.
+    /// Log when each request arrived and each event was sent: one JSON line per request.
     #[arg(long, value_name = "FILE")]
     truth_log: Option<PathBuf>,
     /// Seed of every random draw.

@@ -19,7 +19,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Make up datasets.
+/// Generate datasets.
 #[derive(Debug, Parser)]
 #[command(name = "aiperf synthesize", version)]
 pub(crate) struct SynthesizeCommand {
@@ -29,33 +29,34 @@ pub(crate) struct SynthesizeCommand {
 
 #[derive(Debug, Subcommand)]
 enum Target {
-    /// Make up a mooncake trace of coding agents.
+    /// Generate a mooncake trace of coding agents.
     ///
-    /// Sessions begin with a prompt that all share, go on with what the sessions of a repository share, and grow turn by turn
-    /// until their context is full or they begin anew. All of it goes into a new folder: dataset.jsonl for
-    /// aiperf analyze-trace and others, manifest.json, which --config takes to make it again, quality.json, comparison.txt,
-    /// cache_structure.json, and pages for a browser: report.html, cache_explorer.html, simulation.html.
+    /// Sessions begin with a prompt shared by all, continue with a part shared by the sessions of a repository, and
+    /// grow turn by turn until their context is full or they restart. All files go into a new folder: dataset.jsonl for
+    /// aiperf analyze-trace and others; manifest.json, which --config accepts to generate it again; quality.json;
+    /// comparison.txt; cache_structure.json; and pages for a browser: report.html, cache_explorer.html,
+    /// simulation.html.
     AgenticCode(AgenticCode),
 }
 
 #[derive(Debug, clap::Args)]
 struct AgenticCode {
-    /// Sessions to make. They are written as they are made, and take no memory.
+    /// Sessions to generate. They are written one by one, so their number takes no memory.
     #[arg(long, value_name = "COUNT", default_value = "1000")]
     num_sessions: NonZeroU64,
-    /// Folder that the new folder is made in.
+    /// Folder in which the new folder is created.
     #[arg(long, value_name = "FOLDER", default_value = ".", value_parser = path)]
     output: PathBuf,
-    /// What sessions are like: a JSON file, the manifest of another dataset, or default.
+    /// Configuration of the sessions: a JSON file, the manifest of another dataset, or default.
     #[arg(long, value_name = "FILE", value_parser = path)]
     config: Option<PathBuf>,
     /// The same seed makes the same dataset.
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Most tokens of a prompt, instead of the configuration's max_prompt_tokens.
+    /// Maximum tokens of a prompt, instead of the configuration's max_prompt_tokens.
     #[arg(long, value_name = "TOKENS")]
     max_isl: Option<u64>,
-    /// Most tokens of an answer, instead of the configuration's generation_length.max.
+    /// Maximum tokens of a response, instead of the configuration's generation_length.max.
     #[arg(long, value_name = "TOKENS")]
     max_osl: Option<u64>,
 }

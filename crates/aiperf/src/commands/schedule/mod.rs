@@ -52,7 +52,7 @@ Options:
   --assume-latency TIME   Time to the end of an answer [{USUAL_LATENCY}]
   --jsonl [FILE]          A line of JSON for each dispatch; without a file on stdout, and the summary on stderr
   --svg FILE              A picture of the arrivals
-  --force                 Write over files that are there
+  --force                 Overwrite existing files
 
 A TIME is 250 or 250ms (also us, s), normal:MEAN,DEVIATION or lognormal:MEAN,DEVIATION, as for aiperf sim, up to a day. All \
 else is as for aiperf profile:

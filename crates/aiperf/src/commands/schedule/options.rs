@@ -47,7 +47,7 @@ const OWN: &[Own] = &[
     Own { name: "--assume-latency", about: "Time to the end of an answer", takes: Takes::Time },
     Own { name: "--jsonl", about: "A line of JSON for each dispatch, on stdout or in a file", takes: Takes::MaybeFile },
     Own { name: "--svg", about: "A picture of the arrivals", takes: Takes::File },
-    Own { name: "--force", about: "Write over files that are there", takes: Takes::Nothing },
+    Own { name: "--force", about: "Overwrite existing files", takes: Takes::Nothing },
 ];
 
 /// The options for shell completion.
