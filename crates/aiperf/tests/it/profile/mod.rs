@@ -20,7 +20,7 @@
 //! - [`disk`]: the content of the artifact directory, and failed writes
 //! - [`terminal`]: output on narrow terminals
 //! - [`dashboard`]: the same on a full screen
-//! - [`told`]: messages about failures and doubts
+//! - [`messages`]: messages about failures and doubts
 //! - [`input`]: bad input is refused before anything is sent
 
 mod dashboard;
@@ -34,6 +34,7 @@ mod input;
 mod limits;
 mod live;
 mod local_gpus;
+mod messages;
 mod network;
 mod otlp;
 mod raw;
@@ -44,5 +45,4 @@ mod server_metrics;
 mod slices;
 mod stopping;
 mod terminal;
-mod told;
 mod which_metrics;
