@@ -1,11 +1,11 @@
-//! What is put into conversations of every source: a system prompt, and where a marker will stand.
+//! Additions to the conversations of every source: a system prompt, and the placeholder of a marker.
 
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
 use aiperf_plan::{Additions, CacheBust, MarkerKind, MarkerPlace};
 use aiperf_types::{ContextMode, Conversation, Media, Turn};
 use serde_json::{Value, json};
 
-/// Puts a system prompt before what a conversation has as its own, and a marker's placeholder where it belongs.
+/// Puts the system prompt before the conversation's own, and the placeholder of the marker into its place.
 pub(crate) fn add(additions: &Additions, conversation: &mut Conversation) {
     if let Some(prompt) = &additions.system_prompt {
         conversation.system_message = Some(match conversation.system_message.take() {
@@ -32,7 +32,7 @@ fn mark(bust: CacheBust, conversation: &mut Conversation) {
     if in_system_message {
         return;
     }
-    // What a request carries begins anew with each of these, until one of the user is found.
+    // Each of these turns starts a new context, which needs a marker in its first user message.
     let mut is_open = true;
     for turn in &mut conversation.turns {
         is_open |= each_alone || turn.reset_context;
@@ -42,7 +42,7 @@ fn mark(bust: CacheBust, conversation: &mut Conversation) {
     }
 }
 
-/// Whether a marker was put into a turn.
+/// Puts a marker into a turn; returns whether there was a place for it.
 fn mark_turn(bust: CacheBust, turn: &mut Turn) -> bool {
     if bust.place == MarkerPlace::System
         && let Some(blocks) = &mut turn.raw_system
@@ -72,7 +72,7 @@ fn mark_turn(bust: CacheBust, turn: &mut Turn) -> bool {
     true
 }
 
-/// A marker as a text of its own, before or after the others.
+/// Adds a marker as a text of its own, before or after the others.
 fn mark_parts(bust: CacheBust, texts: &mut Vec<Media>) {
     if texts.iter().flat_map(|text| &text.contents).any(|text| text == PLACEHOLDER) {
         return;
@@ -94,7 +94,7 @@ fn mark_content(bust: CacheBust, content: &mut Value) -> bool {
     true
 }
 
-/// A marker as a part of its own, at the edge.
+/// Adds a marker as a part of its own, first or last.
 fn insert(bust: CacheBust, parts: &mut Vec<Value>) {
     let is_input = parts.iter().any(|part| part["type"].as_str().is_some_and(|name| name.starts_with("input_")));
     let part = json!({"type": if is_input { "input_text" } else { "text" }, "text": PLACEHOLDER});
@@ -130,7 +130,7 @@ mod tests {
         add(&additions, &mut conversation);
         let once = conversation.clone();
         add(&additions, &mut conversation);
-        assert_eq!(conversation, once, "a second time changes nothing");
+        assert_eq!(conversation, once, "adding the marker again changes nothing");
         conversation
     }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_prompt_stands_before_what_the_data_has() {
+    fn a_system_prompt_precedes_that_of_the_data() {
         let additions = Additions { system_prompt: Some("Be kind.".into()), cache_bust: None };
         let mut own = Conversation { system_message: Some("Be short.".into()), ..of(vec![Turn::text("a")]) };
         add(&additions, &mut own);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_stands_before_or_after_the_first_text_and_in_no_other() {
+    fn a_marker_is_put_before_or_after_the_first_text_only() {
         let turns = || of(vec![Turn::text("one"), Turn::text("two")]);
         let prefix = marked(MarkerPlace::FirstTurn, MarkerKind::Prefix, turns());
         assert_eq!(prefix.turns[0].texts[0].contents, [format!("{PLACEHOLDER}\n\none")]);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_other_parts_it_is_a_part_of_its_own() {
+    fn beside_other_parts_the_marker_is_a_part_of_its_own() {
         let several = || {
             let text = Media { name: "text".into(), contents: vec!["a".into(), "b".into()], uuids: Vec::new() };
             of(vec![Turn { texts: vec![text], ..Turn::default() }])
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn for_the_system_it_stands_in_blocks_then_in_the_message_then_in_raw_messages_then_with_the_user() {
+    fn a_system_marker_prefers_blocks_then_the_message_then_raw_messages_then_the_user() {
         let place = MarkerPlace::System;
         let blocks = Turn { raw_system: Some(vec![json!({"type": "text", "text": "s"})]), ..Turn::text("a") };
         let message = Conversation { system_message: Some("sys".into()), ..of(vec![blocks]) };
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_anew_is_marked_anew() {
+    fn each_new_context_gets_a_marker() {
         let reset = Turn { reset_context: true, ..Turn::text("three") };
         let both =
             marked(MarkerPlace::FirstTurn, MarkerKind::Prefix, of(vec![Turn::text("one"), Turn::text("two"), reset]));

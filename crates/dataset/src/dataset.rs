@@ -15,7 +15,7 @@ use crate::synthetic::{self, Synthetic};
 use crate::trace::Trace;
 use crate::turn_shape::LONGEST_MS;
 
-/// Every conversation a run may have, at least one.
+/// All conversations that a run can draw from; at least one.
 #[derive(Debug)]
 pub struct Dataset {
     source: Box<dyn Source>,
@@ -38,22 +38,22 @@ impl Dataset {
         Ok(Self { source, additions: making.additions.clone() })
     }
 
-    /// How many conversations there are.
-    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    /// The number of conversations.
+    #[expect(clippy::len_without_is_empty, reason = "a dataset is never empty")]
     pub fn len(&self) -> usize {
         self.source.shapes().len() as usize
     }
 
-    /// The conversations as a schedule sees them.
+    /// The shapes of the conversations, for the schedule.
     pub fn shapes(&self) -> &Arc<Shapes> {
         self.source.shapes()
     }
 
-    /// One conversation, the same whenever it is asked for. Large datasets make it on the spot, which takes about as
-    /// long as counting its tokens.
+    /// One conversation; the same on every call. Large datasets make it on the spot, which takes about as long as
+    /// counting its tokens.
     ///
     /// # Panics
-    /// When there is no such conversation.
+    /// If there is no such conversation.
     pub fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         assert!(index < self.len(), "conversation {index} of {}", self.len());
         let mut conversation = self.source.conversation(index)?;
@@ -63,22 +63,23 @@ impl Dataset {
         Ok(conversation)
     }
 
-    /// The name of a conversation, which takes less than all of it.
+    /// The session id of a conversation. This is cheaper than making the conversation.
     pub fn session_id(&self, index: usize) -> Result<Cow<'_, str>, DatasetError> {
         self.source.session_id(index)
     }
 
-    /// Where a conversation came from, as `<file>:<line>`; `None` of one that was made.
+    /// The source of a conversation, as `<file>:<line>`; `None` for a synthetic one.
     pub fn place(&self, index: usize) -> Option<String> {
         self.place_of_turn(index, 0)
     }
 
-    /// Where a turn of a conversation came from.
+    /// The source of a turn of a conversation.
     pub fn place_of_turn(&self, index: usize, turn: usize) -> Option<String> {
         self.source.place(index, turn)
     }
 
-    /// Refuses images by URL, for an endpoint that fetches none: those of the web were fetched, others are not.
+    /// Refuses images by URL, for an endpoint that fetches none. Web images have been fetched already; other URLs
+    /// cannot be.
     pub fn check_images_are_inline(&self) -> Result<(), DatasetError> {
         for index in 0..self.len() {
             for (turn, of) in self.conversation(index)?.turns.iter().enumerate() {
@@ -96,8 +97,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// Refuses conversations that a schedule by timestamps has no time for: the first turn of each needs one, and none
-    /// may be farther from the schedule's zero than a run can last.
+    /// Refuses conversations that a fixed schedule cannot place: the first turn of each needs a timestamp, and no
+    /// timestamp may be farther from the schedule's zero than a run can last.
     pub fn check_timestamps(&self, zero: ScheduleZero) -> Result<(), DatasetError> {
         let shapes = self.shapes();
         let mut first_ms = f64::INFINITY;
@@ -132,7 +133,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// What is wrong with a turn, at its place.
+    /// An error with the location of a turn.
     fn fault_in(&self, index: u32, turn: u32, fault: String) -> DatasetError {
         let index = index as usize;
         let place = self.place_of_turn(index, turn as usize).map(Ok);
@@ -140,7 +141,7 @@ impl Dataset {
         place.unwrap_or_else(named).map_or_else(|error| error, |place| DatasetError::of_file(&place, fault))
     }
 
-    /// What a user should know about the data, a line each.
+    /// Notes about the data for the user, one line each.
     pub fn notes(&self) -> &[String] {
         self.source.notes()
     }

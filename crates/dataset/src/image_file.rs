@@ -1,10 +1,10 @@
-//! Files of images: how they begin, and what stands before their bytes in a data URL.
+//! Image files: their first bytes, and what precedes their base64 in a data URL.
 
-/// A kind of image that is made, and read from files.
+/// An image format that is written, and read from files.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ImageFile {
     pub(crate) start: &'static [u8],
-    /// What stands before the base64.
+    /// What precedes the base64.
     pub(crate) head: &'static str,
 }
 
@@ -16,7 +16,7 @@ impl ImageFile {
         bytes.starts_with(self.start)
     }
 
-    /// What an image is, by its beginning.
+    /// The format of an image, by its first bytes.
     pub(crate) fn of(bytes: &[u8]) -> Option<&'static Self> {
         [&PNG, &JPEG].into_iter().find(|known| known.begins(bytes))
     }

@@ -1,19 +1,19 @@
-//! Things made on all cores, in the order of their numbers: the same whatever the number of threads.
+//! Makes items on all cores, in the order of their numbers. The result does not depend on the number of threads.
 
 use std::convert::identity;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, available_parallelism, scope};
 
-/// Threads that can make things at the same time.
+/// The number of threads that can run at the same time.
 pub fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// What was made under a number, and what it weighs.
+/// An item with its number and its weight.
 type Made<T, E> = (usize, Result<(T, usize), E>);
 
-/// Makes so many things on so many threads. Of several that cannot be made, the first says why.
+/// Makes `count` items on `threads` threads. If several fail, the error is that of the first.
 pub fn in_order<T, E>(threads: usize, count: usize, make: impl Fn(usize) -> Result<T, E> + Sync) -> Result<Vec<T>, E>
 where
     T: Send,
@@ -22,8 +22,8 @@ where
     up_to(threads, usize::MAX, count, |index| make(index).map(|thing| (thing, 0)))
 }
 
-/// Makes things, which say what they weigh, until those so far weigh as much as is wanted, or all are made. What cannot
-/// be made and comes after that is nobody's business.
+/// Makes items, each with a weight, until their total weight reaches `wanted` or all are made. Failures of later items
+/// are ignored.
 pub fn up_to<T, E>(
     threads: usize,
     wanted: usize,
@@ -35,8 +35,8 @@ where
     E: Send,
 {
     let (next, weight, first_fault) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    // Numbers are taken in order, and who took one makes its thing unless one before it failed: so of those that count
-    // none is missing.
+    // Threads take numbers in order. A thread that took a number makes its item, unless an earlier item failed. So no
+    // item that counts is missing.
     let work = || {
         let mut made: Vec<Made<T, E>> = Vec::new();
         while weight.load(Relaxed) < wanted {
@@ -54,7 +54,7 @@ where
         made
     };
     let mut made = scope(|scope| {
-        // Where no more threads are to be had, fewer do it.
+        // If no more threads can be started, fewer do the work.
         let spawn = |_| Builder::new().name("aiperf-make".into()).spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..threads.min(count)).filter_map(spawn).collect();
         let mut made = work();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_faults_the_first_is_told() {
+    fn of_several_faults_the_first_is_returned() {
         let make = |index: usize| if index % 7 == 3 { Err(index) } else { Ok((index, 0)) };
         assert_eq!(up_to(4, usize::MAX, 100, make), Err(3));
         assert_eq!(in_order(2, 3, |index| Ok::<_, ()>(2 * index)), Ok(vec![0, 2, 4]));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What a value is, where another was wanted.
+/// The type of a value, for a message that another was expected.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

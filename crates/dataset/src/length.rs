@@ -5,10 +5,10 @@ use aiperf_plan::{Distribution, PairedLengths, Window};
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, LogNormal, Normal};
 
-/// Draws below zero are drawn again, at most so often: a mean far below zero must not hang a run.
+/// Draws below zero are repeated, at most this often: a mean far below zero must not hang a run.
 const TRIES: u32 = 10_000;
 
-/// A length of at least 1: the mean itself without a deviation, else a draw rounded up.
+/// A length of at least 1: the mean if there is no deviation, otherwise a draw, rounded up.
 pub(crate) fn draw(length: &Distribution, rng: &mut impl Rng) -> usize {
     let drawn = match &length.shape {
         Shape::Fixed(value) => value.trunc(),
@@ -18,7 +18,7 @@ pub(crate) fn draw(length: &Distribution, rng: &mut impl Rng) -> usize {
     (length.within(drawn) as usize).max(1)
 }
 
-/// Input and output length of a turn. An input may be 0 where its window begins there.
+/// Input and output length of a turn. The input may be 0 if its window begins at 0.
 pub(crate) fn draw_pair(pairs: &PairedLengths, rng: &mut impl Rng) -> (usize, usize) {
     match pairs {
         PairedLengths::Mix(pairs) => {
@@ -33,7 +33,7 @@ fn within(Window { least, most }: Window, rng: &mut impl Rng) -> usize {
     rng.random_range(least..=most.max(least)) as usize
 }
 
-/// A number of at least `least`, as it was drawn.
+/// A number of at least `least`, not rounded.
 pub(crate) fn sample(of: &Distribution, least: f64, rng: &mut impl Rng) -> f64 {
     of.within(match &of.shape {
         Shape::Fixed(value) => value.max(least),

@@ -1,32 +1,31 @@
-//! What a benchmark says: conversations.
+//! The content that a benchmark sends: conversations.
 //!
-//! A conversation is a pure function of the plan, the seed and its index: it does not matter how many threads ask, in
-//! which order or how often. Nothing here knows a clock or a socket.
-//! Files are read before anything else, and never again, but for traces: those are looked through before anything else, and
-//! their rows read again when they are wanted.
+//! A conversation is a pure function of the plan, the seed and its index. The number of threads that ask, their order
+//! and how often they ask do not matter. The crate has no clock and no socket. Files are read once, before anything
+//! else. Traces are the exception: they are scanned once, and their rows are read again when they are needed.
 //!
 //! # Layout
 //! - [`dataset`]: [`Dataset`], conversations by index
-//! - [`source`]: what every kind of dataset gives, and what and whom it is made with
+//! - [`source`]: the trait of every kind of dataset, and what a dataset is made with
 //! - [`columns`]: rows of Parquet and Arrow
-//! - `synthetic`: conversations made to length
-//! - `media`: images, audio and video that are made
-//! - `text`: texts that are made to length
-//! - `files`: conversations of files, one file a format
-//! - `additions`: what is put into all of them
-//! - `trace`: traces, one file a format
-//! - [`trace_tools`]: traces as files to look at and to make
-//! - `public`: conversations of public datasets, one file a kind
-//! - `plain_file`: files that users name; `image_file`: how those of images begin; `json_kind`: values in messages
-//! - `session_id`: names of sessions
+//! - `synthetic`: conversations generated to length
+//! - `media`: generated images, audio and video
+//! - `text`: texts generated to length
+//! - `files`: conversations from files, one file per format
+//! - `additions`: additions to all conversations
+//! - `trace`: traces, one file per format
+//! - [`trace_tools`]: traces as files to analyse and to generate
+//! - `public`: conversations of public datasets, one file per kind
+//! - `plain_file`: files that users name; `image_file`: formats of image files; `json_kind`: JSON types in messages
+//! - `session_id`: session ids
 //! - `length`: numbers drawn from distributions
-//! - [`in_order`]: things made on all cores; [`courtesy`]: giving way to others meanwhile
-//! - [`turn_models`]: which model each turn goes to
-//! - `turn_shape`: turns as schedules see them; `long_delays`: what is told of their delays
-//! - [`error`]: what can go wrong
+//! - [`in_order`]: items made on all cores; [`courtesy`]: yielding to other threads
+//! - [`turn_models`]: the model of each turn
+//! - `turn_shape`: turns as the schedule sees them; `long_delays`: the note about long delays
+//! - [`error`]: errors
 //!
 //! # Invariants
-//! - The crate knows no clock and no socket. A conversation is a function of the plan, the seed and its index.
+//! - The crate has no clock and no socket. A conversation is a function of the plan, the seed and its index.
 //! - One file per layout of input files (`files`), per format of traces (`trace`) and per kind of public dataset
 //!   (`public`); each folder has one table.
 //! - The memory that input files take is counted while they are read (`files/room.rs`).

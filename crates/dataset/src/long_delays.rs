@@ -1,16 +1,15 @@
-//! Delays that keep a session waiting for long, which are told once.
+//! The note about delays that keep a session waiting for long.
 
 use aiperf_types::Nanos;
 
-/// Delays that are worth a word.
+/// Longer delays are worth a note.
 const LONG: Nanos = Nanos::from_millis(60_000);
 
-/// Long delays of turns, counted.
 #[derive(Debug, Default)]
 pub(crate) struct LongDelays {
     count: u64,
     longest: Nanos,
-    /// The row of the first.
+    /// The row of the first one.
     first: usize,
 }
 
@@ -24,7 +23,7 @@ impl LongDelays {
         self.longest = self.longest.max(delay);
     }
 
-    /// What is told of them, with the place of the first.
+    /// The note, with the location of the first delay.
     pub(crate) fn note(&self, at: impl FnOnce(usize) -> String) -> Option<String> {
         let (limit, longest) = (LONG.as_secs_f64(), self.longest.as_secs_f64());
         let what = format!("delays of more than {limit} s between turns: {}, the longest of {longest} s", self.count);

@@ -1,4 +1,4 @@
-//! Files that users name: opened only where they are files, and known by how they begin.
+//! Files that users name: only regular files are opened, and their first bytes decide the type.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// Bytes that tell what a file is.
+/// Bytes that identify a file type.
 const BEGINNING: u64 = 8;
 
-/// A file at its beginning.
+/// An open file and its first bytes.
 pub(crate) struct PlainFile {
     pub(crate) file: File,
     pub(crate) bytes: u64,
@@ -17,13 +17,13 @@ pub(crate) struct PlainFile {
 }
 
 impl PlainFile {
-    /// Opens a file. What is wrong is said without its name, and with a way out where one is given.
+    /// Opens a file. The error leaves out its name and ends with the `way_out`.
     pub(crate) fn open(path: &Path, way_out: &str) -> Result<Self, String> {
         let unread = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => format!("no such file{way_out}"),
             _ => format!("cannot be read: {error}"),
         };
-        // Looked at before it is opened: opening a pipe already waits.
+        // Checked before opening: opening a pipe would block.
         let meta = std::fs::metadata(path).map_err(unread)?;
         if !meta.is_file() {
             return Err(format!("is not a file{way_out}"));
@@ -40,15 +40,15 @@ impl PlainFile {
     }
 }
 
-/// Whether these are the first bytes of what gzip wrote.
+/// Whether these are the first bytes of a gzip file.
 pub(crate) fn is_compressed(start: &[u8]) -> bool {
     start.starts_with(GZIP)
 }
 
-/// What is wrong with a compressed file, and the way out.
+/// The fault of a compressed file, and the way out.
 pub(crate) fn not_uncompressed(error: &std::io::Error) -> String {
     format!(
-        "is compressed, and cannot be uncompressed: {error}\n  try: the file without compression; gzip -t tells whether a \
+        "is compressed, and cannot be uncompressed: {error}\n  try: the file without compression; gzip -t checks whether a \
          copy of it is whole"
     )
 }

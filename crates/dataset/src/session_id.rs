@@ -1,9 +1,9 @@
-//! Names of sessions that have none of their own.
+//! Ids for sessions that have none.
 
 use aiperf_plan::Draws;
 use aiperf_plan::draw::Purpose;
 
-/// Countable with a seed, as unlikely to meet again as a UUIDv4 without.
+/// Counted if there is a seed, otherwise as unique as a UUIDv4.
 #[derive(Debug)]
 pub(crate) struct SessionIds {
     seeded: bool,

@@ -1,4 +1,4 @@
-//! What every kind of dataset gives.
+//! The trait of every kind of dataset.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -13,15 +13,15 @@ use serde_json::Value;
 use crate::error::DatasetError;
 use crate::in_order::cores;
 
-/// Conversations by index: kept, made from a seed, or read again from a file. Threads ask at the same time, in any order.
+/// Conversations by index: stored, generated from a seed, or read again from a file. Threads call it at the same time,
+/// in any order.
 pub(crate) trait Source: Debug + Send + Sync {
-    /// The conversations as a schedule sees them, all of them.
+    /// The shapes of all conversations, for the schedule.
     fn shapes(&self) -> &Arc<Shapes>;
 
-    /// One conversation, the same whenever it is asked for.
+    /// One conversation; the same on every call.
     fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError>;
 
-    /// The name of a conversation.
     fn session_id(&self, index: usize) -> Result<Cow<'_, str>, DatasetError> {
         Ok(match self.conversation(index)? {
             Cow::Borrowed(conversation) => Cow::Borrowed(&conversation.session_id),
@@ -29,52 +29,50 @@ pub(crate) trait Source: Debug + Send + Sync {
         })
     }
 
-    /// Where a turn came from, as `<file>:<line>`; `None` of what was made.
+    /// The source of a turn, as `<file>:<line>`; `None` for a synthetic one.
     fn place(&self, _index: usize, _turn: usize) -> Option<String> {
         None
     }
 
-    /// What a user should know about the data, a line each.
+    /// Notes about the data for the user, one line each.
     fn notes(&self) -> &[String] {
         &[]
     }
 }
 
-/// Bytes of the largest row, and of the largest media file: it is one request, which is put together in memory.
+/// Bytes of the largest row, and of the largest media file: each is one request, which is built in memory.
 pub const LARGEST_REQUEST: u64 = 256_000_000;
 
-/// Told of each file that was fetched: which it is, and what it holds or why there is none.
+/// Receives each file: its number, and its bytes or the error. Returns whether to continue.
 pub type Fetched<'a> = &'a mut dyn FnMut(usize, Result<Vec<u8>, String>) -> bool;
 
-/// Fetches files by their URL: no socket is opened here.
+/// Fetches files by URL: this crate opens no socket.
 pub trait FetchMedia: Sync {
-    /// Fetches each, in any order, until `fetched` wants no more.
+    /// Fetches each URL, in any order, until `fetched` returns false.
     fn each(&self, urls: &[&str], fetched: Fetched<'_>);
 }
 
-/// Whoever brings files that are published, or says why there are none and what to do about it.
+/// Downloads published files. An error has the reason and a way out.
 pub trait Downloads: Sync {
-    /// What a dataset repository of the hub holds.
+    /// The content of a dataset repository on the hub.
     fn list(&self, repo: &str, revision: &str) -> Result<Repository, String>;
 
-    /// A file of a repository.
     fn file(&self, repo: &str, revision: &str, path: &str) -> Result<PathBuf, String>;
 
-    /// A file by its URL, kept under a name.
+    /// Downloads a URL and stores it under a name.
     fn url(&self, url: &str, name: &str) -> Result<PathBuf, String>;
 }
 
-/// What a dataset repository holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Repository {
-    /// The commit that the revision is, to ask for files by.
+    /// The commit of the revision, to request files by.
     pub commit: String,
     pub files: Vec<String>,
-    /// What its card says of subsets and their files; null where it says nothing.
+    /// What its card lists of subsets and their files; null if it lists nothing.
     pub configs: Value,
 }
 
-/// Nobody, for what needs no files.
+/// Downloads nothing, for datasets without files.
 struct NoDownloads;
 
 impl Downloads for NoDownloads {
@@ -96,24 +94,24 @@ impl Downloads for NoDownloads {
 pub struct Making<'a> {
     pub draws: &'a Draws,
     pub tokenizer: &'a Tokenizer,
-    /// Bytes of memory that files and what they name may take; `None` bounds nothing.
+    /// Bytes of memory that files and their media may take; `None` is no limit.
     pub room: Option<u64>,
     /// Threads that make conversations at the same time.
     pub threads: usize,
-    /// What is put into its conversations, whatever they are.
+    /// Additions to all conversations.
     pub additions: &'a Additions,
-    /// The server puts prompts into a chat template, for which made-up ones leave room.
+    /// The server puts prompts into a chat template, so synthetic prompts reserve tokens for it.
     pub chat_template: bool,
-    /// Told of each conversation that was made, or row that was read.
+    /// Called for each conversation made, or row read.
     pub progress: &'a (dyn Fn() + Sync),
-    /// Brings files of public datasets.
+    /// Downloads the files of public datasets.
     pub public_files: &'a dyn Downloads,
-    /// Fetches what rows name by URL; `None` refuses such rows where URLs cannot be sent.
+    /// Fetches media that rows name by URL; `None` refuses such rows if URLs cannot be sent.
     pub media: Option<&'a dyn FetchMedia>,
 }
 
 impl<'a> Making<'a> {
-    /// Without bounds, telling nobody.
+    /// With no limits and no progress callback.
     pub fn new(draws: &'a Draws, tokenizer: &'a Tokenizer) -> Self {
         Self {
             draws,

@@ -1,21 +1,21 @@
-//! The lengths that a file of Arrow says its parts have. Its reader takes memory by them before it looks any further, so one
-//! that cannot be right would end the program.
+//! Checks the lengths that an Arrow file declares for its parts. The Arrow reader allocates memory by them before it
+//! checks anything else, so a wrong length could end the program.
 
 use std::io::{Read, Seek, SeekFrom};
 
 use arrow_ipc::{Message, RecordBatch, root_as_message};
 use arrow_schema::ArrowError;
 
-/// What every message begins with, before the length of what describes it.
+/// Every message begins with these bytes; the length of its metadata follows.
 const CONTINUES: [u8; 4] = [0xff; 4];
-/// Bytes that one buffer may become, and how many times its own length.
+/// Limits for an uncompressed buffer: bytes, and how many times its compressed length.
 const LARGEST: u64 = 4 << 30;
 const MOST_GROWN: u64 = 4096;
-/// A buffer that is not compressed after all says this in place of its length.
+/// A buffer that is stored uncompressed has this in place of its length.
 const AS_IT_IS: i64 = -1;
 
-/// Looks through the messages of a stream, from where a reader is to the last, which is where it leaves the reader.
-/// Returns whether the mark of the end follows them.
+/// Checks the messages of a stream, from the reader's position to the last one, and leaves the reader behind it.
+/// Returns whether the end marker follows.
 pub(super) fn check(from: &mut (impl Read + Seek)) -> Result<bool, ArrowError> {
     let mut at = from.stream_position()?;
     let end = from.seek(SeekFrom::End(0))?;
@@ -48,7 +48,7 @@ fn batch<'a>(message: &Message<'a>) -> Option<RecordBatch<'a>> {
     message.header_as_record_batch().or_else(|| message.header_as_dictionary_batch()?.data())
 }
 
-/// Of what is compressed, the lengths that it says it had.
+/// Checks the uncompressed lengths that compressed buffers declare.
 fn buffers(from: &mut (impl Read + Seek), batch: &RecordBatch<'_>, body: u64, most: u64) -> Result<(), ArrowError> {
     let Some(buffers) = batch.buffers().filter(|_| batch.compression().is_some()) else { return Ok(()) };
     for buffer in buffers {
@@ -67,7 +67,9 @@ fn buffers(from: &mut (impl Read + Seek), batch: &RecordBatch<'_>, body: u64, mo
             AS_IT_IS => {}
             grown
                 if u64::try_from(grown).is_ok_and(|grown| grown <= LARGEST.min(length.saturating_mul(MOST_GROWN))) => {}
-            grown => return Err(wrong(format!("{length} bytes are said to become {grown}"))),
+            grown => {
+                return Err(wrong(format!("{length} bytes declare an uncompressed length of {grown}")));
+            }
         }
     }
     Ok(())

@@ -9,7 +9,6 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef};
 use serde_json::{Map, Value};
 
-/// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Null,
@@ -24,7 +23,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The value as JSON has it; bytes that are no text have none.
+    /// The value as JSON; `None` for bytes that are not UTF-8.
     pub fn json(self) -> Option<Value> {
         Some(match self {
             Self::Null => Value::Null,
@@ -46,7 +45,7 @@ impl Cell {
     }
 }
 
-/// The value of a row of a column.
+/// The value of one row in a column.
 pub(super) fn cell(column: &dyn Array, row: usize) -> Result<Cell, String> {
     if column.is_null(row) {
         return Ok(Cell::Null);
@@ -90,7 +89,7 @@ pub(super) fn cell(column: &dyn Array, row: usize) -> Result<Cell, String> {
             Cell::Object(members.map(member).collect::<Result<_, String>>()?)
         }
         DataType::Dictionary(_, _) => {
-            // Keys are looked up all at once, so of one row alone.
+            // All keys are looked up at once, so take this row alone.
             let one = column.slice(row, 1);
             let of = one.as_any_dictionary();
             cell(of.values(), of.normalized_keys()[0])?

@@ -1,7 +1,7 @@
-//! Rows of columnar files, Parquet and Arrow: each as typed cells, a batch of rows in memory at a time.
+//! Rows of columnar files, Parquet and Arrow: each as typed cells, with one batch of rows in memory at a time.
 //!
-//! Which of the two a file is, its first bytes say, not its name. Pages may be compressed with Snappy, Zstandard, gzip or
-//! LZ4.
+//! The first bytes of a file decide which of the two it is, not its name. Pages may be compressed with Snappy,
+//! Zstandard, gzip or LZ4.
 
 mod arrow_lengths;
 mod cell;
@@ -25,16 +25,16 @@ use crate::plain_file::PlainFile;
 
 const PARQUET: &[u8] = b"PAR1";
 const ARROW: &[u8] = b"ARROW1";
-/// Where the messages of a file begin. They are those of a stream; what follows them says where each is.
+/// Where the messages of an Arrow file begin. They have the form of a stream; an index of their positions follows them.
 const FIRST_MESSAGE: u64 = 8;
-/// What a stream of Arrow begins with, in place of a file's name.
+/// The first bytes of an Arrow stream; an Arrow file has its magic text there.
 const ARROW_STREAM: &[u8] = &[0xff; 4];
 /// Rows decoded at a time: prompts may be long.
 const BATCH_ROWS: usize = 256;
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
-/// A columnar file, all or some of its columns, row by row. What is wrong is said without the name of the file.
+/// A columnar file, all or some of its columns, row by row. Error messages leave out the name of the file.
 pub struct Columns {
     schema: SchemaRef,
     unread: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Columns {
     next: usize,
 }
 
-/// What was found in a file before its rows.
+/// A file whose schema has been read.
 struct Opened {
     schema: SchemaRef,
     unread: Vec<String>,
@@ -53,24 +53,24 @@ struct Opened {
 }
 
 impl Columns {
-    /// Whether these are the first bytes of a columnar file; six are enough.
+    /// Whether these are the first bytes of a columnar file. Six bytes are enough.
     pub fn begin_with(start: &[u8]) -> bool {
         [PARQUET, ARROW, ARROW_STREAM].iter().any(|magic| start.starts_with(magic))
     }
 
-    /// Opens a file to read those of its columns that are wanted, as far as it has them; `None` reads all.
+    /// Opens a file to read the `wanted` columns that it has; `None` reads all.
     pub fn open(path: &Path, wanted: Option<&[&str]>) -> Result<Self, String> {
         let PlainFile { file, start, .. } = PlainFile::open(path, "")?;
         Self::of(&start, file, wanted)
     }
 
-    /// The same, of a file that is in memory.
+    /// Like [`Self::open`], for a file in memory.
     pub fn of_bytes(bytes: Bytes, wanted: Option<&[&str]>) -> Result<Self, String> {
         let start = bytes.slice(..bytes.len().min(ARROW.len()));
         Self::of(&start, Held(bytes), wanted)
     }
 
-    fn of(start: &[u8], from: impl Place, wanted: Option<&[&str]>) -> Result<Self, String> {
+    fn of(start: &[u8], from: impl ColumnarData, wanted: Option<&[&str]>) -> Result<Self, String> {
         let (what, opened) = if start.starts_with(PARQUET) {
             ("Parquet", guarded(|| parquet(from.chunks(), wanted).map_err(ArrowError::from)))
         } else if start.starts_with(ARROW) {
@@ -88,22 +88,22 @@ impl Columns {
         Ok(Self { schema, unread, rows, batches, batch: None, next: 0 })
     }
 
-    /// The names of the columns that are read, in the order of the cells.
+    /// The names of the columns to read, in the order of the cells.
     pub fn names(&self) -> Vec<&str> {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
     }
 
-    /// The names of the columns that are not read.
+    /// The names of the other columns.
     pub fn unread(&self) -> &[String] {
         &self.unread
     }
 
-    /// How many rows there are, where that is known beforehand: in Parquet.
+    /// The number of rows. Only Parquet files contain it.
     pub fn rows(&self) -> Option<u64> {
         self.rows
     }
 
-    /// The cells of the next row, or `None` past the last.
+    /// The cells of the next row, or `None` after the last.
     pub fn next_row(&mut self) -> Option<Result<Vec<Cell>, String>> {
         loop {
             if let Some(batch) = self.batch.as_ref().filter(|batch| self.next < batch.num_rows()) {
@@ -129,25 +129,25 @@ fn broken(what: &str, error: &ArrowError) -> String {
     )
 }
 
-/// Runs the readers: some trust a file's lengths and stop with a panic where those are wrong.
+/// Runs a reader. Some readers trust the lengths in a file and panic if they are wrong.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
     aiperf_types::guard::guarded(read)
         .unwrap_or_else(|| Err(ArrowError::ParseError("its lengths do not fit together".to_owned())))
 }
 
-/// Where a columnar file is.
-trait Place {
+/// A columnar file on disk or in memory.
+trait ColumnarData {
     type Chunks: ChunkReader + 'static;
     type Reader: Read + Seek + Send + 'static;
 
     fn chunks(&self) -> Result<Self::Chunks, std::io::Error>;
-    /// A reader of its own, at the beginning.
+    /// A separate reader, at the beginning.
     fn reader(&self) -> Result<Self::Reader, std::io::Error>;
 }
 
 struct Held(Bytes);
 
-impl Place for Held {
+impl ColumnarData for Held {
     type Chunks = Bytes;
     type Reader = Cursor<Bytes>;
 
@@ -160,7 +160,7 @@ impl Place for Held {
     }
 }
 
-impl Place for File {
+impl ColumnarData for File {
     type Chunks = File;
     type Reader = BufReader<File>;
 
@@ -196,7 +196,7 @@ fn arrow<R: Read + Seek + Send + 'static>(
     }
     look.seek(SeekFrom::Start(begin))?;
     let is_ended = arrow_lengths::check(&mut look)?;
-    // The reader takes a stream that is cut between two batches for a whole one.
+    // The Arrow reader accepts a stream that is cut between two batches.
     if is_stream && !is_ended {
         return Err(cut());
     }
@@ -210,7 +210,7 @@ fn arrow<R: Read + Seek + Send + 'static>(
     Ok(Opened { schema, unread, rows: None, batches: Box::new(StreamReader::try_new(read, Some(kept))?) })
 }
 
-/// A file, unlike a stream, ends as it begins: one that does not has lost rows.
+/// A file, unlike a stream, ends with the bytes it begins with. A file that does not has lost rows.
 fn check_end(file: &mut (impl Read + Seek)) -> Result<(), ArrowError> {
     let mut end = [0; ARROW.len()];
     let is_whole =

@@ -1,4 +1,4 @@
-//! What rows name in place of a content: files, and images that are fetched where a URL cannot be sent.
+//! Contents that rows refer to: files, and images that are fetched because the endpoint takes no URLs.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,15 +13,15 @@ use crate::error::DatasetError;
 use crate::image_file::ImageFile;
 use crate::source::FetchMedia;
 
-/// Files and images by what rows call them.
+/// Files and images, by the names that rows use for them.
 #[derive(Debug)]
 pub(super) struct Contents {
     files: MediaFiles,
     /// Whether images by URL are fetched.
     inlines: bool,
-    /// URLs with the place of the first row that names each, in their order.
+    /// URLs in order, each with the location of the first row that names it.
     wanted: Vec<(String, String)>,
-    /// Images by URL: where they stand in `wanted`, and then encoded.
+    /// Images by URL: `None` while they are in `wanted`, then encoded.
     by_url: HashMap<String, Option<String>>,
 }
 
@@ -30,7 +30,7 @@ impl Contents {
         Self { files: MediaFiles::new(folder), inlines, wanted: Vec::new(), by_url: HashMap::new() }
     }
 
-    /// Checks a content, reads the file that it names, and says how many bytes this adds to a request.
+    /// Checks a content, reads the file that it names, and returns how many bytes this adds to a request.
     pub(super) fn admit(
         &mut self,
         kind: MediaKind,
@@ -48,7 +48,7 @@ impl Contents {
         Ok(0)
     }
 
-    /// The content as it is sent.
+    /// The content in the form it is sent.
     pub(super) fn encoded(&self, kind: MediaKind, content: String) -> Result<String, Fault> {
         if !self.is_fetched(kind, &content) {
             return self.files.encoded(kind, content);
@@ -61,7 +61,7 @@ impl Contents {
         self.inlines && kind == MediaKind::Image && is_web(content)
     }
 
-    /// Fetches every image that rows name by URL, each once.
+    /// Fetches every image that rows name by URL, once each.
     pub(super) fn fetch(&mut self, media: Option<&dyn FetchMedia>, room: &mut Room) -> Result<(), DatasetError> {
         let wanted = std::mem::take(&mut self.wanted);
         let Some(first) = wanted.first() else { return Ok(()) };
@@ -94,7 +94,6 @@ impl Contents {
     }
 }
 
-/// Whether a content is at an address of the web.
 pub(super) fn is_web(content: &str) -> bool {
     let starts = |head: &str| content.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head));
     starts("http://") || starts("https://")

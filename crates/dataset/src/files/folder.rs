@@ -1,15 +1,15 @@
-//! The files of a folder that are read, in order.
+//! The files to read in a folder, in order.
 
 use std::path::{Path, PathBuf};
 
-use super::told::NAMES_TOLD;
+use super::notes::NAMES_SHOWN;
 use super::{Folder, Format};
 use crate::error::DatasetError;
 
-/// Folders within folders that are gone into: one deeper is a mistake, or a ring of links.
+/// Levels of nested folders to search: deeper ones are a mistake, or a cycle of links.
 const DEEPEST: usize = 32;
 
-/// The files to read, and a note on what goes by the name of one and is none.
+/// The files to read, and a note on entries with a matching name that are not files.
 pub(super) fn files_of(path: &Path, format: &Format) -> Result<(Vec<PathBuf>, Option<String>), DatasetError> {
     if !path.is_dir() {
         return Ok((vec![path.to_owned()], None));
@@ -23,7 +23,7 @@ pub(super) fn files_of(path: &Path, format: &Format) -> Result<(Vec<PathBuf>, Op
             return Err(refused(fault));
         }
         Folder::ConversationAFile | Folder::AllFiles => is_jsonl,
-        // Those that begin with a dot are the system's own.
+        // Names that begin with a dot belong to the system.
         Folder::PoolAFile => {
             |path| path.is_file() && path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] != b'.')
         }
@@ -33,9 +33,9 @@ pub(super) fn files_of(path: &Path, format: &Format) -> Result<(Vec<PathBuf>, Op
     named.sort();
     let (files, others): (Vec<_>, Vec<_>) = named.into_iter().partition(|path| path.is_file());
     let names: Vec<_> = others.iter().filter_map(|path| path.file_name()).map(|name| name.to_string_lossy()).collect();
-    let more = if names.len() > NAMES_TOLD { " and others" } else { "" };
-    let told = names[..names.len().min(NAMES_TOLD)].join(", ");
-    let note = format!("{}: not read, because they are no files: {told}{more}", path.display());
+    let more = if names.len() > NAMES_SHOWN { " and others" } else { "" };
+    let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
+    let note = format!("{}: not read, because they are no files: {shown}{more}", path.display());
     if files.is_empty() {
         return Err(refused(match format.folder {
             Folder::PoolAFile => "is a folder without files\n  try: a pool a file, a line for each entry".into(),

@@ -1,4 +1,4 @@
-//! `inputs_json`: one document of sessions with their whole bodies, as a run writes it.
+//! `inputs_json`: one document of sessions with complete request bodies, as a run writes it.
 
 use aiperf_types::{ContextMode, Turn};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Images, audio and video of rows: already encoded, by URL, or in files, which are read once and kept encoded.
+//! Images, audio and video of rows: encoded in the row, by URL, or in files, which are read once and stored encoded.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ impl MediaKind {
         }
     }
 
-    /// The same, as one of its kind.
+    /// The singular with its article.
     const fn one(self) -> &'static str {
         match self {
             Self::Text => "a text",
@@ -46,10 +46,10 @@ impl MediaKind {
     }
 }
 
-/// What data that are read from a file go by: the beginning of a content, and how it is known.
+/// A type of media file: how to recognise it, and what precedes its base64.
 struct FileType {
     kind: MediaKind,
-    /// How its file begins; where that says nothing, how its name ends.
+    /// The first bytes of the file; if empty, `ending` decides.
     starts: &'static [u8],
     ending: &'static str,
     head: &'static str,
@@ -64,10 +64,9 @@ const FILE_TYPES: &[FileType] = &[
     FileType { kind: MediaKind::Video, starts: b"", ending: "webm", head: "data:video/webm;base64," },
 ];
 
-/// Media files that rows name, encoded.
 #[derive(Debug)]
 pub(super) struct MediaFiles {
-    /// Where the dataset's file lies.
+    /// The folder of the dataset file.
     folder: PathBuf,
     encoded: HashMap<(MediaKind, String), String>,
 }
@@ -77,7 +76,7 @@ impl MediaFiles {
         Self { folder, encoded: HashMap::new() }
     }
 
-    /// Checks a content, reads the file that it names, and says how many bytes this adds to a request.
+    /// Checks a content, reads the file that it names, and returns how many bytes this adds to a request.
     pub(super) fn admit(&mut self, kind: MediaKind, content: String, room: &mut Room) -> Result<u64, Fault> {
         if is_sent_as_it_is(kind, &content)? {
             check_encoded(kind, &content)?;
@@ -93,7 +92,7 @@ impl MediaFiles {
         Ok(bytes)
     }
 
-    /// The content as it is sent.
+    /// The content in the form it is sent.
     pub(super) fn encoded(&self, kind: MediaKind, content: String) -> Result<String, Fault> {
         if is_sent_as_it_is(kind, &content)? {
             return Ok(content);
@@ -108,7 +107,7 @@ impl MediaFiles {
             let one = kind.one();
             return Err(Fault(format!("{one} is empty\n  try: a data URI, a URL, or the name of a file")));
         }
-        // A path that the system cannot even look up (too long, or with a NUL) is none.
+        // A path that the system cannot look up (too long, or with a NUL) does not exist.
         let path = [Path::new(name).to_owned(), self.folder.join(name)].into_iter().find(|path| path.exists());
         let path = path
             .ok_or_else(|| fault("is no file\n  try: a data URI, a URL, or the name of a file that exists".into()))?;
@@ -117,7 +116,7 @@ impl MediaFiles {
         }
         let unread = |error: std::io::Error| fault(format!("cannot be read: {error}"));
         let mut file = File::open(&path).map_err(unread)?;
-        // What it is, and whether it is too large, is looked at before it is read.
+        // Check type and size before reading the file.
         let mut beginning = Vec::new();
         file.by_ref().take(16).read_to_end(&mut beginning).map_err(unread)?;
         let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -144,18 +143,18 @@ impl MediaFiles {
         let mut encoded = String::with_capacity(taken as usize);
         encoded.push_str(head);
         let mut encoder = EncoderStringWriter::from_consumer(&mut encoded, &STANDARD);
-        // Of a file that grows meanwhile, what was there.
+        // If the file grows in the meantime, the rest is ignored.
         std::io::copy(&mut beginning.as_slice().chain(file).take(bytes), &mut encoder).map_err(unread)?;
         encoder.into_inner();
         Ok(encoded)
     }
 }
 
-/// Base64 as servers read it: with its padding, and whatever the last bits are.
+/// Base64 as servers accept it: padding required, any trailing bits.
 const READ_BY_SERVERS: GeneralPurpose =
     GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
-/// Refuses a content whose base64 does not decode. Whether it is an image or a sound is for the server to see.
+/// Refuses a content whose base64 does not decode. The server decides whether it is an image or a sound.
 fn check_encoded(kind: MediaKind, content: &str) -> Result<(), Fault> {
     let is_data_uri = starts_with(content, "data:");
     let is_url = !is_data_uri && content.contains("://");
@@ -184,7 +183,7 @@ fn check_encoded(kind: MediaKind, content: &str) -> Result<(), Fault> {
         .map_err(|error| fault(error.to_string().trim_end_matches('.').to_owned()))
 }
 
-/// Without blanks between the characters, and with those of a URL undone.
+/// Removes blanks between the characters, and maps the URL-safe alphabet to the standard one.
 fn plain_base64(data: &str) -> Cow<'_, str> {
     if !data.contains(|c: char| c == '%' || c.is_ascii_whitespace()) {
         return Cow::Borrowed(data);
@@ -200,12 +199,12 @@ fn starts_with(content: &str, head: &str) -> bool {
     content.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head))
 }
 
-/// A content as a message names it: its beginning, without secrets.
+/// The beginning of a content for a message, without secrets.
 pub(crate) fn shown(content: &str) -> String {
     redact::url(&content.chars().take(200).collect::<String>())
 }
 
-/// Whether a content is encoded already or is a URL, and so names no file here.
+/// Whether a content is already encoded or is a URL, so that it names no file here.
 fn is_sent_as_it_is(kind: MediaKind, content: &str) -> Result<bool, Fault> {
     let starts = |head: &str| starts_with(content, head);
     if kind == MediaKind::Text || starts("data:") {

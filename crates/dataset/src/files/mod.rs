@@ -1,8 +1,9 @@
-//! Conversations of files: one file a format, one arm of [`format`].
+//! Conversations from files: one file per format, one arm of [`format`].
 //!
-//! The text of a file is kept as it is, with the place of each row in it, and a row is read again whenever its
-//! conversation is wanted: so a dataset takes the memory of its file, whatever its rows hold. Every row is read once
-//! before anything is sent, and one that cannot be ends the run; so does a file for which there is no memory.
+//! The text of a file stays in memory as it is, with the position of each row in it, and a row is parsed again whenever
+//! its conversation is needed. So a dataset takes the memory of its file, whatever its rows contain. Every row is
+//! parsed once before anything is sent. A row that cannot be parsed ends the run, and so does a file that does not fit
+//! into memory.
 
 mod contents;
 mod fault;
@@ -11,6 +12,7 @@ mod inputs_json;
 mod layout;
 mod media;
 mod multi_turn;
+mod notes;
 mod random_pool;
 mod raw_payload;
 mod room;
@@ -20,7 +22,6 @@ mod selection;
 mod single_turn;
 mod speed_bench;
 mod text;
-mod told;
 mod wav;
 
 use std::borrow::Cow;
@@ -37,6 +38,7 @@ use self::fault::Fault;
 use self::folder::files_of;
 use self::layout::Layout;
 pub(crate) use self::media::shown;
+use self::notes::{Ignored, LeftOut};
 use self::random_pool::Pools;
 use self::room::{FEWER, Room, size};
 use self::row::{Encode, Row};
@@ -50,39 +52,38 @@ use crate::long_delays::LongDelays;
 use crate::session_id::SessionIds;
 use crate::source::{LARGEST_REQUEST, Making, Source};
 
-/// How rows of a kind are read.
+/// One format of rows, and how they are read.
 #[derive(Debug)]
 struct Format {
-    /// What messages call it.
+    /// The name in messages.
     name: &'static str,
-    /// What rows hold, where a message has to say it.
+    /// An example of a row, for messages.
     example: &'static str,
     layout: Layout,
     folder: Folder,
-    /// What the turns of a conversation of so many carry of those before; `None` is what is usual.
+    /// The context mode of a conversation with this many turns; `None` is the default mode.
     context_mode: fn(usize) -> Option<ContextMode>,
-    /// Whether a system turn that leads a conversation may be its system message.
+    /// Whether a leading system turn may become the system message of its conversation.
     hoists_system: bool,
-    /// Whether two rows of one name are a fault; else they are one conversation.
+    /// Whether two rows with the same id are an error; otherwise they are one conversation.
     unique_names: bool,
-    /// Whether times count from the first of them, and conversations go by them.
+    /// Whether timestamps count from the first of them, and conversations are ordered by them.
     relative_times: bool,
     read: fn(Row, Encode<'_>) -> Result<ReadRow, Fault>,
 }
 
-/// What a folder is read as.
+/// What a folder of this format contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Folder {
     Refused,
-    /// Every `*.jsonl` in it, a conversation each.
+    /// Every `*.jsonl` in the folder is a conversation.
     ConversationAFile,
-    /// Every file in it, a pool each.
+    /// Every file in the folder is a pool.
     PoolAFile,
-    /// Every `*.jsonl` in it and in its folders, as one.
+    /// Every `*.jsonl` in the folder and its subfolders, all as one file.
     AllFiles,
 }
 
-/// One file a format.
 const fn format(of: FileFormat) -> &'static Format {
     match of {
         FileFormat::SingleTurn => &single_turn::FORMAT,
@@ -103,21 +104,21 @@ pub(crate) fn source(plan: &FilePlan, making: Making<'_>) -> Result<Box<dyn Sour
     }
 }
 
-/// What a row says.
+/// The content of a row.
 #[derive(Debug, Default)]
 struct ReadRow {
-    /// Rows of one id are turns of one conversation.
+    /// Rows with the same id are turns of one conversation.
     session_id: Option<String>,
     turns: Vec<Turn>,
-    /// Members of the row that nobody reads.
+    /// Members of the row that the format does not use.
     ignored: Vec<String>,
-    /// What it is about, where one may ask for some of them.
+    /// The category, in formats that can be filtered by it.
     category: Option<String>,
-    /// Input tokens that it was counted to have.
+    /// The number of input tokens, if the row has it.
     input_length: Option<u64>,
 }
 
-/// The texts of a plan, and a note on what could not be one.
+/// The texts of a plan, and a note on entries of the folder that are not files.
 fn texts(source: &FileSource, format: &Format, room: &mut Room) -> Result<(Vec<Text>, Option<String>), DatasetError> {
     match source {
         FileSource::Path(path) => {
@@ -132,7 +133,7 @@ fn texts(source: &FileSource, format: &Format, room: &mut Room) -> Result<(Vec<T
     }
 }
 
-/// Where files that rows name are looked for, after the working directory.
+/// Where the files that rows name are searched, after the working directory.
 fn media_folder(source: &FileSource) -> PathBuf {
     match source {
         FileSource::Path(path) => path.parent().unwrap_or(Path::new("")).to_owned(),
@@ -140,7 +141,7 @@ fn media_folder(source: &FileSource) -> PathBuf {
     }
 }
 
-/// The place of all rows, as messages name it.
+/// The location of all rows, for messages.
 fn place_of(source: &FileSource) -> String {
     match source {
         FileSource::Path(path) => path.display().to_string(),
@@ -148,19 +149,20 @@ fn place_of(source: &FileSource) -> String {
     }
 }
 
-/// Bytes that a row takes beside its text: its place, that of its conversation and of its shape, and those of its turns,
-/// in lists that double; and once more its place, with its number and the next free place, while rows are put in order.
+/// Bytes that a row takes beside its text: its place, those of its conversation and its shape, and its turns, in lists
+/// that grow by doubling. While rows are sorted, its place is stored once more, with its number and the next free
+/// position.
 const BYTES_A_ROW: u64 = (2 * (size_of::<Place>() + size_of::<Rows>() + size_of::<RowNote>() + size_of::<usize>())
     + size_of::<Place>()
     + size_of::<u32>()
     + size_of::<usize>()) as u64;
-/// Bytes that each of its turns takes: what is noted of it, and its shape while that is still there.
+/// Bytes that each of its turns takes: its note, and its shape while that is still there.
 const BYTES_A_TURN: u64 = 2 * (size_of::<TurnNote>() + size_of::<u64>() + size_of::<f64>()) as u64;
-/// Bytes that a name takes beside its text, in a table that doubles and is seven eighths full at most: with the old one
-/// while it grows, that is four times its entry.
+/// Bytes that an id takes beside its text. The table grows by doubling, is at most seven eighths full, and exists twice
+/// while it grows: four times the entry in all.
 const BYTES_A_NAME: u64 = 4 * size_of::<(String, u32)>() as u64;
 
-/// Where a row stands.
+/// The position of a row.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     file: u32,
@@ -169,15 +171,15 @@ struct Place {
     end: usize,
 }
 
-/// What is noted of a row until all are read.
+/// Notes on a row, until all rows are read.
 #[derive(Clone, Copy, Debug)]
 struct RowNote {
     conversation: u32,
-    /// Where its turns end among those of all rows.
+    /// The end of its turns in the list of all turns.
     turns_end: usize,
 }
 
-/// What is noted of all rows, in their order.
+/// Notes on all rows, in order.
 #[derive(Default)]
 struct Notes {
     rows: Vec<RowNote>,
@@ -192,7 +194,7 @@ impl Notes {
     }
 }
 
-/// The rows of a conversation, and its number among those without a name.
+/// The rows of a conversation, and its number among conversations without an id.
 #[derive(Clone, Copy, Debug)]
 struct Rows {
     first: usize,
@@ -205,7 +207,7 @@ struct Rows {
 pub(crate) struct Files {
     format: &'static Format,
     texts: Vec<Text>,
-    /// By conversation, and within one by line.
+    /// Ordered by conversation, then by line.
     places: Vec<Place>,
     conversations: Vec<Rows>,
     shapes: Arc<Shapes>,
@@ -213,14 +215,14 @@ pub(crate) struct Files {
     contents: Contents,
     lengths: OutputLengths,
     strips_images: bool,
-    /// Milliseconds from which timestamps count.
+    /// The zero of timestamps, in milliseconds.
     zero_ms: f64,
     ids: SessionIds,
     notes: Vec<String>,
 }
 
 impl Files {
-    /// Reads and checks all of them, telling of each row. They may take so many bytes of memory.
+    /// Reads and checks all rows, and reports each to the progress callback. Memory is limited by `making.room`.
     fn open(plan: &FilePlan, making: Making<'_>) -> Result<Self, DatasetError> {
         let Making { draws, room, progress: read, media, .. } = making;
         if plan.entries == Some(0) {
@@ -245,7 +247,7 @@ impl Files {
         };
         let is_folder = matches!(&plan.source, FileSource::Path(path) if path.is_dir());
         let a_file_each = is_folder && format.folder == Folder::ConversationAFile;
-        let kept = Kept::new(plan);
+        let kept = RowFilter::new(plan);
         let mut notes = files.check_rows(a_file_each, &kept, &mut room, read)?;
         if notes.rows.is_empty() {
             let fault = notes
@@ -276,11 +278,11 @@ impl Files {
         Ok(files)
     }
 
-    /// Reads every row, and says to which conversation each belongs and what decides over its turns.
+    /// Reads every row, and notes its conversation and what decides how its turns are sent.
     fn check_rows(
         &mut self,
         a_file_each: bool,
-        kept: &Kept,
+        kept: &RowFilter,
         room: &mut Room,
         read: impl Fn(),
     ) -> Result<Notes, DatasetError> {
@@ -310,7 +312,8 @@ impl Files {
                 self.selection.check_delays(&turns).map_err(at_fault)?;
                 ignored.add(members, || text.at(line));
                 let next = self.conversations.len() as u32;
-                // Files without rows use up a number too; others are numbered once it is known which are sent.
+                // Files without rows use up a number too. Other conversations get numbers when it is known which are
+                // sent.
                 let number = if a_file_each { file as u64 } else { 0 };
                 let name_bytes = session_id.as_ref().map_or(0, |name| BYTES_A_NAME + name.len() as u64);
                 let (conversation, unnamed) = match session_id {
@@ -338,14 +341,15 @@ impl Files {
         Ok(notes)
     }
 
-    /// Puts the rows of each conversation next to each other. Gives back which rows they were, unless they still are.
+    /// Puts the rows of each conversation next to each other. Returns the old numbers of the rows, unless the order is
+    /// unchanged.
     fn group(&mut self, notes: &Notes) -> Option<Vec<u32>> {
         let mut next = 0;
         for rows in &mut self.conversations {
             rows.first = next;
             next += rows.count;
         }
-        // Most files have a conversation a row, and theirs are in order already.
+        // Most files have one conversation per row, already in order.
         if notes.rows.is_sorted_by_key(|row| row.conversation) {
             return None;
         }
@@ -360,7 +364,7 @@ impl Files {
         Some(order)
     }
 
-    /// Leaves out conversations of which nothing is sent, and those past a number of them.
+    /// Removes conversations without turns to send, and those beyond the limit.
     fn select<'a>(&mut self, turns_at: impl Fn(usize) -> &'a [TurnNote], a_file_each: bool, entries: Option<u64>) {
         let most = entries.and_then(|entries| usize::try_from(entries).ok()).unwrap_or(usize::MAX);
         let (mut shapes, mut long) = (ShapeList::default(), LongDelays::default());
@@ -415,7 +419,7 @@ impl Files {
             self.lengths.fill(&mut row_turns, u64::from(place.file) << 32 | u64::from(place.line));
             turns.append(&mut row_turns);
         }
-        let system_message = self.selection.is_led_by_system(&notes).then(|| said(&turns[0]));
+        let system_message = self.selection.is_led_by_system(&notes).then(|| joined_texts(&turns[0]));
         let mut are_sent = self.selection.are_sent(&notes);
         turns.retain(|_| are_sent.next().unwrap_or(true));
         let mut are_sent = self.selection.are_sent(&notes);
@@ -444,14 +448,14 @@ impl Source for Files {
         &self.shapes
     }
 
-    /// A conversation, read again. Its rows could be read before, and neither they nor the media have changed since:
-    /// should one be wrong all the same, nothing stands in for it.
+    /// A conversation, parsed again. Its rows were valid before, and neither they nor the media have changed since. If
+    /// one is invalid all the same, this is an error: there is no substitute.
     fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         let (conversation, _) = self.read_again(index, &mut |kind, content| self.contents.encoded(kind, content))?;
         Ok(Cow::Owned(conversation))
     }
 
-    /// Rows are read again to find it.
+    /// Parses the rows again to find it.
     fn place(&self, index: usize, turn: usize) -> Option<String> {
         let first = self.places.get(self.conversations.get(index)?.first)?;
         let read = self.read_again(index, &mut |_, _| Ok(String::new()));
@@ -464,8 +468,8 @@ impl Source for Files {
     }
 }
 
-/// What the texts of a turn say, a line each.
-fn said(turn: &Turn) -> String {
+/// The texts of a turn, one per line.
+fn joined_texts(turn: &Turn) -> String {
     let contents: Vec<&str> = turn.texts.iter().flat_map(|text| &text.contents).map(String::as_str).collect();
     contents.join("\n")
 }
@@ -479,7 +483,7 @@ fn may_be_row(bytes: u64) -> Result<(), Fault> {
     Err(Fault(format!("a row of {has}, and one may have {may}\n  try: smaller rows, or media in files of their own")))
 }
 
-/// Output lengths of turns that ask for none.
+/// Output lengths for turns that have none.
 #[derive(Debug)]
 struct OutputLengths {
     osl: Option<Distribution>,
@@ -492,12 +496,12 @@ impl OutputLengths {
         Self { osl, purpose: draws.purpose("dataset.osl") }
     }
 
-    /// Turns that ask for no length ask for that of the plan; a whole body says all there is to say.
+    /// Fills in the plan's length where a turn has none; a raw payload stays as it is.
     fn fill(&self, turns: &mut [Turn], index: u64) {
         let Some(osl) = &self.osl else { return };
         let mut draws = self.purpose.at(index);
         for turn in turns {
-            // Drawn for each turn, so that none depends on what the others ask for.
+            // Drawn for every turn, so that no draw depends on the other turns.
             let drawn = u32::try_from(length::draw(osl, &mut draws)).unwrap_or(u32::MAX);
             if turn.raw_payload.is_none() {
                 turn.max_tokens.get_or_insert(drawn);
@@ -506,13 +510,13 @@ impl OutputLengths {
     }
 }
 
-/// Which rows are kept, for what they say of themselves.
-struct Kept {
+/// Which rows to use, by their category and length.
+struct RowFilter {
     category: Option<&'static str>,
     max_isl: Option<u64>,
 }
 
-impl Kept {
+impl RowFilter {
     fn new(plan: &FilePlan) -> Self {
         let category = if let FileFormat::SpeedBench(of) = plan.format { of.category } else { None };
         Self { category, max_isl: plan.max_isl }
@@ -533,7 +537,7 @@ impl Kept {
     }
 }
 
-/// Leaves out images that an earlier turn sent with their id: a server knows them by it.
+/// Removes images that an earlier turn sent with their id: the server knows them by the id.
 fn strip_known_images(turns: &mut [Turn]) {
     let mut known: HashSet<String> = HashSet::new();
     for turn in turns {
@@ -556,7 +560,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_cannot_be_read_again_is_no_turn() {
+    fn a_row_that_cannot_be_read_again_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("d.jsonl");
         std::fs::write(folder.path().join("a.wav"), b"RIFF").expect("a file");

@@ -1,4 +1,4 @@
-//! `multi_turn`: a conversation a line, by its turns, each as a row of `single_turn`.
+//! `multi_turn`: one conversation per line, as a list of turns, each like a row of `single_turn`.
 
 use super::fault::Fault;
 use super::layout::Layout;
@@ -10,7 +10,7 @@ pub(super) const FORMAT: Format = Format {
     example: r#"{"turns": [{"text": "hello"}, {"text": "go on"}]}"#,
     layout: Layout::Lines,
     folder: Folder::Refused,
-    // Turns build on each other, with the answers that came.
+    // Turns build on each other and on the responses received.
     context_mode: |_| None,
     hoists_system: true,
     unique_names: false,
@@ -29,7 +29,7 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     for (index, item) in items.into_iter().enumerate() {
         let read = Row::of(item, "a turn").and_then(|row| single_turn::read_turn(row, encode));
         let read = read.map_err(|Fault(fault)| Fault(format!("turns[{index}]: {fault}")))?;
-        // The conversation has its id from its row.
+        // The conversation takes its id from the row.
         let own_id = read.session_id.map(|_| "session_id".to_owned());
         ignored.extend(own_id.into_iter().chain(read.ignored).map(|name| format!("turns.{name}")));
         turns.push(read.turn);

@@ -1,8 +1,8 @@
-//! `random_pool`: contents a line, from which requests are drawn.
+//! `random_pool`: one entry per line, from which requests are drawn.
 //!
-//! Of each pool a row is drawn for each conversation, and what the rows say is said together. Where batch sizes are
-//! asked for, there is one pool, and contents are drawn from all that its rows hold. A draw is a function of the seed, the
-//! pool or kind, and the number of the conversation.
+//! For each conversation, one row is drawn from each pool, and their contents are sent together. With batch sizes,
+//! there is one pool, and contents are drawn from all of its rows. A draw is a function of the seed, the pool or kind,
+//! and the number of the conversation.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use super::contents::Contents;
 use super::fault::Fault;
 use super::layout::Layout;
 use super::media::MediaKind;
+use super::notes::Ignored;
 use super::room::{FEWER, Room};
 use super::row::{Encode, Row};
 use super::text::Text;
@@ -39,7 +40,7 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// Conversations that are drawn where nobody says how many.
+/// Conversations to draw if the plan sets no number.
 const ENTRIES: u64 = 100;
 
 fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
@@ -48,7 +49,7 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
     Ok(ReadRow { turns: vec![turn], ignored: row.rest(), ..ReadRow::default() })
 }
 
-/// Rows that are drawn from.
+/// Rows to draw from.
 #[derive(Debug)]
 struct Pool {
     name: String,
@@ -56,7 +57,7 @@ struct Pool {
     draws: Purpose,
 }
 
-/// Contents of one kind, each by its row and its number there.
+/// Contents of one kind, each by its row and its number within the row.
 #[derive(Debug)]
 struct Batch {
     kind: MediaKind,
@@ -70,7 +71,7 @@ struct Batch {
 pub(super) struct Pools {
     texts: Vec<Text>,
     pools: Vec<Pool>,
-    /// Where contents are drawn in batches, those of each kind; else a row is drawn of each pool.
+    /// With batches, the contents of each kind; otherwise one row is drawn from each pool.
     batches: Option<Vec<Batch>>,
     contents: Contents,
     lengths: OutputLengths,
@@ -148,13 +149,13 @@ impl Pools {
         Ok(read.turns.pop().unwrap_or_default())
     }
 
-    /// What a row of each pool says, together.
+    /// The contents of one row of each pool, in one turn.
     fn merged(&self, index: u64) -> Result<Turn, DatasetError> {
         let mut turn = Turn::default();
         for pool in &self.pools {
-            let mut said = self.row(pool.drawn(index))?;
-            for (all, of_row) in kinds_mut(&mut turn).into_iter().zip(kinds_mut(&mut said)) {
-                // What has a name of its own keeps it.
+            let mut drawn = self.row(pool.drawn(index))?;
+            for (all, of_row) in kinds_mut(&mut turn).into_iter().zip(kinds_mut(&mut drawn)) {
+                // Media with a name keep it.
                 of_row
                     .iter_mut()
                     .filter(|media| media.name.is_empty())
@@ -165,7 +166,7 @@ impl Pools {
         Ok(turn)
     }
 
-    /// Contents of each kind, as many as are asked for.
+    /// Contents of each kind, as many as the batch size.
     fn drawn(&self, batches: &[Batch], index: u64) -> Result<Turn, DatasetError> {
         let mut turn = Turn::default();
         for batch in batches {
@@ -173,8 +174,8 @@ impl Pools {
             let mut contents = Vec::with_capacity(batch.size as usize);
             for _ in 0..batch.size {
                 let (row, number) = batch.contents[draws.random_range(0..batch.contents.len())];
-                let mut said = self.row(&self.pools[0].places[row as usize])?;
-                let media = std::mem::take(of_kind(&mut said, batch.kind));
+                let mut drawn = self.row(&self.pools[0].places[row as usize])?;
+                let media = std::mem::take(of_kind(&mut drawn, batch.kind));
                 contents.extend(media.into_iter().flat_map(|media| media.contents).nth(number as usize));
             }
             *of_kind(&mut turn, batch.kind) = vec![Media { name: String::new(), contents, uuids: Vec::new() }];
@@ -217,7 +218,7 @@ impl Source for Pools {
     }
 }
 
-/// What the rows of all pools hold, by kind.
+/// The contents of the rows of all pools, by kind.
 #[derive(Default)]
 struct Held {
     by_kind: [Vec<(u32, u32)>; 4],
@@ -225,7 +226,7 @@ struct Held {
 }
 
 impl Held {
-    /// Notes what a row holds, and says how many contents that is.
+    /// Adds the contents of a row; returns how many they are.
     fn add(&mut self, turn: &Turn, row: u32) -> usize {
         let mut added = 0;
         for (held, media) in self.by_kind.iter_mut().zip([&turn.texts, &turn.images, &turn.audios, &turn.videos]) {
@@ -237,7 +238,7 @@ impl Held {
         added
     }
 
-    /// What is drawn in batches; `None` where every kind that is there has a batch of one.
+    /// The batches to draw; `None` if every kind that occurs has a batch size of one.
     fn batches(
         self,
         sizes: BatchSizes,
@@ -272,7 +273,7 @@ impl Held {
         let batches: Vec<Batch> = there.into_iter().filter_map(batch).collect();
         if batches.is_empty() {
             return Err(
-                "has only kinds of contents whose batch size is 0, so requests would say nothing\n  try: a batch \
+                "has only kinds of contents whose batch size is 0, so requests would be empty\n  try: a batch \
                         size of 1 or more for one of them"
                     .into(),
             );

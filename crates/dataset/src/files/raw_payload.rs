@@ -1,4 +1,4 @@
-//! `raw_payload`: a whole body a line, sent as it is.
+//! `raw_payload`: one complete request body per line, sent as it is.
 
 use aiperf_types::{ContextMode, Turn};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! The memory that files may take, counted while they are read: what a compressed file, a folder or the media that rows
-//! name will take is not known before.
+//! The memory that files may take, counted while they are read: how much a compressed file, a folder or the media of
+//! rows will take is not known before.
 
 use std::io::{self, Read};
 
@@ -7,12 +7,12 @@ use super::fault::Fault;
 use super::layout::Layout;
 use super::may_be_row;
 
-/// The way out of a file that is too large.
+/// What to try if a file is too large.
 pub(super) const FEWER: &str = "fewer of its rows in a file of their own";
-/// Copies of a request there may be while it is made and written down: its row, its members, its body, and that of
+/// Copies of a request that may exist while it is made and written: its row, its members, its body, and that of
 /// `inputs.json`.
 const COPIES: u64 = 5;
-/// The part of what is there already by which a text grows at a time, and the least bytes.
+/// A text grows by one part in this many of its size at a time, and by at least `LEAST` bytes.
 const GROWTH: usize = 8;
 const LEAST: usize = 64 * 1024;
 
@@ -29,19 +29,19 @@ impl Room {
         Self { all, left: all }
     }
 
-    /// Keeps bytes.
+    /// Takes bytes, or refuses if they do not fit.
     pub(super) fn take(&mut self, bytes: u64, what: &str, way_out: &str) -> Result<(), Fault> {
         self.fits(bytes, what, way_out)?;
         self.left -= bytes;
         Ok(())
     }
 
-    /// Whether bytes could be kept; says what has no room, and the way out.
+    /// Checks whether bytes fit. The error names what does not fit, and the way out.
     pub(super) fn fits(&self, bytes: u64, what: &str, way_out: &str) -> Result<(), Fault> {
         if bytes <= self.left { Ok(()) } else { Err(self.full(bytes, what, way_out)) }
     }
 
-    /// Whether a request of a size can be made; small ones always can.
+    /// Checks whether a request of this size can be made; small requests always can.
     pub(super) fn can_make(&self, bytes: u64) -> Result<(), Fault> {
         if bytes < LEAST as u64 {
             return Ok(());
@@ -60,8 +60,8 @@ impl Room {
         ))
     }
 
-    /// Reads to the end, in steps that grow with what is there: a text without room is told while there is memory left
-    /// to tell it, and a line that never ends as soon as it is too long to be a row.
+    /// Reads to the end, in steps that grow with the text. So a text that does not fit is refused while there is still
+    /// memory for the message, and an endless line as soon as it is too long for a row.
     pub(super) fn read(&self, mut from: impl Read, layout: Layout, bytes: &mut Vec<u8>) -> io::Result<Option<Unread>> {
         let mut row = 0;
         loop {
@@ -86,14 +86,14 @@ impl Room {
     }
 }
 
-/// Why a text was not read to its end, and the line that is at fault.
+/// Why a text was not read to its end, and the line at fault.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) line: Option<usize>,
     pub(super) fault: Fault,
 }
 
-/// A number of bytes in words.
+/// A number of bytes with its unit.
 pub(super) fn size(bytes: u64) -> String {
     let bytes = bytes as f64;
     if bytes >= 1e9 { format!("{:.1} GB", bytes / 1e9) } else { format!("{:.1} MB", bytes / 1e6) }
@@ -105,7 +105,7 @@ mod tests {
     use crate::source::LARGEST_REQUEST;
 
     #[test]
-    fn a_line_that_never_ends_is_told_of_once_it_is_too_long_to_be_a_row() {
+    fn an_endless_line_is_refused_once_it_is_too_long_for_a_row() {
         let mut bytes = Vec::new();
         let endless = io::Cursor::new(b"{}\n").chain(io::repeat(b' '));
         let unread = Room::new(None).read(endless, Layout::Lines, &mut bytes).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! A row and its members, each taken out as the type it should have.
+//! A row and its members, each taken with the type it must have.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,10 @@ use crate::json_kind::kind;
 
 /// Bytes of a session's id: servers refuse heads of more than some thousands.
 const LONGEST_ID: usize = 1024;
-/// The most things that a row may ask for.
+/// The largest count that a row may contain.
 const MOST: u32 = u32::MAX;
 
-/// What becomes of a content of a kind: where it names a file, what stands in that.
+/// Maps a content of a kind to what is sent: a file name becomes the encoded file.
 pub(super) type Encode<'a> = &'a mut dyn FnMut(MediaKind, String) -> Result<String, Fault>;
 
 /// The members of a row that have not been taken yet.
@@ -32,7 +32,7 @@ impl Row {
         }
     }
 
-    /// A row that stands within another.
+    /// An object inside a row.
     pub(super) fn of(value: Value, what: &str) -> Result<Self, Fault> {
         match value {
             Value::Object(members) => Ok(Self(members)),
@@ -40,7 +40,7 @@ impl Row {
         }
     }
 
-    /// Refuses a row that says it is of another format.
+    /// Refuses a row whose `type` is another format.
     pub(super) fn check_type(&mut self, name: &str) -> Result<(), Fault> {
         match self.take("type").filter(|found| found != name) {
             None => Ok(()),
@@ -50,7 +50,7 @@ impl Row {
         }
     }
 
-    /// What names its conversation.
+    /// The id of its conversation.
     pub(super) fn session_id(&mut self) -> Result<Option<String>, Fault> {
         let id = self.string("session_id")?.filter(|id| !id.is_empty());
         match &id {
@@ -63,17 +63,16 @@ impl Row {
         }
     }
 
-    /// All its members.
     pub(super) fn into_members(self) -> Map<String, Value> {
         self.0
     }
 
-    /// The names of those that were not taken.
+    /// The names of the members that were not taken.
     pub(super) fn rest(self) -> Vec<String> {
         self.0.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// A member that is there and not null.
+    /// Takes a member that is present and not null.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())
     }
@@ -105,7 +104,7 @@ impl Row {
             .transpose()
     }
 
-    /// A number; a text that is one counts too.
+    /// A number; a text that contains a number is accepted too.
     pub(super) fn number(&mut self, name: &str) -> Result<Option<f64>, Fault> {
         let Some(value) = self.take(name) else { return Ok(None) };
         let number = match &value {
@@ -116,7 +115,7 @@ impl Row {
         number.filter(|number| number.is_finite()).map(Some).ok_or_else(|| wrong(name, "a number", &value))
     }
 
-    /// A number of things, at least one.
+    /// A count, at least one.
     pub(super) fn count(&mut self, name: &str) -> Result<Option<u32>, Fault> {
         let Some(number) = self.number(name)? else { return Ok(None) };
         if number.fract() != 0.0 || !(1.0..=f64::from(MOST)).contains(&number) {
@@ -133,12 +132,12 @@ impl Row {
     }
 }
 
-/// A member of another type than it should have.
+/// The fault of a member of the wrong type.
 pub(super) fn wrong(name: &str, wanted: &str, found: &Value) -> Fault {
     Fault(format!("{name} must be {wanted}, not {}", kind(found)))
 }
 
-/// What is wrong with a row that cannot be read, and the way out.
+/// The fault of a row that is not JSON, and the way out.
 fn not_json(text: &str, error: &serde_json::Error, format: &Format) -> String {
     let what = located(error);
     if what.contains("surrogate") || what.contains("hex escape") {
@@ -148,7 +147,7 @@ fn not_json(text: &str, error: &serde_json::Error, format: &Format) -> String {
             error.column()
         );
     }
-    // A document over several lines ends too soon in the first of them.
+    // A document of several lines ends too early in its first line.
     if error.is_eof() && text.starts_with(['[', '{']) {
         let way_out = way_out(text, format);
         return format!("is not JSON: {what}\n  a row is a line, and it ends with it\n  try: {way_out}");
@@ -164,7 +163,7 @@ fn way_out(text: &str, format: &Format) -> String {
     }
 }
 
-/// An error of one line, which its place names already.
+/// A JSON error without its line number, which the location already has.
 fn located(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {

@@ -1,4 +1,4 @@
-//! `sagemaker_data_capture`: requests that an endpoint of SageMaker captured, each sent again at its time.
+//! `sagemaker_data_capture`: requests that a SageMaker endpoint captured, each sent again at its recorded time.
 
 use aiperf_types::Turn;
 use base64::Engine;
@@ -52,7 +52,7 @@ fn read(mut row: Row, _: Encode<'_>) -> Result<ReadRow, Fault> {
         raw_tools: body.list("tools")?.filter(|tools| !tools.is_empty()),
         ..Turn::default()
     };
-    // What an answer says of itself is no reason to refuse a request.
+    // A bad response is no reason to refuse the request.
     let answer = captured.remove("endpointOutput").and_then(|output| decoded(output).ok().flatten());
     let input_length = answer.and_then(|answer| answer.get("usage")?.get("prompt_tokens")?.as_u64());
     Ok(ReadRow { turns: vec![turn], input_length, ..ReadRow::default() })
@@ -65,7 +65,7 @@ fn no_messages(found: &str) -> String {
     )
 }
 
-/// What was captured; `None` where it is of an encoding that holds no JSON.
+/// The captured data; `None` if its encoding contains no JSON.
 fn decoded(captured: Value) -> Result<Option<Map<String, Value>>, Fault> {
     let mut captured = Row::of(captured, "what was captured")?;
     let encoding = captured.string("encoding")?.unwrap_or_else(|| "BASE64".to_owned());
@@ -82,7 +82,7 @@ fn decoded(captured: Value) -> Result<Option<Map<String, Value>>, Fault> {
     read.map(Some).map_err(|error| Fault(format!("data holds no JSON object: {error}")))
 }
 
-/// Milliseconds since 1970 of an ISO 8601 time; one without a zone is of UTC.
+/// Milliseconds since 1970 of an ISO 8601 time; UTC if there is no zone.
 fn milliseconds(text: &str) -> Option<f64> {
     let (date, time) = text.trim().split_once(['T', 't', ' '])?;
     let mut date = date.split('-').map(digits);
@@ -107,7 +107,7 @@ fn milliseconds(text: &str) -> Option<f64> {
     if clock.next().is_some() || !(1..=longest).contains(&day) || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
-    // Days since 1970 of a date, by years that begin with March.
+    // Days since 1970 of a date. Years begin in March here.
     let (from_march, of_year) = (year - i64::from(month <= 2), (month + 9) % 12);
     let days = from_march * 365 + from_march.div_euclid(4) - from_march.div_euclid(100)
         + from_march.div_euclid(400)

@@ -1,7 +1,7 @@
 //! Which turns of a conversation are sent, and when.
 //!
-//! Shapes are made of what was noted of turns while rows were checked, conversations of rows that are read again; both
-//! ask here, so that they agree.
+//! Shapes come from the notes on turns that were made while rows were checked. Conversations come from rows that are
+//! parsed again. Both use the functions here, so that they agree.
 
 use aiperf_plan::{FilePlan, TimestampWindow};
 use aiperf_types::{Turn, TurnShape};
@@ -13,10 +13,10 @@ use crate::turn_shape::LONGEST_MS;
 
 const SYSTEM: &str = "system";
 
-/// What of a turn decides whether it is sent, and when.
+/// The properties of a turn that decide whether it is sent, and when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnNote {
-    /// NaN is none, here and below: there may be millions.
+    /// NaN means none, here and below: there may be millions of turns.
     delay_ms: f64,
     timestamp_ms: f64,
     role: Role,
@@ -24,15 +24,14 @@ pub(super) struct TurnNote {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Says what a system message may say.
+    /// Its content can be a system message.
     SystemMessage,
-    /// A turn like any other, though of the system's role.
+    /// A turn with the system role that is sent like any other.
     System,
     Other,
 }
 
 impl TurnNote {
-    /// Of a turn as its row has it.
     pub(super) fn of(turn: &Turn) -> Self {
         let is_text = !turn.texts.is_empty()
             && [&turn.images, &turn.audios, &turn.videos].into_iter().all(Vec::is_empty)
@@ -49,7 +48,7 @@ impl TurnNote {
         Self { delay_ms, timestamp_ms, role }
     }
 
-    /// Counts its time from another zero.
+    /// Moves the zero of its timestamp.
     pub(super) fn move_back(&mut self, zero_ms: f64) {
         self.timestamp_ms -= zero_ms;
     }
@@ -63,7 +62,7 @@ fn number(number: f64) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-/// What the plan says of turns and their times.
+/// The plan's settings for turns and their times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Selection {
     hoists_system: bool,
@@ -82,8 +81,8 @@ impl Selection {
         }
     }
 
-    /// Whether the first turn of a conversation is its system message. Where nothing else would be sent, or the next
-    /// turn is the system's too, it is a turn like any other.
+    /// Whether the first turn of a conversation becomes its system message. If nothing else would be sent, or the next
+    /// turn has the system role too, it stays a turn.
     pub(super) fn is_led_by_system(&self, turns: &[TurnNote]) -> bool {
         match turns {
             [first, second, ..] => {
@@ -93,8 +92,8 @@ impl Selection {
         }
     }
 
-    /// Of each turn of a conversation, whether it is sent. One without a timestamp goes with the one before it, which it
-    /// follows after a delay.
+    /// For each turn of a conversation, whether it is sent. A turn without a timestamp follows the one before it after
+    /// a delay, so it is sent if that one is.
     pub(super) fn are_sent(&self, turns: &[TurnNote]) -> impl Iterator<Item = bool> {
         let is_led = self.is_led_by_system(turns);
         let window = self.window;
@@ -105,25 +104,25 @@ impl Selection {
         })
     }
 
-    /// How many turns are not sent for their time.
+    /// The number of turns that are not sent because of their time.
     pub(super) fn left_out(&self, turns: &[TurnNote]) -> usize {
         let sent = self.are_sent(turns).filter(|is_sent| *is_sent).count();
         turns.len() - sent - usize::from(self.is_led_by_system(turns))
     }
 
-    /// The turns that are sent, as a schedule sees them.
+    /// The shapes of the turns that are sent, for the schedule.
     pub(super) fn shapes(&self, turns: &[TurnNote]) -> impl Iterator<Item = TurnShape> {
         let sent = turns.iter().zip(self.are_sent(turns)).filter(|(_, is_sent)| *is_sent);
         sent.map(|(turn, _)| turn_shape(self.delay_ms(number(turn.delay_ms)), turn.timestamp_ms()))
     }
 
-    /// A delay as it is kept to.
+    /// A delay after scaling and capping.
     pub(super) fn delay_ms(&self, delay_ms: Option<f64>) -> Option<f64> {
         let delay_ms = delay_ms? * self.delay_ratio;
         Some(self.delay_cap_ms.map_or(delay_ms, |cap| delay_ms.min(cap)))
     }
 
-    /// Refuses turns that would wait for longer than a run can last.
+    /// Refuses turns that would wait longer than a run can last.
     pub(super) fn check_delays(&self, turns: &[Turn]) -> Result<(), Fault> {
         let delays = turns.iter().filter_map(|turn| Some((turn.delay_ms?, self.delay_ms(turn.delay_ms)?)));
         match delays.into_iter().find(|(_, kept)| *kept > LONGEST_MS) {
@@ -136,12 +135,12 @@ impl Selection {
         }
     }
 
-    /// Whether long delays are what somebody asked for.
+    /// Whether the user has set a cap, so that long delays are intended.
     pub(super) fn caps_delays(&self) -> bool {
         self.delay_cap_ms.is_some()
     }
 
-    /// Why a file of which nothing is sent has nothing to send.
+    /// The message for a file from which nothing is sent.
     pub(super) fn nothing_left(&self, turns: &[TurnNote]) -> String {
         let times = || turns.iter().filter_map(TurnNote::timestamp_ms);
         let (first, last) = (times().fold(f64::INFINITY, f64::min), times().fold(f64::NEG_INFINITY, f64::max));

@@ -1,4 +1,4 @@
-//! `single_turn`: a request a line, by what it says: texts, images, audio and video.
+//! `single_turn`: one request per line, by its contents: texts, images, audio and video.
 
 use aiperf_types::{ContextMode, Media, Turn};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     example: r#"{"text": "hello"}"#,
     layout: Layout::Lines,
     folder: Folder::Refused,
-    // Rows of one name are each a request of their own, not turns that build on each other.
+    // Rows with the same id are separate requests, not turns that build on each other.
     context_mode: |turns| (turns > 1).then_some(ContextMode::MessageArrayWithResponses),
     hoists_system: false,
     unique_names: false,
@@ -25,8 +25,8 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// Members that say something, singular and plural.
-const SAYING: &[(MediaKind, &str, &str)] = &[
+/// Members with contents, singular and plural.
+const CONTENT_MEMBERS: &[(MediaKind, &str, &str)] = &[
     (MediaKind::Text, "text", "texts"),
     (MediaKind::Image, "image", "images"),
     (MediaKind::Audio, "audio", "audios"),
@@ -77,11 +77,11 @@ pub(super) fn read_turn(mut row: Row, encode: Encode<'_>) -> Result<TurnRow, Fau
     Ok(TurnRow { session_id: row.session_id()?, turn, ignored: row.rest() })
 }
 
-/// What a row says, and nothing else of it.
+/// Takes only the contents of a row.
 pub(super) fn read_contents(row: &mut Row, encode: Encode<'_>) -> Result<Turn, Fault> {
     let uuids = uuids(row)?;
     let mut turn = Turn::default();
-    for (kind, one, many) in SAYING {
+    for (kind, one, many) in CONTENT_MEMBERS {
         let uuids = uuids.as_deref().filter(|_| *kind == MediaKind::Image);
         let contents = contents(row, *kind, one, many, uuids, encode)?;
         *match kind {
@@ -92,13 +92,15 @@ pub(super) fn read_contents(row: &mut Row, encode: Encode<'_>) -> Result<Turn, F
         } = contents;
     }
     if [&turn.texts, &turn.images, &turn.audios, &turn.videos].into_iter().all(Vec::is_empty) {
-        return Err(Fault("says nothing\n  try: a member text, image, audio or video, or one of their plurals".into()));
+        return Err(Fault(
+            "has no content\n  try: a member text, image, audio or video, or one of their plurals".into(),
+        ));
     }
     turn.audio_duration_seconds = turn.audios.first().and_then(|audio| wav::seconds(audio.contents.first()?));
     Ok(turn)
 }
 
-/// Ids of images, none of them empty.
+/// Ids of images; none may be empty.
 fn uuids(row: &mut Row) -> Result<Option<Vec<String>>, Fault> {
     let Some(items) = row.list("image_uuids")? else { return Ok(None) };
     let id = |item: Value| match item {
@@ -109,7 +111,7 @@ fn uuids(row: &mut Row) -> Result<Option<Vec<String>>, Fault> {
     items.into_iter().map(id).collect::<Result<_, _>>().map(Some)
 }
 
-/// What a row says of one kind.
+/// The contents of one kind.
 fn contents(
     row: &mut Row,
     kind: MediaKind,
@@ -138,7 +140,7 @@ fn contents(
                 return Err(Fault(format!("image_uuids has {ids} ids for {items} {many}\n  try: an id for each")));
             }
             let text = |item| match item {
-                // An image that a server knows by its id need not be sent.
+                // An image that the server knows by its id may be left out.
                 Value::String(text) if text.is_empty() && uuids.is_some() => Ok(text),
                 Value::String(text) => encode(kind, text),
                 other => Err(wrong(&format!("each of {many}"), "a text", &other)),
@@ -148,7 +150,7 @@ fn contents(
     }
 }
 
-/// Contents with a name, taken as they are, but for images of the web.
+/// Contents with a name, taken as they are, except for images on the web.
 fn named(item: Value, kind: MediaKind, many: &str, encode: Encode<'_>) -> Result<Media, Fault> {
     if !item.is_object() {
         return Err(wrong(&format!("each of {many}, as the first is,"), "an object", &item));

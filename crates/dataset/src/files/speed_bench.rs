@@ -1,4 +1,4 @@
-//! `speed_bench_*`: a question of SPEED-Bench a line, with the messages that are its turns.
+//! `speed_bench_*`: one question of SPEED-Bench per line; its messages are the turns.
 
 use aiperf_types::{Media, Turn};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(super) const FORMAT: Format = Format {
     example: r#"{"question_id": "<32 characters>", "category": "math", "messages": [{"role": "user", "content": "1+1?"}]}"#,
     layout: Layout::Lines,
     folder: Folder::Refused,
-    // Turns build on each other, with the answers that came.
+    // Turns build on each other and on the responses received.
     context_mode: |_| None,
     hoists_system: false,
     unique_names: false,
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const ID_LENGTH: usize = 32;
-/// What stands for a question in the files as they are published, before they are filled in.
+/// The published files have this in place of a question until they are filled in.
 const PLACEHOLDER: &str = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH";
 
 fn read(mut row: Row, _: Encode<'_>) -> Result<ReadRow, Fault> {
@@ -50,15 +50,14 @@ fn read(mut row: Row, _: Encode<'_>) -> Result<ReadRow, Fault> {
 
 fn turn(message: Value) -> Result<Turn, Fault> {
     let mut message = Row::of(message, "a message")?;
-    let mut said = |name: &str| {
+    let mut text_of = |name: &str| {
         let text = message.string(name)?.filter(|text| !text.trim().is_empty());
         text.ok_or_else(|| Fault(format!("has no {name}\n  try: {}", FORMAT.example)))
     };
-    let (role, content) = (said("role")?, said("content")?);
+    let (role, content) = (text_of("role")?, text_of("content")?);
     if content.trim() == PLACEHOLDER {
         return Err(Fault(
-            "says where its text is to be fetched, not the text\n  try: the file filled in by SPEED-Bench's own script"
-                .into(),
+            "has a placeholder in place of its text\n  try: the file filled in by SPEED-Bench's own script".into(),
         ));
     }
     let text = Media { name: String::new(), contents: vec![content], uuids: Vec::new() };

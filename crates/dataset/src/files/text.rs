@@ -21,17 +21,17 @@ pub(super) struct Text {
     rows: Rows,
 }
 
-/// Where the rows of a text are, and what messages call them.
+/// Where the rows of a text are, and how messages name them.
 #[derive(Debug)]
 enum Rows {
     Lines,
     Items(&'static str, Vec<Range<usize>>),
-    /// Written out in a configuration: a line each, and the name of their list.
+    /// Rows of a configuration: one per line, with the name of their list.
     Records(String),
 }
 
 impl Text {
-    /// Reads a file, uncompressed where it is not, that has its rows in a layout.
+    /// Reads a file, and uncompresses it if necessary. `layout` describes the arrangement of its rows.
     pub(super) fn read(path: PathBuf, layout: Layout, room: &mut Room) -> Result<Self, DatasetError> {
         let refused = |fault: String| DatasetError::of_file(&path, fault);
         let opened = PlainFile::open(&path, "").map_err(refused)?;
@@ -40,7 +40,7 @@ impl Text {
             let broken = |error: std::io::Error| refused(not_uncompressed(&error));
             room.read(MultiGzDecoder::new(BufReader::new(opened.file)), layout, &mut bytes).map_err(broken)?
         } else {
-            // One that is too large is known to be without reading it.
+            // A file that is too large is refused before it is read.
             room.fits(opened.bytes, "it", FEWER).map_err(|fault| refused(fault.0))?;
             let broken = |error: std::io::Error| refused(format!("cannot be read: {error}"));
             room.read(opened.file, layout, &mut bytes).map_err(broken)?
@@ -62,7 +62,7 @@ impl Text {
         Self { path, text, rows: Rows::Lines }.laid_out(layout)
     }
 
-    /// Rows that are written out in a configuration, by the place that messages name.
+    /// Rows from a configuration, with the location for messages.
     pub(super) fn of_records(
         place: &str,
         name: &str,
@@ -77,7 +77,7 @@ impl Text {
         Ok(Self { path: PathBuf::from(place), text, rows: Rows::Records(list) })
     }
 
-    /// The same, with rows where a layout has them.
+    /// Finds the rows of a layout.
     fn laid_out(mut self, layout: Layout) -> Result<Self, DatasetError> {
         let (Layout::Items(list), Rows::Lines) = (layout, &self.rows) else { return Ok(self) };
         let text = self.text.trim_start_matches(BYTE_ORDER_MARK);
@@ -101,7 +101,7 @@ impl Text {
         Ok(self)
     }
 
-    /// Rows, by number and range: lines that are not blank from 1, items from 0.
+    /// Rows, by number and range: lines that are not blank, from 1; items, from 0.
     pub(super) fn rows(&self) -> Box<dyn Iterator<Item = (u32, Range<usize>)> + '_> {
         match &self.rows {
             Rows::Items(_, ranges) => Box::new((0..).zip(ranges.iter().cloned())),
@@ -126,7 +126,7 @@ impl Text {
         &self.text[range]
     }
 
-    /// A row as messages name it.
+    /// The location of a row, for messages.
     pub(super) fn at(&self, row: u32) -> String {
         let path = self.path.display();
         match &self.rows {
@@ -136,12 +136,11 @@ impl Text {
         }
     }
 
-    /// Where it stands.
     pub(super) fn path(&self) -> &std::path::Path {
         &self.path
     }
 
-    /// What a pool is called that has its entries from here.
+    /// The name of a pool whose entries are in this text.
     pub(super) fn pool_name(&self) -> String {
         match &self.rows {
             Rows::Records(list) => list.strip_prefix("records.").unwrap_or_default().to_owned(),

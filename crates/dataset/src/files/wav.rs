@@ -1,13 +1,13 @@
-//! How long a sound in a WAV file is, by its header.
+//! The duration of a WAV file, from its header.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Characters of base64 that are looked at: the header and whatever chunks stand before the samples.
+/// Characters of base64 to decode: the header, and the chunks before the samples.
 const LOOKED_AT: usize = 16 << 10;
 
-/// Seconds of an encoded audio, as `wav,<base64>` or `data:audio/wav;base64,<base64>`; `None` of other formats, and where
-/// the header does not say.
+/// Seconds of an encoded audio, as `wav,<base64>` or `data:audio/wav;base64,<base64>`; `None` for other formats, and if
+/// the header does not contain it.
 pub(crate) fn seconds(audio: &str) -> Option<f64> {
     let (head, encoded) = audio.split_once(',')?;
     if !head.to_ascii_lowercase().contains("wav") {
@@ -25,14 +25,14 @@ pub(crate) fn seconds(audio: &str) -> Option<f64> {
         let (name, size) = (bytes.get(at..at + 4)?, number(at + 4)?);
         match name {
             b"fmt " => bytes_a_second = number(at + 16)?,
-            // A recorder that was cut off leaves no size, or one beyond the file.
+            // A recorder that was interrupted leaves no size, or one beyond the file.
             b"data" => {
                 let samples = u64::from(size).min(all.checked_sub(at as u64 + 8)?);
                 return (bytes_a_second > 0).then(|| samples as f64 / f64::from(bytes_a_second));
             }
             _ => {}
         }
-        // Chunks begin at even places.
+        // Chunks begin at even offsets.
         at = at.checked_add(8 + size as usize + (size & 1) as usize)?;
     }
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_is_as_long_as_its_samples() {
+    fn a_sound_lasts_as_long_as_its_samples() {
         for announced in [8000, u32::MAX] {
             let encoded = sound(announced);
             assert_eq!(seconds(&format!("wav,{encoded}")), Some(0.5));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sound_has_no_length() {
+    fn data_that_is_not_wav_has_no_duration() {
         let encoded = sound(8000);
         for audio in ["", "wav,", "wav,!!!!", "wav,UklGRg==", "mp3,UklGRg==", &format!("mp3,{encoded}"), &encoded[..40]]
         {

@@ -1,4 +1,4 @@
-//! Sounds: noise, as WAV, or as mp3 made from it.
+//! Sounds: noise, as WAV, or converted to mp3.
 
 use aiperf_plan::Draws;
 use aiperf_plan::dataset::media::{AudioFormat, AudioMaking, SampleDepth};
@@ -12,7 +12,7 @@ use crate::length;
 
 /// Shorter sounds are drawn again.
 const SHORTEST_SECONDS: f64 = 0.01;
-/// Deviation of samples, of which 1 is the loudest: one in 1200 is clipped.
+/// Standard deviation of samples, where 1 is the loudest: one in 1200 is clipped.
 const LOUDNESS: f64 = 0.3;
 
 #[derive(Debug)]
@@ -50,18 +50,18 @@ impl AudioMaker {
     }
 }
 
-/// Samples of a time, at least one.
+/// The number of samples in a duration, at least one.
 pub(super) fn samples(seconds: f64, rate: u32) -> u32 {
     ((seconds * f64::from(rate)) as u32).max(1)
 }
 
-/// What a WAV file says of its samples.
+/// The header fields of a WAV file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sound {
     pub(super) rate: u32,
     pub(super) channels: u16,
     pub(super) depth: SampleDepth,
-    /// Of each channel.
+    /// Per channel.
     pub(super) samples: u32,
 }
 
@@ -74,14 +74,14 @@ impl Sound {
             let sample: f64 = StandardNormal.sample(rng);
             push(&mut wav, (sample * LOUDNESS).clamp(-1.0, 1.0), self.depth);
         }
-        // Chunks begin at even places.
+        // Chunks begin at even offsets.
         if wav.len() % 2 == 1 {
             wav.push(0);
         }
         wav
     }
 
-    /// The 44 bytes before the samples, with room for them.
+    /// The 44 bytes before the samples, with capacity for those.
     fn header(self, bytes: usize) -> Vec<u8> {
         let (bits, bytes) = (self.depth.bits(), bytes as u32);
         let frame = self.channels * self.depth.bytes() as u16;
@@ -90,7 +90,7 @@ impl Sound {
         wav.extend((36 + bytes + (bytes & 1)).to_le_bytes());
         wav.extend(b"WAVEfmt ");
         wav.extend(16u32.to_le_bytes());
-        // 1: samples as they are.
+        // 1: PCM.
         wav.extend(1u16.to_le_bytes());
         wav.extend(self.channels.to_le_bytes());
         wav.extend(self.rate.to_le_bytes());
@@ -103,7 +103,7 @@ impl Sound {
     }
 }
 
-/// Adds a sample of -1 to 1; eight bits are the one depth that has no sign.
+/// Adds a sample from -1 to 1; only the depth of eight bits is unsigned.
 fn push(wav: &mut Vec<u8>, sample: f64, depth: SampleDepth) {
     match depth {
         SampleDepth::Bits8 => wav.push((((sample * 32767.0) as i16 >> 8) + 128) as u8),

@@ -1,4 +1,4 @@
-//! Encoding by the `ffmpeg` on the PATH. What it reads and writes stays in memory: files without names, which are gone
+//! Encoding with the `ffmpeg` on the PATH. Input and output stay in memory: they are files without names, which vanish
 //! with the processes that have them open.
 
 use std::fs::File;
@@ -10,12 +10,12 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::error::DatasetError;
 
-/// Of what it complains about, so much is repeated.
-const TOLD: usize = 600;
+/// Bytes of its error output to show.
+const SHOWN_BYTES: usize = 600;
 
-/// An encoding: arguments for what comes in, those for what goes out, and a second input where there is one.
+/// One encoding: arguments for the input, for the output, and a second input if there is one.
 pub(super) struct Job<'a> {
-    /// What is made, as in "a video".
+    /// The product, as in "a video".
     pub(super) what: &'static str,
     pub(super) input: &'a [String],
     pub(super) second_input: Option<&'a [u8]>,
@@ -23,7 +23,7 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Encodes what is written into it.
+    /// Encodes what `write` writes.
     pub(super) fn run(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Vec<u8>, DatasetError> {
         let failed = |error: io::Error| self.unmade(&error.to_string());
         let (mut made, mut complaints) = (unnamed().map_err(failed)?, unnamed().map_err(failed)?);
@@ -38,7 +38,7 @@ impl Job<'_> {
         if let Some(second) = &second {
             command.args(["-i", &path(second)]);
         }
-        // One thread, and no name of the day: the same bytes on every machine.
+        // One thread, and no metadata: the same bytes on every machine.
         command.args(["-threads", "1", "-fflags", "+bitexact"]).args(self.output).arg(path(&made));
         let stderr = complaints.try_clone().map_err(failed)?;
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(stderr);
@@ -55,9 +55,9 @@ impl Job<'_> {
         };
         let status = child.wait().map_err(failed)?;
         if !status.success() {
-            return Err(self.unmade(&told(&mut complaints).unwrap_or_else(|| status.to_string())));
+            return Err(self.unmade(&error_text(&mut complaints).unwrap_or_else(|| status.to_string())));
         }
-        // One that has enough may stop reading.
+        // ffmpeg may stop reading when it has enough.
         written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(failed(error)) })?;
         let mut bytes = Vec::new();
         made.rewind().and_then(|()| made.read_to_end(&mut bytes)).map_err(failed)?;
@@ -69,7 +69,7 @@ impl Job<'_> {
     }
 }
 
-/// A WAV file as mp3.
+/// Converts a WAV file to mp3.
 pub(super) fn mp3(wav: &[u8]) -> Result<Vec<u8>, DatasetError> {
     let job = Job {
         what: "audio as mp3",
@@ -80,12 +80,12 @@ pub(super) fn mp3(wav: &[u8]) -> Result<Vec<u8>, DatasetError> {
     job.run(|pipe| pipe.write_all(wav))
 }
 
-/// Arguments that have no spaces of their own.
+/// Splits arguments that contain no spaces.
 pub(super) fn words(text: &str) -> Vec<String> {
     text.split(' ').map(str::to_owned).collect()
 }
 
-/// A file in memory that processes started from here find by its number.
+/// A file in memory that child processes open by its number.
 fn unnamed() -> io::Result<File> {
     Ok(memfd_create("aiperf-media", MFdFlags::empty())?.into())
 }
@@ -94,10 +94,11 @@ fn path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// The end of what it said.
-fn told(complaints: &mut File) -> Option<String> {
+/// The end of its error output.
+fn error_text(complaints: &mut File) -> Option<String> {
     let mut bytes = Vec::new();
     complaints.rewind().and_then(|()| complaints.read_to_end(&mut bytes)).ok()?;
-    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TOLD)..]).trim().replace('\n', "\n    ");
+    let text =
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SHOWN_BYTES)..]).trim().replace('\n', "\n    ");
     (!text.is_empty()).then_some(text)
 }

@@ -1,4 +1,4 @@
-//! The pictures of a video, one after the other.
+//! The frames of a video.
 
 use std::f64::consts::TAU;
 
@@ -13,9 +13,9 @@ const BLUE: Colour = [0, 0, 255];
 const WHITE: Colour = [255, 255, 255];
 const BACKGROUND: u8 = 32;
 const GRID: Colour = [64, 64, 64];
-/// Pixels from line to line of the grid.
+/// Pixels between two lines of the grid.
 const GRID_STEP: u32 = 32;
-/// Where the number of a frame stands, and how many pixels a dot of its letters has.
+/// The position of the frame number, and the pixels per dot of its letters.
 const TEXT_AT: i64 = 10;
 const DOT: i64 = 2;
 
@@ -45,8 +45,8 @@ impl Frames {
         &self.rgb
     }
 
-    /// A red circle to the right, a green square down, a blue circle up and to the left; what leaves on one side comes
-    /// back on the other.
+    /// A red circle moves right, a green square down, a blue circle up and left. What leaves on one side returns on the
+    /// other.
     fn moving_shapes(&mut self, frame: f64) {
         let (w, h) = (f64::from(self.width), f64::from(self.height));
         let moved = frame / self.count;
@@ -57,7 +57,7 @@ impl Frames {
         self.disc((w - moved * 1.5 * w).rem_euclid(w), (h - moved * 1.5 * h).rem_euclid(h), 10.0, BLUE);
     }
 
-    /// A clock on a grid, whose slow hand goes round once, and the number of the frame.
+    /// A clock on a grid, whose slow hand turns once, and the frame number.
     fn grid_clock(&mut self, frame: u64) {
         self.rgb.fill(BACKGROUND);
         for y in 0..self.height {
@@ -113,7 +113,7 @@ impl Frames {
         }
     }
 
-    /// One pixel; those outside are not there.
+    /// Sets one pixel; pixels outside the frame are ignored.
     fn dot(&mut self, x: i64, y: i64, colour: Colour) {
         if (0..i64::from(self.width)).contains(&x) && (0..i64::from(self.height)).contains(&y) {
             let at = (y as usize * self.width as usize + x as usize) * 3;
@@ -122,7 +122,7 @@ impl Frames {
     }
 }
 
-/// Seven rows of five dots, the left one in the highest of five bits.
+/// Seven rows of five dots; the leftmost is the highest of five bits.
 fn letter_dots(letter: char) -> [u8; 7] {
     match letter {
         'F' => [0x1f, 0x10, 0x10, 0x1e, 0x10, 0x10, 0x10],

@@ -12,7 +12,7 @@ use crate::error::DatasetError;
 use crate::length;
 use crate::source::Making;
 
-/// JPEG has no longer sides.
+/// The longest side that JPEG allows.
 const LONGEST_SIDE: usize = u16::MAX as usize;
 
 #[derive(Debug)]

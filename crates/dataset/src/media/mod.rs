@@ -1,12 +1,12 @@
-//! Images, audio and video that are made, each from the number of its turn alone.
+//! Generated images, audio and video, each from the number of its turn alone.
 //!
 //! # Layout
 //! - [`image`]: images of noise, or of pictures
-//! - [`pictures`]: pictures of a folder, or those that need none, in the order they are taken; [`scenes`] draws the latter
-//! - [`pixels`]: an image while it is made: read, resized, encoded
+//! - [`pictures`]: pictures from a folder, or drawn by [`scenes`], in the order they are used
+//! - [`pixels`]: an image in memory: decoded, resized, encoded
 //! - `audio`: sounds
-//! - [`video`]: videos, whose [`frames`] are drawn here and encoded elsewhere
-//! - [`ffmpeg`]: the encoder that is not ours
+//! - [`video`]: videos: [`frames`] are drawn here and encoded by ffmpeg
+//! - [`ffmpeg`]: the external encoder
 
 mod audio;
 mod ffmpeg;
@@ -36,17 +36,17 @@ pub(crate) struct MediaMaker {
     video: Option<VideoMaker>,
 }
 
-/// Which turn media are made for.
+/// The turn that media are made for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurnNumber {
-    /// What draws go by: no two turns share it.
+    /// The number for draws: no two turns share it.
     pub(crate) draws: u64,
-    /// How many turns there are before it, in the order of the dataset.
+    /// The number of turns before it, in the order of the dataset.
     pub(crate) before: u64,
 }
 
 impl MediaMaker {
-    /// Reads pictures where they come from a folder; makes nothing yet.
+    /// Reads the pictures of a folder, if the plan uses one; makes nothing yet.
     pub(crate) fn new(plan: &MediaPlan, making: Making<'_>) -> Result<Self, DatasetError> {
         Ok(Self {
             images: plan.images.as_ref().map(|plan| ImageMaker::new(plan, making)).transpose()?,
@@ -59,12 +59,12 @@ impl MediaMaker {
         self.images.is_none() && self.audio.is_none() && self.video.is_none()
     }
 
-    /// What a user should know, a line each.
+    /// Notes for the user, one line each.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.images.iter().flat_map(ImageMaker::note).collect()
     }
 
-    /// Adds its media to a turn.
+    /// Adds media to a turn.
     pub(crate) fn fill(&self, turn: &mut Turn, number: TurnNumber) -> Result<(), DatasetError> {
         if let Some(images) = &self.images {
             turn.images.push(named("image_url", images.make(number)?));
@@ -85,7 +85,7 @@ fn named(name: &str, contents: Vec<String>) -> Media {
     Media { name: name.to_owned(), contents, uuids: Vec::new() }
 }
 
-/// Bytes in base64 behind what says how they are to be read.
+/// `head` and then the bytes in base64.
 fn encoded(head: &str, bytes: &[u8]) -> String {
     let mut text = String::with_capacity(head.len() + bytes.len().div_ceil(3) * 4);
     text.push_str(head);

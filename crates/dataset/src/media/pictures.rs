@@ -1,4 +1,4 @@
-//! Pictures that images are made of: files of a folder, or scenes that need no file.
+//! Pictures that images are made of: files of a folder, or scenes drawn without files.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -17,11 +17,11 @@ use crate::error::DatasetError;
 use crate::in_order::{cores, in_order};
 use crate::source::LARGEST_REQUEST;
 
-/// Files that pictures are read from, by how their names end.
+/// Endings of picture files that are read.
 const READ: &[&str] = &["png", "jpg", "jpeg", "jpe", "jfif"];
-/// Files of pictures that are not.
+/// Endings of picture files that are not supported.
 const UNREAD: &[&str] = &["gif", "webp", "bmp", "tif", "tiff", "avif", "heic", "jp2", "ppm", "ico"];
-/// Pictures of which each is kept as it is sent, where all are of one size; of more, none is.
+/// Up to this many pictures are stored encoded, if all images have one size. With more pictures, none is.
 const MOST_KEPT: usize = 64;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Pictures {
     pictures: Vec<Picture>,
     order: PictureOrder,
     picks: Purpose,
-    /// As they are sent, each as PNG and as JPEG, where all are of one size.
+    /// Encoded pictures, each as PNG and as JPEG, if all images have one size.
     kept: Option<Vec<[OnceLock<String>; 2]>>,
     note: Option<String>,
 }
@@ -41,13 +41,13 @@ enum Picture {
 }
 
 impl Pictures {
-    /// The scenes that need no file.
+    /// The scenes, which need no file.
     pub(super) fn drawn(order: PictureOrder, draws: &Draws, one_size: bool) -> Self {
         let scenes = (0..scenes::COUNT).map(|scene| Picture::Scene(scene, OnceLock::new())).collect();
         Self::new(scenes, order, draws, one_size, None)
     }
 
-    /// Reads the pictures of a folder, in the order of their names; folders in it are left alone.
+    /// Reads the pictures of a folder, in the order of their names; subfolders are ignored.
     pub(super) fn of_folder(
         folder: &Path,
         order: PictureOrder,
@@ -123,7 +123,7 @@ impl Pictures {
         let pixels = self.pictures[which].resized(width, height)?;
         let text = encoded(encoding.head(), &pixels.picture_as(encoding)?);
         if let Some(kept) = kept {
-            // Another thread may have made the same.
+            // Another thread may have encoded it already.
             let _ = kept.set(text.clone());
         }
         Ok(text)
@@ -144,7 +144,7 @@ impl Pictures {
 }
 
 impl Picture {
-    /// Keeps a file as it is, once it was read as a picture: what is broken is better known before the run than in it.
+    /// Decodes a file once, then keeps its bytes: a broken file must be found before the run, not during it.
     fn read(path: &Path) -> Result<Self, DatasetError> {
         let fault = |why: &str| {
             DatasetError::of_file(path, format!("{why}\n  try: leave it out of the folder of --image-source"))

@@ -1,4 +1,4 @@
-//! An image while it is made: eight bits each of red, green and blue.
+//! An image in memory: eight bits each of red, green and blue.
 
 use std::io::Cursor;
 
@@ -12,12 +12,12 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 use crate::error::DatasetError;
 use crate::image_file::{JPEG, PNG};
 
-/// As photographs are kept.
+/// As is usual for photographs.
 const JPEG_QUALITY: u8 = 85;
-/// Pixels of a picture that is read: a few bytes may claim any size.
+/// The most pixels of a picture to read: a few bytes may declare any size.
 const MOST_PIXELS: usize = 200_000_000;
 
-/// How an image is sent.
+/// The encoding in which an image is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Png,
@@ -25,7 +25,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// What stands before the base64.
+    /// What precedes the base64.
     pub(super) const fn head(self) -> &'static str {
         match self {
             Self::Png => PNG.head,
@@ -42,7 +42,7 @@ pub(super) struct Pixels {
 }
 
 impl Pixels {
-    /// Encodes what may be compressed.
+    /// Encodes a picture, with compression.
     pub(super) fn picture_as(&self, encoding: Encoding) -> Result<Vec<u8>, DatasetError> {
         match encoding {
             Encoding::Png => self.png(Compression::Balanced),
@@ -50,7 +50,7 @@ impl Pixels {
         }
     }
 
-    /// Encodes noise, of which no byte can be saved: nobody tries.
+    /// Encodes noise, which cannot be compressed, so it does not try.
     pub(super) fn noise_as(&self, encoding: Encoding) -> Result<Vec<u8>, DatasetError> {
         match encoding {
             Encoding::Png => self.png(Compression::NoCompression),
@@ -89,7 +89,7 @@ impl Pixels {
         }
     }
 
-    /// Reads a PNG or JPEG, or says why it is none. Transparency is dropped.
+    /// Decodes a PNG or JPEG, or returns why it is neither. Transparency is dropped.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
         if PNG.begins(bytes) {
             read_png(bytes).map_err(|error| format!("is a PNG that cannot be read: {error}"))
@@ -100,14 +100,14 @@ impl Pixels {
         }
     }
 
-    /// The same image in another size, by bicubic filters as wide as a pixel of the smaller of both.
+    /// Resizes the image, by bicubic filters as wide as a pixel of the smaller size.
     pub(super) fn resized(&self, width: u32, height: u32) -> Self {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
         let (from_width, rows) = (self.width as usize, self.height as usize);
         let columns = taps(self.width, width);
-        // First the rows become as wide as wanted, then the columns as high.
+        // First the rows are resized, then the columns.
         let mut wide = vec![0.0f32; width as usize * rows * 3];
         for (from, to) in self.rgb.chunks_exact(from_width * 3).zip(wide.chunks_exact_mut(width as usize * 3)) {
             for (pixel, (first, weights)) in to.chunks_exact_mut(3).zip(&columns) {
@@ -134,8 +134,8 @@ impl Pixels {
     }
 }
 
-/// For each pixel of a side: the first pixel of the other size that it is made of, and the share of that and of those
-/// behind it.
+/// For each pixel of a side: the first source pixel that contributes to it, and the weights of that pixel and the
+/// following ones.
 fn taps(from: u32, to: u32) -> Vec<(usize, Vec<f32>)> {
     let scale = f64::from(from) / f64::from(to);
     let stretch = scale.max(1.0);
@@ -171,15 +171,15 @@ fn check_size(width: usize, height: usize) -> Result<(), String> {
 }
 
 fn read_png(bytes: &[u8]) -> Result<Pixels, String> {
-    let told = |error: png::DecodingError| error.to_string();
+    let text = |error: png::DecodingError| error.to_string();
     let mut decoder = PngDecoder::new_with_limits(Cursor::new(bytes), Limits { bytes: MOST_PIXELS * 4 });
     decoder.set_transformations(Transformations::normalize_to_color8());
-    let (width, height) = decoder.read_header_info().map_err(told)?.size();
+    let (width, height) = decoder.read_header_info().map_err(text)?.size();
     check_size(width as usize, height as usize)?;
-    let mut reader = decoder.read_info().map_err(told)?;
+    let mut reader = decoder.read_info().map_err(text)?;
     let size = reader.output_buffer_size().ok_or("it is too large")?;
     let mut samples = vec![0; size];
-    let frame = reader.next_frame(&mut samples).map_err(told)?;
+    let frame = reader.next_frame(&mut samples).map_err(text)?;
     samples.truncate(frame.buffer_size());
     let rgb = match frame.color_type {
         ColorType::Rgb => samples,
@@ -192,20 +192,20 @@ fn read_png(bytes: &[u8]) -> Result<Pixels, String> {
 }
 
 fn read_jpeg(bytes: &[u8]) -> Result<Pixels, String> {
-    let told = |error: zune_jpeg::errors::DecodeErrors| format!("{error:?}");
+    let text = |error: zune_jpeg::errors::DecodeErrors| format!("{error:?}");
     let options = DecoderOptions::new_safe()
         .jpeg_set_out_colorspace(ColorSpace::RGB)
         .set_max_width(u16::MAX.into())
         .set_max_height(u16::MAX.into());
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(told)?;
+    decoder.decode_headers().map_err(text)?;
     let info = decoder.info().ok_or("it has no header")?;
     check_size(info.width.into(), info.height.into())?;
-    let rgb = decoder.decode().map_err(told)?;
+    let rgb = decoder.decode().map_err(text)?;
     whole(Pixels { width: info.width.into(), height: info.height.into(), rgb })
 }
 
-/// Everything after this counts on as many samples as the size says.
+/// The code after this relies on the number of samples that the size implies.
 fn whole(pixels: Pixels) -> Result<Pixels, String> {
     let wanted = pixels.width as usize * pixels.height as usize * 3;
     if pixels.rgb.len() == wanted { Ok(pixels) } else { Err(format!("{} samples, not {wanted}", pixels.rgb.len())) }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_claims_a_huge_size_is_not_read() {
+    fn a_picture_that_declares_a_huge_size_is_refused() {
         let mut png = gradient(3, 3).noise_as(Encoding::Png).unwrap();
         png[16..24].copy_from_slice(&[0, 2, 0, 0, 0, 2, 0, 0]);
         assert!(Pixels::read(&png).is_err());

@@ -1,5 +1,5 @@
-//! Pictures that need no file: four scenes, drawn the same every time. Their detail falls with its scale as in
-//! photographs, so that they compress like some.
+//! Pictures without files: four scenes, drawn the same every time. As in photographs, finer detail is weaker, so they
+//! compress like photographs.
 
 use aiperf_plan::draw::mix;
 
@@ -8,7 +8,7 @@ use super::pixels::Pixels;
 pub(super) const COUNT: usize = 4;
 const WIDTH: u32 = 768;
 const HEIGHT: u32 = 512;
-/// Each is half as strong as the one before and twice as fine.
+/// Each octave is half as strong as the one before and twice as fine.
 const OCTAVES: u32 = 6;
 
 type Colour = [f32; 3];
@@ -19,7 +19,7 @@ pub(super) fn draw(scene: usize) -> Pixels {
     let mut rgb = Vec::with_capacity((WIDTH * HEIGHT * 3) as usize);
     for y in 0..HEIGHT {
         for x in 0..WIDTH {
-            // Both sides by the height, so that nothing is stretched.
+            // Both coordinates are relative to the height, so that nothing is stretched.
             let colour = paint(x as f32 / HEIGHT as f32, y as f32 / HEIGHT as f32);
             rgb.extend(colour.map(|part| part.clamp(0.0, 255.0) as u8));
         }
@@ -69,7 +69,7 @@ fn blend(from: Colour, to: Colour, share: f32) -> Colour {
     std::array::from_fn(|part| from[part] + (to[part] - from[part]) * share)
 }
 
-/// Sums of smooth noise, finer and finer: 0 to 1, mostly around a half.
+/// Sums of smooth noise of increasing fineness: 0 to 1, mostly around a half.
 fn rough(x: f32, y: f32, seed: u64) -> f32 {
     let (mut sum, mut strength, mut scale) = (0.0, 0.5, 1.0);
     for octave in 0..OCTAVES {
@@ -80,7 +80,7 @@ fn rough(x: f32, y: f32, seed: u64) -> f32 {
     sum
 }
 
-/// Random values on a grid, and what lies between them.
+/// Random values on a grid, interpolated.
 fn smooth(x: f32, y: f32, seed: u64) -> f32 {
     let (column, row) = (x.floor(), y.floor());
     let value = |column: f32, row: f32| {

@@ -1,4 +1,4 @@
-//! Whatever the plan, media can be decoded and are as large and as long as asked for.
+//! With any plan, media can be decoded and have the size and duration of the plan.
 
 use std::path::Path;
 use std::process::Command;
@@ -87,16 +87,16 @@ fn has_ffmpeg() -> bool {
     Command::new("ffmpeg").arg("-version").output().is_ok()
 }
 
-/// What ffprobe says of a file.
+/// The output of ffprobe for a file.
 fn probed(bytes: &[u8]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("it");
     std::fs::write(&file, bytes).unwrap();
     let shown = "stream=codec_name,width,height,nb_read_frames,sample_rate,channels:format=duration,format_name";
     let arguments = ["-v", "error", "-count_frames", "-of", "flat", "-show_entries", shown];
-    let told = Command::new("ffprobe").args(arguments).arg(&file).output().unwrap();
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-    String::from_utf8_lossy(&told.stdout).into_owned()
+    let output = Command::new("ffprobe").args(arguments).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 proptest! {
@@ -256,26 +256,26 @@ fn pictures_of_a_folder_come_in_the_order_asked_for() {
 }
 
 #[test]
-fn a_folder_that_gives_no_images_is_named_with_what_is_wrong() {
-    let told = |folder: &Path| of_folder(folder, PictureOrder::Random).unwrap_err().to_string();
+fn an_error_about_a_folder_names_the_folder_and_the_fault() {
+    let error = |folder: &Path| of_folder(folder, PictureOrder::Random).unwrap_err().to_string();
     let empty = tempfile::tempdir().unwrap();
-    assert!(told(empty.path()).contains("has no image"));
-    assert!(told(&empty.path().join("none")).contains("no folder of images"));
+    assert!(error(empty.path()).contains("has no image"));
+    assert!(error(&empty.path().join("none")).contains("no folder of images"));
     let folder = folder_of(&[1, 2]);
-    assert!(told(&folder.path().join("0.png")).contains("is no folder"));
+    assert!(error(&folder.path().join("0.png")).contains("is no folder"));
     for (content, why) in
         [(&b""[..], "is empty"), (b"\x89PNG\r\n\x1a\nxx", "cannot be read"), (b"hello", "neither PNG nor JPEG")]
     {
         std::fs::write(folder.path().join("bad.png"), content).unwrap();
-        let told = told(folder.path());
-        assert!(told.contains("bad.png") && told.contains(why) && told.contains("try:"), "{told}");
+        let error = error(folder.path());
+        assert!(error.contains("bad.png") && error.contains(why) && error.contains("try:"), "{error}");
     }
 }
 
 #[test]
 fn videos_and_mp3_decode_to_what_was_asked_for() {
     if !has_ffmpeg() {
-        eprintln!("skipped: there is no ffmpeg");
+        eprintln!("skipped: ffmpeg is missing");
         return;
     }
     let sound = VideoSound { sample_rate: 48000, channels: 2, depth: SampleDepth::Bits16, codec: "libopus".into() };
@@ -294,21 +294,21 @@ fn videos_and_mp3_decode_to_what_was_asked_for() {
         assert_eq!(made[0], made[1]);
         let (head, bytes) = bytes(&made[0].videos[0].contents[0]);
         assert_eq!(head, format!("data:video/{container};base64"));
-        let told = probed(&bytes);
-        assert!(wanted.iter().all(|word| told.contains(word)), "{wanted:?}\n{told}");
+        let info = probed(&bytes);
+        assert!(wanted.iter().all(|word| info.contains(word)), "{wanted:?}\n{info}");
     }
     let plan = AudioMaking { format: AudioFormat::Mp3, sample_rates: vec![16000], ..audio(1.5) };
     let made = turn(&maker(&MediaPlan { audio: Some(plan), ..MediaPlan::default() }, 1).unwrap(), 0);
     let (head, bytes) = bytes(&made.audios[0].contents[0]);
-    let told = probed(&bytes);
-    assert!(head == "mp3" && told.contains("\"mp3\"") && told.contains("sample_rate=\"16000\""), "{told}");
+    let info = probed(&bytes);
+    assert!(head == "mp3" && info.contains("\"mp3\"") && info.contains("sample_rate=\"16000\""), "{info}");
     assert_eq!(made.audio_duration_seconds, Some(1.5));
 }
 
 #[test]
-fn what_ffmpeg_refuses_is_told_in_its_words() {
+fn an_error_of_ffmpeg_is_shown_in_its_words() {
     if !has_ffmpeg() {
-        eprintln!("skipped: there is no ffmpeg");
+        eprintln!("skipped: ffmpeg is missing");
         return;
     }
     let plan =

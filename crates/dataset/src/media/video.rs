@@ -18,7 +18,7 @@ pub(super) struct VideoMaker {
     plan: VideoMaking,
     pixels: Purpose,
     sounds: Purpose,
-    /// Where nothing of it is drawn at random, every video is this one.
+    /// If nothing is random, every video is this one.
     only: OnceLock<Result<String, DatasetError>>,
 }
 
@@ -51,7 +51,7 @@ impl VideoMaker {
         let mut output = words("-pix_fmt yuv420p -flags:v +bitexact -c:v");
         output.push(codec.clone());
         if codec.starts_with("libvpx") {
-            // As fast as it goes: a tenth of the time or less, in as many bytes.
+            // The fastest setting: a tenth of the time or less, with as many bytes.
             output.extend(words("-deadline realtime -cpu-used 8"));
         }
         if let Some(sound) = sound {

@@ -1,23 +1,23 @@
-//! Which files of a repository hold the rows of a subset and a split.
+//! Which files of a repository contain the rows of a subset and a split.
 //!
-//! A repository's card may say so. Where it does not, names of files and folders do, by the habits of the hub: a folder a
-//! subset, and the split's name in that of the file.
+//! The repository's card may list them. Otherwise the names of files and folders decide, by the conventions of the hub:
+//! one folder per subset, and the name of the split in the file name.
 
 use serde_json::Value;
 
 use super::row::Fault;
 
-/// Endings of files that hold rows, the best first: a repository may have its rows in several forms.
+/// Endings of files with rows, best first: a repository may have its rows in several forms.
 const ENDINGS: &[&[&str]] = &[&[".parquet"], &[".arrow"], &[".jsonl", ".jsonl.gz"], &[".json", ".json.gz"]];
 
-/// Words that stand for a split.
+/// Words that mean a split.
 const SPLITS: &[(&str, &[&str])] = &[
     ("train", &["train", "training"]),
     ("validation", &["validation", "valid", "val", "dev"]),
     ("test", &["test", "testing", "eval", "evaluation"]),
 ];
 
-/// The files of a subset and a split, by name; `configs` is what the card says.
+/// The files of a subset and a split, by name; `configs` comes from the card.
 pub(super) fn choose(
     files: &[String],
     configs: &Value,
@@ -55,7 +55,7 @@ fn by_card(files: &[String], configs: &[Value], subset: Option<&str>, split: &st
             let is_split = |item: &&Value| item["split"].as_str().is_none_or(|named| named == split);
             items.iter().filter(is_split).flat_map(|item| texts(&item["path"])).collect()
         }
-        // Where no split is named, there is the one.
+        // If no split is named, there is only one.
         other => texts(other),
     };
     let prefix = folder.unwrap_or_default();
@@ -90,7 +90,7 @@ fn by_name(files: &[String], subset: Option<&str>, split: &str) -> Result<Vec<St
     if found.iter().any(|file| names_a_split(&file)) {
         return Err(no_rows(split));
     }
-    // Files that name no split are all there is.
+    // If no file names a split, all belong to the only one.
     Ok(found.into_iter().cloned().collect())
 }
 
@@ -98,7 +98,7 @@ fn is_of_words(file: &str, words: &[&str]) -> bool {
     words.iter().any(|word| is_in(file, word))
 }
 
-/// Whether a word stands in a path, with no letter or digit around it.
+/// Whether a path contains a word, with no letter or digit next to it.
 fn is_in(path: &str, word: &str) -> bool {
     let is_apart = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
     let path = path.to_lowercase();
@@ -119,7 +119,7 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether a path matches a pattern: `*` and `?` are any letters within a folder, `**` any folders, `[a-z]` one of these.
+/// Whether a path matches a pattern: `*` and `?` match letters within a folder, `**` any folders, `[a-z]` one of a set.
 fn is_match(pattern: &[u8], path: &[u8]) -> bool {
     match (pattern, path) {
         ([], []) => true,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_says_which_files_are_of_a_subset_and_a_split() {
+    fn a_card_lists_the_files_of_a_subset_and_a_split() {
         let files =
             ["README.md", "main/test-00000-of-00001.parquet", "main/train-0.parquet", "socratic/test-0.parquet"];
         let split = |name: &str, path: &str| json!({"split": name, "path": path});
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_it_where_no_card_does() {
+    fn without_a_card_names_decide() {
         let none = || Value::Null;
         let data = ["data/train-00001-of-00002.parquet", "data/train-00000-of-00002.parquet", "data/test-0.parquet"];
         assert_eq!(chosen(&data, none(), None, "train").unwrap(), [data[1], data[0]]);
@@ -189,7 +189,7 @@ mod tests {
         let speech = ["clean/test/0000.parquet", "clean/train.100/0000.parquet", "other/test/0000.parquet"];
         assert_eq!(chosen(&speech, none(), Some("clean"), "test").unwrap(), [speech[0]]);
         assert_eq!(chosen(&["en/partial-train/0000.parquet"], none(), Some("en"), "train").unwrap().len(), 1);
-        // Nothing names a split: it is all there is.
+        // No file names a split: all of them are used.
         assert_eq!(chosen(&["question.jsonl"], none(), None, "train").unwrap(), ["question.jsonl"]);
         assert!(chosen(&["data/test-0.parquet"], none(), None, "train").is_err());
         assert!(chosen(&["a.py", "README.md"], none(), None, "train").is_err());

@@ -1,19 +1,19 @@
-//! Sets of conversations of which the first message of the user is sent, with the first image.
+//! Sets of conversations of which the first user message is sent, with the first image.
 
 use super::image;
-use super::kind::{BLANK, Found, Kind, With, said};
+use super::kind::{BLANK, Found, Kind, With, text_turn};
 use super::row::{Fault, Row, list, member, text};
 use crate::columns::Cell;
 
 /// Where the messages are.
 pub(super) struct FirstMessage {
     pub(super) column: &'static str,
-    /// The member of a message that holds its text.
+    /// The member with the text of a message.
     pub(super) content: &'static str,
     pub(super) image: &'static str,
 }
 
-/// Where an image stands in a text, for models that are told so.
+/// The mark of an image within a text, which some models need.
 const IMAGE_MARK: &str = "<image>";
 
 impl Kind for FirstMessage {
@@ -27,13 +27,13 @@ impl Kind for FirstMessage {
         if prompt.trim().is_empty() {
             return Ok(Found::dropped(BLANK));
         }
-        let mut turn = said(prompt.trim());
+        let mut turn = text_turn(prompt.trim());
         turn.images = row.get(self.image).and_then(image::first).into_iter().collect();
         Ok(Found::turn(turn))
     }
 }
 
-/// The text of the first message of a user, else of the first message of all. Turns may stand in lists of their own.
+/// The text of the first user message, or else of the first message. Turns may be nested lists.
 pub(super) fn first_user_message(messages: &[Cell], content: &str) -> Option<String> {
     let messages = messages.first().and_then(list).unwrap_or(messages);
     let is_user = |message: &&Cell| {

@@ -1,7 +1,7 @@
-//! Conversations as they come, up to as many as are wanted.
+//! Collects conversations, up to the number that is needed.
 //!
-//! Rows are read in order and made into conversations by all cores, some hundreds at a time: what is gathered is the same
-//! on any number of them.
+//! Rows are read in order and converted on all cores, some hundreds at a time. The result does not depend on the number
+//! of cores.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -18,9 +18,9 @@ use crate::error::DatasetError;
 use crate::session_id::SessionIds;
 use crate::source::Making;
 
-/// Rows that are made into conversations at a time.
+/// Rows to convert at a time.
 const BATCH: usize = 512;
-/// Bytes that a turn takes beside what it says.
+/// Bytes that a turn takes beside its content.
 const BYTES_A_TURN: u64 = (size_of::<Turn>() + size_of::<Conversation>()) as u64;
 /// Labels of rows that a message names.
 const NAMED: usize = 20;
@@ -29,7 +29,7 @@ pub(super) struct Gathering<'a> {
     kind: &'static dyn Kind,
     with: With<'a>,
     making: Making<'a>,
-    /// Rows at most that are used.
+    /// The most rows to use.
     most: u64,
     used: u64,
     rows: u64,
@@ -45,7 +45,7 @@ pub(super) struct Gathering<'a> {
     bytes: u64,
 }
 
-/// All conversations of a set, at least one.
+/// All conversations of a set; at least one.
 pub(super) struct Gathered {
     pub(super) conversations: Vec<Conversation>,
     pub(super) places: Vec<(u32, u64)>,
@@ -82,7 +82,7 @@ impl<'a> Gathering<'a> {
         self.used >= self.most
     }
 
-    /// Reads a file, as far as it is needed.
+    /// Reads a file, as far as needed.
     pub(super) fn read(&mut self, path: &Path) -> Result<(), DatasetError> {
         self.files.push(path.display().to_string());
         let columns = self.kind.columns();
@@ -96,7 +96,7 @@ impl<'a> Gathering<'a> {
         read.and_then(|()| self.flush()).map_err(|fault| DatasetError::of_file(path, fault))
     }
 
-    /// No more rows than may be used: what is fetched and read beyond them is for nothing.
+    /// No more rows than can still be used: fetching and reading others would be wasted.
     fn batch_size(&self) -> usize {
         let left = self.most.saturating_sub(self.used).max(1);
         usize::try_from(left).unwrap_or(BATCH).min(BATCH)
@@ -140,7 +140,7 @@ impl<'a> Gathering<'a> {
                 self.unnamed += 1;
             } else if !self.sessions.insert(conversation.session_id.clone()) {
                 return Err(format!(
-                    "row {number}: session id '{}' stands in another row too\n  try: the files as their publisher has them",
+                    "row {number}: session id '{}' occurs in another row too\n  try: the files as their publisher has them",
                     conversation.session_id
                 ));
             }
@@ -185,7 +185,7 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// Applies a function to all items, in their order, on all cores.
+/// Applies a function to all items on all cores; the results are in order.
 fn on_all_cores<T: Send, U: Send>(items: Vec<T>, apply: impl Fn(T) -> U + Sync) -> Vec<U> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len() / 8);
     if threads < 2 {
@@ -208,7 +208,7 @@ fn bytes(conversation: &Conversation) -> u64 {
     let media = |media: &Vec<Media>| media.iter().flat_map(|media| &media.contents).map(String::len).sum::<usize>();
     let turn = |turn: &Turn| {
         let contents = [&turn.texts, &turn.images, &turn.audios, &turn.videos].into_iter().map(media).sum::<usize>();
-        // Values of JSON take some three times their text.
+        // JSON values take about three times their text.
         let values = turn.raw_messages.iter().chain(&turn.raw_tools).flatten();
         let values = values.map(|value| 3 * value.to_string().len()).sum::<usize>();
         BYTES_A_TURN + (contents + values) as u64

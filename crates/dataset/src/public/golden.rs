@@ -1,4 +1,4 @@
-//! Golden data: what the reference makes of rows, kind by kind.
+//! Golden data: what the reference makes of rows, by kind.
 
 use aiperf_golden::{Area, has};
 use aiperf_plan::{PublicPlan, PublicSet};
@@ -14,7 +14,7 @@ use super::row::{Fault, Row, cell, list};
 use super::sharegpt;
 use super::video_question::VideoQuestion;
 
-/// The kinds of cases that are known here, each with the member that holds what comes out.
+/// The kinds of cases that this test knows, each with the member that contains the result.
 const KINDS: &[(&str, &str)] = &[
     ("sharegpt_pairs", "pairs"),
     ("first_user_message", "prompt"),
@@ -61,7 +61,7 @@ fn found(case: &Value) -> Result<Value, Fault> {
     })
 }
 
-/// The prompt that a row gives, as a run reads it; nothing where it is left out.
+/// The prompt of a row, as a run reads it; `None` if the row is dropped.
 fn prompt_of(kind: &dyn Kind, row: Value) -> Result<Option<String>, Fault> {
     let (plan, tokenizer) = (PublicPlan::new(PublicSet::SpecAlMbpp), Tokenizer::builtin());
     let found = kind.read(Row::of_json(row)?, With { plan: &plan, tokenizer: &tokenizer })?;
@@ -69,9 +69,9 @@ fn prompt_of(kind: &dyn Kind, row: Value) -> Result<Option<String>, Fault> {
     Ok(found.conversations.first().map(text))
 }
 
-/// What the reference makes of members that hold no text.
+/// Whether the case has a non-text value in a member, which the reference converts.
 fn holds_no_text(case: &Value) -> bool {
-    // A choice of 0 is one here, and left out there.
+    // A choice of 0 is used here, but dropped by the reference.
     let is_number = |value: &Value| value.as_f64().is_some_and(|number| number != 0.0);
     let is_plain = |value: &Value| value.is_string() || value.is_null() || is_number(value);
     let choices = case["row"]["choices"].as_object().into_iter().flatten().map(|(_, choice)| choice);
@@ -93,8 +93,8 @@ fn check(case: &Value) {
 #[test]
 fn golden_public_datasets_give_the_recorded_conversations() {
     let skip = |case: &Value| {
-        let other = (!is_known(case)).then(|| format!("{} is of another kind", case["kind"]));
-        other.or_else(|| holds_no_text(case).then(|| "a member that holds no text is none".to_owned()))
+        let other = (!is_known(case)).then(|| format!("{} is a kind that is not tested here", case["kind"]));
+        other.or_else(|| holds_no_text(case).then(|| "a member without text is ignored here".to_owned()))
     };
     Area::of("datasets").run_cases("golden public datasets", is_known, skip, check);
 }

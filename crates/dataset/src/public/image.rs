@@ -9,15 +9,15 @@ use super::row::{member, text};
 use crate::columns::Cell;
 use crate::image_file::ImageFile;
 
-/// How other files of images begin, from which byte on, and what stands before theirs.
+/// First bytes of other image formats, their offset, and what precedes the base64.
 const OTHERS: &[(&[u8], usize, &str)] = &[
     (b"GIF8", 0, "data:image/gif;base64,"),
     (b"WEBP", 8, "data:image/webp;base64,"),
     (b"BM", 0, "data:image/bmp;base64,"),
 ];
 
-/// The first image of a value that can be used: bytes, a structure with bytes, a URL, or a list of these. Its bytes stay as
-/// they are: to compress it again would only take from it.
+/// The first usable image of a value: bytes, a structure with bytes, a URL, or a list of these. Its bytes are not
+/// recompressed: that would only lose quality.
 pub(super) fn first(cell: &Cell) -> Option<Media> {
     match cell {
         Cell::List(cells) => cells.iter().find_map(first),

@@ -1,4 +1,4 @@
-//! What every kind of public dataset does: a row becomes conversations, or is dropped and counted.
+//! The trait of every kind of public dataset: a row becomes conversations, or is dropped and counted.
 
 use aiperf_plan::PublicPlan;
 use aiperf_tokenize::Tokenizer;
@@ -8,10 +8,10 @@ use super::row::{Fault, Row};
 
 /// How the rows of some sets are read.
 pub(super) trait Kind: Sync {
-    /// What is read of files with columns; `None` is everything.
+    /// The columns to read from columnar files; `None` reads all.
     fn columns(&self) -> Option<Vec<&'static str>>;
 
-    /// Whether the user's filters are ones that it knows.
+    /// Refuses filters that the set does not have.
     fn check_filters(&self, plan: &PublicPlan) -> Result<(), Fault> {
         if plan.filters.is_empty() {
             return Ok(());
@@ -19,29 +19,29 @@ pub(super) trait Kind: Sync {
         Err(format!("{} knows no filters\n  try: leave --dataset-filter out", plan.set.name()))
     }
 
-    /// What a row says. It depends on nothing but the row, so that rows are read by many threads.
+    /// Converts a row. The result depends only on the row, so many threads can read rows.
     fn read(&self, row: Row, with: With<'_>) -> Result<Found, Fault>;
 }
 
-/// What rows are read with.
+/// The settings for reading rows.
 #[derive(Clone, Copy)]
 pub(super) struct With<'a> {
     pub(super) plan: &'a PublicPlan,
     pub(super) tokenizer: &'a Tokenizer,
 }
 
-/// What was found in a row.
+/// The content of a row.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Those without a session id get one by their place among those that are used.
+    /// A conversation without a session id gets one, by its position among those used.
     pub(super) conversations: Vec<Conversation>,
-    /// What of the row is not used: the reason, and how many rows or parts of it.
+    /// The parts of the row that are not used: the reason, and how many rows or parts.
     pub(super) dropped: Vec<(&'static str, u64)>,
-    /// What the row is of, for a message that nothing matched.
+    /// The row's harness and models, for the message that no row matched.
     pub(super) label: Option<String>,
 }
 
-/// Rows whose prompt says nothing.
+/// Rows with an empty prompt.
 pub(super) const BLANK: &str = "rows without a prompt";
 
 impl Found {
@@ -58,8 +58,8 @@ impl Found {
     }
 }
 
-/// A turn of one text, without a name.
-pub(super) fn said(text: impl Into<String>) -> Turn {
+/// A turn with one text and without a name.
+pub(super) fn text_turn(text: impl Into<String>) -> Turn {
     Turn { texts: vec![unnamed(text.into())], ..Turn::default() }
 }
 

@@ -1,15 +1,15 @@
-//! Public datasets: rows that others published, each made into conversations by the kind of its set.
+//! Public datasets: published rows, converted to conversations by the kind of their set.
 //!
-//! Files come from whoever brings them ([`Downloads`]); which of them, what becomes of a row and which rows are left out
-//! is decided here, by functions of files' names and of rows.
+//! [`Downloads`] fetches files. This module decides which files to fetch, how to convert rows and which rows to drop,
+//! by functions of file names and rows.
 //!
 //! # Layout
 //! - `sets`: every set with its kind
-//! - `choice`: which files of a repository hold its rows; `rows`: rows of a file; `row`: one of them
-//! - `kind`: what every kind does; one file a kind: `prompt`, `first_message`, `video_question`, `turns`, `sharegpt`,
-//!   `speech`, `exgentic`
+//! - `choice`: which files of a repository contain its rows; `rows`: the rows of a file; `row`: one row
+//! - `kind`: the trait of every kind; one file per kind: `prompt`, `first_message`, `video_question`, `turns`,
+//!   `sharegpt`, `speech`, `exgentic`
 //! - `image`: images of rows
-//! - `gathering`: conversations as they come, up to as many as are wanted
+//! - `gathering`: collects conversations, up to the number that is needed
 
 mod choice;
 mod exgentic;
@@ -41,14 +41,14 @@ use crate::error::DatasetError;
 use crate::source::{Downloads, Making, Repository, Source};
 use crate::{length, turn_shape};
 
-/// The branch on which the hub keeps the rows of every repository as Parquet, whatever form they have.
+/// The branch on which the hub stores the rows of every repository as Parquet.
 const CONVERTED: &str = "refs/convert/parquet";
 
 /// Conversations of a public dataset, by index.
 #[derive(Debug)]
 pub(crate) struct Public {
     conversations: Vec<Conversation>,
-    /// The file and the row of each.
+    /// The file and the row of each conversation.
     places: Vec<(u32, u64)>,
     files: Vec<String>,
     shapes: Arc<Shapes>,
@@ -89,7 +89,7 @@ impl Public {
             let mut draws = lengths.at(index as u64);
             for turn in &mut conversation.turns {
                 if let Some(osl) = &plan.osl {
-                    // Drawn for each turn, so that none depends on what the others ask for.
+                    // Drawn for every turn, so that no draw depends on the other turns.
                     let drawn = u32::try_from(length::draw(osl, &mut draws)).unwrap_or(u32::MAX);
                     turn.max_tokens.get_or_insert(drawn);
                 }
@@ -106,7 +106,7 @@ impl Public {
     }
 }
 
-/// The files that hold the rows, and the commit they are of: as the publisher has them, else as the hub made them.
+/// The files with the rows, and their commit: the publisher's files, or else those that the hub converted.
 fn files(hub: &HubSource, subset: Option<&str>, from: &dyn Downloads) -> Result<(String, Vec<String>), String> {
     let HubSource { repo, revision, split, .. } = hub;
     let own = from.list(repo, revision).and_then(|Repository { commit, files, configs }| {
@@ -121,7 +121,7 @@ fn files(hub: &HubSource, subset: Option<&str>, from: &dyn Downloads) -> Result<
         let subset = subset.or_else(|| Some("default").filter(|name| is_there(name)));
         Some((commit, choice::choose(&files, &Value::Null, subset, split).ok()?))
     });
-    // What is wrong with the publisher's own files is what a user can do something about.
+    // If both fail, report the fault of the publisher's own files: the user can act on that one.
     converted.map_or(own, Ok)
 }
 

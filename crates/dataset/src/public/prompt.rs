@@ -1,10 +1,9 @@
-//! Sets with a prompt in a column, as it stands or put into a template; with an image beside it or not.
+//! Sets with a prompt in a column, plain or in a template, with or without an image.
 
 use super::image;
-use super::kind::{BLANK, Found, Kind, With, said};
+use super::kind::{BLANK, Found, Kind, With, text_turn};
 use super::row::{Fault, Row, text};
 
-/// A prompt a row.
 pub(super) struct Prompt {
     pub(super) column: &'static str,
     pub(super) image: Option<&'static str>,
@@ -14,11 +13,11 @@ pub(super) struct Prompt {
 /// A text around the prompt and another column.
 pub(super) struct Template {
     pub(super) text: &'static str,
-    /// The other column; in the text both stand in braces.
+    /// The other column; the text contains both in braces.
     pub(super) other: &'static str,
 }
 
-/// A code file and what is to be changed of it.
+/// A code file and the change to make.
 pub(super) const EDIT: Template = Template {
     text: "Given a code file, please apply the change requests and generate the new file.\n\nOriginal \
            file:\n```python\n{code}\n```\n\nChange request:\n{change_request}\n\nPlease generate the new code file in the \
@@ -47,13 +46,13 @@ impl Kind for Prompt {
             None => prompt,
             Some(Template { text: template, other }) => {
                 let other_text = row.column(other)?.and_then(text).unwrap_or_default();
-                // One pass, so that braces of the data stay what they are.
+                // One pass, so that braces in the data stay as they are.
                 let (before, after) = template.split_once(&format!("{{{other}}}")).unwrap_or((template, ""));
                 let (between, end) = after.split_once(&format!("{{{}}}", self.column)).unwrap_or((after, ""));
                 [before, &other_text, between, &prompt, end].concat()
             }
         };
-        let mut turn = said(prompt);
+        let mut turn = text_turn(prompt);
         turn.images = self.image.and_then(|column| row.get(column)).and_then(image::first).into_iter().collect();
         Ok(Found::turn(turn))
     }

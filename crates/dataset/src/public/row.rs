@@ -1,10 +1,10 @@
-//! One row of a public dataset, of whatever file it came from.
+//! One row of a public dataset, from any file type.
 
 use serde_json::Value;
 
 use crate::columns::Cell;
 
-/// Why a row cannot be used, without its place.
+/// Why a row cannot be used, without the location.
 pub(super) type Fault = String;
 
 /// Named values.
@@ -16,7 +16,7 @@ impl Row {
         Self(cells)
     }
 
-    /// A row of JSON.
+    /// A row from JSON.
     pub(super) fn of_json(value: Value) -> Result<Self, Fault> {
         match cell(value) {
             Cell::Object(members) => Ok(Self(members)),
@@ -24,13 +24,13 @@ impl Row {
         }
     }
 
-    /// A value; one that is null is not there.
+    /// A value; null counts as missing.
     pub(super) fn get(&self, name: &str) -> Option<&Cell> {
         let found = self.0.iter().find(|(other, _)| other == name);
         found.map(|(_, cell)| cell).filter(|cell| **cell != Cell::Null)
     }
 
-    /// A value of a column that every row has, though it may be null.
+    /// The value of a column that every row must have, though it may be null.
     pub(super) fn column(&self, name: &str) -> Result<Option<&Cell>, Fault> {
         if self.0.iter().any(|(other, _)| other == name) {
             return Ok(self.get(name));
@@ -43,7 +43,7 @@ impl Row {
         ))
     }
 
-    /// All of it as JSON.
+    /// All values as JSON.
     pub(super) fn json(self) -> Result<Value, Fault> {
         Cell::Object(self.0).json().ok_or_else(|| "holds bytes that are no text".into())
     }
@@ -66,13 +66,13 @@ pub(super) fn list(cell: &Cell) -> Option<&[Cell]> {
     }
 }
 
-/// A member of an object; one that is null is not there.
+/// A member of an object; null counts as missing.
 pub(super) fn member<'a>(cell: &'a Cell, name: &str) -> Option<&'a Cell> {
     let Cell::Object(members) = cell else { return None };
     members.iter().find(|(other, _)| other == name).map(|(_, cell)| cell).filter(|cell| **cell != Cell::Null)
 }
 
-/// JSON as cells.
+/// Converts JSON to cells.
 pub(super) fn cell(value: Value) -> Cell {
     match value {
         Value::Null => Cell::Null,

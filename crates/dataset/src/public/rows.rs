@@ -1,5 +1,5 @@
-//! Rows of the files of public datasets: Parquet and Arrow, a JSON list, or JSON values one after another. Gzip or not, a
-//! row at a time is in memory.
+//! Rows of the files of public datasets: Parquet and Arrow, a JSON list, or JSON values one after another. Gzip or not,
+//! only one row at a time is in memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -17,10 +17,10 @@ use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 /// Bytes read from a file at a time.
 const BUFFER: usize = 1 << 20;
 
-/// Told of each row with its number, from 1; says whether more are wanted.
+/// Receives each row with its number, from 1; decides whether to continue.
 pub(super) type Take<'a> = &'a mut dyn FnMut(u64, Row) -> Result<ControlFlow<()>, Fault>;
 
-/// Reads the rows of a file until no more are wanted. What is wrong is said without the name of the file.
+/// Reads the rows of a file until `take` stops. Errors leave out the name of the file.
 pub(super) fn each(path: &Path, columns: Option<&[&str]>, take: Take<'_>) -> Result<(), Fault> {
     let unread = |error: std::io::Error| format!("cannot be read: {error}");
     let mut file = BufReader::with_capacity(BUFFER, File::open(path).map_err(unread)?);
@@ -28,7 +28,7 @@ pub(super) fn each(path: &Path, columns: Option<&[&str]>, take: Take<'_>) -> Res
     if Columns::begin_with(start) {
         let some = Columns::open(path, columns)?;
         let has_all = columns.is_none_or(|wanted| wanted.iter().all(|name| some.names().contains(name)));
-        // What is there instead is worth a word.
+        // A column is missing: read all, so that the error can list the columns.
         return of_columns(if has_all { some } else { Columns::open(path, None)? }, take);
     }
     if is_compressed(start) {
@@ -82,10 +82,10 @@ fn of_list(text: impl Read, take: Take<'_>) -> Result<(), Fault> {
     }
 }
 
-/// A JSON list, each item of which is handed on as it comes.
+/// A JSON list whose items are passed on one by one.
 struct Items<'a, 'b> {
     take: Take<'a>,
-    /// How it ended, where it did so before the list did.
+    /// The result, if reading stopped before the end of the list.
     ended: &'b mut Option<Result<(), Fault>>,
 }
 
@@ -154,10 +154,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_is_named_with_its_line() {
-        for (text, said) in [("{\"t\":1}\n{\"t\":", "line 2"), ("[{\"t\":1},\n", "line 2"), ("[5]", "no object")] {
+    fn an_error_about_a_row_names_its_line() {
+        for (text, wanted) in [("{\"t\":1}\n{\"t\":", "line 2"), ("[{\"t\":1},\n", "line 2"), ("[5]", "no object")] {
             let fault = texts(text.as_bytes(), 9).unwrap_err();
-            assert!(fault.contains(said), "{fault}");
+            assert!(fault.contains(wanted), "{fault}");
         }
     }
 

@@ -1,16 +1,16 @@
-//! ShareGPT: conversations with an assistant. Each pair of a question and its answer is a turn, which asks for as many
+//! ShareGPT: conversations with an assistant. Each pair of a question and its answer is a turn, which requests as many
 //! tokens as the answer has.
 
-use super::kind::{Found, Kind, With, said};
+use super::kind::{Found, Kind, With, text_turn};
 use super::row::{Fault, Row, list, member, text};
 use crate::columns::Cell;
 
 pub(super) struct ShareGpt;
 
-/// Tokens that a question or an answer has at least.
+/// The fewest tokens of a question or an answer.
 const SHORTEST: usize = 4;
 const LONGEST_PROMPT: usize = 1024;
-/// Question and answer together.
+/// The most tokens of question and answer together.
 const LONGEST: usize = 2048;
 
 const NO_PAIR: &str = "rows without a question and its answer";
@@ -34,7 +34,7 @@ impl Kind for ShareGpt {
             if !is_valid(asked, answered, false) {
                 return Ok(Found::dropped(LENGTHS));
             }
-            let mut turn = said(question);
+            let mut turn = text_turn(question);
             turn.max_tokens = u32::try_from(answered).ok();
             turns.push(turn);
         }
@@ -42,10 +42,10 @@ impl Kind for ShareGpt {
     }
 }
 
-/// Every question of a human that is directly followed by an answer of the model, whatever others say in between. Where
-/// neither speaks by that name, the first two texts are a pair.
+/// Every human question that is directly followed by an answer of the model; other speakers in between do not count. If
+/// neither name occurs, the first two texts are a pair.
 pub(super) fn pairs(messages: &[Cell]) -> Vec<(String, String)> {
-    let said = |message: &Cell| member(message, "value").and_then(text).filter(|text| !text.is_empty());
+    let text_of = |message: &Cell| member(message, "value").and_then(text).filter(|text| !text.is_empty());
     let by = |message: &Cell, name: &str| {
         let by = member(message, "from").or_else(|| member(message, "role")).and_then(text).unwrap_or_default();
         by.eq_ignore_ascii_case(name)
@@ -54,14 +54,14 @@ pub(super) fn pairs(messages: &[Cell]) -> Vec<(String, String)> {
     let speaking: Vec<&Cell> =
         messages.iter().copied().filter(|message| by(message, "human") || by(message, "gpt")).collect();
     if speaking.is_empty() {
-        let pair = messages.get(..2).and_then(|two| Some((said(two[0])?, said(two[1])?)));
+        let pair = messages.get(..2).and_then(|two| Some((text_of(two[0])?, text_of(two[1])?)));
         return pair.into_iter().collect();
     }
     let is_pair = |two: &&[&Cell]| by(two[0], "human") && by(two[1], "gpt");
-    speaking.windows(2).filter(is_pair).filter_map(|two| Some((said(two[0])?, said(two[1])?))).collect()
+    speaking.windows(2).filter(is_pair).filter_map(|two| Some((text_of(two[0])?, text_of(two[1])?))).collect()
 }
 
-/// Whether lengths are those of a turn that a benchmark should send.
+/// Whether a turn of these lengths is worth sending.
 pub(super) fn is_valid(asked: usize, answered: usize, any_answer: bool) -> bool {
     (SHORTEST..=LONGEST_PROMPT).contains(&asked) && (any_answer || answered >= SHORTEST) && asked + answered <= LONGEST
 }

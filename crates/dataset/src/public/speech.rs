@@ -1,18 +1,18 @@
-//! Sets of speech to be written down: each clip is sent as WAV.
+//! Sets of speech to transcribe: each clip is sent as WAV.
 
 use std::io::Cursor;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::kind::{Found, Kind, With, said, unnamed};
+use super::kind::{Found, Kind, With, text_turn, unnamed};
 use super::row::{Fault, Row, member};
 use crate::columns::Cell;
 
 pub(super) struct Speech;
 
 const TEXT: &str = "Transcribe this audio.";
-/// Seconds of the longest clip: models of speech hear no more at a time.
+/// Seconds of the longest clip: speech models take no more at a time.
 const LONGEST: f64 = 30.0;
 
 const NO_AUDIO: &str = "rows without audio";
@@ -39,7 +39,7 @@ impl Kind for Speech {
         if seconds > LONGEST {
             return Ok(Found::dropped(TOO_LONG));
         }
-        let mut turn = said(TEXT);
+        let mut turn = text_turn(TEXT);
         turn.audios = vec![unnamed(format!("wav,{}", STANDARD.encode(wav)))];
         turn.audio_duration_seconds = Some(seconds);
         Ok(Found::turn(turn))
@@ -51,13 +51,13 @@ struct Clip {
     wav: Vec<u8>,
 }
 
-/// A clip that is WAV already, as it is.
+/// A clip that is already WAV, unchanged.
 fn wav(bytes: &[u8]) -> Option<Clip> {
     let seconds = crate::files::wav_seconds(&format!("wav,{}", STANDARD.encode(bytes)))?;
     Some(Clip { seconds, wav: bytes.to_vec() })
 }
 
-/// A FLAC clip as 16-bit PCM, which every server reads.
+/// Converts a FLAC clip to 16-bit PCM, which every server reads.
 fn flac(bytes: &[u8]) -> Option<Clip> {
     let mut reader = claxon::FlacReader::new(Cursor::new(bytes)).ok()?;
     let info = reader.streaminfo();
@@ -71,7 +71,7 @@ fn flac(bytes: &[u8]) -> Option<Clip> {
         let sample = if bits > 16 { sample >> (bits - 16) } else { sample << (16 - bits) };
         samples.extend(i16::try_from(sample).unwrap_or_default().to_le_bytes());
         if samples.len() as f64 / f64::from(2 * channels) / f64::from(rate) > LONGEST {
-            // It is left out whatever follows.
+            // It is too long already: the rest does not matter.
             return Some(Clip { seconds: f64::INFINITY, wav: Vec::new() });
         }
     }
@@ -79,7 +79,7 @@ fn flac(bytes: &[u8]) -> Option<Clip> {
     Some(Clip { seconds, wav: with_header(&samples, rate, u16::try_from(channels).ok()?)? })
 }
 
-/// 16-bit samples with the header of a WAV file.
+/// Puts a WAV header before 16-bit samples.
 fn with_header(samples: &[u8], rate: u32, channels: u16) -> Option<Vec<u8>> {
     let length = u32::try_from(samples.len()).ok()?;
     let frame = channels.checked_mul(2)?;
@@ -106,7 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn samples_with_a_header_are_a_sound_of_their_length() {
+    fn samples_with_a_header_last_as_long_as_the_samples() {
         let wav_bytes = with_header(&[0; 32_000], 8_000, 2).unwrap();
         assert_eq!(wav(&wav_bytes).map(|clip| clip.seconds), Some(1.0));
     }

@@ -1,8 +1,8 @@
-//! Questions about a video, with choices: MMVU.
+//! Multiple-choice questions about a video: MMVU.
 
 use aiperf_types::Media;
 
-use super::kind::{BLANK, Found, Kind, With, said, unnamed};
+use super::kind::{BLANK, Found, Kind, With, text_turn, unnamed};
 use super::row::{Fault, Row, member, text};
 use crate::columns::Cell;
 
@@ -22,13 +22,13 @@ impl Kind for VideoQuestion {
             return Ok(Found::dropped(BLANK));
         }
         let Some(video) = row.get("video").and_then(video) else { return Ok(Found::dropped(NO_VIDEO)) };
-        let mut turn = said(prompt);
+        let mut turn = text_turn(prompt);
         turn.videos = vec![video];
         Ok(Found::turn(turn))
     }
 }
 
-/// The question and what may be the answer, each by its letter.
+/// The question and the choices, each with its letter.
 pub(super) fn prompt(question: &str, choices: Option<&Cell>) -> String {
     let members = match choices {
         Some(Cell::Object(members)) => members.as_slice(),
@@ -42,7 +42,7 @@ pub(super) fn prompt(question: &str, choices: Option<&Cell>) -> String {
     question.into_iter().chain(choices).collect::<Vec<_>>().join(" ")
 }
 
-/// By URL; one without a scheme is a file of the server's.
+/// A video by URL; a path without a scheme is a file on the server.
 fn video(cell: &Cell) -> Option<Media> {
     let url = text(cell).or_else(|| member(cell, "url").and_then(text))?;
     let url = url.trim();

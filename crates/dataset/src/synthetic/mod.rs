@@ -1,4 +1,4 @@
-//! Conversations made to length, each from its index alone.
+//! Conversations generated to length, each from its index alone.
 
 mod prefixes;
 
@@ -24,11 +24,11 @@ use crate::source::{Making, Source};
 use crate::text::Writer;
 use crate::turn_shape;
 
-/// Text kept in memory at most; what only a seed defines is made again when needed once it is larger.
+/// The most text to keep in memory. A larger dataset is a function of its seed, and is generated again when needed.
 const KEPT_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
-/// A token of prose and the words around it, in bytes; generous.
+/// Bytes of a token of prose with its spaces; a generous estimate.
 const BYTES_PER_TOKEN: f64 = 6.0;
-/// Turns that all conversations may have together: where their delays differ, each takes 8 bytes.
+/// The most turns of all conversations together: if their delays differ, each takes 8 bytes.
 const MOST_TURNS: u64 = 1 << 27;
 
 /// Makes any conversation of a synthetic dataset.
@@ -39,11 +39,11 @@ pub(crate) struct Synthetic {
     osl: Option<Distribution>,
     turns: Turns,
     writer: Writer,
-    /// Texts a turn.
+    /// Texts per turn.
     batch_size: u32,
     prefixes: MadePrefixes,
     reserved: ReservedTokens,
-    /// Tokens of a turn, roughly.
+    /// Tokens per turn, roughly.
     tokens_a_turn: f64,
     ids: SessionIds,
     turn_counts: Purpose,
@@ -55,24 +55,24 @@ pub(crate) struct Synthetic {
     passage_counts: Purpose,
     texts: Purpose,
     media: MediaMaker,
-    /// Turns before each conversation, where they have different numbers of them.
+    /// The number of turns before each conversation, if conversations have different numbers of turns.
     turns_before: OnceLock<Vec<u64>>,
 }
 
-/// What a turn says.
+/// The content of a turn.
 #[derive(Clone, Debug)]
 enum Content {
     Nothing,
     Prompt(Distribution),
-    /// Both lengths of a turn at once.
+    /// Both lengths of a turn, drawn together.
     Pairs(PairedLengths),
     Rankings(RankingsPlan),
 }
 
-/// Tokens that texts leave to what is put around them, so that requests are as long as asked for.
+/// Tokens that texts leave for what is added around them, so that requests have the length of the plan.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReservedTokens {
-    /// A mean: what a marker takes is known on average alone.
+    /// A mean: the tokens of a marker are known only on average.
     first_turn: f64,
     later_turns: usize,
     system: usize,
@@ -81,7 +81,8 @@ struct ReservedTokens {
 impl ReservedTokens {
     fn of(prefixes: Prefixes, Making { tokenizer, additions, chat_template, .. }: Making<'_>) -> Self {
         let template = if chat_template { tokenizer.template_cost() } else { TemplateCost::default() };
-        // What it costs leaves out what the tokenizer would add to a bare prompt; the template writes that itself.
+        // The template's cost does not include the special tokens that the tokenizer adds to a bare prompt; the
+        // template writes them itself.
         let added = if template == TemplateCost::default() { 0 } else { tokenizer.special_tokens_per_prompt() };
         let cost = |bust: CacheBust| bust.mean_cost(CacheBust::SAMPLES, |text| tokenizer.count(text));
         let marker = additions.cache_bust.map_or(0.0, cost);
@@ -95,14 +96,14 @@ impl ReservedTokens {
         }
     }
 
-    /// Whole tokens of the first turn of a conversation: over all conversations, the mean.
+    /// Whole tokens for the first turn of a conversation; averaged over all conversations they give the mean.
     fn of_first_turn(&self, conversation: u64) -> usize {
         let until = |conversation: u64| (conversation as f64 * self.first_turn).floor();
         (until(conversation + 1) - until(conversation)) as usize
     }
 }
 
-/// What a dataset is made of, besides how it is drawn.
+/// The parts of a dataset, without its random draws.
 struct Parts {
     entries: u32,
     content: Content,
@@ -133,7 +134,7 @@ impl Synthetic {
             (None, Some(isl)) => Content::Prompt(isl.clone()),
             (None, None) => Content::Nothing,
         };
-        // A mean that rounds to nothing asks for nothing.
+        // A mean that rounds to 0 means no length.
         let osl = plan.osl.clone().filter(|osl| osl.mean() >= 1.0);
         let parts = Parts {
             entries: plan.entries,
@@ -149,7 +150,7 @@ impl Synthetic {
         Self::of(parts, making)
     }
 
-    /// The same, for queries with passages to rank.
+    /// Like [`Self::new`], for queries with passages to rank.
     pub(crate) fn rankings(plan: &RankingsPlan, making: Making<'_>) -> Result<Self, DatasetError> {
         check("--rankings-passages-mean", &plan.passages)?;
         check("--rankings-passages-prompt-token-mean", &plan.passage_tokens)?;
@@ -196,12 +197,12 @@ impl Synthetic {
         })
     }
 
-    /// How many conversations there are.
+    /// The number of conversations.
     pub(crate) fn len(&self) -> usize {
         self.entries as usize
     }
 
-    /// The conversations as a schedule sees them: nothing is written for that.
+    /// The shapes of the conversations, for the schedule. No text is written for them.
     pub(crate) fn shapes(&self) -> Result<Shapes, DatasetError> {
         let count = &self.turns.count;
         if count.mean() < 2.0 && count.is_fixed() {
@@ -219,7 +220,7 @@ impl Synthetic {
         Ok(shapes.into())
     }
 
-    /// What all conversations, which have so many turns together, take in memory, roughly.
+    /// Roughly the memory that all conversations take, which have `turns` turns together.
     pub(crate) fn estimated_bytes(&self, turns: u64) -> f64 {
         let turn = self.tokens_a_turn * BYTES_PER_TOKEN + size_of::<Turn>() as f64;
         f64::from(self.entries) * size_of::<Conversation>() as f64 + turns as f64 * turn
@@ -229,7 +230,7 @@ impl Synthetic {
         length::draw(&self.turns.count, &mut self.turn_counts.at(index as u64))
     }
 
-    /// Milliseconds before each turn of a conversation, however many it has.
+    /// The milliseconds before each turn of a conversation, without end.
     fn delays(&self, index: usize) -> impl Iterator<Item = Option<f64>> + '_ {
         let Turns { delay_ms, delay_ratio, .. } = &self.turns;
         let mut draws = self.delays.at(index as u64);
@@ -237,12 +238,11 @@ impl Synthetic {
         std::iter::once(None).chain(std::iter::repeat_with(delay))
     }
 
-    /// The conversation of an index.
     pub(crate) fn make(&self, index: usize) -> Result<Conversation, DatasetError> {
         self.make_with(index, |after, tokens, texts| self.writer.write_after(after, tokens, texts))
     }
 
-    /// The same; a text whose exact length is out of reach is as near as could be found.
+    /// Like [`Self::make`], but a text that cannot have the exact length gets the nearest one found.
     pub(crate) fn make_nearest(&self, index: usize) -> Result<Conversation, DatasetError> {
         self.make_with(index, |after, tokens, texts| Ok(self.writer.write_nearest_after(after, tokens, texts)))
     }
@@ -255,7 +255,7 @@ impl Synthetic {
         let context = self.prefixes.user_context.map(|tokens| write("", tokens, &mut self.contexts.at(index as u64)));
         let user_context_message = context.transpose()?;
         let turns = self.delays(index).take(self.turn_count(index)).enumerate().map(|(turn, delay_ms)| {
-            // There are fewer than 2^32 of either, so that no two turns share a stream of draws.
+            // There are fewer than 2^32 of either, so no two turns share a stream of draws.
             let at = (turn as u64) << 32 | index as u64;
             let mut made = Turn { delay_ms, ..self.make_turn(at, turn == 0, &mut write)? };
             if !self.media.is_empty() {
@@ -274,7 +274,7 @@ impl Synthetic {
         })
     }
 
-    /// Turns of the conversations before one.
+    /// The number of turns before a conversation.
     fn turns_before(&self, index: usize) -> u64 {
         if self.turns.count.is_fixed() {
             return index as u64 * self.turn_count(0) as u64;
@@ -298,7 +298,7 @@ impl Synthetic {
         let mut turn = match &self.content {
             Content::Nothing => Turn::default(),
             Content::Prompt(isl) => {
-                // The draws of a first turn are those of its conversation.
+                // The draw number of a first turn is that of its conversation.
                 let reserved = if is_first { self.reserved.of_first_turn(at) } else { self.reserved.later_turns };
                 let length = || length::draw(isl, &mut lengths).saturating_sub(reserved);
                 self.prompts(at, is_first, length, &mut texts, write)?
@@ -312,7 +312,7 @@ impl Synthetic {
                 let mut text =
                     |length: &Distribution, texts: &mut _| write("", length::draw(length, &mut lengths), texts);
                 let query = vec![text(query_tokens, &mut texts)?];
-                // The number of passages is drawn apart, so that it does not hang on the length of the query.
+                // The number of passages has its own draws, so that it does not depend on the query.
                 let count = length::draw(passages, &mut self.passage_counts.at(at));
                 let passages =
                     (0..count).map(|_| text(passage_tokens, &mut texts)).collect::<Result<Vec<_>, DatasetError>>()?;
@@ -325,7 +325,7 @@ impl Synthetic {
         Ok(turn)
     }
 
-    /// A turn of as many texts as a request has, each with what it begins with in a first turn.
+    /// A turn with the texts of one request. In a first turn, each begins with its prefix.
     fn prompts(
         &self,
         at: u64,
@@ -354,10 +354,11 @@ fn check(what: &'static str, length: &Distribution) -> Result<(), DatasetError> 
     if valid(mean) && valid(largest) { Ok(()) } else { Err(DatasetError::NotALength { what, mean, largest }) }
 }
 
-/// All of them in memory where they fit, else made again whenever they are wanted.
+/// Keeps all conversations in memory if they fit; otherwise makes them again on each call.
 pub(crate) fn source(synthetic: Synthetic, making: Making<'_>) -> Result<Box<dyn Source>, DatasetError> {
     let shapes = Arc::new(synthetic.shapes()?);
-    // Media are large, and kept as requests alone; what they need is known to be there once the first are made.
+    // Media are large: they are kept only in encoded requests. Making the first conversation shows that everything they
+    // need is there.
     let is_large = synthetic.estimated_bytes(shapes.turns_in_all()) > KEPT_BYTES || !synthetic.media.is_empty();
     if synthetic.len() == 0 || is_large {
         (synthetic.len() > 0).then(|| synthetic.make(0)).transpose()?;
@@ -366,17 +367,17 @@ pub(crate) fn source(synthetic: Synthetic, making: Making<'_>) -> Result<Box<dyn
     }
     let make = |index| synthetic.make(index).inspect(|_| (making.progress)());
     let conversations = in_order(making.threads, synthetic.len(), make)?;
-    Ok(Box::new(Kept { conversations, shapes }))
+    Ok(Box::new(InMemory { conversations, shapes }))
 }
 
 /// Conversations that were made once.
 #[derive(Debug)]
-struct Kept {
+struct InMemory {
     conversations: Vec<Conversation>,
     shapes: Arc<Shapes>,
 }
 
-impl Source for Kept {
+impl Source for InMemory {
     fn shapes(&self) -> &Arc<Shapes> {
         &self.shapes
     }
@@ -386,7 +387,7 @@ impl Source for Kept {
     }
 }
 
-/// Conversations that are made on the spot, which takes about as long as counting their tokens.
+/// Conversations made on each call, which takes about as long as counting their tokens.
 #[derive(Debug)]
 struct Remade {
     synthetic: Synthetic,

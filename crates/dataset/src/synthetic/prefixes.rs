@@ -1,4 +1,4 @@
-//! What stands before the text of made-up conversations.
+//! What precedes the text of synthetic conversations.
 
 use aiperf_plan::Prefixes;
 use aiperf_plan::draw::Purpose;
@@ -12,17 +12,17 @@ use crate::text::Writer;
 /// The texts that conversations begin with, made once.
 #[derive(Debug)]
 pub(super) struct MadePrefixes {
-    /// Texts of which one begins each text of a first turn, and their length.
+    /// The pool of prefixes, one of which begins each text of a first turn, and their length.
     pool: Vec<String>,
     pub(super) pool_tokens: usize,
     pub(super) system: Option<String>,
-    /// Tokens of a message before the first turn, unlike in every conversation.
+    /// Tokens of a message before the first turn, which differs in every conversation.
     pub(super) user_context: Option<usize>,
     choices: Purpose,
 }
 
 impl MadePrefixes {
-    /// Makes them. A system message is shorter by `left_out` tokens, which others put into it.
+    /// Makes them. A system message is shorter by `left_out` tokens, which the additions fill.
     pub(super) fn new(
         plan: Prefixes,
         writer: &Writer,
@@ -56,7 +56,7 @@ impl MadePrefixes {
         Ok(made)
     }
 
-    /// What each text of a first turn begins with, in order; nothing where there is no pool.
+    /// The prefix of each text of a first turn, in order; empty if there is no pool.
     pub(super) fn drawn(&self, at: u64) -> impl Iterator<Item = &str> {
         let mut choices = self.choices.at(at);
         std::iter::repeat_with(move || match self.pool.len() as u32 {

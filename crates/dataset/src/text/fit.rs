@@ -1,18 +1,18 @@
-//! Any text made to have exactly so many tokens: cut, extended and counted until it has.
+//! Fits any text to an exact number of tokens: cuts, extends and counts until it has them.
 
 use super::prose;
 use crate::courtesy;
 use aiperf_tokenize::Tokenizer;
 
-/// Corrections tried before a text is extended by trial.
+/// Corrections to try before the text is extended by trial.
 const ROUNDS: usize = 64;
-/// What was tried so often is given up by half: its end may be a token that nothing can follow.
+/// Every so many rounds, half of the text is dropped: its end may be a token that nothing can follow.
 const PATIENCE: usize = 8;
-/// Endings tried, each of which counts the whole text again.
+/// Endings to try; each of them counts the whole text again.
 const TRIALS: usize = 1024;
 
-/// A text that begins with another and has so many tokens; what follows comes from `more`, which is asked for about so
-/// many tokens. The nearest that was found where there is none.
+/// A text that begins with `after` and has `tokens` tokens. The rest comes from `more`, which gets the number of
+/// missing tokens. The error is the nearest text found.
 pub(super) fn fit(
     tokenizer: &Tokenizer,
     after: &str,
@@ -47,8 +47,8 @@ pub(super) fn fit(
     if count <= tokens && extend_by_trial(tokenizer, &mut text, count, tokens) { Ok(text) } else { Err(nearest.1) }
 }
 
-/// The longest beginning of a text with no more tokens than so many, but at least so many bytes of it. Longer beginnings
-/// have more tokens, but for one here and there.
+/// The longest beginning of a text with at most `tokens` tokens, but at least `least` bytes. Longer beginnings have
+/// more tokens, with rare exceptions.
 fn longest(tokenizer: &Tokenizer, mut text: String, least: usize, tokens: usize) -> String {
     let (mut fits, mut passes) = (least, text.len() + 1);
     while passes - fits > 1 {
@@ -65,7 +65,7 @@ fn longest(tokenizer: &Tokenizer, mut text: String, least: usize, tokens: usize)
     text
 }
 
-/// Appends whatever brings the count nearer to the length without passing it.
+/// Appends endings that bring the count nearer to `tokens` without exceeding it.
 pub(super) fn extend_by_trial(tokenizer: &Tokenizer, text: &mut String, mut count: usize, tokens: usize) -> bool {
     let endings = prose::fillers().map(|piece| {
         let mut text = String::new();
@@ -89,7 +89,7 @@ pub(super) fn extend_by_trial(tokenizer: &Tokenizer, text: &mut String, mut coun
     true
 }
 
-/// The last place at or before another where a text may be cut.
+/// The last character boundary at or before a position.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&place| text.is_char_boundary(place)).unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! Texts that are made to length.
+//! Texts generated to length.
 //!
-//! - `writer`: texts of exactly so many tokens
-//! - `prose`: sentences, and texts of them; `code`: code and what is said about it; `vocabulary`: any tokens
-//! - `fit`: any text made to have so many tokens
+//! - `writer`: texts of an exact number of tokens
+//! - `prose`: sentences, and texts of them; `code`: code and text about it; `vocabulary`: arbitrary tokens
+//! - `fit`: fits any text to a number of tokens
 
 mod code;
 mod fit;

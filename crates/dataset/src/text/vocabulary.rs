@@ -1,4 +1,4 @@
-//! Texts of tokens of a vocabulary, whatever they say.
+//! Texts of arbitrary tokens of a vocabulary.
 
 use super::fit::fit;
 use aiperf_plan::RandomStyle;
@@ -19,7 +19,8 @@ impl Vocabulary {
         Self { tokenizer: tokenizer.clone(), ordinary: OnceLock::new(), all: OnceLock::new() }
     }
 
-    /// Tokens that follow each other in the vocabulary, from any on; where they do not add up, others follow.
+    /// Consecutive tokens of the vocabulary, from a random one on. If their text has another count, random tokens
+    /// correct it.
     pub(super) fn write_run(
         &self,
         style: RandomStyle,
@@ -40,7 +41,7 @@ impl Vocabulary {
         })
     }
 
-    /// Any tokens.
+    /// Random tokens.
     pub(super) fn write_scattered(
         &self,
         style: RandomStyle,

@@ -1,4 +1,4 @@
-//! Texts of exactly so many tokens, of any corpus and whatever the tokenizer.
+//! Texts of an exact number of tokens, for any corpus and tokenizer.
 
 use super::code;
 use super::fit::fit;
@@ -9,10 +9,10 @@ use aiperf_plan::{Corpus, RandomStyle};
 use aiperf_tokenize::Tokenizer;
 use rand::Rng;
 
-/// Bytes of code for each token that is missing: most have fewer.
+/// Bytes of code per missing token: most tokens have fewer.
 const CODE_BYTES: usize = 4;
 
-/// Writes texts to length. Threads share one: what it writes depends on its arguments alone.
+/// Writes texts to length. Threads share one writer: its output depends only on the arguments.
 #[derive(Debug)]
 pub(crate) struct Writer {
     tokenizer: Tokenizer,
@@ -31,12 +31,12 @@ impl Writer {
         }
     }
 
-    /// A text that begins with another and has exactly so many tokens, those of the other included.
+    /// A text that begins with `after` and has exactly `tokens` tokens, those of `after` included.
     pub(crate) fn write_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<String, DatasetError> {
         self.try_write(after, tokens, rng).map_err(|_| self.out_of_reach(tokens))
     }
 
-    /// A text of exactly so many tokens that others begin with.
+    /// A text of exactly `tokens` tokens that other texts begin with.
     pub(crate) fn write_prefix(&self, tokens: usize, rng: &mut impl Rng) -> Result<String, DatasetError> {
         let written = match self.corpus {
             Corpus::Random(style) => self.vocabulary.write_scattered(style, "", tokens, rng),
@@ -45,7 +45,7 @@ impl Writer {
         written.map_err(|_| self.out_of_reach(tokens))
     }
 
-    /// A text that begins with another and has so many tokens, or the nearest that was found.
+    /// A text that begins with `after` and has `tokens` tokens, or the nearest one found.
     pub(crate) fn write_nearest_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> String {
         self.try_write(after, tokens, rng).unwrap_or_else(|nearest| nearest)
     }
@@ -63,7 +63,7 @@ impl Writer {
             }
             Corpus::Random(style) => return self.vocabulary.write_run(style, after, tokens, rng),
         };
-        // For vocabularies that know no English.
+        // For vocabularies without English words.
         written.or_else(|_| self.vocabulary.write_scattered(RandomStyle::Vllm, after, tokens, rng))
     }
 

@@ -1,4 +1,4 @@
-//! `bailian_trace`: a request a line, by its lengths, the blocks it shares and the request that it replies to.
+//! `bailian_trace`: one request per line, by its lengths, the blocks it shares and the request that it replies to.
 
 use aiperf_plan::TraceFormat;
 use serde::Deserialize;
@@ -16,8 +16,8 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-/// The parent of what replies to nothing.
-const NOBODY: i64 = -1;
+/// The parent of a request that is no reply.
+const NO_PARENT: i64 = -1;
 const MS_A_SECOND: f64 = 1e3;
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ fn read<'a>(_: &Layout, text: &'a str) -> Result<Option<Entry<'a>>, String> {
     };
     let chat = Chat {
         id: small("chat_id", row.chat_id)?.ok_or_else(|| missing("chat_id"))?,
-        parent: small("parent_chat_id", row.parent_chat_id)?.unwrap_or(NOBODY),
+        parent: small("parent_chat_id", row.parent_chat_id)?.unwrap_or(NO_PARENT),
         turn: small("turn", row.turn)?.unwrap_or(1),
     };
     let timestamp = fields::timestamp_ms("timestamp", row.timestamp, MS_A_SECOND)?;

@@ -1,4 +1,4 @@
-//! `baseten_trace`: a request a row of a columnar file, by its prompt, its time and what a server's cache held of it.
+//! `baseten_trace`: one request per row of a columnar file, by its prompt, its time and its cached blocks.
 
 use aiperf_plan::{SessionColumn, TraceFormat, TracePlan};
 use serde::Deserialize;

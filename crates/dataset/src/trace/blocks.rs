@@ -1,9 +1,9 @@
-//! Texts of hash ids: the same id is the same text wherever it stands, so that a server's cache finds what it found when the
-//! trace was taken.
+//! Texts for hash ids: the same id always gives the same text, so that a server's cache hits where it did when the
+//! trace was recorded.
 //!
-//! A block begins with the token that separates texts, where the tokenizer has one, and goes on with text of a corpus to its length.
-//! That token also keeps what stands before a block from changing how it is counted. A block that is not full is the
-//! beginning of the full one.
+//! A block begins with the tokenizer's separator token, if it has one, and continues with text of a corpus to its
+//! length. The separator also keeps the text before a block from changing the block's token count. A partial block is
+//! the beginning of the full one.
 
 use aiperf_plan::Corpus;
 use aiperf_plan::draw::{Purpose, mix};
@@ -25,7 +25,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Of a trace: blocks of two traces have nothing in common.
+    /// `digest` is that of the trace: two traces share no blocks.
     pub(super) fn new(making: Making<'_>, corpus: Corpus, size: u64, digest: [u8; 32]) -> Self {
         let trace: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let separator = making.tokenizer.separator_id().map(|id| making.tokenizer.decode(&[id]));
@@ -43,7 +43,7 @@ impl Blocks {
         self.size
     }
 
-    /// A text of so many tokens that begins with blocks; what they leave belongs to the row alone.
+    /// A text of `tokens` tokens that begins with blocks; the rest is unique to the row.
     pub(super) fn text(&self, tokens: u64, hash_ids: &[HashId], row: u64) -> String {
         let mut text = String::new();
         let mut left = tokens;
@@ -72,14 +72,14 @@ impl Blocks {
         }
         let ids = self.tokenizer.encode(&block);
         let beginning = self.tokenizer.decode(&ids[..wanted.min(ids.len())]);
-        // A beginning that ends within a word may be counted otherwise.
+        // A beginning that ends within a word may have another count.
         let is_exact = self.tokenizer.count(&beginning) == wanted;
         let beginning = if is_exact { beginning } else { self.writer.write_nearest_after("", wanted, &mut draws()) };
         text.push_str(&beginning);
     }
 }
 
-/// Refuses a row with more ids than its length has blocks. One of no tokens gets one.
+/// Refuses a row with more ids than its length has blocks. A row of 0 tokens counts as one of 1.
 pub(super) fn check_row(tokens: Option<u32>, hash_ids: &[HashId], size: u64) -> Result<(), String> {
     check(u64::from(tokens.unwrap_or(0).max(1)), hash_ids.len(), size)
 }
@@ -105,16 +105,17 @@ mod tests {
 
     fn skip(case: &Value) -> Option<String> {
         if case["block_size"].as_u64() == Some(0) {
-            return Some("a block size of 0 is refused with the flag that has it".into());
+            return Some("a block size of 0 is refused when the flag is parsed".into());
         }
         let is_negative = |request: &Value| request["input_length"].as_i64().is_some_and(|length| length < 0);
         if case["requests"].as_array().unwrap().iter().any(is_negative) {
-            return Some("a length below 0 is refused where it stands".into());
+            return Some("a length below 0 is refused in its row".into());
         }
         None
     }
 
-    /// Whether ids stand in two sizes: the reference refuses the second, here it is the beginning of the larger.
+    /// Whether the ids fit the length. If an id occurs in two sizes, the reference refuses the second; here the smaller
+    /// block is the beginning of the larger.
     fn fits(request: &Value, size: u64) -> bool {
         let ids = request["hash_ids"].as_array().unwrap().len();
         check(request["input_length"].as_u64().unwrap(), ids, size).is_ok()

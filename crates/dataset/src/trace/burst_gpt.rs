@@ -1,4 +1,4 @@
-//! `burst_gpt_trace`: a request a line of CSV, by its time and lengths.
+//! `burst_gpt_trace`: one request per line of CSV, by its time and lengths.
 
 use aiperf_plan::{TraceFormat, TracePlan};
 
@@ -41,7 +41,7 @@ fn open(plan: &TracePlan) -> Result<(RowFile, Layout), DatasetError> {
     Ok((file, Layout { columns, ..Layout::default() }))
 }
 
-/// A row; one whose numbers are none is left out, as the logs have some.
+/// Reads a row; `None` for one without valid numbers, which the logs contain.
 fn read<'a>(layout: &Layout, text: &'a str) -> Result<Option<Entry<'a>>, String> {
     let cells = cells(text);
     let [time, input, output] = layout.columns.map(|column| cells.get(column).map_or("", |cell| cell.trim()));
@@ -61,7 +61,7 @@ fn read<'a>(layout: &Layout, text: &'a str) -> Result<Option<Entry<'a>>, String>
     }))
 }
 
-/// The cells of a line: what is quoted may hold commas, and quotes twice.
+/// The cells of a line. Quoted cells may contain commas, and doubled quotes.
 fn cells(line: &str) -> Vec<String> {
     let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     let mut marks = line.chars().peekable();

@@ -1,37 +1,37 @@
-//! A row of a trace, whatever its format.
+//! A row of a trace, of any format.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-/// What stands for a block of text: rows that share one share the text.
+/// The id of a block of text: rows with the same id share the text.
 pub(super) type HashId = i128;
 
-/// What a row says.
+/// The content of a row.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
     pub(super) session: Session<'a>,
     pub(super) timestamp_ms: Option<f64>,
-    /// After the answer to the row before it in its session.
+    /// The delay after the response to the row before it in its session.
     pub(super) delay_ms: Option<f64>,
-    /// How long its answer took, in milliseconds.
+    /// The duration of its response, in milliseconds.
     pub(super) duration_ms: Option<f64>,
-    /// Tokens that it was answered from, where the row says.
+    /// The number of input tokens, if the row has it.
     pub(super) input_tokens: Option<u32>,
-    /// Tokens of its answer.
+    /// The number of tokens of its response.
     pub(super) output_tokens: Option<u32>,
     pub(super) content: Content<'a>,
-    /// Members of its body that win over others.
+    /// Members of the body that override others.
     pub(super) extra: Option<&'a RawValue>,
 }
 
-/// Which session a row is of.
+/// The session of a row.
 #[derive(Debug)]
 pub(super) enum Session<'a> {
-    /// One of its own.
+    /// A session of its own.
     Alone,
     Named(Cow<'a, str>),
-    /// That of the row it replies to.
+    /// The session of the row that it replies to.
     Reply(Chat),
 }
 
@@ -43,15 +43,15 @@ pub(super) struct Chat {
     pub(super) turn: i64,
 }
 
-/// What is sent.
+/// The content to send.
 #[derive(Debug)]
 pub(super) enum Content<'a> {
-    /// Text of as many tokens as the input has, made from blocks.
+    /// Text generated from blocks, with the row's number of input tokens.
     Made {
         hash_ids: Vec<HashId>,
     },
     Text(Cow<'a, str>),
-    /// A text that is sent with what a server may know of it already.
+    /// A text that is sent with hints about what the server may have cached.
     Hinted {
         prompt: Cow<'a, str>,
         hash_ids: Option<&'a RawValue>,
@@ -64,7 +64,7 @@ pub(super) enum Content<'a> {
     Payload(&'a RawValue),
 }
 
-/// How a row says it: within a session all do alike.
+/// The form of a row: all rows of a session have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Text,
@@ -91,19 +91,19 @@ impl Mode {
         }
     }
 
-    /// Refuses a row of another mode in a session of this one.
+    /// Refuses a row of another form in a session of this one.
     pub(super) fn check_same(self, found: Self) -> Result<(), String> {
         if self == found {
             return Ok(());
         }
         let (mode, found) = (self.name(), found.name());
         Err(format!(
-            "is a row of {found}, and its session has {mode}\n  each session says things in one way\n  try: another \
+            "is a row of {found}, and its session has {mode}\n  all rows of a session have the same form\n  try: another \
              session_id, or {mode} here too"
         ))
     }
 
-    /// Whether each row says all there is to say.
+    /// Whether each row carries its whole context.
     pub(super) fn is_whole(self) -> bool {
         self != Self::Text
     }

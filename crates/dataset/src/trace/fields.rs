@@ -1,5 +1,5 @@
-//! Members of a row, each taken out as the type it should have. They are read only as far as they are wanted: of millions
-//! of rows most say much that decides nothing.
+//! Members of a row, each taken with the type it must have. Values are parsed only if they are needed: most members of
+//! millions of rows are not.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 use super::entry::HashId;
 use crate::turn_shape::{FARTHEST_MS, LONGEST_MS};
 
-/// Bytes of a session's id: servers refuse heads of more than some thousands.
+/// Bytes of a session id: servers refuse request heads of more than a few thousand bytes.
 const LONGEST_ID: usize = 1024;
 
 /// A member that may be missing, or null.
 pub(super) type Member<'a> = Option<&'a RawValue>;
 
-/// A row of members; what is wrong is said with an example of one.
+/// Parses a row; the error shows an example.
 pub(super) fn row<'a, T: Deserialize<'a>>(text: &'a str, example: &str) -> Result<T, String> {
     if !text.starts_with('{') {
         return Err(format!("is no JSON object\n  try: one a line, as in {example}"));
@@ -37,10 +37,10 @@ pub(super) fn whole(name: &str, member: Member<'_>) -> Result<Option<i128>, Stri
     number.map(Some).ok_or_else(|| format!("{name} must be a whole number, not {}", shown(member)))
 }
 
-/// Tokens of one row: more than any model takes, and few enough to be made.
+/// The most tokens of a row: more than any model takes, and few enough to generate.
 pub(super) const MOST_TOKENS: u32 = 10_000_000;
 
-/// A number of tokens, 0 too.
+/// A number of tokens; 0 is allowed.
 pub(super) fn tokens(name: &str, member: Member<'_>) -> Result<Option<u32>, String> {
     let Some(number) = whole(name, member)? else { return Ok(None) };
     let tokens = u32::try_from(number).ok().filter(|tokens| *tokens <= MOST_TOKENS);
@@ -56,7 +56,7 @@ pub(super) fn number(name: &str, member: Member<'_>) -> Result<Option<f64>, Stri
     number.map(Some).ok_or_else(|| format!("{name} must be a number, not {}", shown(member)))
 }
 
-/// A time in units of so many milliseconds.
+/// A time, in units of `unit_ms` milliseconds.
 pub(super) fn timestamp_ms(name: &str, member: Member<'_>, unit_ms: f64) -> Result<Option<f64>, String> {
     let Some(time) = number(name, member)?.map(|time| time * unit_ms) else { return Ok(None) };
     if time.abs() > FARTHEST_MS {
@@ -68,7 +68,6 @@ pub(super) fn timestamp_ms(name: &str, member: Member<'_>, unit_ms: f64) -> Resu
     Ok(Some(time))
 }
 
-/// A delay in milliseconds.
 pub(super) fn delay_ms(member: Member<'_>) -> Result<Option<f64>, String> {
     let Some(delay) = number("delay", member)? else { return Ok(None) };
     if delay < 0.0 {
@@ -96,7 +95,7 @@ pub(super) fn text<'a>(name: &str, member: Member<'a>) -> Result<Option<Cow<'a, 
     })
 }
 
-/// What names a session: a text, or a number.
+/// A session id: a text, or a number.
 pub(super) fn session<'a>(name: &str, member: Member<'a>) -> Result<Option<Cow<'a, str>>, String> {
     let is_number = member.is_some_and(|member| member.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()));
     let id = if is_number { member.map(|member| Cow::Borrowed(member.get())) } else { text(name, member)? };
@@ -125,17 +124,15 @@ pub(super) fn list(name: &str, member: &RawValue) -> Result<Vec<Value>, String> 
     serde_json::from_str(member.get()).map_err(|_| format!("{name} must be a list, not {}", shown(member)))
 }
 
-/// Whether it is an object with members.
 pub(super) fn is_filled_object(member: &RawValue) -> bool {
     member.get().strip_prefix('{').is_some_and(|rest| !rest.trim_start().starts_with('}'))
 }
 
-/// Whether it is a list with items.
 pub(super) fn is_filled_list(member: &RawValue) -> bool {
     member.get().strip_prefix('[').is_some_and(|rest| !rest.trim_start().starts_with(']'))
 }
 
-/// A member as a message shows it.
+/// A description of a member for a message.
 pub(super) fn shown(member: &RawValue) -> &'static str {
     match member.get().as_bytes().first() {
         Some(b'{') => "an object",
@@ -146,7 +143,7 @@ pub(super) fn shown(member: &RawValue) -> &'static str {
     }
 }
 
-/// A whole number of any size that formats write.
+/// A whole number of any size that the formats contain.
 struct Id(HashId);
 
 impl<'de> Deserialize<'de> for Id {

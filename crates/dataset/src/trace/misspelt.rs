@@ -1,5 +1,5 @@
-//! Members and columns of a trace that look like known ones. Traces carry much that means nothing here, so only what is
-//! nearly the name of a member that its row does not have is noted.
+//! Members and columns of a trace that look like misspelt known ones. Traces contain many members that are not used, so
+//! a note is made only if a name is similar to a known member that its row does not have.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use super::Format;
 use super::row_file::{Place, RowFile};
 use crate::error::DatasetError;
 
-/// Rows that are looked at: those of a trace are alike, and reading all of a long one twice would take its time.
+/// Rows to check: the rows of a trace are alike, and reading a long trace twice would take too long.
 const LOOKED_AT: usize = 1000;
-/// Names that are noted.
+/// Names to note.
 const MOST: usize = 8;
 
-/// What a trace has in place of known members, in the words of one note.
+/// A note about members that look like known ones.
 pub(super) fn note(
     file: &RowFile,
     format: &Format,
@@ -46,7 +46,6 @@ pub(super) fn note(
     Ok(Some(format!("{}: members that mean nothing here are ignored: {}{more}", file.at(first), shown.join(", "))))
 }
 
-/// The names of the members of an object.
 struct Names(Vec<String>);
 
 impl<'de> Deserialize<'de> for Names {

@@ -1,18 +1,18 @@
-//! Traces: requests as a server once received them, one file a format and one row of [`FORMATS`].
+//! Traces: requests as a server once received them, one file per format and one row of [`FORMATS`].
 //!
-//! A trace may be larger than memory. So its rows are read once, all of them, on all cores, and of each only its place is
-//! kept and what decides when it is sent; a conversation is read again by its places whenever it is wanted. What rows do not
-//! say themselves is made from their lengths and hash ids.
+//! A trace may be larger than memory. So all of its rows are read once, on all cores, and only the position of each row
+//! is kept, with what decides when it is sent. A conversation is read again by these positions on each call. What rows
+//! do not contain is generated from their lengths and hash ids.
 //!
-//! - `fields`, `entry`: members of rows, and what a row says
+//! - `fields`, `entry`: members of rows, and the content of a row
 //! - `mooncake`, `bailian`, `burst_gpt`, `baseten`: the formats
-//! - `row_file`, `rows`: rows and their places, and what is noted of them
+//! - `row_file`, `rows`: rows and their positions, and the notes on them
 //! - `row_check`: whether a run could send rows
 //! - `sessions`: which rows are turns of one session
 //! - `times`: when they are sent
 //! - `misspelt`: members that look like known ones
-//! - `synthesis`: rows reshaped
-//! - `blocks`: texts of hash ids
+//! - `synthesis`: reshaped rows
+//! - `blocks`: texts for hash ids
 
 mod bailian;
 mod baseten;
@@ -51,23 +51,23 @@ use crate::session_id::SessionIds;
 use crate::source::{Making, Source};
 use crate::turn_shape;
 
-/// A layout of rows.
+/// A trace format.
 struct Format {
     name: TraceFormat,
-    /// What rows hold, where a message has to say it.
+    /// An example of a row, for messages.
     example: &'static str,
-    /// What rows call what is read of them; empty where all that is read has to be there.
+    /// The names of the members that are read, to find misspelt ones; empty if all of them are required.
     members: &'static [&'static str],
-    /// Tokens that a hash id stands for, unless a plan says otherwise.
+    /// Tokens per hash id, unless the plan sets it.
     block_size: u64,
     open: fn(&TracePlan) -> Result<(RowFile, Layout), DatasetError>,
-    /// What a row says; `None` of one that is left out.
+    /// Parses a row; `None` for one that is left out.
     read: for<'a> fn(&Layout, &'a str) -> Result<Option<Entry<'a>>, String>,
 }
 
 const FORMATS: &[Format] = &[mooncake::FORMAT, bailian::FORMAT, burst_gpt::FORMAT, baseten::FORMAT];
 
-/// Where a file has what rows say.
+/// Where a file has the members of its rows.
 #[derive(Debug, Default)]
 struct Layout {
     /// The positions of time, input and output.
@@ -77,18 +77,18 @@ struct Layout {
     unread: Vec<String>,
 }
 
-/// A file with a row a line.
+/// A file with one row per line.
 fn lines(plan: &TracePlan) -> Result<(RowFile, Layout), DatasetError> {
     Ok((RowFile::lines(&plan.path)?, Layout::default()))
 }
 
-/// A trace, by index.
+/// The conversations of a trace, by index.
 pub(crate) struct Trace {
     plan: TracePlan,
     format: &'static Format,
     layout: Layout,
     file: RowFile,
-    /// Of each row in the order of conversations.
+    /// The position of each row, in the order of conversations.
     places: Vec<Place>,
     sessions: SessionIndex,
     shapes: Arc<Shapes>,
@@ -101,25 +101,25 @@ pub(crate) struct Trace {
     notes: Vec<String>,
 }
 
-/// The rows of conversations, and what those are called.
+/// The rows of conversations, and their names.
 struct SessionIndex {
     ends: Vec<u32>,
     unnamed: Vec<u32>,
-    /// Ids of conversations that are called by a number; else none.
+    /// Ids of conversations that have a number as name; otherwise empty.
     roots: Vec<i64>,
-    /// Which part of its session a conversation is, where those are taken apart; else none.
+    /// The number of each conversation within its session, if sessions are split; otherwise empty.
     parts: Vec<u32>,
 }
 
-/// How rows are made anew.
+/// How rows are reshaped.
 struct Reshaped {
     reshaping: Reshaping,
-    /// Of each row in the order of conversations, how many ids were new before it.
+    /// For each row in the order of conversations, how many new ids the rows before it made.
     made_before: Vec<u64>,
 }
 
 impl Trace {
-    /// Reads and checks all of it, telling of each row.
+    /// Reads and checks the whole trace, and reports each row to the progress callback.
     pub(crate) fn open(plan: &TracePlan, making: Making<'_>) -> Result<Self, DatasetError> {
         let format = FORMATS.iter().find(|format| format.name == plan.format).ok_or(DatasetError::NoEntries)?;
         let refused = |fault: String| DatasetError::of_file(&plan.path, fault);
@@ -134,7 +134,7 @@ impl Trace {
         if let (true, Some(first)) = (rows.is_empty(), rows.counts.first_unreadable) {
             let (count, first) = (rows.counts.unreadable, file.at(first));
             let fault = format!(
-                "has no row whose numbers are some; of {count}, the first is {first}\n  try: rows as in {}",
+                "has no row with valid numbers; of {count} invalid rows, the first is {first}\n  try: rows as in {}",
                 format.example
             );
             return Err(refused(fault));
@@ -158,7 +158,7 @@ impl Trace {
         if rows.is_empty() {
             return Err(refused(times::nothing_left(&plan.window, plan.synthesis.max_isl, range)));
         }
-        let mut notes = rows.counts.told(&file, plan);
+        let mut notes = rows.counts.notes(&file, plan);
         notes.extend(misspelt);
         times::speed_up(&mut rows, plan);
         let is_closed = plan.baseten.pace == Pace::Closed;
@@ -212,7 +212,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Goes through all rows again, in the order of the file, for the ids that they share and those that are new.
+    /// Reads all rows again, in the order of the file, to find the ids that they share and those that are new.
     fn reshape(&self) -> Result<Reshaped, DatasetError> {
         let mut in_file: Vec<u32> = (0..self.places.len() as u32).collect();
         in_file.sort_unstable_by_key(|position| self.places[*position as usize].offset);
@@ -248,17 +248,17 @@ impl Trace {
         start as usize..self.sessions.ends[index] as usize
     }
 
-    /// What a row says, read again.
+    /// Parses a row again.
     fn entry<'a>(&self, place: Place, text: &'a str) -> Result<Entry<'a>, DatasetError> {
         let entry = (self.format.read)(&self.layout, text).map_err(|fault| self.fault(place, fault))?;
-        entry.ok_or_else(|| self.fault(place, "says something else than before".into()))
+        entry.ok_or_else(|| self.fault(place, "has changed since it was first read".into()))
     }
 
     fn fault(&self, place: Place, fault: String) -> DatasetError {
         DatasetError::of_file(&self.file.at(place.offset), fault)
     }
 
-    /// The turn of the row of a position.
+    /// The turn of the row at a position.
     fn turn(&self, position: usize, entry: Entry<'_>) -> Result<Turn, String> {
         let plan = &self.plan;
         let row = self.places[position].offset;
@@ -283,7 +283,7 @@ impl Trace {
                 raw_tools: tools.map(|tools| fields::list("tools", tools)).transpose()?,
                 ..Turn::default()
             },
-            // A whole body says all there is to say.
+            // A raw payload stays as it is.
             Content::Payload(payload) => {
                 return Ok(Turn { raw_payload: Some(fields::object("payload", payload)?), ..Turn::default() });
             }
@@ -313,8 +313,8 @@ impl Trace {
         Ok((made.input_length.max(1), made.hash_ids))
     }
 
-    fn name(&self, index: usize, told: Option<String>) -> String {
-        let name = self.sessions.roots.get(index).map(i64::to_string).or(told);
+    fn name(&self, index: usize, own: Option<String>) -> String {
+        let name = self.sessions.roots.get(index).map(i64::to_string).or(own);
         let name = name.unwrap_or_else(|| self.ids.id(u64::from(self.sessions.unnamed[index])));
         self.sessions.parts.get(index).map(|part| format!("{name}#{part}")).unwrap_or(name)
     }
@@ -333,13 +333,13 @@ impl Source for Trace {
 
     fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         let rows = self.rows_of(index);
-        let (mut turns, mut told, mut is_whole) = (Vec::with_capacity(rows.len()), None, false);
+        let (mut turns, mut own_name, mut is_whole) = (Vec::with_capacity(rows.len()), None, false);
         for (number, position) in rows.enumerate() {
             let place = self.places[position];
             let text = self.file.row(place)?;
             let mut entry = self.entry(place, &text)?;
             if let Session::Named(name) = std::mem::replace(&mut entry.session, Session::Alone) {
-                told = told.or(Some(name.into_owned()));
+                own_name = own_name.or(Some(name.into_owned()));
             }
             is_whole |= entry.content.mode().is_whole();
             let turn = self.turn(position, entry).map_err(|fault| self.fault(place, fault))?;
@@ -349,7 +349,7 @@ impl Source for Trace {
         }
         let is_whole = is_whole || (self.plan.format == TraceFormat::Baseten && turns.len() > 1);
         Ok(Cow::Owned(Conversation {
-            session_id: self.name(index, told),
+            session_id: self.name(index, own_name),
             turns,
             context_mode: is_whole.then_some(ContextMode::MessageArrayWithResponses),
             ..Conversation::default()
@@ -366,7 +366,7 @@ impl Source for Trace {
     }
 }
 
-/// Refuses a session whose rows say what they say in several ways; names the row.
+/// Refuses a session whose rows have different forms; returns the row.
 fn check_modes(rows: &Rows, sessions: &Sessions) -> Result<(), (u32, String)> {
     for session in 0..sessions.ends.len() {
         let of_one = sessions.rows(session);

@@ -1,4 +1,4 @@
-//! `mooncake_trace`: a request a line, by its lengths and the blocks it shares, or by what it says.
+//! `mooncake_trace`: one request per line, by its lengths and the blocks it shares, or by its content.
 
 use aiperf_plan::TraceFormat;
 use serde::Deserialize;
@@ -58,7 +58,7 @@ struct Row<'a> {
     extra: Member<'a>,
 }
 
-/// What a message is asked for: whose it is.
+/// A message, of which only the role is checked.
 #[derive(Deserialize)]
 struct Message {
     role: Option<IgnoredAny>,
@@ -88,7 +88,7 @@ fn read<'a>(_: &Layout, text: &'a str) -> Result<Option<Entry<'a>>, String> {
     }))
 }
 
-/// What is sent, of which there is one thing only.
+/// The content to send; a row has exactly one.
 fn content<'a>(row: &Row<'a>) -> Result<Content<'a>, String> {
     let ways = [
         ("input_length", row.input_length),

@@ -1,25 +1,25 @@
-//! Whether a run could send rows, told one by one: what a run checks, without its file.
+//! Checks one by one whether a run could send rows: the checks of a run, without its file.
 
 use std::collections::HashMap;
 
 use super::entry::{Content, Mode, Session};
 use super::{Layout, blocks, fields, mooncake};
 
-/// Checks the rows of a mooncake trace, in their order.
+/// Checks the rows of a mooncake trace, in order.
 #[derive(Debug)]
 pub(crate) struct RowCheck {
     block_size: u64,
-    /// How the rows of each session say things.
+    /// The form of the rows of each session.
     modes: HashMap<String, Mode>,
 }
 
 impl RowCheck {
-    /// With hash ids of so many tokens; those of the format where it is not said.
+    /// With the tokens per hash id; `None` is the default of the format.
     pub(crate) fn new(block_size: Option<u64>) -> Self {
         Self { block_size: block_size.unwrap_or(mooncake::FORMAT.block_size), modes: HashMap::new() }
     }
 
-    /// Why a run would refuse a row.
+    /// Refuses a row that a run would refuse.
     pub(crate) fn check(&mut self, text: &str) -> Result<(), String> {
         let Some(entry) = (mooncake::FORMAT.read)(&Layout::default(), text)? else { return Ok(()) };
         entry.extra.map(|extra| fields::object("extra", extra)).transpose()?;

@@ -1,7 +1,8 @@
-//! The rows of a file that may be larger than memory: read once on all cores, and again by place whenever they are wanted.
+//! The rows of a file that may be larger than memory: read once on all cores, and again by position whenever they are
+//! needed.
 //!
-//! A compressed file is unpacked once, and a columnar one written out row by row, to a file without a name that goes with
-//! the process.
+//! A compressed file is unpacked once, and a columnar one is written out row by row, to a file without a name that
+//! vanishes with the process.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Write};
@@ -20,21 +21,21 @@ use crate::source::LARGEST_REQUEST;
 
 /// Bytes that a thread reads at a time.
 const PIECE: u64 = 4 << 20;
-/// Threads that read; more would wait for the disk.
+/// The most threads that read; more would wait for the disk.
 const MOST_THREADS: usize = 8;
 
-/// A file of rows.
 #[derive(Debug)]
 pub(super) struct RowFile {
     path: PathBuf,
     file: File,
-    /// Where rows begin: behind a byte order mark, and a line of names where there is one.
+    /// Where rows begin: after a byte order mark, and after the header line if there is one.
     start: u64,
     end: u64,
     is_columnar: bool,
 }
 
-/// Where a row stands: its first byte, and its bytes without blanks around them. Packed, because there may be many millions.
+/// The position of a row: its first byte, and its length without surrounding blanks. Packed, because there may be many
+/// millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(Rust, packed(4))]
 pub(super) struct Place {
@@ -42,7 +43,7 @@ pub(super) struct Place {
     pub(super) length: u32,
 }
 
-/// What is wrong, with its row among those of its piece.
+/// A fault, and its row within the piece.
 struct Broken {
     offset: u64,
     fault: String,
@@ -71,8 +72,8 @@ impl RowFile {
         Ok(Self { path: path.to_owned(), file, start, end, is_columnar: false })
     }
 
-    /// Opens a columnar file: the cells of each row become a line, a JSON object of the wanted columns. `check` is shown which of
-    /// them are there, and which columns are not read.
+    /// Opens a columnar file: each row becomes a line, a JSON object of the wanted columns. `check` receives the wanted
+    /// columns that exist, and the columns that are not read.
     pub(super) fn columns(
         path: &Path,
         wanted: &[&str],
@@ -101,7 +102,7 @@ impl RowFile {
         Ok(Self { path: path.to_owned(), file, start: 0, end, is_columnar: true })
     }
 
-    /// Takes the first line that is not blank for names of columns.
+    /// Takes the first line that is not blank as the names of columns.
     pub(super) fn take_header(&mut self) -> Result<Option<String>, DatasetError> {
         let mut header = None;
         let mut next = self.start;
@@ -117,8 +118,8 @@ impl RowFile {
         Ok(header)
     }
 
-    /// Reads every row that is not blank on all cores: `read` makes something of those of a piece of the file, which are
-    /// given back in their order, with a digest of the whole. A fault is that of the first row that has one.
+    /// Reads every row that is not blank on all cores. `read` collects the rows of one piece of the file; the pieces
+    /// are returned in order, with a digest of the whole. The error is that of the first faulty row.
     pub(super) fn scan<T: Send + Default>(
         &self,
         read: impl Fn(&mut T, Place, &str) -> Result<(), String> + Sync,
@@ -159,7 +160,7 @@ impl RowFile {
         Ok((made.into_iter().map(|(_, made, _)| made).collect(), digest))
     }
 
-    /// The rows that begin in a piece.
+    /// Reads the rows that begin in a piece.
     fn read_piece<T: Default>(
         &self,
         number: u64,
@@ -171,7 +172,7 @@ impl RowFile {
         let mut bytes = vec![0; (last - first) as usize];
         self.file.read_exact_at(&mut bytes, first).map_err(unread)?;
         let digest = Sha256::digest(&bytes).into();
-        // A row belongs to the piece that its first byte is in.
+        // A row belongs to the piece with its first byte.
         let mut begin = 0;
         if number > 0 {
             let mut before = [0];
@@ -226,7 +227,7 @@ impl RowFile {
         }
     }
 
-    /// A row, read again.
+    /// Reads a row again.
     pub(super) fn row(&self, place: Place) -> Result<String, DatasetError> {
         let bytes = self.bytes(place.offset, u64::from(place.length))?;
         String::from_utf8(bytes).map_err(|_| self.changed(place.offset))
@@ -240,11 +241,11 @@ impl RowFile {
 
     fn changed(&self, offset: u64) -> DatasetError {
         let fault =
-            "cannot be read again: the file has changed since the run began\n  try: a copy that nobody writes to";
+            "cannot be read again: the file has changed since the run began\n  try: a copy that does not change";
         DatasetError::of_file(&self.at(offset), fault.into())
     }
 
-    /// A row as messages name it. Lines are counted for that, up to the row: it is for faults, which are few.
+    /// The location of a row, for messages. Counts the lines up to the row: only faults need this, and they are few.
     pub(super) fn at(&self, offset: u64) -> String {
         let (mut line, mut next) = (1, 0);
         while next < offset {

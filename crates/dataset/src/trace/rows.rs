@@ -1,4 +1,5 @@
-//! What is noted of the rows of a trace: where each stands, and what decides whether it is sent, when, and with which others.
+//! Notes on the rows of a trace: the position of each, and what decides whether it is sent, when, and with which
+//! others.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,40 +11,40 @@ use super::row_file::{Place, RowFile};
 use super::{Format, Layout, blocks};
 use crate::error::DatasetError;
 
-/// Rows in the order of their file, a list for each thing that is noted: there may be many millions, and what is no longer
-/// needed is let go. Lists of what no row has are empty.
+/// Rows in the order of their file, with one list per property. There may be many millions of rows, and a list that is
+/// no longer needed is freed. A list is empty if no row has the property.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub(super) places: Vec<Place>,
     pub(super) modes: Vec<Mode>,
-    /// NaN is none.
+    /// NaN means none.
     pub(super) times_ms: Vec<f64>,
-    /// What sessions are called, hashed; 0 is none.
+    /// Hashes of session ids; 0 means none.
     pub(super) sessions: Vec<u64>,
-    /// NaN is none.
+    /// NaN means none.
     pub(super) delays_ms: Vec<f64>,
     pub(super) durations_ms: Vec<f64>,
     pub(super) chats: Vec<Chat>,
-    /// Only where rows are chosen by them.
+    /// Only if rows are selected by them.
     pub(super) input_tokens: Vec<u32>,
     pub(super) counts: Counts,
 }
 
-/// What of rows is checked and noted.
+/// What to check and note.
 #[derive(Clone, Copy)]
 pub(super) struct Noting {
-    /// Tokens of a hash id, where rows have to have as many of those as their lengths say.
+    /// Tokens per hash id, if the number of ids must match the lengths of rows.
     pub(super) block_size: Option<u64>,
     pub(super) input_tokens: bool,
 }
 
-/// Rows of which a user should know.
+/// Counts of rows that the user should know about.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    /// Those that say nothing that can be sent, and the first byte of the first.
+    /// Rows without valid numbers, and the first byte of the first one.
     pub(super) unreadable: u64,
     pub(super) first_unreadable: Option<u64>,
-    /// Those that ask for 0 tokens of output, or have as many of input.
+    /// Rows that request 0 output tokens, or have 0 input tokens.
     pub(super) without_output: u64,
     pub(super) without_input: u64,
     pub(super) outside: u64,
@@ -51,7 +52,7 @@ pub(super) struct Counts {
 }
 
 impl Rows {
-    /// Reads all of a file, telling of each row, and gives the digest of its bytes.
+    /// Reads the whole file, reports each row to the progress callback, and returns the digest of its bytes.
     pub(super) fn scan(
         file: &RowFile,
         format: &Format,
@@ -108,7 +109,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Puts those of the next piece behind these, of which there will be so many in all.
+    /// Appends the rows of the next piece; `count` is the number of rows in all pieces.
     fn append(&mut self, next: Self, count: usize) {
         let rows = self.places.len();
         join(&mut self.sessions, next.sessions, rows, count, 0);
@@ -134,7 +135,7 @@ impl Rows {
         self.places.is_empty()
     }
 
-    /// What the session of a row is called, hashed; `None` of one that has none.
+    /// The hash of a row's session id, if it has one.
     pub(super) fn session(&self, row: usize) -> Option<u64> {
         self.sessions.get(row).copied().filter(|session| *session != 0)
     }
@@ -152,14 +153,14 @@ impl Rows {
         (!time.is_nan()).then_some(time)
     }
 
-    /// Forgets when rows were sent.
+    /// Drops all timestamps.
     pub(super) fn forget_times(&mut self) {
         self.times_ms.fill(f64::NAN);
         self.delays_ms = Vec::new();
     }
 
-    /// Leaves rows out by their time and length. One without a time goes with the one before it in its session, which it
-    /// follows after a delay.
+    /// Leaves out rows by time and length. A row without a time follows the one before it in its session after a delay,
+    /// so it is sent if that one is.
     pub(super) fn select(&mut self, window: &TimestampWindow, synthesis: &Synthesis) {
         let is_bounded = window.start_ms.is_some() || window.end_ms.is_some();
         let mut inside: HashMap<u64, bool> = HashMap::new();
@@ -189,7 +190,7 @@ impl Rows {
         self.input_tokens = Vec::new();
     }
 
-    /// Keeps rows of which it is said.
+    /// Keeps the rows whose flag is true.
     pub(super) fn keep(&mut self, kept: &[bool]) {
         fn only<T>(list: &mut Vec<T>, kept: &[bool]) {
             let mut kept = kept.iter();
@@ -206,7 +207,7 @@ impl Rows {
     }
 }
 
-/// Notes something of a row in a list that may have nothing of the rows before it.
+/// Notes a value of a row in a list that may be empty so far.
 fn note<T: Copy>(list: &mut Vec<T>, row: usize, value: Option<T>, none: T) {
     if let Some(value) = value {
         list.resize(row, none);
@@ -214,7 +215,7 @@ fn note<T: Copy>(list: &mut Vec<T>, row: usize, value: Option<T>, none: T) {
     }
 }
 
-/// Puts such a list behind that of the rows before it.
+/// Appends such a list to that of the rows before.
 fn join<T: Copy>(list: &mut Vec<T>, next: Vec<T>, rows: usize, count: usize, none: T) {
     if !next.is_empty() {
         list.reserve_exact(count - list.len());
@@ -223,7 +224,7 @@ fn join<T: Copy>(list: &mut Vec<T>, next: Vec<T>, rows: usize, count: usize, non
     }
 }
 
-/// Never 0.
+/// A hash that is never 0.
 fn hashed(name: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
@@ -231,27 +232,27 @@ fn hashed(name: impl Hash) -> u64 {
 }
 
 impl Counts {
-    /// What was left out or changed, a line each.
-    pub(super) fn told(&self, file: &RowFile, plan: &TracePlan) -> Vec<String> {
+    /// Notes on rows that were left out or changed, one line each.
+    pub(super) fn notes(&self, file: &RowFile, plan: &TracePlan) -> Vec<String> {
         let path = plan.path.display();
-        let mut told = Vec::new();
-        let mut tell = |count: u64, what: String| {
+        let mut notes = Vec::new();
+        let mut note = |count: u64, what: String| {
             if count > 0 {
-                told.push(format!("{path}: {what}: {count}"));
+                notes.push(format!("{path}: {what}: {count}"));
             }
         };
         if let Some(first) = self.first_unreadable {
-            tell(
+            note(
                 self.unreadable,
-                format!("rows left out because their numbers are none, the first at {}", file.at(first)),
+                format!("rows left out because their numbers are invalid, the first at {}", file.at(first)),
             );
         }
-        tell(self.outside, "rows left out because of their timestamps".into());
+        note(self.outside, "rows left out because of their timestamps".into());
         if let Some(most) = plan.synthesis.max_isl {
-            tell(self.too_long, format!("rows left out because they have more than {most} input tokens"));
+            note(self.too_long, format!("rows left out because they have more than {most} input tokens"));
         }
-        tell(self.without_output, "rows that were answered by 0 tokens, and ask for 1".into());
-        tell(self.without_input, "rows of 0 input tokens, which get 1".into());
-        told
+        note(self.without_output, "rows with a response of 0 tokens, which request 1".into());
+        note(self.without_input, "rows of 0 input tokens, which get 1".into());
+        notes
     }
 }

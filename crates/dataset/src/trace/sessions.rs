@@ -7,25 +7,25 @@ use aiperf_plan::draw::Purpose;
 use super::entry::Chat;
 use super::rows::Rows;
 
-/// Sessions, by the rows that they have.
+/// Sessions, by their rows.
 #[derive(Debug)]
 pub(super) struct Sessions {
-    /// Rows by session, and within one in their order.
+    /// Rows by session, in order within each.
     pub(super) order: Vec<u32>,
     /// Where the rows of each session end.
     pub(super) ends: Vec<u32>,
-    /// Of each session, how many before it had no name, in the order of the file.
+    /// For each session, how many before it had no name, in the order of the file.
     pub(super) unnamed: Vec<u32>,
-    /// Of each session, the id of what its rows reply to in the end; none where rows have names.
+    /// For each session, the id of the first row of its chain of replies; empty if rows have names.
     pub(super) roots: Vec<i64>,
 }
 
-/// In which order the rows of a session are.
+/// The order of the rows of a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// That of the file, or of the turns that rows say they are.
+    /// The order of the file, or of the turn numbers of rows.
     Listed,
-    /// That of their times, in whole milliseconds; sessions then go by their first.
+    /// The order of their times, in whole milliseconds; sessions are ordered by their first row.
     Timed,
 }
 
@@ -87,12 +87,11 @@ impl Sessions {
         start as usize..self.ends[session] as usize
     }
 
-    /// The rows of a session.
     pub(super) fn rows(&self, session: usize) -> &[u32] {
         &self.order[self.range(session)]
     }
 
-    /// Makes each row a session of its own; gives back which part of its session each was.
+    /// Makes each row a session of its own; returns the number of each within its old session.
     pub(super) fn split(&mut self) -> Vec<u32> {
         let sizes = (0..self.ends.len()).map(|session| self.range(session).len());
         let parts: Vec<u32> = sizes.clone().flat_map(|size| 0..size as u32).collect();
@@ -102,8 +101,8 @@ impl Sessions {
         parts
     }
 
-    /// Of each row, whether it is among a share of all sessions, which are drawn in the order of their times; at least one
-    /// session is.
+    /// For each row, whether it belongs to a random share of the sessions; at least one session does. Draws go by the
+    /// order of session times.
     pub(super) fn sampled(rows: &Rows, share: f64, draws: &Purpose) -> Vec<bool> {
         let sessions = Self::of(rows, Order::Timed);
         let drawn: Vec<f64> = (0..sessions.ends.len() as u64).map(|session| draws.at(session).random()).collect();
@@ -117,7 +116,7 @@ impl Sessions {
     }
 }
 
-/// Of each row, the first of its session.
+/// For each row, the first row of its session.
 fn name_leaders(rows: &Rows) -> Vec<u32> {
     let mut leaders: Vec<u32> = (0..rows.len() as u32).collect();
     let session = |row: u32| rows.session(row as usize);
@@ -129,8 +128,8 @@ fn name_leaders(rows: &Rows) -> Vec<u32> {
     leaders
 }
 
-/// Of each row, the one that it replies to in the end: one whose parent is not there, or where replies go round in circles
-/// the one that is come back to.
+/// For each row, the root of its chain of replies: a row whose parent is missing or, if the replies form a cycle, the
+/// row that the search returns to.
 fn chat_leaders(chats: &[Chat]) -> Vec<u32> {
     const UNKNOWN: u32 = u32::MAX;
     let mut by_id: Vec<(i64, u32)> = chats.iter().zip(0..).map(|(chat, row)| (chat.id, row)).collect();
@@ -141,7 +140,7 @@ fn chat_leaders(chats: &[Chat]) -> Vec<u32> {
     };
     let mut leaders = vec![UNKNOWN; chats.len()];
     let mut path = Vec::new();
-    // While a row is on the path it leads itself.
+    // A row on the current path is its own leader.
     for row in 0..chats.len() as u32 {
         if leaders[row as usize] != UNKNOWN {
             continue;

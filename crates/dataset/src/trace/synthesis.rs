@@ -1,8 +1,8 @@
-//! Traces reshaped: longer or shorter prefixes and prompts, spread over several trees of prefixes, sped up.
+//! Reshaped traces: longer or shorter prefixes and prompts, spread over several prefix trees, sped up.
 //!
-//! What rows share is what they say by their hash ids. Of each row the ids that it leads with and that occur elsewhere too
-//! are its prefix; all others are its own, and get new numbers. A row is made anew from what it was, the ids that are
-//! shared, and the number its own ids begin with: so rows need not be kept.
+//! Rows share text by their hash ids. The leading ids of a row that also occur elsewhere are its prefix. All others are
+//! its own, and get new numbers. A row is reshaped from its old form, the set of shared ids and the number at which its
+//! own ids begin. So rows need not be kept.
 
 use std::collections::HashSet;
 
@@ -10,26 +10,26 @@ use aiperf_plan::Synthesis;
 
 use super::entry::HashId;
 
-/// Ids that occur more than once, and the numbers of new ones.
+/// The ids that occur more than once, and the numbers of new ids.
 #[derive(Debug)]
 pub(super) struct Reshaping {
     synthesis: Synthesis,
     block_size: u64,
     shared: HashSet<HashId>,
-    /// The number that new ids follow.
+    /// New ids begin after this number.
     before_new: HashId,
-    /// How many were made.
+    /// How many new ids were made.
     made: u64,
 }
 
-/// Counts ids, until all rows were seen.
+/// Counts ids, until all rows are seen.
 #[derive(Debug, Default)]
 pub(super) struct Counting {
     once: HashSet<HashId>,
     shared: HashSet<HashId>,
 }
 
-/// A row as it becomes.
+/// A row in its new form.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reshaped {
     pub(super) input_length: u64,
@@ -59,14 +59,14 @@ impl Counting {
 }
 
 impl Reshaping {
-    /// How many ids were new before the next row, and counts its own: rows are gone through in order, once.
+    /// Returns how many new ids the rows before made, and counts those of this row. Called once per row, in order.
     pub(super) fn advance(&mut self, input_length: u64, hash_ids: &[HashId]) -> Result<u64, String> {
         let before = self.made;
         self.made += self.reshape_from(before, input_length, hash_ids)?.1;
         Ok(before)
     }
 
-    /// A row made anew, in one of the trees.
+    /// Reshapes a row, within one of the trees.
     pub(super) fn reshape(
         &self,
         made_before: u64,
@@ -93,7 +93,7 @@ impl Reshaping {
             return Ok((Reshaped { input_length: input_length.min(most), hash_ids: Vec::new() }, 0));
         }
         let mut prefix = hash_ids.iter().take_while(|id| self.shared.contains(id)).count();
-        // A last block that is not full is the row's own, even where another row is the same to its end.
+        // A partial last block is the row's own, even if another row is equal to its end.
         let full = usize::try_from(input_length / self.block_size).unwrap_or(usize::MAX);
         if prefix == hash_ids.len() && full + 1 == prefix && !input_length.is_multiple_of(self.block_size) {
             prefix = full;
@@ -121,7 +121,7 @@ impl Reshaping {
             let more = (prefix as f64 * prefix_len).ceil() as usize;
             ids.extend((ids.len()..more).map(|_| new_id()));
         } else if prefix_len < 1.0 {
-            // A row that shares nothing has nothing to shorten.
+            // A row without a shared prefix has nothing to shorten.
             let kept = ((prefix as f64 * prefix_len) as usize).max(prefix.min(1));
             ids.extend_from_slice(&hash_ids[..kept]);
         } else {
@@ -134,18 +134,18 @@ impl Reshaping {
             return Ok((Reshaped { input_length: input_length.min(most), hash_ids: ids }, made));
         }
         let length = (prefix_tokens + own_tokens).min(most);
-        // Blocks past a length that was cut would stand for nothing.
+        // Blocks beyond the reduced length would have no text.
         ids.truncate(usize::try_from(length.div_ceil(self.block_size)).unwrap_or(usize::MAX));
         Ok((Reshaped { input_length: length, hash_ids: ids }, made))
     }
 }
 
-/// A timestamp sped up, in whole milliseconds.
+/// A timestamp after the speedup, in whole milliseconds.
 pub(super) fn sped_up(timestamp_ms: f64, speedup: f64) -> f64 {
     (timestamp_ms / speedup).trunc()
 }
 
-/// Output tokens that are asked for.
+/// The number of output tokens to request.
 pub(super) fn output_length(tokens: u32, synthesis: &Synthesis) -> u32 {
     let wanted = (f64::from(tokens.max(1)) * synthesis.output_len).round_ties_even();
     (wanted as u32).min(synthesis.max_osl.unwrap_or(u32::MAX)).max(1)
@@ -197,20 +197,20 @@ mod tests {
 
     fn skip(case: &Value) -> Option<String> {
         if case["params"]["renormalize_hash_ids"] == true {
-            return Some("no setting asks for ids to be counted anew".into());
+            return Some("no setting changes the ids".into());
         }
         let block_size = case["params"]["block_size"].as_u64().unwrap_or(512);
         let has_too_many =
             |row: &Value| ids(row).len() as u64 > row["input_length"].as_u64().unwrap_or(0).div_ceil(block_size);
         if case["out"].as_array().is_some_and(|rows| rows.iter().any(has_too_many)) {
-            return Some("a length that is cut keeps no blocks beyond it".into());
+            return Some("blocks beyond a reduced length are dropped here".into());
         }
         let mut counting = Counting::default();
         case["rows"].as_array().unwrap().iter().for_each(|row| counting.add(&ids(row)));
         let shares_nothing = |row: &Value| ids(row).first().is_some_and(|id| !counting.shared.contains(id));
         let shortens = case["params"]["prefix_len_multiplier"].as_f64().is_some_and(|factor| factor < 1.0);
         (shortens && case["rows"].as_array().unwrap().iter().any(shares_nothing))
-            .then(|| "a row that shares nothing gets no block of a prefix it does not have".into())
+            .then(|| "a row without a shared prefix gets no prefix block here".into())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Times of a trace as they are replayed.
+//! The times of a trace, as they are replayed.
 
 use aiperf_plan::{TimestampWindow, TraceFormat, TracePlan};
 
@@ -8,7 +8,7 @@ use super::synthesis;
 use crate::long_delays::LongDelays;
 use crate::turn_shape::{LONGEST_MS, turn_shape};
 
-/// The first and the last of some times; NaN is none.
+/// The first and the last of some times; NaN means none.
 pub(super) fn range(times: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     times.filter(|time| !time.is_nan()).fold(None, |range, time| {
         let (first, last) = range.unwrap_or((time, time));
@@ -16,7 +16,7 @@ pub(super) fn range(times: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// Why a trace of which all rows are left out has nothing to send.
+/// The message for a trace whose rows are all left out.
 pub(super) fn nothing_left(window: &TimestampWindow, max_isl: Option<u32>, range: Option<(f64, f64)>) -> String {
     let from = window.start_ms.map(|start| format!(" from {start} ms")).unwrap_or_default();
     let to = window.end_ms.map(|end| format!(" to {end} ms")).unwrap_or_default();
@@ -28,7 +28,7 @@ pub(super) fn nothing_left(window: &TimestampWindow, max_isl: Option<u32>, range
     )
 }
 
-/// Times and delays as a plan wants them, before idle time is cut.
+/// Scales times and delays by the plan, before idle time is cut.
 pub(super) fn speed_up(rows: &mut Rows, plan: &TracePlan) {
     if plan.ignores_times {
         return rows.forget_times();
@@ -43,8 +43,8 @@ pub(super) fn speed_up(rows: &mut Rows, plan: &TracePlan) {
     }
 }
 
-/// Lets rows after the first of their session wait for the answer to the one before, and then as long as they did when the
-/// trace was taken.
+/// Rows after the first of their session wait for the response to the one before, and then as long as they did when the
+/// trace was recorded.
 pub(super) fn close_loop(rows: &mut Rows, sessions: &Sessions, speedup: f64) {
     let mut delays = vec![f64::NAN; rows.len()];
     for session in 0..sessions.ends.len() {
@@ -61,7 +61,7 @@ pub(super) fn close_loop(rows: &mut Rows, sessions: &Sessions, speedup: f64) {
     rows.delays_ms = delays;
 }
 
-/// Delays as they are kept to. Refuses one that is longer than a run can last, by its row.
+/// Scales and caps delays. Refuses one that is longer than a run can last; returns its row.
 pub(super) fn cap_delays(rows: &mut Rows, plan: &TracePlan) -> Result<LongDelays, (u32, String)> {
     let mut long = LongDelays::default();
     for (row, delay) in rows.delays_ms.iter_mut().enumerate() {
@@ -85,14 +85,14 @@ pub(super) fn cap_delays(rows: &mut Rows, plan: &TracePlan) -> Result<LongDelays
     Ok(long)
 }
 
-/// A delay as it is kept to: no longer than the cap, and none where it is no number.
+/// A delay after capping; none if it is not a number.
 pub(super) fn clamp_delay(delay_ms: Option<f64>, cap_ms: Option<f64>) -> Option<f64> {
     let delay_ms = delay_ms.filter(|delay| delay.is_finite())?;
     Some(cap_ms.map_or(delay_ms, |cap| delay_ms.min(cap)))
 }
 
-/// Draws rows together where nothing was recorded for long: walks them in the order of time, by whole milliseconds, and
-/// lets no more than the cap, rounded up, pass from one to the next. The first stays where it is.
+/// Shortens idle gaps: in the order of time, by whole milliseconds, no gap between two rows stays longer than the cap,
+/// rounded up. The first row keeps its time.
 pub(super) fn reflow_idle_gaps(
     rows: usize,
     time: impl Fn(usize) -> Option<f64>,
@@ -112,7 +112,7 @@ pub(super) fn reflow_idle_gaps(
     }
 }
 
-/// The same of the times that rows have.
+/// The same for the times of rows.
 pub(super) fn reflow_rows(rows: &mut Rows, cap_ms: f64) {
     let recorded = rows.times_ms.clone();
     let time = |row: usize| Some(recorded[row]).filter(|time| !time.is_nan());
@@ -153,7 +153,7 @@ mod tests {
         for area in ["datasets", "load"] {
             let refused = |case: &Value| {
                 let is_refused = has(case, "error") || has(case, "expected.error") || has(case, "expected.error_type");
-                is_refused.then(|| "a cap of 0 or less is refused with the flag that has it".into())
+                is_refused.then(|| "a cap of 0 or less is refused when the flag is parsed".into())
             };
             Area::of(area).run_cases("golden gaps", GAPS, refused, gaps);
         }

@@ -1,7 +1,7 @@
-//! How long the requests of a trace are, and how much of them a prefix cache could answer.
+//! The lengths of the requests of a trace, and how much of them a prefix cache could serve.
 //!
-//! A trace is read once. What is kept grows with the ids, prefixes and places of ids that are distinct, and by some 40
-//! bytes a row: a prefix is known by the prefix before it and its last id, so that none is kept as a list.
+//! A trace is read once. Memory grows with the number of distinct ids, prefixes and positions of ids, and by about 40
+//! bytes per row. A prefix is stored as the prefix before it and its last id, never as a list.
 
 use super::lines::{Lines, members, shown, whole};
 use super::numbers::{deviation, mean, quantile};
@@ -11,24 +11,24 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::Path;
 
-/// What is known of a trace.
+/// The statistics of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     pub requests: u64,
     pub prefixes: u64,
-    /// First ids that more than one request begins with.
+    /// First ids with which more than one request begins.
     pub groups: u64,
     pub reuse: f64,
     pub input: Option<Spread>,
     pub output: Option<Spread>,
-    /// Tokens of blocks that stand at the same place in other requests.
+    /// Tokens of blocks that occur at the same position in other requests.
     pub context: Option<Spread>,
     /// The other tokens of a request.
     pub unique: Option<Spread>,
     pub hit_rate: Option<Spread>,
 }
 
-/// How numbers are spread.
+/// The distribution of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub mean: f64,
@@ -62,7 +62,7 @@ impl Spread {
 }
 
 impl Analysis {
-    /// Of a file, within so many bytes of memory, where that is known; one without a row is refused.
+    /// Analyses a file, within `room` bytes of memory if that is known. Refuses a file without rows.
     pub fn read(path: &Path, block_size: u64, room: Option<u64>) -> Result<Self, DatasetError> {
         Self::of(Lines::open(path)?, block_size, room)
     }
@@ -80,7 +80,7 @@ impl Analysis {
         if counts.rows.is_empty() { Err(lines.empty()) } else { Ok(counts.analysis(block_size)) }
     }
 
-    /// As a document, indented by two blanks.
+    /// As a JSON document, indented by two blanks.
     pub fn json(&self) -> String {
         let whole = |of: Option<&Spread>, value: fn(&Spread) -> f64| of.map_or(0, |spread| value(spread) as u64);
         let share = |of: Option<&Spread>| of.map_or(0.0, |spread| spread.mean);
@@ -107,7 +107,7 @@ impl Analysis {
     }
 }
 
-/// What a row says.
+/// The content of a row.
 #[derive(Debug)]
 struct Request {
     input: f64,
@@ -148,42 +148,41 @@ struct Row {
     input: f64,
     output: f64,
     ids: u32,
-    /// Ids of it that stand at the same place in another row.
+    /// Its ids that occur at the same position in another row.
     shared: u32,
-    /// Ids before the first that no earlier row had.
+    /// Its ids before the first one that no earlier row had.
     hits: u32,
 }
 
 #[derive(Debug, Default)]
 struct Counts {
     rows: Vec<Row>,
-    /// A number for each id: those of earlier rows are lower than those that a row brings.
+    /// A number for each id: ids of earlier rows have lower numbers than those that a row introduces.
     ids: HashMap<i128, u32>,
-    /// A prefix by the one before it and its last id; its own number, from 1.
+    /// The number of a prefix, from 1, by the prefix before it and its last id.
     prefixes: HashMap<(u32, u32), u32>,
-    /// How often each prefix has been met, up to twice.
+    /// Whether each prefix occurred more than once.
     met: Vec<bool>,
     occurrences: u64,
-    /// The first row that has an id at a place, or [`SHARED`].
+    /// The first row with an id at a position, or [`SHARED`].
     places: HashMap<(u32, u32), u32>,
 }
 
-/// Bytes a row while statistics are made: the values of a metric, sorted.
+/// Bytes per row while statistics are computed: the sorted values of a metric.
 const WORKING: u64 = 16;
 
-/// Bytes of a table or list while it takes so many entries more: a table has room to spare, and a byte of its own for
-/// each entry.
+/// Bytes of a table or list while it grows by `more` entries. A table has spare capacity, and one more byte per entry.
 fn grown<T>(len: usize, capacity: usize, more: usize) -> u64 {
     let bytes = |capacity: usize| (capacity as u64 * 8 / 7).next_power_of_two() * (size_of::<T>() as u64 + 1);
     let now = if capacity == 0 { 0 } else { bytes(capacity) };
     if len + more > capacity { now + bytes((len + more).max(2 * capacity)) } else { now }
 }
 
-/// In the stead of a row: more than one has it.
+/// In place of a row: several rows have it.
 const SHARED: u32 = u32::MAX;
 
 impl Counts {
-    /// Whether a row with so many ids can be kept: a table that is full is written anew, twice as large, beside itself.
+    /// Whether a row with `more` ids fits: a full table is copied to one twice as large, and both exist meanwhile.
     fn has_room(&self, more: usize, room: Option<u64>) -> Result<(), String> {
         let Some(room) = room else { return Ok(()) };
         let need = grown::<Row>(self.rows.len(), self.rows.capacity(), 1)
@@ -259,7 +258,7 @@ impl Counts {
             input: of(|row| row.input),
             output: of(|row| row.output),
             context: Spread::of(self.rows.iter().map(context).collect()),
-            // Ids past the end of a request would leave less than nothing of it.
+            // With ids beyond the end of a request, the difference would be negative.
             unique: Spread::of(self.rows.iter().map(|row| (row.input - context(row)).max(0.0)).collect()),
             hit_rate: Spread::of(with_ids.map(|row| f64::from(row.hits) / f64::from(row.ids)).collect()),
         }
@@ -281,10 +280,10 @@ mod tests {
         counts.analysis(block_size)
     }
 
-    /// Below 0 the reference shows what is 0 here, and so all that is made of it.
+    /// The reference has negative lengths where this code has 0, and all values that depend on them.
     fn skip(case: &Value) -> Option<String> {
         let least = case["report"]["unique_prompt_length_stats"]["min"].as_f64();
-        least.is_some_and(|least| least < 0.0).then(|| "no prompt is shorter than nothing here".into())
+        least.is_some_and(|least| least < 0.0).then(|| "a length is never negative here".into())
     }
 
     fn assert_near(found: &Value, wanted: &Value, at: &str) {
@@ -310,7 +309,7 @@ mod tests {
         });
     }
 
-    /// Sequences of blocks, and a number for each block with all that is before it.
+    /// Sequences of blocks, and a number for each block with all blocks before it.
     const CHAINS: Shape =
         |case| case["ids"].is_array() && (has(case, "text_block_sequences") || has(case, "token_block_sequences"));
 
@@ -348,21 +347,21 @@ mod tests {
     }
 
     #[test]
-    fn no_prompt_is_shorter_than_nothing() {
+    fn a_length_is_never_negative() {
         let rows = [json!({"input_length": 100, "hash_ids": [1, 2]}), json!({"input_length": 100, "hash_ids": [1, 3]})];
         let unique = analysis(&rows, 512).unique.unwrap();
         assert_eq!((unique.min, unique.max), (0.0, 0.0));
     }
 
     #[test]
-    fn ids_may_be_as_large_as_hashes_are() {
+    fn ids_may_be_as_large_as_hashes() {
         let rows = [json!({"hash_ids": [u64::MAX]}), json!({"hash_ids": [u64::MAX]}), json!({"hash_ids": [-1]})];
         let found = analysis(&rows, 512);
         assert_eq!((found.prefixes, found.groups), (2, 1));
     }
 
     #[test]
-    fn a_trace_without_room_is_refused_with_the_row_that_was_too_much() {
+    fn a_trace_that_does_not_fit_is_refused_at_the_row_that_exceeds_memory() {
         let within = |text: &str, room: u64| {
             let lines = Lines::of("x.jsonl".into(), Cursor::new(text.as_bytes().to_vec())).unwrap();
             Analysis::of(lines, 512, Some(room)).map_err(|error| error.to_string())
@@ -379,7 +378,7 @@ mod tests {
         assert!(long.contains("x.jsonl:2") && long.contains("memory to read"), "{long}");
     }
 
-    /// The definitions, as they are said.
+    /// The definitions, taken literally.
     fn slowly(rows: &[Vec<u8>]) -> (u64, u64, Vec<usize>) {
         let mut prefixes = HashMap::<&[u8], u64>::new();
         let mut places = HashMap::<(usize, u8), u64>::new();
@@ -394,7 +393,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_pass_finds_what_the_definitions_say(rows in prop::collection::vec(prop::collection::vec(0_u8..4, 0..6), 0..12)) {
+        fn one_pass_agrees_with_the_definitions(rows in prop::collection::vec(prop::collection::vec(0_u8..4, 0..6), 0..12)) {
             let mut counts = Counts::default();
             for row in &rows {
                 counts.add(&Request { input: 1.0, output: 1.0, ids: row.iter().map(|id| i128::from(*id)).collect() });

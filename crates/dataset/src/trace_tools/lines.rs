@@ -1,4 +1,4 @@
-//! Lines of a file, one at a time: a trace is larger than what is worth keeping of it.
+//! Lines of a file, one at a time: a trace is larger than what is kept of it.
 
 use crate::error::DatasetError;
 use crate::json_kind::kind;
@@ -9,21 +9,21 @@ use serde_json::{Map, Value};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
-/// A file that is read once, from its first line to its last.
+/// A file that is read once, from the first line to the last.
 pub(super) struct Lines {
     place: String,
     from: Box<dyn BufRead>,
     line: u64,
     bytes: Vec<u8>,
-    /// The longest line that there is room for.
+    /// The longest line that fits.
     longest: u64,
 }
 
-/// Bytes that a byte of a row may take while it is read: of a list of ids, two bytes of text are a value and a number.
+/// Bytes of memory per byte of a row while it is parsed: in a list of ids, two bytes of text are a value and a number.
 const BYTES_A_BYTE: u64 = 32;
 
 impl Lines {
-    /// Opens a file, uncompressed where it is not.
+    /// Opens a file, and uncompresses it if necessary.
     pub(super) fn open(path: &Path) -> Result<Self, DatasetError> {
         let way_out = "\n  try: the path of a trace, a file of JSON lines";
         let opened = PlainFile::open(path, way_out).map_err(|fault| DatasetError::of_file(path, fault))?;
@@ -31,9 +31,9 @@ impl Lines {
         Self::of(path.display().to_string(), from)
     }
 
-    /// The lines of what is called so.
+    /// The lines of a reader; `place` is its name in messages.
     pub(super) fn of(place: String, mut from: impl BufRead + 'static) -> Result<Self, DatasetError> {
-        // A file begins with what its first read gives: no reader gives one byte of two that it has.
+        // The first read is enough to recognise gzip: no reader returns one byte if it has two.
         let start = from.fill_buf().map_err(|error| unread(&place, 1, &error))?;
         let from: Box<dyn BufRead> = match is_compressed(start) {
             true => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(from))),
@@ -42,13 +42,13 @@ impl Lines {
         Ok(Self { place, from, line: 0, bytes: Vec::new(), longest: LARGEST_REQUEST })
     }
 
-    /// The same, with lines that can be read in so many bytes of memory.
+    /// Limits lines to those that can be parsed in `room` bytes of memory.
     pub(super) fn within(mut self, room: Option<u64>) -> Self {
         self.longest = room.map_or(LARGEST_REQUEST, |room| (room / BYTES_A_BYTE).clamp(1, LARGEST_REQUEST));
         self
     }
 
-    /// The next line that is not blank, without its blanks, and its number from 1.
+    /// The next line that is not blank, trimmed, and its number from 1.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, DatasetError> {
         loop {
             self.bytes.clear();
@@ -57,7 +57,7 @@ impl Lines {
             if read.map_err(|error| unread(&self.place, self.line, &error))? == 0 {
                 return Ok(None);
             }
-            // A compressed file can hold more of a row than a machine has room for.
+            // A compressed file can contain a row that is larger than memory.
             if self.bytes.len() as u64 > self.longest && !self.bytes.ends_with(b"\n") {
                 let most = self.longest as f64 / 1e6;
                 let why = if self.longest < LARGEST_REQUEST { ", more than there is memory to read" } else { "" };
@@ -77,12 +77,12 @@ impl Lines {
         }
     }
 
-    /// What is wrong with a line.
+    /// The fault of a line.
     pub(super) fn fault(&self, line: u64, what: impl Into<String>) -> DatasetError {
         DatasetError::File { place: format!("{}:{line}", self.place), fault: what.into() }
     }
 
-    /// A file in which there is no row.
+    /// The fault of a file without rows.
     pub(super) fn empty(&self) -> DatasetError {
         DatasetError::File {
             place: self.place.clone(),
@@ -99,7 +99,6 @@ fn unread(place: &str, line: u64, error: &std::io::Error) -> DatasetError {
     DatasetError::File { place: format!("{place}:{line}"), fault }
 }
 
-/// The members of a row.
 pub(super) fn members(text: &str) -> Result<Map<String, Value>, String> {
     match serde_json::from_str(text) {
         Ok(Value::Object(members)) => Ok(members),
@@ -112,7 +111,7 @@ pub(super) fn members(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// A whole number; a text that is one counts too.
+/// A whole number; a text that contains one is accepted too.
 pub(super) fn whole(value: &Value) -> Option<i128> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let of_float = |number: f64| (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128);
@@ -130,7 +129,7 @@ pub(super) fn whole(value: &Value) -> Option<i128> {
     }
 }
 
-/// A finite number; a text that is one counts too.
+/// A finite number; a text that contains one is accepted too.
 pub(super) fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -140,7 +139,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     number.filter(|number| number.is_finite())
 }
 
-/// A value as a message shows it: short.
+/// A value for a message, shortened.
 pub(super) fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(40) {

@@ -1,9 +1,9 @@
-//! Traces as files to look at and to make: nothing here is sent.
+//! Traces as files to analyse and to generate: nothing here is sent.
 //!
-//! - [`analysis`]: how long the requests of a trace are, and how much of them a cache could answer
+//! - [`analysis`]: the lengths of the requests of a trace, and how much of them a cache could serve
 //! - [`validate`]: whether a run could send the rows of a trace
-//! - [`agentic`]: traces of coding agents, made up
-//! - `lines`: lines of a file, one at a time; `numbers`: what numbers have in common
+//! - [`agentic`]: synthetic traces of coding agents
+//! - `lines`: lines of a file, one at a time; `numbers`: statistics of numbers
 
 pub mod agentic;
 pub mod analysis;

@@ -5,30 +5,29 @@ use crate::error::DatasetError;
 use crate::trace::RowCheck;
 use std::path::Path;
 
-/// What was found in a trace.
+/// The result for a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validation {
     pub rows: u64,
-    /// The first of them.
+    /// The first faults.
     pub faults: Vec<RowFault>,
-    /// How many there are.
+    /// The number of all faults.
     pub fault_count: u64,
 }
 
-/// What is wrong with a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowFault {
     pub line: u64,
-    /// What, and in which field: one line.
+    /// What is wrong, and in which field: one line.
     pub what: String,
 }
 
 impl Validation {
-    /// Faults that are told one by one.
-    pub const TOLD: usize = 10;
+    /// Faults that are listed one by one.
+    pub const MOST_LISTED: usize = 10;
 
-    /// Of a file whose hash ids stand for so many tokens, for those of the format where it is not said; a file without a row
-    /// is refused.
+    /// Checks a file whose hash ids have `block_size` tokens; `None` is the default of the format. Refuses a file
+    /// without rows.
     pub fn read(path: &Path, block_size: Option<u64>) -> Result<Self, DatasetError> {
         Self::of(Lines::open(path)?, block_size)
     }
@@ -40,7 +39,7 @@ impl Validation {
             found.rows += 1;
             let Err(fault) = rows.check(text) else { continue };
             found.fault_count += 1;
-            if found.faults.len() < Self::TOLD {
+            if found.faults.len() < Self::MOST_LISTED {
                 let what = fault.lines().next().unwrap_or_default().to_owned();
                 found.faults.push(RowFault { line, what });
             }
@@ -74,13 +73,13 @@ mod tests {
     fn skip(case: &Value) -> Option<String> {
         let floors = |error: &Value| error["message"].as_str().is_some_and(|text| text.contains("max_tokens"));
         if case["format"] != "mooncake_trace" {
-            return Some("is of another format".into());
+            return Some("has another format".into());
         }
-        floors(&case["error"]).then(|| "a length of 0 is a length".into()).or_else(|| skips_mark(&case["files"]))
+        floors(&case["error"]).then(|| "a length of 0 is valid here".into()).or_else(|| skips_mark(&case["files"]))
     }
 
     #[test]
-    fn golden_traces_are_right_where_they_are_read() {
+    fn golden_traces_are_valid_if_a_run_reads_them() {
         Area::of("datasets").run_cases("golden validations", FILES, skip, |case| {
             let text = case["files"][case["input"].as_str().unwrap()].as_str().unwrap().to_owned();
             let lines = Lines::of("t".into(), Cursor::new(text));
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_every_kind_are_right() {
+    fn rows_of_every_kind_are_valid() {
         let text = "\u{feff}{\"input_length\": 5, \"output_length\": \"7\", \"hash_ids\": [1], \"timestamp\": 1.5}\n\n\
                     {\"text_input\": \"a\", \"session_id\": \"s\", \"delay\": 3, \"more\": 1}\n\
                     {\"messages\": [{\"role\": \"user\"}], \"tools\": [{}], \"type\": \"mooncake_trace\"}\n\
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_run_refuses_only_when_it_sends_them_are_wrong() {
+    fn rows_that_a_run_refuses_only_when_it_sends_them_are_faulty() {
         for row in [
             r#"{"payload": {"a": 1e999}}"#,
             r#"{"messages": [{"role": "user", "content": "\ud800"}]}"#,
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn hash_ids_are_held_against_the_length_by_the_tokens_of_a_block() {
+    fn the_number_of_hash_ids_must_match_the_length() {
         let text = "{\"input_length\": 40, \"hash_ids\": [1, 2, 3]}";
         assert_eq!(faults(text), ["1: 3 hash_ids of 512 tokens are more than an input_length of 40 has"]);
         let lines = Lines::of("t".into(), Cursor::new(text)).unwrap();
@@ -143,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_are_counted_and_the_first_told() {
+    fn all_faults_are_counted_and_the_first_ones_listed() {
         let found = found(&"{}\n".repeat(30));
         assert_eq!((found.fault_count, found.faults.len()), (30, 10));
     }
 
     #[test]
-    fn a_session_is_of_one_kind_of_rows() {
+    fn a_session_has_rows_of_one_form() {
         let text = "{\"session_id\": \"s\", \"input_length\": 1}\n{\"session_id\": \"s\", \"text_input\": \"a\"}\n\
                     {\"session_id\": \"s\", \"messages\": [{\"role\": \"user\"}]}";
         assert_eq!(faults(text), ["3: is a row of messages, and its session has text"]);
@@ -157,12 +156,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_right_or_wrong(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_valid_or_faulty(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = read(bytes);
         }
 
         #[test]
-        fn a_row_that_is_cut_is_wrong(cut in 1_usize..60) {
+        fn a_truncated_row_is_faulty(cut in 1_usize..60) {
             let row = "{\"input_length\": 5, \"hash_ids\": [1], \"session_id\": \"\u{e9}\"}";
             let cut = (0..=cut.min(row.len() - 1)).rev().find(|at| row.is_char_boundary(*at)).unwrap_or(0);
             prop_assume!(cut > 0);

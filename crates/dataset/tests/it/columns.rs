@@ -1,4 +1,4 @@
-//! Columnar files: one table in every way that pyarrow writes it (`scripts/make-columnar`), and files that are broken.
+//! Columnar files: one table in every way that pyarrow writes it (`scripts/make-columnar`), and broken files.
 
 use aiperf_dataset::columns::{Cell, Columns};
 use aiperf_golden::Area;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// Columnar files of the golden folder, each with the rows it holds.
+/// The columnar files of the golden folder, each with its rows.
 fn tables() -> Vec<(PathBuf, Vec<Value>)> {
     let area = Area::of("columns");
     let is_columnar =
@@ -44,7 +44,7 @@ fn golden_tables_are_read_whatever_their_codec() {
 }
 
 #[test]
-fn a_file_without_its_end_is_refused_and_does_not_lose_rows_in_silence() {
+fn a_truncated_file_is_refused_and_does_not_lose_rows_silently() {
     let mut cut = 0;
     for (path, _) in tables() {
         let bytes = Bytes::from(std::fs::read(&path).unwrap());
@@ -61,7 +61,7 @@ fn a_stream_that_is_cut_between_two_batches_is_refused() {
     let streams = tables().into_iter().map(|(path, _)| std::fs::read(path).unwrap()).filter(is_stream);
     let mut cut = 0;
     for bytes in streams.map(Bytes::from) {
-        // Messages begin with this mark, at multiples of eight; so does the end.
+        // Messages begin with this mark, at multiples of eight, and so does the end.
         let is_mark = |at: &usize| bytes[*at..].starts_with(&[0xff; 4]);
         for at in (8..bytes.len()).step_by(8).filter(is_mark) {
             let fault = Columns::of_bytes(bytes.slice(..at), None).and_then(rows).unwrap_err();
@@ -86,13 +86,13 @@ fn columns_that_are_not_wanted_are_not_read() {
 }
 
 #[test]
-fn a_file_that_is_no_table_says_what_it_should_be() {
+fn an_error_about_a_file_that_is_no_table_names_the_formats() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
-    for (bytes, said) in [("", "neither Parquet nor Arrow"), ("{\"a\": 1}", "neither"), ("PAR1", "cannot be read")] {
+    for (bytes, wanted) in [("", "neither Parquet nor Arrow"), ("{\"a\": 1}", "neither"), ("PAR1", "cannot be read")] {
         std::fs::write(&path, bytes).unwrap();
         let error = Columns::open(&path, None).err().unwrap();
-        assert!(error.contains(said) && error.contains("try: "), "{error}");
+        assert!(error.contains(wanted) && error.contains("try: "), "{error}");
     }
     assert_eq!(Columns::open(&folder.path().join("absent"), None).err().unwrap(), "no such file");
     assert_eq!(Columns::open(folder.path(), None).err().unwrap(), "is not a file");
@@ -102,7 +102,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn broken_tables_are_told_and_never_end_the_program(
+    fn broken_tables_are_errors_and_never_end_the_program(
         which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), byte: u8, cut: bool,
     ) {
         let tables = tables();
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_table_or_told(magic in prop::sample::select(vec![&b"PAR1"[..], b"ARROW1", &[0xff; 4]]), rest: Vec<u8>) {
+    fn any_bytes_are_a_table_or_an_error(magic in prop::sample::select(vec![&b"PAR1"[..], b"ARROW1", &[0xff; 4]]), rest: Vec<u8>) {
         let bytes: Vec<u8> = [magic, &rest, magic].concat();
         let _ = Columns::of_bytes(bytes.into(), None).and_then(rows);
     }

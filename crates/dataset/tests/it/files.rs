@@ -1,4 +1,4 @@
-//! Conversations of files.
+//! Conversations from files.
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
 use aiperf_plan::{Corpus, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, RankingsPlan};
@@ -18,7 +18,7 @@ fn open(plan: FilePlan) -> Result<Dataset, DatasetError> {
     Dataset::of(&DatasetPlan::File(plan), Making::new(&Draws::new(Some(7), ""), tokenizer()))
 }
 
-/// A dataset of files in a folder that is gone once they are read: nothing is read later.
+/// A dataset of files in a folder that is deleted after opening: nothing is read later.
 fn opened(files: &[(&str, &[u8])], plan: impl FnOnce(FilePlan) -> FilePlan) -> Result<Dataset, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -42,7 +42,7 @@ fn texts(dataset: &Dataset) -> Vec<String> {
 }
 
 #[test]
-fn marks_line_ends_and_blank_lines_of_any_system_are_read() {
+fn byte_order_marks_line_ends_and_blank_lines_of_any_system_are_read() {
     let dataset = read("\u{feff}{\"text\": \"a\"}\r\n\r\n  \n {\"text\": \"b\"} \r\n{\"text\": \"c\"}").unwrap();
     assert_eq!(texts(&dataset), ["a", "b", "c"]);
     let places: Vec<_> = (0..3).map(|index| dataset.place(index).unwrap()).collect();
@@ -52,7 +52,7 @@ fn marks_line_ends_and_blank_lines_of_any_system_are_read() {
 }
 
 #[test]
-fn rows_of_one_session_are_requests_of_one_conversation_each_by_itself() {
+fn rows_of_one_session_are_independent_requests_of_one_conversation() {
     let rows = r#"{"session_id": "s", "text": "a"}
 {"text": "x"}
 {"session_id": "s", "text": "b", "delay": 5}
@@ -68,7 +68,7 @@ fn rows_of_one_session_are_requests_of_one_conversation_each_by_itself() {
 }
 
 #[test]
-fn a_conversation_is_the_same_whenever_it_is_asked_for() {
+fn a_conversation_is_the_same_on_every_call() {
     let dataset = read("{\"text\": \"a\"}\n{\"text\": \"b\"}").unwrap();
     assert_eq!(all(&dataset), all(&dataset));
     let folder = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn a_conversation_is_the_same_whenever_it_is_asked_for() {
 }
 
 #[test]
-fn a_length_of_the_plan_is_asked_for_where_a_row_has_none() {
+fn a_row_without_an_output_length_gets_that_of_the_plan() {
     let rows = b"{\"text\": \"a\", \"output_length\": \"17\"}\n{\"text\": \"b\"}";
     let dataset = opened(&[("d.jsonl", rows)], |plan| FilePlan { osl: Some(Distribution::fixed(33.0)), ..plan });
     let asked: Vec<_> = all(&dataset.unwrap()).iter().map(|one| one.turns[0].max_tokens).collect();
@@ -89,7 +89,7 @@ fn a_length_of_the_plan_is_asked_for_where_a_row_has_none() {
 }
 
 #[test]
-fn as_many_conversations_are_used_as_were_asked_for() {
+fn the_number_of_entries_limits_the_conversations() {
     let rows = b"{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"text\": \"c\"}";
     let some = |entries| texts(&opened(&[("d.jsonl", rows)], |plan| FilePlan { entries, ..plan }).unwrap());
     assert_eq!(some(Some(2)), ["a", "b"]);
@@ -130,7 +130,7 @@ fn media_whose_base64_does_not_decode_are_refused_by_file_and_line() {
         r#"{"image": "data:image/svg+xml,<svg/>"}"#,
         r#"{"image": "https://example.com/a,b.png"}"#,
         r#"{"audio": "mp3,AAA="}"#,
-        // The last bits decide nothing.
+        // The trailing bits do not matter.
         r#"{"audio": "mp3,AAB="}"#,
     ] {
         admitted(row).unwrap_or_else(|error| panic!("{row}: {error}"));
@@ -150,7 +150,7 @@ fn images_known_by_id_need_no_content() {
 }
 
 #[test]
-fn images_by_url_are_refused_where_they_have_to_be_sent_themselves() {
+fn images_by_url_are_refused_if_the_endpoint_takes_no_urls() {
     let check = |rows: &str| {
         let checked = read(rows).unwrap().check_images_are_inline().map_err(|error| error.to_string());
         checked.map_err(|error| error.rsplit_once("d.jsonl:").unwrap().1.lines().next().unwrap().to_owned())
@@ -162,7 +162,7 @@ fn images_by_url_are_refused_where_they_have_to_be_sent_themselves() {
 }
 
 #[test]
-fn a_folder_of_bodies_is_a_conversation_a_file() {
+fn a_folder_of_bodies_has_one_conversation_per_file() {
     let folder = tempfile::tempdir().unwrap();
     let body = |text: &str| format!("{{\"messages\": [\"{text}\"]}}\n");
     for (name, content) in
@@ -183,7 +183,7 @@ fn a_folder_of_bodies_is_a_conversation_a_file() {
 }
 
 #[test]
-fn members_that_nobody_reads_are_told_once() {
+fn unused_members_are_noted_once() {
     let dataset =
         read("{\"text\": \"a\"}\n{\"text\": \"b\", \"promt\": 1}\n{\"text\": \"c\", \"promt\": 2, \"id\": 3}").unwrap();
     let [note] = dataset.notes() else { panic!("{:?}", dataset.notes()) };
@@ -201,8 +201,8 @@ fn bad_rows_are_refused_by_file_and_line() {
         ("{x", "is not JSON: key must be a string at column 2"),
         ("[1]", "is a list, and a row of single_turn is a JSON object"),
         (r#"{"type": "multi_turn", "text": "a"}"#, "type \"multi_turn\" is not that of a row of single_turn"),
-        (r#"{"session_id": "x"}"#, "says nothing"),
-        (r#"{"text": ""}"#, "says nothing"),
+        (r#"{"session_id": "x"}"#, "has no content"),
+        (r#"{"text": ""}"#, "has no content"),
         (r#"{"text": 5}"#, "text must be a text, not a number"),
         (r#"{"texts": ["a", 1]}"#, "each of texts must be a text, not a number"),
         (r#"{"texts": [{"contents": 1}]}"#, "texts: invalid type: integer `1`, expected a sequence"),
@@ -227,7 +227,7 @@ fn bad_rows_are_refused_by_file_and_line() {
 }
 
 #[test]
-fn what_is_wrong_with_a_row_comes_with_the_way_out() {
+fn an_error_about_a_row_shows_the_way_out() {
     for (rows, what) in [
         ("[\n{\"text\": \"a\"}\n]", "jq -c '.[]' FILE"),
         ("[{\"text\": \"a\"}]", "jq -c '.[]' FILE"),
@@ -256,7 +256,7 @@ fn opened_within(path: &Path, format: FileFormat, room: u64) -> Result<Dataset, 
 }
 
 #[test]
-fn files_larger_than_the_memory_for_them_are_refused_as_they_are_read() {
+fn files_larger_than_their_memory_limit_are_refused_while_they_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.jsonl");
     let rows = "{\"text\": \"a\"}\n".repeat(100_000);
@@ -312,7 +312,7 @@ fn media_and_requests_that_do_not_fit_into_memory_are_refused_by_row() {
 }
 
 #[test]
-fn what_a_media_file_is_and_how_large_is_looked_at_before_it_is_read() {
+fn the_type_and_size_of_a_media_file_are_checked_before_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["huge.png", "huge.mp4"] {
         std::fs::File::create(folder.path().join(name)).unwrap().set_len(5_000_000_000).unwrap();
@@ -334,7 +334,7 @@ fn a_row_that_is_too_large_for_a_request_is_refused() {
     let path = folder.path().join("d.jsonl");
     let mut file = std::fs::File::create(&path).unwrap();
     file.write_all(b"{\"text\": \"a\"}\n{\"text\": \"").unwrap();
-    // What is not written reads as NUL, and is never looked at.
+    // The unwritten part reads as NUL, and is never read.
     file.set_len(300_000_000).unwrap();
     let error = opened_within(&path, FileFormat::SingleTurn, u64::MAX).map(|_| ()).unwrap_err();
     assert!(
@@ -345,7 +345,7 @@ fn a_row_that_is_too_large_for_a_request_is_refused() {
 }
 
 #[test]
-fn what_is_named_like_a_file_of_bodies_and_is_none_is_told_once() {
+fn entries_named_like_files_of_bodies_that_are_none_are_noted_once() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.jsonl"), "{\"messages\": []}").unwrap();
     std::fs::create_dir(folder.path().join("b.jsonl")).unwrap();
@@ -356,7 +356,7 @@ fn what_is_named_like_a_file_of_bodies_and_is_none_is_told_once() {
 }
 
 #[test]
-fn files_without_rows_and_those_that_are_no_text_are_refused_by_name() {
+fn files_without_rows_and_files_that_are_not_text_are_refused_by_name() {
     let first = |content: &[u8]| read(content).unwrap_err().lines().next().unwrap().to_owned();
     assert_eq!(first(b""), "d.jsonl: has no rows");
     assert_eq!(first(b"\xef\xbb\xbf\n \n"), "d.jsonl: has no rows");
@@ -401,7 +401,7 @@ fn queries_come_with_passages_to_rank() {
     }
 }
 
-/// Rows made of members that the formats know, with values that may fit or not.
+/// Rows of members that the formats know, with values that may fit or not.
 fn rows() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec![
         "text",
@@ -470,7 +470,7 @@ fn packed(content: &[u8]) -> Vec<u8> {
 }
 
 fn holds(content: &[u8]) {
-    // One of SPEED-Bench with a category and one without stand for all of them.
+    // One SPEED-Bench format with a category and one without represent all of them.
     for format in FileFormat::all().take(8) {
         let entries = (format == FileFormat::RandomPool).then_some(3);
         let read = opened(&[("d.jsonl", content)], |plan| FilePlan { format, entries, ..plan });
@@ -491,17 +491,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn no_bytes_of_a_file_make_it_panic(content in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_content_of_a_file_causes_a_panic(content in prop::collection::vec(any::<u8>(), 0..200)) {
         holds(&content);
     }
 
     #[test]
-    fn rows_are_read_or_refused_by_place(content in rows()) {
+    fn rows_are_read_or_refused_by_location(content in rows()) {
         holds(content.as_bytes());
     }
 
     #[test]
-    fn files_that_end_too_soon_or_are_mixed_with_others_are_read_or_refused(
+    fn truncated_or_mixed_files_are_read_or_refused(
         content in rows(),
         end in any::<prop::sample::Index>(),
         at in any::<prop::sample::Index>(),

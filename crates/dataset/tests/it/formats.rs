@@ -19,7 +19,7 @@ fn with(plan: FilePlan, seed: u64, media: Option<&dyn FetchMedia>) -> Result<Dat
     Dataset::of(&DatasetPlan::File(plan), making).map_err(|error| error.to_string())
 }
 
-/// A dataset of files; the first names what is read, a folder where it stands in one.
+/// A dataset of files; the first names what is read: the file, or its folder if it is in one.
 fn opened(format: &str, files: &[(&str, &str)], plan: impl FnOnce(FilePlan) -> FilePlan) -> Result<Dataset, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in files {
@@ -46,20 +46,20 @@ fn records(format: &str, lists: &[(&str, &[Value])]) -> FilePlan {
 }
 
 #[test]
-fn a_pool_gives_a_row_to_each_conversation_the_same_for_the_same_seed() {
+fn each_conversation_gets_a_row_of_the_pool_the_same_with_the_same_seed() {
     let rows: Vec<Value> = (0..20).map(|number| json!({"text": format!("row {number}")})).collect();
     let plan = || FilePlan { entries: Some(50), ..records("random_pool", &[("", &rows)]) };
-    let said =
+    let texts =
         |seed| turns(&with(plan(), seed, None).unwrap()).iter().map(|turn| turn.texts[0].clone()).collect::<Vec<_>>();
-    let (one, other) = (said(1), said(2));
-    assert_eq!(one, said(1));
+    let (one, other) = (texts(1), texts(2));
+    assert_eq!(one, texts(1));
     assert_ne!(one, other);
     assert_eq!(one.len(), 50);
     let mut drawn: Vec<&str> = one.iter().map(|text| text.contents[0].as_str()).collect();
     drawn.sort_unstable();
     drawn.dedup();
     assert!((10..=20).contains(&drawn.len()), "{drawn:?}");
-    // Where nobody says how many, a hundred.
+    // The default is a hundred.
     assert_eq!(with(records("random_pool", &[("", &rows)]), 1, None).unwrap().len(), 100);
 }
 
@@ -75,7 +75,7 @@ fn pools_of_a_folder_are_merged_in_the_order_of_their_names() {
 }
 
 #[test]
-fn batches_draw_contents_from_all_that_a_pool_holds() {
+fn batches_draw_from_all_contents_of_a_pool() {
     let rows = [json!({"texts": ["a", "b"]}), json!({"text": "c", "image": "data:,i"})];
     let batches = BatchSizes { texts: 4, images: 0, ..BatchSizes::default() };
     let plan = FilePlan { entries: Some(40), batches, ..records("random_pool", &[("", &rows)]) };
@@ -100,7 +100,7 @@ fn a_document_of_inputs_is_sent_again_as_it_is() {
     let found = all(&opened("inputs_json", &[("inputs.json", &text)], |plan| plan).unwrap());
     assert_eq!(found.iter().map(|one| one.session_id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(found[0].turns[1].raw_payload.as_ref().unwrap()["x"], 2);
-    for (text, says) in [
+    for (text, wanted) in [
         (r#"{"data": [{"session_id": "a", "payloads": [1]}]}"#, "inputs.json: data[0]: payloads[0] is a number"),
         (r#"{"data": [{"session_id": "a", "payloads": []}]}"#, "inputs.json: data[0]: has no payloads"),
         (r#"{"data": [{"payloads": [{}]}]}"#, "inputs.json: data[0]: has no session_id"),
@@ -110,7 +110,7 @@ fn a_document_of_inputs_is_sent_again_as_it_is() {
         (r#"{"data": []}"#, "inputs.json: has no rows"),
     ] {
         let error = opened("inputs_json", &[("inputs.json", text)], |plan| plan).unwrap_err();
-        assert!(error.starts_with(says), "{text}: {error}");
+        assert!(error.starts_with(wanted), "{text}: {error}");
         assert!(error.contains("try: "), "{error}");
     }
     let twice = r#"{"data": [{"session_id": "a", "payloads": [{}]}, {"session_id": "a", "payloads": [{}]}]}"#;
@@ -170,15 +170,15 @@ fn rows_of_a_configuration_are_named_by_their_number() {
     let good = with(records("single_turn", &[("", &rows[..1])]), 7, None).unwrap();
     assert_eq!(turns(&good)[0].texts[0].contents, ["a"]);
     let error = with(records("single_turn", &[("", &rows)]), 7, None).unwrap_err();
-    assert!(error.starts_with("run.yaml: records[1]: says nothing"), "{error}");
+    assert!(error.starts_with("run.yaml: records[1]: has no content"), "{error}");
     let error = with(records("random_pool", &[("q", &rows)]), 7, None).unwrap_err();
-    assert!(error.starts_with("run.yaml: records.q[1]: says nothing"), "{error}");
+    assert!(error.starts_with("run.yaml: records.q[1]: has no content"), "{error}");
     let bodies = [json!({"session_id": "s", "payloads": [{"a": 1}]})];
     assert_eq!(turns(&with(records("inputs_json", &[("", &bodies)]), 7, None).unwrap()).len(), 1);
 }
 
 #[test]
-fn an_image_that_was_sent_goes_by_its_id_alone() {
+fn an_image_that_was_sent_is_later_sent_by_its_id_only() {
     let row = |ids: &[&str], image: &str| {
         let images = vec![image; ids.len()];
         json!({"session_id": "s", "text": "t", "images": images, "image_uuids": ids}).to_string()
@@ -190,11 +190,11 @@ fn an_image_that_was_sent_goes_by_its_id_alone() {
         turns(&dataset.unwrap()).iter().map(|turn| turn.images[0].contents.clone()).collect::<Vec<_>>()
     };
     assert_eq!(strip(false), [vec![""], vec!["data:,a"], vec!["data:,b", "data:,b"], vec!["data:,c"]]);
-    // An id without its image says nothing about what the server knows.
+    // An id without its image does not show that the server knows the image.
     assert_eq!(strip(true), [vec![""], vec!["data:,a"], vec!["", "data:,b"], vec![""]]);
 }
 
-/// Gives every image the same bytes, and counts how often it is asked.
+/// Returns the same bytes for every image, and counts the calls.
 struct Images(&'static [u8], AtomicUsize);
 
 impl FetchMedia for Images {
@@ -247,6 +247,6 @@ fn every_example_of_the_documentation_is_read_as_its_layout() {
         assert!(!dataset.notes().iter().any(|note| note.contains("ignored")), "{layout}: {:?}", dataset.notes());
         layouts.push(layout);
     }
-    let is_told = |format: FileFormat| layouts.contains(&format.name());
-    assert!(FileFormat::all().take(7).all(is_told), "{layouts:?}");
+    let is_shown = |format: FileFormat| layouts.contains(&format.name());
+    assert!(FileFormat::all().take(7).all(is_shown), "{layouts:?}");
 }

@@ -1,4 +1,4 @@
-//! Golden data: files and the conversations that the reference makes of them, and markers against caches.
+//! Golden data: files and the conversations that the reference makes of them, and cache-busting markers.
 
 use aiperf_dataset::{Dataset, Making, TurnModels};
 use aiperf_golden::{Area, Shape, has, skips_mark};
@@ -30,14 +30,14 @@ fn format(case: &Value) -> Option<FileFormat> {
 
 fn skip(case: &Value) -> Option<String> {
     if format(case).is_none() {
-        return Some(format!("{} is none of these layouts", case["format"].as_str().unwrap_or_default()));
+        return Some(format!("{} is a layout that is not tested here", case["format"].as_str().unwrap_or_default()));
     }
     if let Some(reason) = skips_mark(&case["files"]) {
         return Some(reason);
     }
     if has_negative_delay(case) {
-        // The reference reads such a file and refuses it when it tells its schedule of it.
-        return Some("a delay below 0 is refused where it stands".into());
+        // The reference reads such a file, and refuses it only when it builds its schedule.
+        return Some("a delay below 0 is refused in its row".into());
     }
     let synthesis = case["options"]["synthesis"].as_object().into_iter().flatten();
     let reshaped = synthesis.map(|(name, _)| name).find(|name| *name != "max_isl");
@@ -50,7 +50,7 @@ fn has_negative_delay(case: &Value) -> bool {
     conversations.flat_map(|one| one["turns"].as_array().into_iter().flatten()).any(is_negative)
 }
 
-/// Whether the endpoint of a case, chat where it names none, sends a system message.
+/// Whether the endpoint of a case sends a system message; the default endpoint is chat.
 fn sends_system(case: &Value) -> bool {
     let named = case["endpoint"].as_str();
     named.and_then(EndpointKind::parse).unwrap_or(EndpointKind::Chat).traits().system_message
@@ -90,7 +90,7 @@ fn check(case: &Value) {
     let read =
         Dataset::of(&DatasetPlan::File(plan), Making { additions: &additions, ..Making::new(&draws, &tokenizer) });
     let wanted = case["conversations"].as_array();
-    // An empty file is a fault of its own, found before the run.
+    // An empty file is a separate fault, found before the run.
     if wanted.is_none_or(Vec::is_empty) {
         let error = read.expect_err("refused").to_string();
         assert!(error.starts_with(&*folder.path().to_string_lossy()), "{error}");
@@ -149,7 +149,7 @@ fn golden_markers_are_as_recorded() {
     let area = Area::of("datasets");
     area.run_cases("golden costs of markers", MARKER_COSTS, none, |case| {
         let tokenizer = Tokenizer::builtin();
-        // The reference takes the mean of so few, rounded.
+        // The reference takes the rounded mean of this many.
         let cost = bust(case).map_or(0.0, |bust| bust.mean_cost(8, |text| tokenizer.count(text)));
         assert_eq!(Some(cost.round_ties_even() as u64), case["estimated_marker_tokens_builtin"].as_u64());
     });

@@ -1,4 +1,4 @@
-//! Public datasets: files that somebody brings, and the conversations in them.
+//! Public datasets: downloaded files, and the conversations in them.
 
 use aiperf_dataset::{Dataset, DatasetError, Downloads, Making, Repository};
 use aiperf_plan::{DatasetPlan, Distribution, Draws, PublicPlan, PublicSet};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// Whatever is asked for, it is this one file.
+/// Every download returns this one file.
 struct OneFile {
     folder: TempDir,
     name: String,
@@ -74,7 +74,7 @@ fn rows_keep_their_order_on_any_number_of_cores_and_those_left_out_are_counted()
 }
 
 #[test]
-fn no_more_rows_are_used_than_are_asked_for() {
+fn the_number_of_entries_limits_the_rows() {
     let rows: Vec<Value> = (0..50).map(|number| json!({"text": format!("p{number}")})).collect();
     for entries in [1, 7, 50, 500] {
         let plan = PublicPlan { entries: Some(entries), ..PublicPlan::new(PublicSet::SpecAlMbpp) };
@@ -83,26 +83,26 @@ fn no_more_rows_are_used_than_are_asked_for() {
 }
 
 #[test]
-fn a_length_is_asked_for_where_the_data_has_none() {
+fn a_turn_without_an_output_length_gets_that_of_the_plan() {
     let plan = PublicPlan { osl: Some(Distribution::fixed(9.0)), ..PublicPlan::new(PublicSet::Aimo) };
     let dataset = read(plan, &lines(&[json!({"problem": "x"})])).unwrap();
     assert_eq!(dataset.conversation(0).unwrap().turns[0].max_tokens, Some(9));
 }
 
 #[test]
-fn what_a_file_has_not_is_named() {
-    for (bytes, said) in [
+fn an_error_names_what_a_file_lacks() {
+    for (bytes, wanted) in [
         (lines(&[json!({"x": 1, "y": 2})]), "has no column 'problem': its columns are x, y"),
         (b"{\"problem\": ".to_vec(), "is no JSON"),
         (Vec::new(), "has no rows"),
         (lines(&[json!({"problem": "  "})]), "1 rows without a prompt"),
     ] {
         let error = read(PublicPlan::new(PublicSet::Aimo), &bytes).unwrap_err().to_string();
-        assert!(error.contains(said) && error.contains("try: "), "{error}");
+        assert!(error.contains(wanted) && error.contains("try: "), "{error}");
     }
 }
 
-/// JSON of any shape, with the names that rows have.
+/// JSON of any shape, with the names of row members.
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -13,7 +13,7 @@ pub(crate) fn shown_turn(turn: &Value) -> Map<String, Value> {
             out.insert(name.to_owned(), value.as_f64().map_or_else(|| value.clone(), Value::from));
         }
     }
-    // The reference fills in the model; here the plan's is used where a turn has none.
+    // The reference fills in the model; here a turn without one uses that of the plan.
     out.entry("model").or_insert(json!("m"));
     out
 }

@@ -1,4 +1,4 @@
-//! Synthetic datasets: exact lengths, and the same conversations however they are asked for.
+//! Synthetic datasets: exact lengths, and the same conversations in any order of calls.
 
 use crate::support;
 
@@ -57,7 +57,7 @@ fn lengths_are_exact_with_tokenizers_that_do_not_keep_the_text() {
 }
 
 #[test]
-fn a_length_no_text_has_is_refused() {
+fn a_length_that_no_text_has_is_refused() {
     let refused = synthetic(&plan(1, 7.0), &seeded(1), &pairs_only()).unwrap_err();
     assert!(matches!(refused, DatasetError::LengthOutOfReach { tokens: 7, .. }), "{refused}");
 }
@@ -68,7 +68,7 @@ fn a_prompt_of_100_000_tokens_is_exact() {
 }
 
 #[test]
-fn an_input_of_no_tokens_is_refused_with_the_way_out() {
+fn an_input_of_0_tokens_is_refused_with_the_way_out() {
     let refused = synthetic(&plan(1, 0.0), &seeded(1), &Tokenizer::builtin()).unwrap_err();
     assert_eq!(refused, DatasetError::InputTooShort { mean: 0.0 });
     assert!(refused.to_string().contains("try: --isl 1"), "{refused}");
@@ -86,7 +86,7 @@ fn without_an_input_length_turns_have_no_text() {
 }
 
 #[test]
-fn output_lengths_are_asked_for_only_when_given() {
+fn turns_have_an_output_length_only_if_the_plan_has_one() {
     let plan = |osl| SyntheticPlan { isl: fixed(3.0), osl, ..SyntheticPlan::new(1) };
     let asked = |osl| {
         let dataset = synthetic(&plan(osl), &seeded(1), &Tokenizer::builtin()).unwrap();
@@ -98,7 +98,7 @@ fn output_lengths_are_asked_for_only_when_given() {
 }
 
 #[test]
-fn lengths_with_a_deviation_have_the_mean_and_deviation_asked_for() {
+fn lengths_with_a_deviation_have_the_mean_and_deviation_of_the_plan() {
     let spread = Some(Distribution::normal(64.0, 12.0));
     let plan = SyntheticPlan { isl: spread.clone(), osl: spread, ..SyntheticPlan::new(2000) };
     let tokenizer = Tokenizer::builtin();
@@ -138,7 +138,7 @@ fn no_two_prompts_begin_alike() {
 }
 
 #[test]
-fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
+fn a_dataset_too_large_for_memory_gives_the_same_conversations() {
     let tokenizer = Tokenizer::builtin();
     let small = synthetic(&plan(5, 40.0), &seeded(9), &tokenizer).unwrap();
     let large = synthetic(&plan(4_000_000, 40.0), &seeded(9), &tokenizer).unwrap();
@@ -150,7 +150,7 @@ fn a_dataset_too_large_to_keep_gives_the_same_conversations() {
 }
 
 #[test]
-fn the_order_of_asking_makes_no_difference() {
+fn the_order_of_calls_makes_no_difference() {
     let tokenizer = Tokenizer::builtin();
     let plan = SyntheticPlan { isl: Some(Distribution::normal(30.0, 9.0)), ..SyntheticPlan::new(4_000_000) };
     let make = || synthetic(&plan, &seeded(21), &tokenizer).unwrap();

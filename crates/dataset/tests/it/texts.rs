@@ -1,4 +1,4 @@
-//! Made-up texts: of every corpus, behind prefixes, beside markers and in templates, each as long as was asked for.
+//! Generated texts: of every corpus, after prefixes, with markers and in templates, each of the wanted length.
 
 use crate::support;
 
@@ -16,7 +16,7 @@ use support::{local, unigram, wordpiece};
 const RANDOM: Corpus = Corpus::Random(RandomStyle::Vllm);
 const CORPORA: [Corpus; 4] = [Corpus::Sonnet, Corpus::Coding, RANDOM, Corpus::Random(RandomStyle::Sglang)];
 
-/// The builtin vocabularies and those of the golden data.
+/// The builtin tokenizers and those of the golden data.
 fn tokenizers() -> Vec<Tokenizer> {
     let named = |name: &str| Tokenizer::load(name, &Lookup::default()).unwrap();
     vec![
@@ -93,7 +93,7 @@ fn corpora_differ_and_so_do_their_prompts() {
     for texts in &all {
         assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 50, "{texts:?}");
     }
-    // Both random styles take the same run of tokens where it holds no special one.
+    // Both random styles take the same run of tokens if it contains no special one.
     let apart: BTreeSet<String> =
         [Corpus::Sonnet, Corpus::Coding, Corpus::Random(RandomStyle::Vllm)].into_iter().flat_map(of_corpus).collect();
     assert_eq!(apart.len(), 3 * 50);
@@ -102,7 +102,7 @@ fn corpora_differ_and_so_do_their_prompts() {
 }
 
 #[test]
-fn random_prompts_hold_no_special_token_but_in_the_style_of_sglang() {
+fn random_prompts_contain_special_tokens_only_in_the_style_of_sglang() {
     let tokenizer = local("tiny-model");
     let ordinary: BTreeSet<u32> = tokenizer.ordinary_ids().into_iter().collect();
     let has_special = |style| {
@@ -114,7 +114,7 @@ fn random_prompts_hold_no_special_token_but_in_the_style_of_sglang() {
 }
 
 #[test]
-fn pooled_prefixes_are_shared_and_come_on_top_of_the_length() {
+fn pooled_prefixes_are_shared_and_add_to_the_length() {
     for tokenizer in tokenizers() {
         for corpus in CORPORA {
             let prefixes = Prefixes::Pool { size: 3, tokens: 24 };
@@ -139,7 +139,7 @@ fn pooled_prefixes_are_shared_and_come_on_top_of_the_length() {
 }
 
 #[test]
-fn a_system_message_is_shared_and_a_context_is_each_conversations_own() {
+fn a_system_message_is_shared_and_each_conversation_has_its_own_context() {
     let tokenizer = Tokenizer::builtin();
     let prefixes = Prefixes::Messages { shared_system: Some(40), user_context: Some(30) };
     let dataset = made(&plan(20, 8.0, TextPlan { prefixes, ..TextPlan::default() }), 5, &tokenizer).unwrap();
@@ -152,7 +152,7 @@ fn a_system_message_is_shared_and_a_context_is_each_conversations_own() {
 }
 
 #[test]
-fn a_mix_of_lengths_has_its_shares_and_both_lengths_of_one_pair() {
+fn a_mix_of_lengths_has_its_shares_and_keeps_pairs_together() {
     let pair = |input: f64, output: f64, weight| Weighted {
         item: LengthPair { input: Distribution::fixed(input), output: Distribution::fixed(output) },
         weight,
@@ -203,7 +203,7 @@ fn prompts_leave_room_for_a_marker_and_a_template() {
         let plan = SyntheticPlan { turns, ..plan(4, 100.0, TextPlan::default()) };
         let dataset = Dataset::of(&DatasetPlan::Synthetic(plan), making).unwrap();
         let marker = bust.mean_cost(CacheBust::SAMPLES, |text| tokenizer.count(text));
-        // A mean is no whole number: of it, conversations leave the tokens below and above.
+        // A mean is no whole number: conversations reserve the whole numbers below and above it.
         let (least, most) = (marker.floor() as usize, marker.ceil() as usize);
         for conversation in conversations(&dataset) {
             let of_turn = |turn: usize| &conversation.turns[turn].texts[0].contents[0];
@@ -218,7 +218,7 @@ fn prompts_leave_room_for_a_marker_and_a_template() {
 }
 
 #[test]
-fn prompts_with_their_markers_are_as_long_as_asked_for_on_average() {
+fn prompts_with_their_markers_have_the_wanted_length_on_average() {
     let (tokenizer, draws) = (Tokenizer::builtin(), Draws::new(Some(5), ""));
     for bust in CacheBust::ALL.into_iter().filter(|bust| bust.marker != MarkerKind::Warmup) {
         let additions = Additions { system_prompt: None, cache_bust: Some(bust) };
@@ -230,7 +230,7 @@ fn prompts_with_their_markers_are_as_long_as_asked_for_on_average() {
             tokenizer.count(&conversation.turns[0].texts[0].contents[0].replace(PLACEHOLDER, &marker))
         });
         let mean = sent.sum::<usize>() as f64 / 400.0;
-        // The tokens of a marker deviate by 1.3, their mean over 400 of them by 0.06.
+        // The tokens of a marker have a deviation of 1.3; their mean over 400 markers has one of 0.06.
         assert!((mean - 60.0).abs() < 0.35, "{}: {mean}", bust.target());
     }
 }
@@ -242,7 +242,7 @@ fn the_same_seed_gives_the_same_texts_on_any_number_of_threads() {
         let text = TextPlan { prefixes: Prefixes::Pool { size: 4, tokens: 8 }, batch_size: 2, ..of(corpus) };
         let plan = SyntheticPlan { isl: Some(Distribution::normal(30.0, 9.0)), ..plan(48, 0.0, text) };
         let straight = conversations(&made(&plan, 7, &tokenizer).unwrap());
-        // Too many to be kept: each is made when it is asked for, by whoever asks.
+        // Too many to keep: each is made on the calling thread.
         let plan = SyntheticPlan { entries: 4_000_000, ..plan };
         for threads in [1, 2, 8] {
             let asked = made(&plan, 7, &tokenizer).unwrap();

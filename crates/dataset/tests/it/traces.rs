@@ -1,4 +1,4 @@
-//! Traces: files and the conversations that the reference makes of them, and files that it has not seen.
+//! Traces: files and the conversations that the reference makes of them, and other files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,18 +24,18 @@ fn open(plan: TracePlan) -> Result<Dataset, DatasetError> {
     Dataset::of(&DatasetPlan::Trace(plan), Making::new(&draws, &tokenizer))
 }
 
-/// A trace of some rows, in a format, as a plan wants it.
-fn opened(rows: &str, format: TraceFormat, told: impl FnOnce(&mut TracePlan)) -> Result<Dataset, DatasetError> {
+/// A trace of some rows, with changes to the plan.
+fn opened(rows: &str, format: TraceFormat, change: impl FnOnce(&mut TracePlan)) -> Result<Dataset, DatasetError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     std::fs::write(&path, rows).unwrap();
     let mut plan = TracePlan::new(path, format);
-    told(&mut plan);
+    change(&mut plan);
     open(plan)
 }
 
-fn mooncake(rows: &str, told: impl FnOnce(&mut TracePlan)) -> Dataset {
-    opened(rows, TraceFormat::Mooncake, told).unwrap()
+fn mooncake(rows: &str, change: impl FnOnce(&mut TracePlan)) -> Dataset {
+    opened(rows, TraceFormat::Mooncake, change).unwrap()
 }
 
 fn refused(rows: &str, format: TraceFormat) -> String {
@@ -46,7 +46,7 @@ fn tokens(dataset: &Dataset, index: usize, turn: usize) -> Vec<u32> {
     Tokenizer::builtin().encode(&dataset.conversation(index).unwrap().turns[turn].texts[0].contents[0])
 }
 
-/// A turn as the reference shows it; of made-up text its tokens.
+/// A turn as the reference shows it; a generated text as its number of tokens.
 fn shown_turn(turn: &Value, is_made: bool) -> Value {
     let mut out = shown_turn::shown_turn(turn);
     if let Some(texts) = out.get_mut("texts").filter(|_| is_made) {
@@ -61,7 +61,7 @@ fn shown_turn(turn: &Value, is_made: bool) -> Value {
     Value::Object(out)
 }
 
-/// Members that the reference's faults are of.
+/// Members that the reference's errors name.
 const MEMBERS: &[&str] = &[
     "session",
     "input_length",
@@ -103,10 +103,10 @@ fn format(case: &Value) -> Option<TraceFormat> {
 fn golden_traces_give_the_recorded_conversations_or_are_refused() {
     let skip = |case: &Value| {
         if format(case).is_none() {
-            return Some(format!("{} is no trace that is replayed", case["format"].as_str().unwrap_or_default()));
+            return Some(format!("{} is not a trace format", case["format"].as_str().unwrap_or_default()));
         }
         let asks_for_none = case["error"]["message"].as_str().is_some_and(|message| message.contains("max_tokens"));
-        let zero = asks_for_none.then(|| "an answer of 0 tokens is asked for as one of 1".into());
+        let zero = asks_for_none.then(|| "a response of 0 tokens is requested as one of 1".into());
         zero.or_else(|| skips_mark(&case["files"]))
     };
     let run = |case: &Value| {
@@ -128,7 +128,7 @@ fn golden_traces_give_the_recorded_conversations_or_are_refused() {
     Area::of("datasets").run_cases("golden traces", FILES, skip, run);
 }
 
-/// Rows as a Parquet file with the columns that they have.
+/// Writes rows as a Parquet file with their columns.
 fn parquet(path: &Path, rows: &[Value]) {
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     let mut names: Vec<&str> =
@@ -160,12 +160,12 @@ fn parquet(path: &Path, rows: &[Value]) {
 }
 
 /// A Baseten trace of some rows.
-fn baseten(rows: &[Value], told: impl FnOnce(&mut TracePlan)) -> Result<Dataset, DatasetError> {
+fn baseten(rows: &[Value], change: impl FnOnce(&mut TracePlan)) -> Result<Dataset, DatasetError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.parquet");
     parquet(&path, rows);
     let mut plan = TracePlan::new(path, TraceFormat::Baseten);
-    told(&mut plan);
+    change(&mut plan);
     open(plan)
 }
 
@@ -173,13 +173,13 @@ fn baseten(rows: &[Value], told: impl FnOnce(&mut TracePlan)) -> Result<Dataset,
 fn golden_baseten_traces_give_the_recorded_conversations_or_are_refused() {
     let skip = |case: &Value| {
         if !has(case, "rows") || case["rows"].as_array().is_none_or(|rows| rows.iter().any(|row| !has(row, "prompt"))) {
-            return Some("not of Baseten".into());
+            return Some("not a Baseten trace".into());
         }
         let options = &case["options"];
         let reshapes = ["speedup_ratio", "prefix_len_multiplier", "prefix_root_multiplier", "prompt_len_multiplier"];
         let is_reshaped = reshapes.iter().any(|name| has(options, &format!("synthesis.{name}")));
         let is_both = options["open_loop_strict"] == true && options["open_loop_replay"] == false;
-        (is_reshaped || is_both).then(|| "refused with the flags that ask for it".into())
+        (is_reshaped || is_both).then(|| "refused when the flags are parsed".into())
     };
     let run = |case: &Value| {
         let options = &case["options"];
@@ -215,7 +215,7 @@ fn blocks_of_16(plan: &mut TracePlan) {
 }
 
 #[test]
-fn rows_share_as_much_text_as_they_share_ids() {
+fn rows_that_share_ids_share_text() {
     let dataset = mooncake(SHARED, blocks_of_16);
     let [a, b, c] = [0, 1, 2].map(|index| tokens(&dataset, index, 0));
     assert_eq!([a.len(), b.len(), c.len()], [40, 44, 20]);
@@ -224,7 +224,7 @@ fn rows_share_as_much_text_as_they_share_ids() {
 }
 
 #[test]
-fn the_same_trace_is_the_same_text_and_another_is_another() {
+fn the_same_trace_gives_the_same_text_and_another_gives_another() {
     let text = |rows: &str| tokens(&mooncake(rows, blocks_of_16), 0, 0);
     assert_eq!(text(SHARED), text(SHARED));
     assert_ne!(text(SHARED), text(&SHARED.replace("9000", "9001")));
@@ -244,7 +244,7 @@ fn prefixes_and_prompts_grow_and_shrink_by_their_factors() {
 }
 
 #[test]
-fn trees_of_prefixes_share_nothing() {
+fn prefix_trees_share_nothing() {
     let rows = SHARED.lines().take(2).collect::<Vec<_>>().join("\n") + "\n";
     let rows: String = (0..20).map(|_| rows.as_str()).collect();
     let dataset = mooncake(&rows, |plan| {
@@ -259,8 +259,8 @@ fn trees_of_prefixes_share_nothing() {
 
 #[test]
 fn idle_time_is_cut_and_times_are_sped_up() {
-    let times = |told: fn(&mut TracePlan)| {
-        let dataset = mooncake(SHARED, told);
+    let times = |change: fn(&mut TracePlan)| {
+        let dataset = mooncake(SHARED, change);
         (0..3).map(|index| dataset.shapes().turn(index, 0).timestamp_ms.unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(times(blocks_of_16), [0.0, 1000.0, 9000.0]);
@@ -271,13 +271,16 @@ fn idle_time_is_cut_and_times_are_sped_up() {
 }
 
 #[test]
-fn answers_and_inputs_of_no_tokens_are_counted_and_told() {
+fn outputs_and_inputs_of_0_tokens_are_counted_and_noted() {
     let rows = "{\"input_length\": 5, \"output_length\": 0}\n{\"input_length\": 0}\n";
     let dataset = mooncake(rows, |_| ());
     assert_eq!(dataset.conversation(0).unwrap().turns[0].max_tokens, Some(1));
     assert_eq!(tokens(&dataset, 1, 0).len(), 1);
-    let told = dataset.notes().join("\n");
-    assert!(told.contains("0 tokens, and ask for 1: 1") && told.contains("0 input tokens, which get 1: 1"), "{told}");
+    let notes = dataset.notes().join("\n");
+    assert!(
+        notes.contains("0 tokens, which request 1: 1") && notes.contains("0 input tokens, which get 1: 1"),
+        "{notes}"
+    );
 }
 
 #[test]
@@ -299,7 +302,7 @@ fn members_that_look_misspelt_are_noted_once_with_what_may_be_meant() {
 }
 
 #[test]
-fn members_of_traces_that_mean_something_elsewhere_are_not_noted() {
+fn usual_members_of_traces_that_are_not_used_are_not_noted() {
     let mooncake_row = "{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 6, \"hash_ids\": [1], \"model\": \"m\", \
                         \"user\": 1, \"input_tokens\": 5, \"timestamps\": [1], \"turn\": 1, \"round\": 2}";
     assert_eq!(mooncake(mooncake_row, |_| ()).notes(), [] as [&str; 0]);
@@ -322,19 +325,19 @@ fn columns_that_look_misspelt_are_noted() {
 }
 
 #[test]
-fn rows_of_burst_gpt_that_are_none_are_counted_and_told() {
+fn invalid_rows_of_burst_gpt_are_counted_and_noted() {
     let rows = "Timestamp,Request tokens,Response tokens\n1,5,6\nx,1,2\n2,,3\n3,7,8\n";
     let dataset = opened(rows, TraceFormat::BurstGpt, |_| ()).unwrap();
     assert_eq!(dataset.len(), 2);
-    let told = dataset.notes().join("\n");
-    assert!(told.contains("trace:3: 2") || told.contains(":3"), "{told}");
-    assert!(told.ends_with(": 2"), "{told}");
+    let notes = dataset.notes().join("\n");
+    assert!(notes.contains("trace:3: 2") || notes.contains(":3"), "{notes}");
+    assert!(notes.ends_with(": 2"), "{notes}");
 }
 
 #[test]
-fn what_cannot_be_replayed_is_told_with_its_line() {
+fn an_error_about_a_row_names_its_line() {
     use TraceFormat::*;
-    for (rows, format, said) in [
+    for (rows, format, wanted) in [
         ("", Mooncake, "has no rows"),
         ("\n \n", Bailian, "has no rows"),
         ("", BurstGpt, "has no rows"),
@@ -353,12 +356,12 @@ fn what_cannot_be_replayed_is_told_with_its_line() {
         ("{\"a\": 1}", Baseten, "neither Parquet nor Arrow"),
     ] {
         let error = refused(rows, format);
-        assert!(error.contains(said), "{rows}: {error}");
+        assert!(error.contains(wanted), "{rows}: {error}");
     }
 }
 
 #[test]
-fn a_trace_without_rows_in_the_window_says_where_its_times_are() {
+fn an_error_about_an_empty_window_shows_the_range_of_times() {
     let late = |plan: &mut TracePlan| plan.window.start_ms = Some(1e6);
     let error =
         opened("{\"text_input\": \"a\", \"timestamp\": 5}", TraceFormat::Mooncake, late).unwrap_err().to_string();
@@ -366,7 +369,7 @@ fn a_trace_without_rows_in_the_window_says_where_its_times_are() {
 }
 
 #[test]
-fn a_row_without_a_time_goes_with_the_one_before_it() {
+fn a_row_without_a_time_is_sent_if_the_one_before_it_is() {
     let rows = r#"{"session_id": "a", "text_input": "1", "timestamp": 5}
 {"session_id": "a", "text_input": "2", "delay": 7}
 {"session_id": "b", "text_input": "3", "timestamp": 50}
@@ -381,12 +384,12 @@ fn a_row_without_a_time_goes_with_the_one_before_it() {
 }
 
 #[test]
-fn as_many_conversations_are_used_as_are_asked_for() {
+fn the_number_of_entries_limits_the_conversations() {
     assert_eq!(mooncake(SHARED, |plan| (plan.block_size, plan.entries) = (Some(16), Some(2))).len(), 2);
 }
 
 #[test]
-fn delays_are_multiplied_then_capped_and_long_ones_are_told() {
+fn delays_are_multiplied_then_capped_and_long_ones_are_noted() {
     let rows = "{\"session_id\": \"a\", \"text_input\": \"1\"}\n{\"session_id\": \"a\", \"text_input\": \"2\", \"delay\": 70000}\n";
     let delay = |dataset: &Dataset| dataset.conversation(0).unwrap().turns[1].delay_ms;
     let long = mooncake(rows, |_| ());
@@ -406,7 +409,7 @@ fn session(number: i64, time: i64) -> Value {
 }
 
 #[test]
-fn a_share_of_whole_sessions_is_drawn_and_never_none() {
+fn a_share_of_whole_sessions_is_drawn_and_at_least_one() {
     let rows: Vec<Value> = (0..400).map(|row| session(row / 2, row)).collect();
     let drawn = |share: f64| baseten(&rows, |plan| plan.baseten.session_share = Some(share)).unwrap();
     let half = drawn(0.5);
@@ -421,7 +424,7 @@ fn a_share_of_whole_sessions_is_drawn_and_never_none() {
 }
 
 #[test]
-fn a_compressed_trace_is_read_as_the_plain_one() {
+fn a_compressed_trace_is_read_like_the_plain_one() {
     let folder = tempfile::tempdir().unwrap();
     let path: PathBuf = folder.path().join("trace.jsonl.gz");
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -434,7 +437,7 @@ fn a_compressed_trace_is_read_as_the_plain_one() {
 }
 
 #[test]
-fn rows_of_many_pieces_keep_their_order_and_places() {
+fn rows_of_many_pieces_keep_their_order_and_locations() {
     let rows: String = (0..60_000)
         .map(|row| format!("{{\"text_input\": \"{row} {}\", \"timestamp\": {row}}}\n", "x".repeat(200)))
         .collect();
@@ -451,7 +454,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_bytes_are_a_trace_or_told(bytes: Vec<u8>, which in 0..3usize) {
+    fn any_bytes_are_a_trace_or_an_error(bytes: Vec<u8>, which in 0..3usize) {
         let format = [TraceFormat::Mooncake, TraceFormat::Bailian, TraceFormat::BurstGpt][which];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace");
@@ -461,7 +464,7 @@ proptest! {
     }
 
     #[test]
-    fn broken_rows_are_told(cut in any::<prop::sample::Index>(), mark in any::<char>(), at in any::<prop::sample::Index>()) {
+    fn broken_rows_are_errors(cut in any::<prop::sample::Index>(), mark in any::<char>(), at in any::<prop::sample::Index>()) {
         let mut rows: Vec<char> = SHARED.chars().collect();
         let at = at.index(rows.len());
         rows[at] = mark;

@@ -1,4 +1,4 @@
-//! Conversations of several turns: what they say, and what a schedule knows of them.
+//! Conversations of several turns: their contents, and their shapes for the schedule.
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
 use aiperf_plan::{
@@ -18,7 +18,7 @@ fn of(plan: &DatasetPlan) -> Result<Dataset, DatasetError> {
     Dataset::of(plan, Making::new(&Draws::new(Some(7), ""), tokenizer()))
 }
 
-/// A dataset of rows; messages name the file `d.jsonl`.
+/// A dataset of rows; errors name the file `d.jsonl`.
 fn read_as(rows: &str, format: FileFormat, plan: impl FnOnce(FilePlan) -> FilePlan) -> Result<Dataset, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.jsonl");
@@ -40,8 +40,8 @@ fn all(dataset: &Dataset) -> Vec<Conversation> {
     (0..dataset.len()).map(|index| dataset.conversation(index).unwrap().into_owned()).collect()
 }
 
-/// Each conversation as its name and its texts.
-fn said(dataset: &Dataset) -> Vec<(String, Vec<String>)> {
+/// The name and the texts of each conversation.
+fn texts_of(dataset: &Dataset) -> Vec<(String, Vec<String>)> {
     let texts = |one: &Conversation| one.turns.iter().map(|turn| turn.texts[0].contents[0].clone()).collect();
     all(dataset).iter().map(|one| (one.session_id.clone(), texts(one))).collect()
 }
@@ -72,7 +72,7 @@ fn rows_of_one_session_are_one_conversation_whose_turns_build_on_each_other() {
 {"turns": [{"text": "x", "output_length": 9}]}
 {"session_id": "s", "turns": [{"text": "c", "extra": {"k": 1}}], "type": "multi_turn"}"#;
     let dataset = read(rows).unwrap();
-    assert_eq!(said(&dataset), owned(&[("s", &["a", "b", "c"]), ("session_000000", &["x"])]));
+    assert_eq!(texts_of(&dataset), owned(&[("s", &["a", "b", "c"]), ("session_000000", &["x"])]));
     assert!(all(&dataset).iter().all(|one| one.context_mode.is_none()));
     let lines: Vec<_> = (0..3).map(|turn| dataset.place_of_turn(0, turn).unwrap()).collect();
     assert!(lines.iter().zip([":1", ":1", ":3"]).all(|(place, line)| place.ends_with(line)), "{lines:?}");
@@ -85,10 +85,10 @@ fn a_system_turn_that_leads_a_conversation_is_its_system_message() {
 {"session_id": "s", "turns": [{"text": "u"}, {"role": "system", "text": "later"}]}"#;
     let dataset = read(rows).unwrap();
     assert_eq!(all(&dataset)[0].system_message.as_deref(), Some("A\nB"));
-    assert_eq!(said(&dataset), owned(&[("s", &["u", "later"])]));
+    assert_eq!(texts_of(&dataset), owned(&[("s", &["u", "later"])]));
     assert!(dataset.place_of_turn(0, 0).unwrap().ends_with(":2"));
     shapes_agree(&dataset);
-    // An endpoint that sends none gets it as a turn.
+    // If the endpoint sends no system message, it stays a turn.
     let dataset = read_as(rows, FileFormat::MultiTurn, |plan| FilePlan { hoist_system: false, ..plan }).unwrap();
     assert_eq!((dataset.shapes().turns(0), &all(&dataset)[0].system_message), (3, &None));
 }
@@ -108,7 +108,7 @@ fn a_system_turn_with_a_time_a_limit_or_another_after_it_is_a_turn() {
         assert_eq!((conversation.turns[0].texts[0].contents[0].as_str(), &conversation.system_message), ("S", &None));
         shapes_agree(&dataset);
     }
-    // Rows of single_turn are requests of their own.
+    // Rows of single_turn are independent requests.
     let rows =
         "{\"session_id\": \"s\", \"role\": \"system\", \"text\": \"S\"}\n{\"session_id\": \"s\", \"text\": \"u\"}";
     assert_eq!(read_as(rows, FileFormat::SingleTurn, |plan| plan).unwrap().shapes().turns(0), 2);
@@ -124,7 +124,7 @@ fn a_bad_turn_is_refused_by_file_line_and_number() {
             r#"{"turns": [{"text": "a"}], "type": "single_turn"}"#,
             "type \"single_turn\" is not that of a row of multi_turn",
         ),
-        (r#"{"turns": [{"text": "a"}, {"delay": 5}]}"#, "turns[1]: says nothing"),
+        (r#"{"turns": [{"text": "a"}, {"delay": 5}]}"#, "turns[1]: has no content"),
         (r#"{"turns": ["a"]}"#, "turns[0]: is a text, and a turn is a JSON object"),
         (
             r#"{"turns": [{"text": "a", "type": "multi_turn"}]}"#,
@@ -143,7 +143,7 @@ fn a_bad_turn_is_refused_by_file_line_and_number() {
 }
 
 #[test]
-fn members_of_turns_that_nobody_reads_are_told() {
+fn unused_members_of_turns_are_noted() {
     let dataset = read(r#"{"id": 1, "turns": [{"text": "a", "session_id": "t", "promt": 2}]}"#).unwrap();
     let [note] = dataset.notes() else { panic!("{:?}", dataset.notes()) };
     assert!(
@@ -163,7 +163,7 @@ fn turns_without_a_length_get_one_of_their_own() {
     let drawn = lengths(rows);
     assert_eq!(drawn[1], 3);
     assert_ne!(drawn[0], drawn[2]);
-    // What one turn asks for does not change the others.
+    // The length of one turn does not change the others.
     assert_eq!(lengths(&rows.replace(", \"output_length\": 3", ""))[2], drawn[2]);
 }
 
@@ -182,7 +182,7 @@ fn delays_are_multiplied_and_then_capped() {
 }
 
 #[test]
-fn delays_of_more_than_a_minute_are_told_unless_they_are_capped() {
+fn delays_of_more_than_a_minute_are_noted_unless_they_are_capped() {
     let rows = r#"{"turns": [{"text": "a"}]}
 {"turns": [{"text": "a"}, {"text": "b", "delay": 60000}, {"text": "c", "delay": 60001}, {"text": "d", "delay": 90000}]}"#;
     let dataset = read(rows).unwrap();
@@ -198,21 +198,21 @@ fn rows_outside_the_window_are_left_out_and_both_its_ends_are_inside() {
                 {\"text\": \"200\", \"timestamp\": 200.0}\n{\"text\": \"300\", \"timestamp\": 300}";
     let single = |start, end| within(rows, FileFormat::SingleTurn, start, end);
     let dataset = single(Some(100.0), Some(200.0)).unwrap();
-    // Those that are left are numbered from the first.
+    // The rows that remain are numbered from 0.
     let wanted = [("session_000000", ["100"]), ("session_000001", ["none"]), ("session_000002", ["200"])];
-    assert_eq!(said(&dataset), owned(&wanted.each_ref().map(|(name, texts)| (*name, &texts[..]))));
+    assert_eq!(texts_of(&dataset), owned(&wanted.each_ref().map(|(name, texts)| (*name, &texts[..]))));
     assert!(dataset.place(2).unwrap().ends_with("d.jsonl:4"));
     shapes_agree(&dataset);
     assert_eq!((single(None, Some(99.0)).unwrap().len(), single(Some(300.0), None).unwrap().len()), (2, 2));
 }
 
 #[test]
-fn a_turn_without_a_timestamp_goes_with_the_turn_before_it() {
+fn a_turn_without_a_timestamp_is_sent_if_the_turn_before_it_is() {
     let rows = r#"{"session_id": "s", "turns": [{"role": "system", "text": "S"}, {"text": "a", "timestamp": 0}, {"text": "b", "delay": 5}]}
 {"session_id": "s", "turns": [{"text": "c", "timestamp": 500}, {"text": "d"}, {"text": "e", "timestamp": 900}]}
 {"session_id": "t", "turns": [{"role": "system", "text": "S"}, {"text": "f", "timestamp": 10}]}"#;
     let dataset = within(rows, FileFormat::MultiTurn, Some(400.0), Some(600.0)).unwrap();
-    assert_eq!(said(&dataset), owned(&[("s", &["c", "d"])]));
+    assert_eq!(texts_of(&dataset), owned(&[("s", &["c", "d"])]));
     assert_eq!(all(&dataset)[0].system_message.as_deref(), Some("S"));
     assert!(dataset.place_of_turn(0, 1).unwrap().ends_with("d.jsonl:2"));
     shapes_agree(&dataset);
@@ -220,7 +220,7 @@ fn a_turn_without_a_timestamp_goes_with_the_turn_before_it() {
 }
 
 #[test]
-fn a_window_without_rows_is_refused_with_what_the_file_spans() {
+fn an_error_about_an_empty_window_shows_the_range_of_timestamps() {
     let rows = "{\"text\": \"a\", \"timestamp\": 300}\n{\"text\": \"b\", \"timestamp\": 20.5}";
     let error = within(rows, FileFormat::SingleTurn, Some(400.0), Some(600.0)).unwrap_err();
     assert!(error.starts_with("d.jsonl: has no turns with timestamps from 400 ms to 600 ms\n"), "{error}");
@@ -233,13 +233,13 @@ fn a_window_without_rows_is_refused_with_what_the_file_spans() {
 }
 
 #[test]
-fn as_many_conversations_are_used_as_are_asked_for_once_others_are_left_out() {
+fn the_number_of_entries_counts_the_conversations_that_remain() {
     let rows =
         "{\"text\": \"a\", \"timestamp\": 1}\n{\"text\": \"b\", \"timestamp\": 2}\n{\"text\": \"c\", \"timestamp\": 3}";
     let window = TimestampWindow { start_ms: Some(2.0), end_ms: None };
     let one = |plan| FilePlan { window, entries: Some(1), ..plan };
     let dataset = read_as(rows, FileFormat::SingleTurn, one).unwrap();
-    assert_eq!(said(&dataset), owned(&[("session_000000", &["b"])]));
+    assert_eq!(texts_of(&dataset), owned(&[("session_000000", &["b"])]));
     assert_eq!(dataset.shapes().len(), 1);
 }
 
@@ -292,7 +292,7 @@ fn a_schedule_ends_within_the_longest_time_from_its_zero() {
         "{error}"
     );
     assert!(error.contains("or --fixed-schedule-auto-offset"), "{error}");
-    // A later turn too, wherever it stands.
+    // The same applies to a later turn of any row.
     let error = timed_from(ScheduleZero::First, &format!("{}\n{}", row("5", "6"), row("7", "1.7e12"))).unwrap_err();
     assert!(error.contains("d.jsonl:2: timestamp 1700000000000 is "), "{error}");
 }
@@ -308,7 +308,7 @@ fn an_id_that_fits_no_header_field_is_refused() {
 }
 
 #[test]
-fn a_count_that_is_too_large_is_told_the_largest() {
+fn an_error_about_a_large_count_names_the_largest() {
     let error = read_as("{\"text\": \"a\", \"output_length\": 1e30}", FileFormat::SingleTurn, |plan| plan).unwrap_err();
     assert!(error.starts_with("d.jsonl:1: output_length 1e30 must be at most 4294967295\n"), "{error}");
 }
@@ -328,16 +328,16 @@ fn a_schedule_by_timestamps_needs_one_in_each_first_turn() {
 }
 
 #[test]
-fn rows_of_one_session_stay_requests_of_their_own() {
+fn rows_of_one_session_stay_independent_requests() {
     let rows = "{\"session_id\": \"s\", \"text\": \"a\", \"timestamp\": 9}\n{\"session_id\": \"s\", \"text\": \"b\", \"timestamp\": 3}";
     let dataset = read_as(rows, FileFormat::SingleTurn, |plan| plan).unwrap();
     assert_eq!(all(&dataset)[0].context_mode, Some(ContextMode::MessageArrayWithResponses));
-    // One that comes before the turn before it is late, and no fault.
-    assert_eq!(said(&dataset), owned(&[("s", &["a", "b"])]));
+    // A turn whose time is before that of the turn before it is late, and not a fault.
+    assert_eq!(texts_of(&dataset), owned(&[("s", &["a", "b"])]));
     shapes_agree(&dataset);
-    // What is left of them is one request.
+    // One request of them remains.
     let dataset = within(rows, FileFormat::SingleTurn, Some(5.0), None).unwrap();
-    assert_eq!((said(&dataset), all(&dataset)[0].context_mode), (owned(&[("s", &["a"])]), None));
+    assert_eq!((texts_of(&dataset), all(&dataset)[0].context_mode), (owned(&[("s", &["a"])]), None));
     assert_eq!(dataset.notes(), ["turns outside the offsets of the fixed schedule are left out: 1"]);
 }
 
@@ -352,14 +352,14 @@ fn turns(count: (f64, f64), delay_ms: (f64, f64), delay_ratio: f64) -> Turns {
 }
 
 #[test]
-fn conversations_are_made_with_turns_and_delays_as_asked_for() {
+fn conversations_have_the_turns_and_delays_of_the_plan() {
     let dataset = of(&synthetic(20, turns((3.0, 0.0), (50.0, 0.0), 0.5))).unwrap();
     for conversation in all(&dataset) {
         let delays: Vec<_> = conversation.turns.iter().map(|turn| turn.delay_ms).collect();
         assert_eq!(delays, [None, Some(25.0), Some(25.0)]);
         let texts: std::collections::BTreeSet<_> =
             conversation.turns.iter().map(|turn| &turn.texts[0].contents).collect();
-        assert_eq!(texts.len(), 3, "each turn says something else");
+        assert_eq!(texts.len(), 3, "each turn has another text");
         assert!(conversation.turns.iter().all(|turn| turn.max_tokens.is_some()));
     }
     shapes_agree(&dataset);
@@ -370,7 +370,7 @@ fn conversations_are_made_with_turns_and_delays_as_asked_for() {
 }
 
 #[test]
-fn turn_counts_and_delays_have_the_mean_and_deviation_asked_for() {
+fn turn_counts_and_delays_have_the_mean_and_deviation_of_the_plan() {
     let dataset = of(&synthetic(4000, turns((8.0, 2.0), (1000.0, 100.0), 1.0))).unwrap();
     let shapes = dataset.shapes();
     let spread = |drawn: &[f64]| {
@@ -387,7 +387,7 @@ fn turn_counts_and_delays_have_the_mean_and_deviation_asked_for() {
 }
 
 #[test]
-fn a_turn_is_the_same_however_many_others_there_are() {
+fn a_turn_does_not_depend_on_the_number_of_others() {
     let short = of(&synthetic(4, turns((2.0, 0.0), (50.0, 20.0), 1.0))).unwrap();
     let long = of(&synthetic(9, turns((5.0, 0.0), (50.0, 20.0), 1.0))).unwrap();
     let one = of(&synthetic(4, Turns::ONE)).unwrap();
@@ -399,7 +399,7 @@ fn a_turn_is_the_same_however_many_others_there_are() {
 }
 
 #[test]
-fn many_conversations_of_several_turns_are_not_kept() {
+fn many_conversations_of_several_turns_are_not_kept_in_memory() {
     let many = of(&synthetic(100_000, turns((10.0, 3.0), (50.0, 0.0), 1.0))).unwrap();
     let few = of(&synthetic(3, turns((10.0, 3.0), (50.0, 0.0), 1.0))).unwrap();
     for index in [2, 0] {
@@ -410,7 +410,7 @@ fn many_conversations_of_several_turns_are_not_kept() {
 }
 
 #[test]
-fn more_turns_than_can_be_kept_track_of_are_refused() {
+fn more_turns_than_can_be_stored_are_refused() {
     let error = of(&synthetic(1000, turns((1e9, 0.0), (0.0, 0.0), 1.0))).unwrap_err().to_string();
     assert!(error.contains("1000 conversations of some 1000000000 turns") && error.contains("try: "), "{error}");
     let nothing = of(&synthetic(1, turns((f64::NAN, 0.0), (0.0, 0.0), 1.0))).unwrap_err().to_string();
@@ -430,7 +430,7 @@ fn rows(turns: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec(row, 1..12)
 }
 
-/// The rows as a file, each turn with a text of its own.
+/// The rows as a file, each turn with its own text.
 fn written(rows: &[Row], format: FileFormat) -> String {
     let line = |(number, row): (usize, &Row)| {
         let turn = |(index, (timestamp, delay, is_system)): (usize, &(Option<u32>, Option<u32>, bool))| {
@@ -458,7 +458,7 @@ fn written(rows: &[Row], format: FileFormat) -> String {
     rows.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What each session says, by the order in which they first speak.
+/// The texts of each session, in the order of the first occurrence.
 fn by_session(rows: &[Row]) -> Vec<Vec<String>> {
     let mut sessions: Vec<(Option<u8>, Vec<String>)> = Vec::new();
     for (number, row) in rows.iter().enumerate() {
@@ -478,11 +478,11 @@ proptest! {
     fn rows_in_any_order_give_each_session_its_turns_in_the_order_of_the_file(rows in rows(1..4)) {
         let with = |plan| FilePlan { hoist_system: false, ..plan };
         let dataset = read_as(&written(&rows, FileFormat::MultiTurn), FileFormat::MultiTurn, with).unwrap();
-        let texts: Vec<_> = said(&dataset).into_iter().map(|(_, texts)| texts).collect();
+        let texts: Vec<_> = texts_of(&dataset).into_iter().map(|(_, texts)| texts).collect();
         prop_assert_eq!(texts, by_session(&rows));
         let single: Vec<Row> = rows.iter().map(|row| Row { turns: row.turns[..1].to_vec(), ..row.clone() }).collect();
         let dataset = read_as(&written(&single, FileFormat::SingleTurn), FileFormat::SingleTurn, |plan| plan).unwrap();
-        let texts: Vec<_> = said(&dataset).into_iter().map(|(_, texts)| texts).collect();
+        let texts: Vec<_> = texts_of(&dataset).into_iter().map(|(_, texts)| texts).collect();
         prop_assert_eq!(texts, by_session(&single));
     }
 
@@ -505,7 +505,7 @@ proptest! {
     }
 
     #[test]
-    fn shapes_of_what_is_made_agree_with_its_conversations(
+    fn shapes_of_synthetic_datasets_agree_with_their_conversations(
         count in (1.0..5.0, 0.0..3.0),
         delay in (0.0..90.0, 0.0..20.0),
         ratio in 0.0..2.0,

@@ -104,7 +104,7 @@ fn rows_that_cannot_be_sent_are_refused_with_their_line_before_anything_is_sent(
     let typed = |layout: &'static str| ["--custom-dataset-type", layout];
     for (content, args, parts) in [
         ("{\"text\": \"a\"}\n{\"text\": 5}", &typed("single_turn")[..], &["d.jsonl:2: text must be a text"][..]),
-        ("{\"text\": \"a\"}\n{\"txt\": 5}", &typed("random_pool"), &["d.jsonl:2: says nothing", "try:"]),
+        ("{\"text\": \"a\"}\n{\"txt\": 5}", &typed("random_pool"), &["d.jsonl:2: has no content", "try:"]),
         ("{\"turns\": [{\"text\": \"a\", \"output_length\": 0}]}", &[], &["d.jsonl:1: turns[0]: output_length 0"]),
         ("{\"model\": 1}", &typed("raw_payload"), &["d.jsonl:1: a body of raw_payload has a list of messages"]),
         ("{\"data\": [5]}", &typed("inputs_json"), &["d.jsonl: data[0]", "try:"]),

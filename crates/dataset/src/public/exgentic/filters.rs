@@ -1,4 +1,4 @@
-//! Which sessions are sent, by what their rows say of themselves.
+//! Which sessions are sent, by harness, model and benchmark.
 
 use super::super::row::Fault;
 
@@ -7,10 +7,10 @@ const HARNESSES: &[&str] =
 const MODELS: &[&str] =
     &["DeepSeek-V3.2", "Kimi-K2.5", "claude-opus-4-5", "gemini-3-pro-preview", "gpt-4.1", "gpt-5.2-2025-12-11"];
 const BENCHMARKS: &[&str] = &["appworld", "browsecompplus", "swebench", "tau2_airline", "tau2_retail", "tau2_telecom"];
-/// Who serves a model, before its name.
+/// Providers that precede the name of a model.
 const PROVIDERS: &[&str] = &["openai/azure/", "azure/", "aws/", "gcp/"];
 
-/// The models that some harness recorded, where they are not all of the version's: `(version, harness, models)`.
+/// The models that a harness recorded, if not all of the version: `(version, harness, models)`.
 const RECORDED: &[(u8, &str, &[&str])] = &[
     (1, "openai_solo", &["DeepSeek-V3.2", "Kimi-K2.5", "claude-opus-4-5", "gemini-3-pro-preview", "gpt-4.1"]),
     (1, "smolagents_code", &["DeepSeek-V3.2", "Kimi-K2.5", "gpt-4.1"]),
@@ -27,7 +27,7 @@ pub(super) struct Filters {
 }
 
 impl Filters {
-    /// What the user asked for; or that there is no such thing, and what there is.
+    /// The filters of the user. An unknown filter or value is an error that lists the known ones.
     pub(super) fn of(given: &[(String, String)], version: u8) -> Result<Self, Fault> {
         let mut filters = Self::default();
         for (key, value) in given {
@@ -70,7 +70,7 @@ impl Filters {
 }
 
 fn models(version: u8) -> &'static [&'static str] {
-    // The fifth is of the first version alone.
+    // The first version has a fifth.
     const SECOND: &[&str] =
         &["DeepSeek-V3.2", "Kimi-K2.5", "claude-opus-4-5", "gemini-3-pro-preview", "gpt-5.2-2025-12-11"];
     if version == 1 { MODELS } else { SECOND }
@@ -83,7 +83,7 @@ fn one_of(known: &'static [&'static str], key: &str, value: &str) -> Result<&'st
     })
 }
 
-/// The name of a model without whoever serves it.
+/// The name of a model without its provider.
 pub(in crate::public) fn source_model(name: &str) -> &str {
     let is_of = |provider: &&&str| {
         let start = name.get(..provider.len());
@@ -108,7 +108,7 @@ mod tests {
         assert!(filters.match_row("claude_code", &["gpt-4.1"], None));
         assert!(!filters.match_row("claude_code", &["Kimi-K2.5"], None));
         assert!(of(&[("benchmark", "swebench")], 2).unwrap().match_row("any", &[], Some("swebench")));
-        for (given, version, said) in [
+        for (given, version, wanted) in [
             (vec![("harness", "x")], 1, "there is no such harness"),
             (vec![("zz", "1")], 1, "no filter of this dataset"),
             (vec![("benchmark", "swebench")], 1, "exgentic_v2"),
@@ -116,7 +116,7 @@ mod tests {
             (vec![("harness", "smolagents_code"), ("source_model", "claude-opus-4-5")], 1, "was not recorded with"),
         ] {
             let fault = of(&given, version).unwrap_err();
-            assert!(fault.contains(said) && fault.contains("try: "), "{fault}");
+            assert!(fault.contains(wanted) && fault.contains("try: "), "{fault}");
         }
     }
 }

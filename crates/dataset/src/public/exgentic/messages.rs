@@ -1,4 +1,4 @@
-//! What a recorded call said, in the words of a chat API.
+//! The messages of a recorded call, as messages of a chat API.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::super::row::Fault;
 
 const SYSTEM: &str = "gen_ai.system_instructions";
 
-/// The messages of a call: a list of objects, or the text of one.
+/// The messages of a call: a list of objects, or its JSON text.
 pub(in crate::public) fn messages(value: &Value) -> Result<Vec<Value>, Fault> {
     let recorded = objects(value, "gen_ai.input.messages")?;
     if recorded.is_empty() {
@@ -23,16 +23,16 @@ pub(in crate::public) fn messages(value: &Value) -> Result<Vec<Value>, Fault> {
     Ok(messages)
 }
 
-/// Adds what one recorded message contains: answers of tools are messages of their own.
+/// Adds one recorded message; tool responses become separate messages.
 fn add_message(role: &str, parts: &[Value], messages: &mut Vec<Value>) -> Result<(), Fault> {
-    // A message of no parts is one all the same.
+    // A message without parts is still a message.
     let mut open = Open { has_parts: parts.is_empty(), ..Open::new(role) };
     for part in parts {
         if !part.is_object() {
             return Err("message parts must be objects".into());
         }
         match part["type"].as_str() {
-            Some("text") => open.say(as_text(&part["content"], "")),
+            Some("text") => open.add_text(as_text(&part["content"], "")),
             Some("thinking") => open.think(as_text(&part["thinking"], "")),
             Some("tool_call") => open.call(part),
             Some("tool_call_response") => {
@@ -51,7 +51,7 @@ fn add_message(role: &str, parts: &[Value], messages: &mut Vec<Value>) -> Result
     Ok(())
 }
 
-/// A message that is being put together.
+/// A message under construction.
 struct Open<'a> {
     role: &'a str,
     content: String,
@@ -65,7 +65,7 @@ impl<'a> Open<'a> {
         Self { role, content: String::new(), reasoning: None, calls: Vec::new(), has_parts: false }
     }
 
-    fn say(&mut self, text: String) {
+    fn add_text(&mut self, text: String) {
         self.has_parts = true;
         self.content.push_str(&text);
     }
@@ -82,7 +82,7 @@ impl<'a> Open<'a> {
         self.calls.push(json!({"id": part["id"], "type": "function", "function": function}));
     }
 
-    /// The message, unless nothing was said since the answer of a tool.
+    /// The message, unless it is empty since the last tool response.
     fn close(self) -> Option<Value> {
         if !self.has_parts {
             return None;
@@ -98,7 +98,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// A text as it is, nothing as it is called, all else as compact JSON.
+/// A text stays as it is, null becomes `nothing`, other values become compact JSON.
 fn as_text(value: &Value, nothing: &str) -> String {
     match value {
         Value::Null => nothing.to_owned(),
@@ -107,7 +107,7 @@ fn as_text(value: &Value, nothing: &str) -> String {
     }
 }
 
-/// The system prompt of a call: a text, or a list of message parts, which may be recorded as its JSON.
+/// The system prompt of a call: a text, or a list of message parts, possibly as JSON text.
 pub(in crate::public) fn system(value: &Value) -> Result<Vec<Value>, Fault> {
     let parts = match value {
         Value::Null => return Ok(Vec::new()),
@@ -124,7 +124,6 @@ pub(in crate::public) fn system(value: &Value) -> Result<Vec<Value>, Fault> {
     Ok(messages)
 }
 
-/// The tools that a call may use.
 pub(in crate::public) fn tools(value: &Value) -> Result<Option<Vec<Value>>, Fault> {
     if value.is_null() {
         return Ok(None);
@@ -133,7 +132,7 @@ pub(in crate::public) fn tools(value: &Value) -> Result<Option<Vec<Value>>, Faul
     let tool = |tool: &Value| match &tool["type"] {
         Value::String(kind) if kind == "function" => {
             let Value::Object(members) = tool else { return Err("a tool must be an object".to_owned()) };
-            // Those that name their members in one more level keep them.
+            // Tools in the nested form (`function`) keep their members.
             let of = members.get("function").and_then(Value::as_object).unwrap_or(members);
             let member = |name: &str| (name.to_owned(), of.get(name).cloned().unwrap_or_default());
             let function: Map<String, Value> = ["name", "description", "parameters"].map(member).into_iter().collect();
@@ -146,7 +145,7 @@ pub(in crate::public) fn tools(value: &Value) -> Result<Option<Vec<Value>>, Faul
     Ok(Some(tools).filter(|tools| !tools.is_empty()))
 }
 
-/// What a call asked for besides.
+/// The other settings of a call.
 pub(in crate::public) fn extra(attributes: &Value) -> Result<Option<Map<String, Value>>, Fault> {
     let mut extra = Map::new();
     match &attributes["gen_ai.request.temperature"] {

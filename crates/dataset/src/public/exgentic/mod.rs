@@ -1,7 +1,7 @@
-//! Recorded sessions of agents (Exgentic): each row a session, each call to a model a request with all that it said.
+//! Recorded sessions of agents (Exgentic): each row is a session, each model call a request with its whole context.
 //!
-//! Calls are sent one after another, each as long after the answer to the one before as it was recorded; or, on a fixed
-//! schedule, each at its own time.
+//! Calls are sent one after another, each after the recorded delay from the response to the one before; or, with a
+//! fixed schedule, each at its own time.
 
 pub(super) mod filters;
 pub(super) mod messages;
@@ -15,12 +15,12 @@ use self::filters::{Filters, source_model};
 use super::kind::{Found, Kind, With};
 use super::row::{Fault, Row};
 
-/// One of the two versions.
+/// One of the two versions of the set.
 pub(super) struct Exgentic {
     pub(super) version: u8,
 }
 
-/// The header field by which a router keeps a session on one server.
+/// The header by which a router keeps a session on one server.
 const SESSION_HEADER: &str = "x-dynamo-session-id";
 /// The status of a span that failed.
 const FAILED: i64 = 2;
@@ -62,7 +62,7 @@ impl Kind for Exgentic {
             let call = call.map_err(|fault| format!("session '{session}', span {index}: {fault}"))?;
             calls.extend(call.map(|call| (index, call)));
         }
-        // Stable: calls that began together stay in the order of the row.
+        // A stable sort: calls with the same start stay in the order of the row.
         calls.sort_by(|(_, a), (_, b)| a.start_ms.total_cmp(&b.start_ms));
         if calls.is_empty() {
             dropped.0.push((NO_CALLS, 1));
@@ -84,7 +84,7 @@ impl Kind for Exgentic {
 #[derive(Default)]
 struct Dropped(Vec<(&'static str, u64)>);
 
-/// A call as it was recorded.
+/// A recorded call.
 struct Call {
     start_ms: f64,
     end_ms: f64,
@@ -123,10 +123,10 @@ fn call(session: &str, span: &Value, dropped: &mut Dropped) -> Result<Option<Cal
         }
     };
     let system = messages::system(&attributes["gen_ai.system_instructions"])?;
-    let said = messages::messages(&attributes["gen_ai.input.messages"])?;
+    let input = messages::messages(&attributes["gen_ai.input.messages"])?;
     let turn = Turn {
         max_tokens: Some(u32::try_from(limit).unwrap_or(u32::MAX)),
-        raw_messages: Some(system.into_iter().chain(said).collect()),
+        raw_messages: Some(system.into_iter().chain(input).collect()),
         raw_tools: messages::tools(&attributes["gen_ai.tool.definitions"])?,
         extra_body: messages::extra(attributes)?,
         extra_headers: vec![(SESSION_HEADER.to_owned(), session.to_owned())],
@@ -135,7 +135,7 @@ fn call(session: &str, span: &Value, dropped: &mut Dropped) -> Result<Option<Cal
     Ok(Some(Call { start_ms, end_ms, turn }))
 }
 
-/// A conversation of all calls, each after the answer to the one before.
+/// One conversation of all calls, each after the response to the one before.
 fn in_turn(session: &str, calls: Vec<(usize, Call)>) -> Vec<Conversation> {
     let mut ended = None;
     let turn = |(_, Call { start_ms, end_ms, turn }): (usize, Call)| {
@@ -146,7 +146,7 @@ fn in_turn(session: &str, calls: Vec<(usize, Call)>) -> Vec<Conversation> {
     if turns.is_empty() { Vec::new() } else { vec![conversation(session.to_owned(), turns)] }
 }
 
-/// A conversation a call, at its time since the session's first.
+/// One conversation per call, at its time since the first call of the session.
 fn at_their_times(session: &str, calls: Vec<(usize, Call)>) -> Vec<Conversation> {
     let zero = calls.first().map_or(0.0, |(_, call)| call.start_ms);
     let at = |(index, Call { start_ms, turn, .. }): (usize, Call)| {
@@ -156,7 +156,7 @@ fn at_their_times(session: &str, calls: Vec<(usize, Call)>) -> Vec<Conversation>
     calls.into_iter().map(at).collect()
 }
 
-/// Each request says all there is to say.
+/// Each request carries its whole context.
 fn conversation(session_id: String, turns: Vec<Turn>) -> Conversation {
     let context_mode = Some(ContextMode::MessageArrayWithResponses);
     Conversation { session_id, turns, context_mode, ..Conversation::default() }

@@ -1,62 +1,61 @@
-//! Text as coding agents send it: code, logs, queries, diffs and talk, drawn from templates without end.
+//! Text as coding agents send it: code, logs, queries, diffs and dialogue, from templates, without end.
 //!
-//! A template has places such as `%noun%`, for each of which a word is drawn. Places with a digit, as `%noun1%`, have the
-//! same word within a snippet, and a capital or capitals write it so: `%Noun1%`, `%NOUN1%`.
+//! A template has placeholders such as `%noun%`, for each of which a word is drawn. Placeholders with a digit, as
+//! `%noun1%`, get the same word within a snippet. A capital, or all capitals, set the case: `%Noun1%`, `%NOUN1%`.
 
 mod words;
 
 use rand::{Rng, RngExt};
 use std::sync::LazyLock;
 
-/// A kind of snippet: how often it comes, and its templates.
-struct Kind {
+/// A kind of snippet: its weight and its templates.
+struct SnippetKind {
     weight: u32,
     templates: &'static str,
 }
 
-/// Every kind.
-const KINDS: &[Kind] = &[
-    Kind { weight: 45, templates: include_str!("snippets/python.txt") },
-    Kind { weight: 45, templates: include_str!("snippets/go.txt") },
-    Kind { weight: 45, templates: include_str!("snippets/rust.txt") },
-    Kind { weight: 45, templates: include_str!("snippets/typescript.txt") },
-    Kind { weight: 30, templates: include_str!("snippets/ml_training.txt") },
-    Kind { weight: 25, templates: include_str!("snippets/ml_inference.txt") },
-    Kind { weight: 15, templates: include_str!("snippets/ml_config.txt") },
-    Kind { weight: 130, templates: include_str!("snippets/bash.txt") },
-    Kind { weight: 20, templates: include_str!("snippets/training_log.txt") },
-    Kind { weight: 80, templates: include_str!("snippets/json.txt") },
-    Kind { weight: 45, templates: include_str!("snippets/traceback.txt") },
-    Kind { weight: 20, templates: include_str!("snippets/cuda.txt") },
-    Kind { weight: 20, templates: include_str!("snippets/sql.txt") },
-    Kind { weight: 35, templates: include_str!("snippets/prompt.txt") },
-    Kind { weight: 25, templates: include_str!("snippets/tool_use.txt") },
-    Kind { weight: 90, templates: include_str!("snippets/conversation.txt") },
-    Kind { weight: 15, templates: include_str!("snippets/diff.txt") },
-    Kind { weight: 15, templates: include_str!("snippets/ci.txt") },
-    Kind { weight: 15, templates: include_str!("snippets/config.txt") },
-    Kind { weight: 15, templates: include_str!("snippets/markdown.txt") },
-    Kind { weight: 15, templates: include_str!("snippets/tests.txt") },
+const KINDS: &[SnippetKind] = &[
+    SnippetKind { weight: 45, templates: include_str!("snippets/python.txt") },
+    SnippetKind { weight: 45, templates: include_str!("snippets/go.txt") },
+    SnippetKind { weight: 45, templates: include_str!("snippets/rust.txt") },
+    SnippetKind { weight: 45, templates: include_str!("snippets/typescript.txt") },
+    SnippetKind { weight: 30, templates: include_str!("snippets/ml_training.txt") },
+    SnippetKind { weight: 25, templates: include_str!("snippets/ml_inference.txt") },
+    SnippetKind { weight: 15, templates: include_str!("snippets/ml_config.txt") },
+    SnippetKind { weight: 130, templates: include_str!("snippets/bash.txt") },
+    SnippetKind { weight: 20, templates: include_str!("snippets/training_log.txt") },
+    SnippetKind { weight: 80, templates: include_str!("snippets/json.txt") },
+    SnippetKind { weight: 45, templates: include_str!("snippets/traceback.txt") },
+    SnippetKind { weight: 20, templates: include_str!("snippets/cuda.txt") },
+    SnippetKind { weight: 20, templates: include_str!("snippets/sql.txt") },
+    SnippetKind { weight: 35, templates: include_str!("snippets/prompt.txt") },
+    SnippetKind { weight: 25, templates: include_str!("snippets/tool_use.txt") },
+    SnippetKind { weight: 90, templates: include_str!("snippets/conversation.txt") },
+    SnippetKind { weight: 15, templates: include_str!("snippets/diff.txt") },
+    SnippetKind { weight: 15, templates: include_str!("snippets/ci.txt") },
+    SnippetKind { weight: 15, templates: include_str!("snippets/config.txt") },
+    SnippetKind { weight: 15, templates: include_str!("snippets/markdown.txt") },
+    SnippetKind { weight: 15, templates: include_str!("snippets/tests.txt") },
 ];
 
-/// Between two templates of a file, and between two snippets of a text.
+/// Separates two templates of a file, and two snippets of a text.
 const BETWEEN_TEMPLATES: &str = "\n----\n";
 const BETWEEN_SNIPPETS: &str = "\n\n";
 
-/// Places that a template has at most with a digit of their own.
+/// The most numbered placeholders of a template.
 const DIGITS: usize = 10;
 
 static TEMPLATES: LazyLock<Vec<(u32, Vec<&'static str>)>> = LazyLock::new(|| {
     let mut below = 0;
-    let of = |kind: &Kind| {
+    let of = |kind: &SnippetKind| {
         below += kind.weight;
         (below, kind.templates.trim_end().split(BETWEEN_TEMPLATES).collect())
     };
     KINDS.iter().map(of).collect()
 });
 
-/// Snippets one after the other, of at least so many bytes. The first of a text is cut at a word, so that texts do not
-/// begin alike.
+/// Snippets one after another, of at least `bytes` bytes. The first snippet of a text is cut at a word, so that texts
+/// begin differently.
 pub(super) fn text(bytes: usize, begins: bool, rng: &mut impl Rng) -> String {
     let mut text = String::with_capacity(bytes + 2048);
     if begins {
@@ -81,7 +80,7 @@ fn snippet(rng: &mut impl Rng) -> String {
     fill_in(templates[rng.random_range(0..templates.len() as u32) as usize], rng)
 }
 
-/// A template with its places filled in.
+/// Fills in the placeholders of a template.
 fn fill_in(template: &str, rng: &mut impl Rng) -> String {
     let mut text = String::with_capacity(2 * template.len());
     let mut known: [Option<String>; DIGITS] = Default::default();
@@ -126,7 +125,7 @@ mod tests {
     use rand_chacha::rand_core::SeedableRng;
 
     #[test]
-    fn every_place_of_every_template_is_known() {
+    fn every_placeholder_of_every_template_is_known() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for kind in KINDS {
             for template in kind.templates.trim_end().split(BETWEEN_TEMPLATES) {
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_with_a_digit_is_the_same_word_throughout() {
+    fn a_placeholder_with_a_digit_is_the_same_word_throughout() {
         let mut rng = ChaCha8Rng::seed_from_u64(2);
         let text = fill_in("%noun1% %Noun1% %NOUN1% 5% of %", &mut rng);
         let words: Vec<&str> = text.split(' ').collect();

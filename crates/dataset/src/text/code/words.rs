@@ -1,4 +1,4 @@
-//! What is drawn for the places of templates.
+//! The words for the placeholders of templates.
 
 use super::super::prose;
 use rand::{Rng, RngExt};
@@ -34,53 +34,55 @@ const USERS: &str = "root deploy alice bob carol dave erin frank grace build ci 
 const EXTENSIONS: &str = "py rs go ts js json yaml toml md sql sh txt log csv";
 const MARKS: &str = ": = , ; | #";
 
-/// Whether words are drawn for a name.
+/// Whether there are words for a placeholder.
 pub(super) fn is_known(name: &str) -> bool {
     PLACES.iter().any(|(known, _)| *known == name)
 }
 
-/// A word for a name.
+/// Draws a word for a placeholder.
 pub(super) fn draw(name: &str, rng: &mut impl Rng) -> String {
     match PLACES.iter().find(|(known, _)| *known == name).map(|(_, place)| place) {
-        Some(Place::List(list)) => pick(list, rng).to_owned(),
-        Some(Place::Number(least, most)) => rng.random_range(*least..=*most).to_string(),
-        Some(Place::Made(made)) => made(&mut *rng),
+        Some(WordSource::List(list)) => pick(list, rng).to_owned(),
+        Some(WordSource::Number(least, most)) => rng.random_range(*least..=*most).to_string(),
+        Some(WordSource::Made(made)) => made(&mut *rng),
         None => String::new(),
     }
 }
 
-/// What is drawn for a place.
-enum Place {
+/// How the word for a placeholder is drawn.
+enum WordSource {
     /// One of these words.
     List(&'static str),
-    /// A number from one to another.
+    /// A number in a range, both ends included.
     Number(u32, u32),
     Made(fn(&mut dyn Rng) -> String),
 }
 
-const PLACES: &[(&str, Place)] = &[
-    ("noun", Place::List(NOUNS)),
-    ("verb", Place::List(VERBS)),
-    ("type", Place::List(TYPES)),
-    ("word", Place::List(WORDS)),
-    ("error", Place::List(ERRORS)),
-    ("user", Place::List(USERS)),
-    ("ext", Place::List(EXTENSIONS)),
-    ("mark", Place::List(MARKS)),
-    ("digit", Place::Number(1, 9)),
-    ("small", Place::Number(2, 64)),
-    ("num", Place::Number(10, 999)),
-    ("big", Place::Number(1024, 99_999)),
-    ("float", Place::Made(|rng| format!("{}.{}", below(rng, 10), 10 + below(rng, 990)))),
-    ("hex", Place::Made(|rng| format!("{:08x}", rng.next_u32()))),
-    ("path", Place::Made(|rng| format!("/{}/{}/{}", pick(NOUNS, rng), pick(WORDS, rng), pick(NOUNS, rng)))),
-    ("host", Place::Made(|rng| format!("{}-{}.{}.internal", pick(NOUNS, rng), below(rng, 100), pick(WORDS, rng)))),
+const PLACES: &[(&str, WordSource)] = &[
+    ("noun", WordSource::List(NOUNS)),
+    ("verb", WordSource::List(VERBS)),
+    ("type", WordSource::List(TYPES)),
+    ("word", WordSource::List(WORDS)),
+    ("error", WordSource::List(ERRORS)),
+    ("user", WordSource::List(USERS)),
+    ("ext", WordSource::List(EXTENSIONS)),
+    ("mark", WordSource::List(MARKS)),
+    ("digit", WordSource::Number(1, 9)),
+    ("small", WordSource::Number(2, 64)),
+    ("num", WordSource::Number(10, 999)),
+    ("big", WordSource::Number(1024, 99_999)),
+    ("float", WordSource::Made(|rng| format!("{}.{}", below(rng, 10), 10 + below(rng, 990)))),
+    ("hex", WordSource::Made(|rng| format!("{:08x}", rng.next_u32()))),
+    ("path", WordSource::Made(|rng| format!("/{}/{}/{}", pick(NOUNS, rng), pick(WORDS, rng), pick(NOUNS, rng)))),
+    ("host", WordSource::Made(|rng| format!("{}-{}.{}.internal", pick(NOUNS, rng), below(rng, 100), pick(WORDS, rng)))),
     (
         "date",
-        Place::Made(|rng| format!("20{:02}-{:02}-{:02}", 15 + below(rng, 12), 1 + below(rng, 12), 1 + below(rng, 28))),
+        WordSource::Made(|rng| {
+            format!("20{:02}-{:02}-{:02}", 15 + below(rng, 12), 1 + below(rng, 12), 1 + below(rng, 28))
+        }),
     ),
-    ("time", Place::Made(|rng| format!("{:02}:{:02}:{:02}", below(rng, 24), below(rng, 60), below(rng, 60)))),
-    ("sentence", Place::Made(sentence)),
+    ("time", WordSource::Made(|rng| format!("{:02}:{:02}:{:02}", below(rng, 24), below(rng, 60), below(rng, 60)))),
+    ("sentence", WordSource::Made(sentence)),
 ];
 
 fn pick<R: Rng + ?Sized>(list: &'static str, rng: &mut R) -> &'static str {

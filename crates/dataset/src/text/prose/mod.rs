@@ -1,7 +1,7 @@
 //! Synthetic prose: sentences drawn from a lexicon and a few clause patterns, without end.
 //!
-//! Text is made for each prompt instead of being cut from one corpus: two prompts of a run then never begin alike, so
-//! that a server's prefix cache is hit when the plan asks for it and not because a corpus was small.
+//! Text is generated for each prompt instead of being cut from one corpus. So two prompts of a run never begin alike,
+//! and a server's prefix cache is hit because the plan asks for it, not because a corpus is small.
 
 mod words;
 mod writer;
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use rand::{Rng, RngExt};
 
-/// A place in a clause that a word is drawn for.
+/// A part of a clause for which a word is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slot {
     Determiner,
@@ -35,7 +35,7 @@ use Slot::{
     Transitive,
 };
 
-/// Words of each slot, in the order of [`Slot`].
+/// The words of each slot, in the order of [`Slot`].
 const LISTS: [&str; 12] = [
     words::DETERMINERS,
     words::NOUNS,
@@ -104,14 +104,14 @@ enum Form {
     Spaced,
     /// After a space, with a capital.
     Sentence,
-    /// At the very beginning of a text.
+    /// At the beginning of a text.
     First,
 }
 
 const FORMS: u32 = 3;
 const MARKS: [&str; 4] = [".", ",", "?", "!"];
 
-/// A word or a mark as it stands in a text: the unit that prose is made of and that tokens are counted for.
+/// A word or a mark as it occurs in a text: the unit of prose, for which tokens are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece(u32);
 
@@ -121,7 +121,7 @@ impl Piece {
     const QUESTION: Self = Self(2);
     const EXCLAMATION: Self = Self(3);
 
-    /// How many different pieces there are; [`Self::index`] is below it.
+    /// The number of different pieces; [`Self::index`] is below it.
     pub(crate) fn kinds() -> usize {
         MARKS.len() + LEXICON.words.len() * FORMS as usize
     }
@@ -163,12 +163,12 @@ impl Piece {
     }
 }
 
-/// Every filler as it stands inside a text.
+/// Every filler as it occurs inside a text.
 pub(crate) fn fillers() -> impl Iterator<Item = Piece> {
     LEXICON.slot(Filler).map(|word| Piece::word(word, Form::Spaced))
 }
 
-/// Every filler as it stands at the beginning of a text.
+/// Every filler as it occurs at the beginning of a text.
 pub(crate) fn first_fillers() -> impl Iterator<Item = Piece> {
     LEXICON.slot(Filler).map(|word| Piece::word(word, Form::First))
 }

@@ -1,6 +1,6 @@
-//! The words of synthetic prose, by what they do in a sentence.
+//! The words of synthetic prose, by their role in a sentence.
 
-/// Words that open a noun.
+/// Words before a noun.
 pub(super) const DETERMINERS: &str = "the the the the this that every each some another our their its his her my your \
 no any one";
 
@@ -25,7 +25,7 @@ answer question problem solution theory method experiment result measure number 
 computer program network record document contract report article newspaper magazine notebook pencil paper envelope stamp \
 parcel package cargo shipment factory workshop office studio laboratory bank store shop tavern hotel";
 
-/// The same, plural.
+/// Things and people, plural.
 pub(super) const PLURALS: &str = "people children men women friends neighbours travellers workers farmers sailors \
 students teachers writers readers visitors guests soldiers leaders artists musicians scientists engineers doctors \
 merchants birds horses cattle sheep dogs cats wolves foxes rabbits eagles swallows gulls salmon bees flowers roses trees \
@@ -36,7 +36,7 @@ secrets reasons mistakes lessons tools machines engines wheels ropes nails boxes
 clocks bells drums coins jewels clothes shoes gloves coats hats boats ships trains carriages wagons tickets parcels \
 stones bricks planks shells clouds storms stars planets shadows voices footsteps";
 
-/// What things and people are like.
+/// Properties of things and people.
 pub(super) const ADJECTIVES: &str = "old young small large quiet loud bright dark pale deep shallow narrow wide tall \
 short long heavy light warm cold cool hot dry wet soft hard smooth rough sharp blunt clean dusty empty full open closed \
 hidden distant near early late recent ancient modern simple complex strange common rare familiar foreign local royal \
@@ -50,7 +50,7 @@ swift nimble sincere sensible useful useless precious cheap costly famous unknow
 necessary important minor major average perfect unusual remarkable pleasant awkward peaceful hopeful cautious reliable \
 faithful invisible delicate massive tiny enormous vast endless brief lengthy careful thorough vivid faint";
 
-/// What somebody did to something.
+/// Verbs with an object, past tense.
 pub(super) const TRANSITIVE: &str = "found lost kept gave took brought carried followed led watched heard saw noticed \
 remembered forgot described explained studied measured counted weighed painted repaired built opened closed locked \
 crossed reached entered left visited admired praised blamed thanked greeted welcomed invited warned helped saved \
@@ -63,40 +63,36 @@ expected imagined believed doubted trusted needed wanted loved feared ignored un
 considered compared examined tested proved observed guarded searched guided steered anchored loaded unloaded replaced \
 restored rescued surrounded avoided approached";
 
-/// What somebody did.
+/// Verbs without an object, past tense.
 pub(super) const INTRANSITIVE: &str = "waited slept rested walked ran travelled wandered arrived departed returned \
 appeared vanished rose fell stood sat knelt leaned listened laughed smiled wept sighed whispered shouted argued agreed \
 hesitated paused stopped continued worked played danced sang dreamed prayed grew shrank faded glowed shone flickered \
 trembled stumbled climbed sailed drifted floated sank swam flew landed recovered survived succeeded failed remained \
 stayed changed hurried lingered nodded bowed gathered";
 
-/// How it was done.
 pub(super) const ADVERBS: &str = "slowly quickly quietly loudly carefully gently suddenly finally often rarely always \
 never soon later early again twice together apart alone nearby outside inside upstairs downstairs abroad everywhere \
 nowhere indeed perhaps certainly probably gladly sadly kindly bravely calmly eagerly patiently politely honestly simply \
 nearly almost barely hardly mostly partly wholly deeply highly widely closely clearly plainly exactly roughly promptly \
 steadily gradually constantly usually sometimes seldom instead anyway meanwhile still already";
 
-/// How things stand to each other.
 pub(super) const PREPOSITIONS: &str = "in on at by near under over above below behind beside beyond between among across \
 along around through toward from with without against before after during until within inside outside past upon beneath \
 throughout despite";
 
-/// What joins two clauses.
 pub(super) const CONJUNCTIONS: &str = "and but so while because although when before after since until as whereas if \
 unless and and but";
 
-/// What may come before the first clause, with a comma.
+/// Words before the first clause, with a comma.
 pub(super) const OPENERS: &str = "meanwhile however finally later afterwards therefore nevertheless still besides \
 instead usually sometimes often suddenly eventually indeed yesterday today tonight tomorrow elsewhere overhead outside \
 inside downstairs upstairs naturally fortunately unfortunately clearly perhaps certainly surprisingly likewise moreover \
 otherwise thus again soon then first next";
 
-/// People by name.
 pub(super) const NAMES: &str = "Anna Martin Clara Peter Julia Thomas Helen Oliver Marie Simon Laura Victor Emma Daniel \
 Alice Henry Rose Walter Grace Arthur Lucy Samuel Edith Hugo Nora Felix Ruth Oscar Irene Leo Sarah Paul David Jack Mary \
 James George Robert John Michael";
 
-/// Short words that are one token almost everywhere and can end any sentence.
+/// Short words that are one token in almost every vocabulary and can end any sentence.
 pub(super) const FILLERS: &str = "now then too so here there more less again once still yet up down on in out over all \
 well just not and or but if as at by for from of to with the a an it is was be he she we they you I me my no yes";

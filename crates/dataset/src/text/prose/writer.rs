@@ -1,8 +1,8 @@
-//! Prose of exactly so many tokens.
+//! Prose of an exact number of tokens.
 //!
-//! The tokens of each piece of prose are measured once; pieces are then put together until their sum is the length
-//! asked for. Most tokenizers split at spaces, so the sum is the count of the whole; that is checked on every text, and
-//! where it is not so the text is corrected until it is.
+//! The tokens of each piece of prose are measured once. Pieces are then added until their sum is the wanted length.
+//! Most tokenizers split at spaces, so the sum is the count of the whole text. Every text is checked, and corrected if
+//! its count differs.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -14,28 +14,28 @@ use super::{Piece, fillers, first_fillers, sentence};
 use crate::courtesy;
 use crate::text::fit::extend_by_trial;
 
-/// What a piece is measured behind: its cost is what it adds to a text.
+/// The text before a piece when it is measured: its cost is what it adds to this.
 const CONTEXT: &str = "so";
 
-/// Corrections tried before the text is extended by trial.
+/// Corrections to try before the text is extended by trial.
 const ROUNDS: usize = 12;
 
 /// Writes prose to length.
 #[derive(Debug)]
 pub(crate) struct ProseWriter {
     tokenizer: Tokenizer,
-    /// Tokens of each piece, plus one; 0 is not measured yet.
+    /// Tokens of each piece, plus one; 0 means not measured yet.
     costs: Box<[AtomicU16]>,
     context_cost: OnceLock<usize>,
     fillers: OnceLock<Vec<Piece>>,
     first_fillers: OnceLock<Vec<Piece>>,
 }
 
-/// A text under construction and where each of its pieces ends.
+/// A text under construction, and where each of its pieces ends.
 #[derive(Default)]
 struct Draft {
     text: String,
-    /// Bytes that it begins with, which stay.
+    /// Bytes of the given beginning, which stays.
     begin: usize,
     pieces: Vec<(Piece, usize)>,
 }
@@ -69,7 +69,7 @@ impl ProseWriter {
         !self.fillers().is_empty()
     }
 
-    /// A text that begins with another and has exactly so many tokens, or what came near to it.
+    /// A text that begins with `after` and has exactly `tokens` tokens. The error is the nearest text found.
     pub(crate) fn try_write(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<String, String> {
         let mut draft = self.draft(after, tokens, rng);
         if self.tokenizer.count(&draft.text) == tokens || self.correct(&mut draft, tokens, rng) {
@@ -80,7 +80,7 @@ impl ProseWriter {
 
     /// Prose whose pieces sum up to the length.
     fn draft(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Draft {
-        // A tokenizer that drops what it does not know counts some words as nothing; they must not go on for ever.
+        // A tokenizer that drops unknown words counts some words as 0 tokens; the loop must still end.
         let most_pieces = 4 * tokens + 64;
         let mut text = String::with_capacity(tokens * 5 + 8);
         text.push_str(after);
@@ -121,7 +121,7 @@ impl ProseWriter {
         }
     }
 
-    /// Drops and adds pieces by the difference between sum and count, then by trial.
+    /// Drops and adds pieces by the difference between sum and count, then extends by trial.
     fn correct(&self, draft: &mut Draft, tokens: usize, rng: &mut impl Rng) -> bool {
         let mut count = self.tokenizer.count(&draft.text);
         for _ in 0..ROUNDS {
@@ -146,7 +146,7 @@ impl ProseWriter {
         extend_by_trial(&self.tokenizer, &mut draft.text, count, tokens)
     }
 
-    /// Drops pieces from the end until their sum covers an excess; at least one.
+    /// Drops pieces from the end until their sum covers the excess; at least one.
     fn drop_last(&self, draft: &mut Draft, excess: usize) {
         let mut dropped = 0;
         while let Some(piece) = draft.pop() {
@@ -157,7 +157,7 @@ impl ProseWriter {
         }
     }
 
-    /// How many tokens a piece adds to a text.
+    /// The number of tokens that a piece adds to a text.
     fn cost(&self, piece: Piece) -> usize {
         let cell = &self.costs[piece.index()];
         match cell.load(Ordering::Relaxed) {

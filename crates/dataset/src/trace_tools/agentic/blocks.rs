@@ -1,14 +1,14 @@
-//! The ids of the blocks of a prompt: first those of all sessions, then those of a group, then the session's own.
+//! The block ids of a prompt: first those of all sessions, then those of a group, then the session's own.
 
 use super::fault::ConfigFault;
 
-/// Blocks that all sessions share: the row of every session names them.
+/// The most blocks that all sessions share: the first row of every session lists them.
 pub(super) const MOST_GLOBAL_BLOCKS: u64 = 100_000;
-/// Groups for which there are ids.
+/// The most groups that have ids.
 pub(super) const MOST_GROUPS: u32 = 1000;
-/// Blocks of a group for which there are ids.
+/// The most blocks of a group that have ids.
 pub(super) const MOST_GROUP_BLOCKS: u64 = 200;
-/// Blocks of a session for which there are ids.
+/// The most blocks of a session that have ids.
 const MOST_SESSION_BLOCKS: u64 = 4000;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +26,12 @@ impl Blocks {
         Self { size, global: global_tokens.div_ceil(size), group: group_tokens.div_ceil(size) }
     }
 
-    /// Tokens before those of a session's own.
+    /// Tokens before the session's own.
     pub(super) fn prefix_tokens(&self) -> u64 {
         (self.global + self.group) * self.size
     }
 
-    /// The ids of a prompt of so many tokens.
+    /// The ids of a prompt of `tokens` tokens.
     pub(super) fn ids(&self, session: u64, group: u32, tokens: u64) -> Vec<u64> {
         let blocks = tokens.div_ceil(self.size);
         let global = blocks.min(self.global);

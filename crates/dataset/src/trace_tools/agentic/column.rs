@@ -1,17 +1,18 @@
-//! Many numbers, of which only how they are spread is kept.
+//! The distribution of many numbers.
 //!
-//! All are kept up to a million, and what is said of them is exact. Past that they are counted in steps of 0.1%, so that no
-//! percentile is off by more than 0.05% and no number of sessions needs more memory; mean and deviation stay exact.
+//! Up to a million numbers are kept, and the statistics are exact. Beyond that they are counted in steps of 0.1%:
+//! percentiles are off by at most 0.05%, and memory no longer grows with the number of sessions. Mean and deviation
+//! stay exact.
 
 use crate::trace_tools::numbers::rounded;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Numbers that are kept.
+/// How many numbers are kept.
 const EXACT: usize = 1 << 20;
-/// How much wider than the one before a step is.
+/// The ratio of two steps.
 const STEP: f64 = 1.001;
-/// By how much a percentile is off at most, once numbers are counted in steps.
+/// The largest error of a percentile once numbers are counted in steps.
 const OFF: f64 = 0.0005;
 
 #[derive(Debug, Default)]
@@ -20,14 +21,14 @@ pub(super) struct Column {
     steps: BTreeMap<i32, u64>,
     count: u64,
     mean: f64,
-    /// The sum of the squares of the distances from the mean.
+    /// The sum of squared distances from the mean.
     squares: f64,
     least: f64,
     most: f64,
 }
 
 impl Column {
-    /// Adds a number above 0.
+    /// Adds a number, which must be above 0.
     pub(super) fn add(&mut self, value: f64) {
         if self.count == 0 {
             (self.least, self.most) = (value, value);
@@ -58,7 +59,7 @@ impl Column {
         self.count
     }
 
-    /// The numbers from the least to the most, each with how often it is there.
+    /// The numbers in ascending order, each with its count.
     pub(super) fn sorted(&self) -> Vec<(f64, u64)> {
         if self.steps.is_empty() {
             let mut kept = self.kept.clone();
@@ -69,7 +70,7 @@ impl Column {
         self.steps.iter().map(|(step, count)| (middle(*step), *count)).collect()
     }
 
-    /// What they have in common, to two digits; all 0 where there are none.
+    /// Their statistics, to two digits; all 0 if there are none.
     pub(super) fn stats(&self) -> Value {
         let ordered = Ordered::of(self.sorted());
         let deviation = if self.count == 0 { 0.0 } else { (self.squares / self.count as f64).sqrt() };
@@ -85,7 +86,7 @@ impl Column {
     }
 }
 
-/// Numbers in order, each with how many there are up to it.
+/// Numbers in order, each with the count of numbers up to it.
 struct Ordered(Vec<(f64, u64)>);
 
 impl Ordered {
@@ -98,7 +99,7 @@ impl Ordered {
         Self(sorted)
     }
 
-    /// Between its neighbours where it falls between them.
+    /// Interpolates between neighbours.
     fn quantile(&self, q: f64) -> f64 {
         let Some((_, total)) = self.0.last() else { return 0.0 };
         let at = q * (total - 1) as f64;

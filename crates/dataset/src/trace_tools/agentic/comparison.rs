@@ -1,10 +1,10 @@
-//! What was asked for and what came of it, as text.
+//! Compares the sessions with the configuration, as text.
 
 use super::config::AgenticConfig;
 use super::facts::{DECODE, Facts, PREFILL};
 use serde_json::Value;
 
-/// Standard deviations of a normal distribution below which 5% and 99% of it are.
+/// The 5% and 99% quantiles of the standard normal distribution.
 const P05: f64 = -1.644_853_626_951_472_7;
 const P99: f64 = 2.326_347_874_040_841;
 
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_parted_by_commas() {
+    fn commas_separate_thousands() {
         for (value, digits, wanted) in
             [(1_234_567.0, 0, "1,234,567"), (-123.0, 0, "-123"), (999.96, 1, "1,000.0"), (0.0, 1, "0.0")]
         {

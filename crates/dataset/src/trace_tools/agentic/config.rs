@@ -1,4 +1,4 @@
-//! What made-up sessions are like, as a JSON file says it.
+//! The configuration of synthetic sessions, from a JSON file.
 
 use super::blocks::{Blocks, MOST_GLOBAL_BLOCKS, MOST_GROUP_BLOCKS, MOST_GROUPS};
 use super::fault::ConfigFault;
@@ -11,21 +11,21 @@ fn fault<T>(text: impl Into<String>) -> Result<T, ConfigFault> {
     Err(ConfigFault(text.into()))
 }
 
-/// Tokens that any answer has, where its limit is not lower.
+/// The fewest tokens of a response, unless its limit is lower.
 const LEAST_OUTPUT: u64 = 30;
 const SESSION_ATTEMPTS: u32 = 100;
-/// What numbers of tokens may be at most: sums of them stay exact.
+/// The largest number of tokens: sums of them stay exact.
 const MOST_TOKENS: u64 = 1 << 40;
-/// Tokens of a prompt or an answer; a run takes rows of some fewer.
+/// The most tokens of a prompt or a response; a run accepts fewer per row.
 pub(super) const LONGEST: u64 = u32::MAX as u64;
 /// Milliseconds of a delay, some thirty years: one that is drawn may be endless.
 pub(super) const LONGEST_DELAY: f64 = 1e12;
 
-/// What sessions are like.
+/// The properties of sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgenticConfig {
     pub(super) new_tokens: Lognormal,
-    /// What the mean and the median of new tokens are multiplied by: long turns end sessions, and are missing then.
+    /// A factor for the mean and the median of new tokens: long turns end sessions early and are then missing.
     pub(super) bias: f64,
     pub(super) output: Lognormal,
     pub(super) agentic_fraction: f64,
@@ -45,20 +45,20 @@ pub struct AgenticConfig {
     pub(super) restart_turns: (u64, u64),
 }
 
-/// How likely a session ends with a turn.
+/// The probability that a session ends with a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reset {
     pub(super) base: f64,
     pub(super) scaling: f64,
 }
 
-/// How many turns a session has, where that is said.
+/// The number of turns of a session, if it is configured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Turns {
     pub(super) spread: Lognormal,
     pub(super) min: u64,
     pub(super) max: u64,
-    /// How often a session is made anew until its turns fit; `None` cuts it off instead.
+    /// How often a session is made again until its turns fit; `None` cuts it off instead.
     pub(super) attempts: Option<u32>,
 }
 
@@ -88,7 +88,7 @@ impl Default for AgenticConfig {
 }
 
 impl AgenticConfig {
-    /// Of a file: a configuration, or the manifest of a data set that was made.
+    /// Reads a configuration, or the manifest of a generated data set.
     pub fn read(text: &str) -> Result<Self, ConfigFault> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut members = match serde_json::from_str(text) {
@@ -125,21 +125,21 @@ impl AgenticConfig {
             config.longest_delay = delay.between("max", 0.0, LONGEST_DELAY)?;
             delay.end()?;
         }
-        let says_no_reset = from.members.get("reset").is_some_and(Value::is_null);
-        let mut says_reset = false;
+        let is_reset_null = from.members.get("reset").is_some_and(Value::is_null);
+        let mut has_reset = false;
         match from.section("reset")? {
             Some(mut reset) => {
-                says_reset = true;
+                has_reset = true;
                 let base = reset.between("base_probability", 0.0, 1.0)?.unwrap_or(0.02);
                 let scaling = reset.between("context_scaling", 1.0, f64::MAX)?.unwrap_or(2.0);
                 config.reset = Some(Reset { base, scaling });
                 reset.end()?;
             }
-            None if says_no_reset => config.reset = None,
+            None if is_reset_null => config.reset = None,
             None => {}
         }
         if let Some(section) = from.section("turns")? {
-            if says_reset {
+            if has_reset {
                 return fault("turns and reset exclude each other\n  try: one of them");
             }
             config.reset = None;
@@ -174,7 +174,7 @@ impl AgenticConfig {
         config.checked()
     }
 
-    /// Tokens that a hash id stands for.
+    /// Tokens per hash id.
     pub fn block_size(&self) -> u64 {
         self.block_size
     }
@@ -190,13 +190,13 @@ impl AgenticConfig {
         self.checked()
     }
 
-    /// With a limit of tokens of an answer.
+    /// Sets the limit for tokens of a response.
     pub fn with_max_output(mut self, tokens: u64) -> Result<Self, ConfigFault> {
         self.output.max = Some(tokens as f64);
         self.checked()
     }
 
-    /// Tokens that any answer has.
+    /// The fewest tokens of a response.
     pub(super) fn least_output(&self) -> u64 {
         self.output.max.map_or(LEAST_OUTPUT, |max| LEAST_OUTPUT.min(max as u64)).max(1)
     }
@@ -266,7 +266,7 @@ impl AgenticConfig {
         ))
     }
 
-    /// As a manifest keeps it.
+    /// The form in the manifest.
     pub(super) fn json(&self) -> Value {
         let mut new_tokens = self.new_tokens.json();
         new_tokens["bias"] = json!(self.bias);
@@ -300,13 +300,13 @@ impl AgenticConfig {
 
 /// Members of an object that have not been taken yet.
 struct Members {
-    /// Where it stands, with a dot behind it.
+    /// Its path, with a dot at the end.
     at: String,
     members: Map<String, Value>,
 }
 
 impl Members {
-    /// A member that is there and not null, by its name or as `camelCase`.
+    /// Takes a member that is present and not null, by its name or in `camelCase`.
     fn take(&mut self, name: &str) -> Option<Value> {
         let camel: String = name
             .split('_')
@@ -366,7 +366,7 @@ impl Members {
         let spread = match (mu, sigma) {
             (Some(mu), Some(sigma)) => Lognormal { mu, sigma, ..spread },
             (None, None) => spread,
-            _ => return fault(format!("{}mu and {}sigma stand together or not at all", self.at, self.at)),
+            _ => return fault(format!("{}mu and {}sigma must be set together", self.at, self.at)),
         };
         let (min, max) = (self.above("min", 0.0)?, self.above("max", 0.0)?);
         if let (Some(min), Some(max)) = (min, max)
@@ -413,7 +413,7 @@ impl Members {
         Ok(Turns { spread, min, max, attempts: (!truncates).then(|| attempts.unwrap_or(SESSION_ATTEMPTS)) })
     }
 
-    /// Refuses what was not taken: nothing would come of it. What is null says nothing.
+    /// Refuses members that were not taken: they would have no effect. Null is allowed.
     fn end(self) -> Result<(), ConfigFault> {
         match self.members.iter().find(|(_, value)| !value.is_null()) {
             Some((name, _)) => {
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_is_the_default_and_a_manifest_gives_its_configuration_again() {
+    fn an_empty_file_is_the_default_and_a_manifest_restores_its_configuration() {
         assert_eq!(AgenticConfig::read("{}").unwrap(), AgenticConfig::default());
         let turns = r#"{"turns": {"mean": 6, "median": 5, "min": 2, "max": 9}, "newTokensPerTurn": {"mean": 9, "median": 9, "bias": 2}}"#;
         for config in [AgenticConfig::default(), AgenticConfig::read(turns).unwrap()] {

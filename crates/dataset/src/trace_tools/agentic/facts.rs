@@ -1,17 +1,17 @@
-//! What is kept of sessions while they go by: how they are spread, and the first of them to look at.
+//! What is kept of sessions while they are made: distributions, and the first sessions for the pages.
 
 use super::column::Column;
 use super::config::AgenticConfig;
 use super::session::{End, Session, Turn};
 
-/// Sessions that a page simulates: so many are done while one waits.
+/// Sessions that a page simulates: so many finish in a reasonable time.
 const KEPT_SESSIONS: usize = 1000;
-/// Turns of them: a page stays small.
+/// Turns of these sessions: the page stays small.
 const KEPT_TURNS: u64 = 50_000;
 
-/// Tokens a second that a server is taken to read, of what it has not read before.
+/// Tokens per second that the assumed server reads, without cached ones.
 pub(super) const PREFILL: f64 = 20_000.0;
-/// Tokens a second that a server is taken to write.
+/// Tokens per second that the assumed server writes.
 pub(super) const DECODE: f64 = 60.0;
 
 #[derive(Debug)]
@@ -26,10 +26,10 @@ pub(super) struct Facts {
     pub(super) turn_count: Column,
     /// How full contexts are at the end, from 0 to 1.
     pub(super) fill: Column,
-    /// How many minutes a session would take with a server of [`PREFILL`] and [`DECODE`].
+    /// The estimated minutes of a session on a server with [`PREFILL`] and [`DECODE`].
     pub(super) minutes: Column,
     ends: [u64; End::ALL.len()],
-    /// Sessions of each group.
+    /// Sessions per group.
     pub(super) groups: Vec<u64>,
     /// The first sessions.
     pub(super) kept: Vec<Session>,

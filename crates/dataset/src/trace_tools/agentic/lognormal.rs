@@ -1,11 +1,11 @@
-//! Numbers of which the logarithms are spread normally.
+//! Lognormally distributed numbers.
 
 use aiperf_plan::dataset::distribution::log_parameters;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
 
-/// Draws outside of the limits are drawn again, at most so often.
+/// Draws outside the limits are repeated, at most this often.
 const TRIES: u32 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ impl Lognormal {
         drawn.clamp(min, max)
     }
 
-    /// The number that is so many standard deviations from the middle, within the limits.
+    /// The number at this many standard deviations from the median, within the limits.
     pub(super) fn at(&self, deviations: f64) -> f64 {
         let value = (self.mu + self.sigma * deviations).exp();
         value.clamp(self.min.unwrap_or(0.0), self.max.unwrap_or(f64::MAX))

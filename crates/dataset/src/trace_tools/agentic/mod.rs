@@ -1,15 +1,15 @@
-//! Traces of coding agents, made up: sessions that begin with a prompt shared by all, go on with what a repository's
-//! sessions share, and grow turn by turn until their context is full or they begin anew.
+//! Synthetic traces of coding agents: sessions begin with a prompt that all share, continue with what the sessions of a
+//! repository share, and grow turn by turn until their context is full or they start again.
 //!
-//! Sessions are made one after another and written as they are made: how many there are decides nothing about memory.
+//! Sessions are made one after another and written at once: memory does not depend on their number.
 //!
-//! - [`config`]: what they are like; `fault`: why they cannot be; `lognormal`: how their lengths and delays are spread
-//! - `blocks`: the ids of blocks of a prompt
-//! - `session`: one session; `sessions`: all, in the order they come in
+//! - [`config`]: the properties of sessions; `lognormal`: the distribution of lengths and delays
+//! - `blocks`: the block ids of a prompt
+//! - `session`: one session; `sessions`: all sessions, in order of arrival
 //! - `rows`: the trace
 //! - `facts`: what is kept of sessions, in `column`s
-//! - `quality`: how near they came to what was asked; `comparison`: that as text
-//! - `structure`: which blocks were there before; `pages`: all of it to look at in a browser
+//! - `quality`: how closely sessions match the configuration; `comparison`: the same as text
+//! - `structure`: which blocks occurred before; `pages`: everything as pages for a browser
 
 mod blocks;
 mod column;
@@ -33,11 +33,11 @@ use serde_json::json;
 use sessions::Sessions;
 use std::io::{self, Write};
 
-/// A data set to be made.
+/// A data set to make.
 #[derive(Clone, Debug)]
 pub struct AgenticPlan {
     pub config: AgenticConfig,
-    /// What the configuration is called.
+    /// The name of the configuration.
     pub name: String,
     /// At least one.
     pub sessions: u64,
@@ -49,11 +49,10 @@ pub struct AgenticPlan {
 pub struct AgenticDataset {
     pub sessions: u64,
     pub turns: u64,
-    /// How near it came to what was asked.
+    /// How closely it matches the configuration.
     pub comparison: String,
 }
 
-/// Why a data set was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum MakeError {
     #[error(transparent)]
@@ -62,7 +61,7 @@ pub enum MakeError {
     Write(#[from] io::Error),
 }
 
-/// What writes a file to wherever it is put.
+/// Writes the content of a file to a given writer.
 pub type WriteFile<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<(), MakeError>;
 
 /// The names of the files.
@@ -76,7 +75,7 @@ pub const CACHE_EXPLORER: &str = "cache_explorer.html";
 pub const SIMULATION: &str = "simulation.html";
 
 impl AgenticPlan {
-    /// Makes it, the same for the same plan. Each file is given by name, with what writes it.
+    /// Makes the data set; the same plan gives the same files. `put` receives each file's name and its `WriteFile`.
     pub fn make(
         &self,
         mut put: impl FnMut(&'static str, WriteFile<'_>) -> Result<(), MakeError>,

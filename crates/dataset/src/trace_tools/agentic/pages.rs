@@ -1,4 +1,4 @@
-//! Pages for a browser: each is one file that needs nothing else, and draws itself from the data in it.
+//! Pages for a browser: each is one self-contained file that draws itself from its data.
 
 use super::AgenticPlan;
 use super::blocks::Blocks;
@@ -19,12 +19,12 @@ fn page(template: &str, plan: &AgenticPlan, mut data: Value) -> String {
     data["name"] = json!(plan.name);
     data["seed"] = json!(plan.seed);
     data["block_size"] = json!(plan.config.block_size);
-    // Nothing in the data may end the script that holds it.
+    // Nothing in the data may end the script that contains it.
     let data = data.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
     template.replacen("/*STYLE*/", STYLE, 1).replacen("/*DATA*/", &data, 1)
 }
 
-/// How what was made compares with what was asked for.
+/// Compares the data set with the configuration.
 pub(super) fn report(plan: &AgenticPlan, quality: &Value, facts: &Facts) -> String {
     let histograms = json!([
         histogram("Initial context", "tokens", &facts.initial_context, 1.0, Bins::Even),
@@ -38,14 +38,14 @@ pub(super) fn report(plan: &AgenticPlan, quality: &Value, facts: &Facts) -> Stri
     page(REPORT, plan, json!({"quality": quality, "groups": facts.groups, "histograms": histograms}))
 }
 
-/// How wide the bins of a histogram are.
+/// The widths of the bins of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bins {
-    /// As wide as each other.
+    /// All the same.
     Even,
-    /// The same, and each holds as many whole numbers as the others.
+    /// All the same, and each contains as many whole numbers as the others.
     Whole,
-    /// Each as much wider than the one before.
+    /// Each wider than the one before by the same factor.
     Growing,
 }
 
@@ -77,12 +77,12 @@ fn histogram(title: &str, unit: &str, column: &Column, unit_size: f64, bins: Bin
     json!({"title": title, "unit": unit, "log": is_log, "edges": edges, "counts": counts, "total": column.count()})
 }
 
-/// Which blocks of which turns were there before.
+/// Which blocks of which turns occurred before.
 pub(super) fn cache_explorer(plan: &AgenticPlan, structure: &Value) -> String {
     page(CACHE_EXPLORER, plan, json!({"sessions": structure["sessions"], "all": plan.sessions}))
 }
 
-/// A server and its cache, simulated by the page as its reader wishes.
+/// A server and its cache, simulated by the page with the reader's settings.
 pub(super) fn simulation(plan: &AgenticPlan, blocks: Blocks, facts: &Facts) -> String {
     let turn = |turn: &Turn| json!([turn.new, turn.output, turn.delay_ms.round()]);
     let session = |session: &Session| {

@@ -1,4 +1,4 @@
-//! How near sessions came to what was asked for.
+//! How closely sessions match the configuration.
 
 use super::column::Column;
 use super::config::AgenticConfig;
@@ -8,7 +8,6 @@ use super::session::End;
 use crate::trace_tools::numbers::rounded;
 use serde_json::{Value, json};
 
-/// The document.
 pub(super) fn quality(config: &AgenticConfig, facts: &Facts) -> Value {
     let prefix = (config.global_tokens + config.group_tokens) as f64;
     let first = |spread: &Lognormal| Some((prefix + spread.mean, prefix + spread.median));

@@ -1,11 +1,11 @@
-//! The trace: a row for each turn.
+//! The trace: one row per turn.
 
 use super::session::Session;
 use crate::trace_tools::numbers::rounded;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
-/// Writes rows. Later turns say only what is new in them, under ids that no row before them has.
+/// Writes rows. A later turn contains only its new tokens, under ids that no earlier row has.
 pub(super) struct Rows {
     block_size: u64,
     next_id: u64,
@@ -16,7 +16,7 @@ impl Rows {
         Self { block_size, next_id: 0 }
     }
 
-    /// Writes a row for each turn of a session whose first prompt has these ids.
+    /// Writes one row per turn of a session; `first_ids` are those of its first prompt.
     pub(super) fn write(&mut self, session: &Session, first_ids: &[u64], to: &mut dyn Write) -> io::Result<()> {
         let past = |ids: &[u64]| ids.iter().max().map_or(0, |last| last + 1);
         for (at, turn) in session.turns.iter().enumerate() {

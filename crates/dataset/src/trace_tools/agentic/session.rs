@@ -6,7 +6,7 @@ use super::fault::ConfigFault;
 use super::lognormal::Lognormal;
 use rand::{Rng, RngExt};
 
-/// Turns of a session: with less than 30 tokens a turn, a session would go on for ever.
+/// The most turns of a session: with less than 30 tokens per turn, a session could go on for ever.
 const MOST_TURNS: usize = 10_000;
 
 /// Why a session ended.
@@ -15,9 +15,9 @@ pub(super) enum End {
     /// Its context was full.
     ForcedRetire,
     ProbabilisticReset,
-    /// It goes on as another session.
+    /// It continues as another session.
     RestartSplit,
-    /// It has the turns it should have.
+    /// It has all of its turns.
     TargetTurns,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Turn {
     /// All tokens of its prompt.
     pub(super) input: u64,
     pub(super) output: u64,
-    /// Those that are not of earlier turns.
+    /// The tokens that are not from earlier turns.
     pub(super) new: u64,
     pub(super) delay_ms: f64,
 }
@@ -39,7 +39,7 @@ pub(super) struct Turn {
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// Says which ids are its own; what goes on from a session has that of it.
+    /// Decides which ids are its own; its continuation has the same.
     pub(super) index: u64,
     pub(super) group: u32,
     /// At least one.
@@ -59,7 +59,7 @@ impl Session {
 pub(super) struct Maker<'a> {
     config: &'a AgenticConfig,
     blocks: Blocks,
-    /// How likely each group or one before it is.
+    /// Cumulative weights of the groups.
     groups: Vec<f64>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Maker<'a> {
         Self { config, blocks, groups }
     }
 
-    /// A session; and what goes on from it, where it is split before a turn.
+    /// A session, and its continuation if it is split before turn `split`.
     pub(super) fn make(
         &self,
         index: u64,
@@ -110,14 +110,14 @@ impl<'a> Maker<'a> {
         Ok(Session { id, index, group, turns: vec![first], end: End::ForcedRetire, is_restart: false })
     }
 
-    /// The turn that what goes on from a session begins with.
+    /// The first turn of a session's continuation.
     fn after(&self, session: &Session, rng: &mut impl Rng) -> Turn {
         let last = session.turns[session.turns.len() - 1];
         let input = (last.input + last.output).min(self.config.max_prompt - 1);
         Turn { input, output: self.output(rng), new: input, delay_ms: 0.0 }
     }
 
-    /// Adds a turn, or says how the session ended.
+    /// Adds a turn and returns true, or ends the session.
     fn goes_on(&self, session: &mut Session, rng: &mut impl Rng) -> Result<bool, ConfigFault> {
         let next = self.next(session, rng);
         let full = self.config.max_prompt;
@@ -137,7 +137,7 @@ impl<'a> Maker<'a> {
         Ok(true)
     }
 
-    /// Adds a turn, where a session has room for it: whatever is asked for, one ends.
+    /// Adds a turn if the session is below the limit, so that every session ends.
     fn add(&self, session: &mut Session, turn: Turn) -> Result<(), ConfigFault> {
         self.blocks.check(turn.input)?;
         if session.turns.len() == MOST_TURNS {
@@ -157,7 +157,7 @@ impl<'a> Maker<'a> {
         let last = session.turns[session.turns.len() - 1];
         let is_agentic = rng.random::<f64>() < config.agentic_fraction;
         let drawn = if is_agentic { config.agentic_delay.draw(rng) } else { config.human_delay.draw(rng) };
-        // Who has said much already is answered sooner.
+        // The fuller the context, the shorter the delay.
         let filled = last.input as f64 / config.max_prompt as f64;
         let delay_ms = (drawn * (1.0 - 0.8 * filled).max(0.2)).min(config.longest_delay.unwrap_or(LONGEST_DELAY));
         let biased = Lognormal { mu: config.new_tokens.mu + config.bias.ln(), ..config.new_tokens };
@@ -169,7 +169,7 @@ impl<'a> Maker<'a> {
         (self.config.output.draw(rng) as u64).clamp(self.config.least_output(), LONGEST)
     }
 
-    /// A session of as many turns as are drawn.
+    /// A session with a drawn number of turns.
     fn of_turns(&self, index: u64, turns: &Turns, rng: &mut impl Rng) -> Result<Session, ConfigFault> {
         let wanted = (turns.spread.draw(rng).round() as u64).clamp(turns.min, turns.max);
         for _ in 0..turns.attempts.unwrap_or(1) {

@@ -1,4 +1,4 @@
-//! All sessions, in the order they come in.
+//! All sessions, in order of arrival.
 
 use super::AgenticPlan;
 use super::fault::ConfigFault;
@@ -8,13 +8,13 @@ use aiperf_plan::draw::Purpose;
 use rand::RngExt;
 use std::collections::BTreeSet;
 
-/// Sessions that may go on as others: those of the first three quarters.
+/// Only sessions of the first three quarters may continue as others.
 const RESTARTED: f64 = 0.75;
-/// How many sessions are in between at least, of all.
+/// The least distance of a continuation from its session, as a share of all sessions.
 const APART: f64 = 0.25;
 
-/// Makes sessions one after another. A session is a function of the plan and its index, so that one which goes on later is
-/// made again then, and not kept until it comes.
+/// Makes sessions one after another. A session is a function of the plan and its index. So a continuation is made again
+/// when it is due, and not stored until then.
 pub(super) struct Sessions<'a> {
     maker: Maker<'a>,
     count: u64,
@@ -23,7 +23,7 @@ pub(super) struct Sessions<'a> {
     of_restart: Purpose,
     restart: f64,
     restart_turns: (u64, u64),
-    /// Sessions that go on, by the one that they come before.
+    /// Continuations: the session that each precedes, and its origin.
     seconds: BTreeSet<(u64, u64)>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// A session; where it goes on, that and the place that it does so at.
+    /// A session, and its continuation with the position of it.
     fn make(&self, index: u64) -> Result<(Session, Option<(u64, Session)>), ConfigFault> {
         let count = self.count;
         let mut restart = self.of_restart.at(index);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_grow_by_what_is_said_and_stay_below_the_limit() {
+    fn contexts_grow_by_each_turn_and_stay_below_the_limit() {
         let made = all(&plan("{}", 200, 3));
         for session in &made {
             for pair in session.turns.windows(2) {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_has_another_id_the_blocks_of_what_it_goes_on_from_and_comes_later() {
+    fn a_continuation_has_another_id_the_same_blocks_and_comes_later() {
         let plan = plan(r#"{"restart_initial_probability": 1, "reset": null}"#, 40, 5);
         let (made, blocks) = (all(&plan), plan.config.blocks());
         let restarted: Vec<_> = made.iter().enumerate().filter(|(_, session)| session.is_restart).collect();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ids_is_refused_with_the_way_out() {
+    fn a_prompt_with_more_blocks_than_ids_is_refused_with_the_way_out() {
         let small = r#"{"block_size": 16, "cache": {"layer1_5_tokens": 0}, "reset": null}"#;
         let error = files(&plan(small, 1, 5)).expect_err("refused").to_string();
         assert!(error.contains("there are ids for 4000") && error.contains("block_size"), "{error}");
@@ -195,7 +195,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn whatever_is_asked_for_is_made_or_refused(
+        fn any_configuration_is_made_or_refused(
             numbers in prop::collection::vec(prop_oneof![Just(0.0_f64), 0.0..2.0, 1.0..1e4, 1.0..1e13, Just(1e-300)], 10),
             whole in prop::collection::vec(prop_oneof![0_u64..3, 1_u64..1000, 1_u64..1 << 41], 4),
             sigma in 0.0..100.0,

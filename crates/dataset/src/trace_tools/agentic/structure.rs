@@ -1,14 +1,13 @@
-//! Which blocks of a prompt were there before, by the layer they are of.
+//! Which blocks of a prompt occurred before, by layer.
 
 use super::blocks::Blocks;
 use super::config::AgenticConfig;
 use super::session::Session;
 use serde_json::{Value, json};
 
-/// Sessions that are told of: more are not looked at one by one.
+/// Sessions to list: more are not read one by one.
 const SHOWN: usize = 50;
 
-/// The document.
 pub(super) fn structure(config: &AgenticConfig, sessions: &[Session]) -> Value {
     let blocks = config.blocks();
     let sessions: Vec<Value> = sessions
@@ -23,7 +22,7 @@ fn turns(config: &AgenticConfig, blocks: Blocks, session: &Session) -> Vec<Value
     let mut there = 0;
     let turn = |(at, turn): (usize, &super::session::Turn)| {
         let all = turn.input.div_ceil(config.block_size);
-        // The first turn finds what others share; a later one all that was said before.
+        // A first turn finds the shared blocks; a later turn finds all blocks of the turns before.
         let global = all.min(blocks.global);
         let group = (all - global).min(blocks.group);
         let own = if at == 0 { all } else { there }.saturating_sub(global + group);

@@ -29,7 +29,7 @@ const LETTERS: [&str; 26] = [
     "x", "y", "z",
 ];
 
-/// Lower case, words cut into letters, everything else unknown: as BERT does it.
+/// Lower case, words split into letters, everything else unknown, like BERT's.
 pub(crate) fn wordpiece() -> Tokenizer {
     let continued: Vec<String> = LETTERS.iter().map(|letter| format!("##{letter}")).collect();
     let tokens =
@@ -44,7 +44,7 @@ pub(crate) fn wordpiece() -> Tokenizer {
     )
 }
 
-/// Pieces by probability with a space put before the text: as T5 does it.
+/// Pieces by probability, with a space before the text, like T5's.
 pub(crate) fn unigram() -> Tokenizer {
     let words = ["▁the", "▁so", "▁now", "▁", ".", ","].into_iter().chain(LETTERS);
     let entries: Vec<String> = words.enumerate().map(|(id, token)| format!("[{token:?},-{}.5]", 2 + id % 7)).collect();
@@ -67,7 +67,7 @@ pub(crate) fn genome() -> Tokenizer {
     )
 }
 
-/// Cannot make an odd number of tokens: every word is two.
+/// Cannot make an odd number of tokens: every word has two.
 pub(crate) fn pairs_only() -> Tokenizer {
     made_of(
         &format!(r#"{{"type":"WordLevel","unk_token":"?","vocab":{}}}"#, vocabulary(["?", "x", "y"])),

@@ -1,9 +1,9 @@
-//! What is told once of many rows.
+//! Notes for the user that summarise many rows.
 
-/// Names that are told.
-pub(super) const NAMES_TOLD: usize = 8;
+/// Names that a note shows.
+pub(super) const NAMES_SHOWN: usize = 8;
 
-/// Members of rows that mean nothing.
+/// Members of rows that the format does not use.
 #[derive(Default)]
 pub(super) struct Ignored {
     names: Vec<String>,
@@ -21,7 +21,7 @@ impl Ignored {
             if self.names.contains(&name) {
                 continue;
             }
-            if self.names.len() == NAMES_TOLD {
+            if self.names.len() == NAMES_SHOWN {
                 self.more = true;
                 return;
             }
@@ -36,11 +36,11 @@ impl Ignored {
     }
 }
 
-/// Rows that are left out, for what they say of themselves.
+/// Rows that are left out because of their category or length.
 #[derive(Default)]
 pub(super) struct LeftOut {
     rows: u64,
-    /// Categories of theirs.
+    /// Their categories.
     others: Vec<String>,
     too_long: u64,
 }
@@ -48,7 +48,7 @@ pub(super) struct LeftOut {
 impl LeftOut {
     pub(super) fn of_category(&mut self, category: String) {
         self.rows += 1;
-        if self.others.len() <= NAMES_TOLD && !self.others.contains(&category) {
+        if self.others.len() <= NAMES_SHOWN && !self.others.contains(&category) {
             self.others.push(category);
         }
     }
@@ -66,7 +66,7 @@ impl LeftOut {
         category.into_iter().chain(long).collect()
     }
 
-    /// Why nothing is left, where that is why.
+    /// The message if all rows were left out for these reasons.
     pub(super) fn nothing_left(&self, wanted: Option<&str>, max_isl: Option<u64>) -> Option<String> {
         if let (Some(most), true) = (max_isl, self.too_long > 0) {
             return Some(format!("has no rows of {most} input tokens or fewer\n  try: a larger --synthesis-max-isl"));
