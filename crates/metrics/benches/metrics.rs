@@ -1,4 +1,4 @@
-//! What a record costs, and what summing up a run costs.
+//! The cost of a record, and of summarising a run.
 
 #[path = "../tests/it/load.rs"]
 mod load;

@@ -1,21 +1,21 @@
-//! What an exchange meant: record metrics, run statistics and the metric registry.
+//! The meaning of an exchange: record metrics, run statistics and the metric registry.
 //!
-//! A finished request comes in as [`Measured`](aiperf_types::Measured); its metrics, the statistics of a phase and its
-//! time slices come out. The crate is pure: no clock, no file, no thread.
+//! The input is a finished request as [`Measured`](aiperf_types::Measured). The output is its metrics, the statistics
+//! of a phase and its time slices. The crate is pure: no clock, no file, no thread.
 //!
 //! Every metric is one row of one table, and that table is also the documentation (`docs/metrics.md`). A record becomes
-//! base facts, integers that every metric of the record is a function of; an accumulator keeps these in packed columns
-//! and computes every metric again, one at a time, when the run is summarised.
+//! base facts: integers from which every metric of the record is computed. An accumulator stores them in packed
+//! columns, and computes every metric again, one at a time, when the run is summarised.
 //!
 //! # Layout
-//! Folders use those before them only.
+//! Each folder uses only those before it.
 //! - `numbers`: statistics of a population, histograms, sums
 //! - [`facts`]: a record as integers, and many of them as packed columns
-//! - [`curves`]: what was going on at each instant: requests swept in the order of time
-//! - [`registry`]: every metric, a row each; the table as text
-//! - [`run`]: what decides which metrics a run has; the metrics of one record; all that is known of one, for those who
-//!   write it down; service level objectives; limits that fail a run; whether a request is a result at all
-//! - [`phase`]: the records of a phase, what is known of them while it is on, and what they and their slices come to
+//! - [`curves`]: the load at each instant: requests swept in the order of time
+//! - [`registry`]: every metric, one row each; the table as text
+//! - [`run`]: which metrics a run has; the metrics of one record; the view of a record for writers; service level
+//!   objectives; limits that fail a run; whether a request is a valid result
+//! - [`phase`]: the records of a phase, its live statistics, its summary and its slices
 //!
 //! # Invariants
 //! - The crate is pure: no socket, no clock, no file, no async.
@@ -25,8 +25,8 @@
 //! - Sums are integers of 128 bits. So merging two halves gives the whole.
 //! - Curves are swept in the order of time. The curves of merged parts are swept from the records of all parts
 //!   (`curves/column_sweep.rs`). Requests that wait to be swept take at most 192 MiB.
-//! - Only the registry checks and judges a limit that fails a run (`check_limit`, `judge_limit`). A run of several is
-//!   judged by its outcome, so a run of an earlier command is judged too.
+//! - Only the registry checks and judges a limit that fails a run (`check_limit`, `judge_limit`). In a campaign of
+//!   several runs, each run is judged by its results, so a run of an earlier command is judged too.
 
 pub mod curves;
 pub mod facts;
@@ -53,7 +53,7 @@ pub use registry::flags::Flags;
 pub use registry::instrument::{self, Instrument};
 pub use registry::metric::{self, ConsoleGroup, Kind, Metric};
 pub use registry::unit::Unit;
-pub use run::check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
+pub use run::check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, reports_context_overflow};
 pub use run::error_type::ErrorType;
 pub use run::goodput::{self, GoodputError, check_goodput};
 pub use run::limits::{self, JudgedLimit, Verdict, check_limit, judge_limit};

@@ -285,7 +285,7 @@ fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
 }
 
 fn is_context_overflow(error: &RequestError) -> bool {
-    says_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied())
+    reports_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied())
 }
 
 /// The times of the HTTP phases, all legs together.

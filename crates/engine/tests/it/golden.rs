@@ -6,7 +6,7 @@ use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
 use aiperf_golden::{Area, File, Shape, Tally, has};
 use aiperf_metrics::{
-    CONTEXT_OVERFLOW_PHRASES, Metrics, RecordMetrics, RunTraits, Value as Number, says_context_overflow,
+    CONTEXT_OVERFLOW_PHRASES, Metrics, RecordMetrics, RunTraits, Value as Number, reports_context_overflow,
 };
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
@@ -352,7 +352,7 @@ fn golden_errors_that_say_the_context_was_too_long_are_known() {
         |_| None,
         |case| {
             let message = message(case);
-            let is_overflow = says_context_overflow(&message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
+            let is_overflow = reports_context_overflow(&message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
             // Escapes are read in every member here, in the reference in one alone.
             let is_escaped = message.contains('\\');
             let is_right = case["expected"] == is_overflow || (is_overflow && is_escaped);

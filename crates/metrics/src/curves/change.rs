@@ -1,19 +1,19 @@
-//! What a request changes at an instant, and what all requests come to.
+//! The changes that a request makes at an instant, and the levels of all requests together.
 
 use crate::numbers::sum::Sum;
 
-/// What is going on at an instant. Rates are per second.
+/// The levels of all curves at an instant. Rates are per second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) in_flight: i64,
-    /// Requests that will answer and have not begun to.
+    /// Requests that stream and have no content yet.
     pub(crate) prefilling: i64,
-    /// Requests that have begun to answer.
+    /// Requests that have content.
     pub(crate) decoding: i64,
     /// Tokens read.
     pub(crate) prefill: Sum,
-    /// Tokens produced. Content that follows another within nanoseconds gives a rate beside which all others would
-    /// vanish.
+    /// Tokens produced. Content that follows another within nanoseconds gives a rate so large that a plain sum would
+    /// lose all others.
     pub(crate) decode: Sum,
     /// Tokens read or produced.
     pub(crate) total: Sum,
@@ -39,7 +39,7 @@ impl Levels {
     }
 }
 
-/// A rate that nobody is left for is nothing.
+/// Adds to a rate. With no users left, the rate is exactly zero.
 fn add_for(rate: &mut Sum, height: f64, users: i64) {
     rate.add(height);
     if users == 0 {
@@ -47,17 +47,17 @@ fn add_for(rate: &mut Sum, height: f64, users: i64) {
     }
 }
 
-/// A change that content after the first makes: most changes are such.
+/// The change made by content after the first: most changes are of this kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     decode: f64,
-    /// What that lacks.
+    /// The rounding error of `decode`.
     decode_rest: f64,
     pub(crate) tokens: f64,
 }
 
 impl Content {
-    /// From one rate to another.
+    /// A change from one rate to another.
     #[inline]
     pub(crate) fn new(before: f64, after: f64, tokens: f64) -> Self {
         let decode = after - before;
@@ -66,14 +66,14 @@ impl Content {
         Self { decode, decode_rest, tokens }
     }
 
-    /// Takes the rate before away from a sum of rates, and adds the one after.
+    /// Subtracts the old rate from a sum of rates, and adds the new one.
     #[inline]
     pub(crate) fn change_rate(&self, rate: &mut Sum) {
         rate.add_with_rest(self.decode, self.decode_rest);
     }
 }
 
-/// A change that the start, the first content or the end of a request makes.
+/// The change made by the start, the first content or the end of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transition {
     pub(crate) in_flight: i8,
@@ -81,13 +81,13 @@ pub(crate) struct Transition {
     pub(crate) decoding: i8,
     pub(crate) prefill: f64,
     pub(crate) decode: f64,
-    /// Tokens produced, if they are evenly.
+    /// Tokens produced, at an even pace.
     pub(crate) even: f64,
     pub(crate) tokens: f64,
 }
 
 impl Transition {
-    /// Whether a request ends with it.
+    /// Whether it is the end of a request.
     pub(crate) fn is_end(&self) -> bool {
         self.in_flight < 0
     }

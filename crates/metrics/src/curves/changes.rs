@@ -1,20 +1,20 @@
-//! Changes of some stretch of time, brought into the order of time.
+//! The changes within an interval, in the order of time.
 
 use crate::curves::change::{Content, Transition};
 
-/// What comes first of changes at the same instant: a request begins before its content comes, and ends after it.
+/// The order of changes at the same instant: a request begins before its content, and ends after it.
 const BEGIN: u64 = 0;
 const CONTENT: u64 = 1 << 30;
 const END: u64 = 2 << 30;
 const NUMBERS: u64 = CONTENT - 1;
-/// Buckets of a sort for each number in it: so few share one that little is left to put in order.
+/// Buckets of the sort per number: so few numbers share one that little is left to sort.
 const BUCKETS_EACH: usize = 2;
-/// Numbers that may share a bucket.
+/// The most numbers in a bucket.
 const FULLEST: u32 = 32;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
-    /// How long after the origin, and which change: one number, so that they are soon sorted.
+    /// The time since the origin, and the number of the change: one integer, which sorts fast.
     order: Vec<u64>,
     scratch: Vec<u64>,
     ends: Vec<u32>,
@@ -25,8 +25,8 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Forgets all of them; those that come now lie between `origin` and `end`, less than 2^32 ns apart; earlier ones
-    /// happen at the origin.
+    /// Drops all changes. New ones lie between `origin` and `end`, less than 2^32 ns apart; earlier ones are moved to
+    /// the origin.
     pub(crate) fn restart(&mut self, origin: u64, end: u64) {
         self.order.clear();
         self.contents.clear();
@@ -47,12 +47,12 @@ impl Changes {
         self.transitions.push(transition);
     }
 
-    /// Brings them into the order of time.
+    /// Sorts them by time.
     pub(crate) fn sort(&mut self) {
         sort(&mut self.order, self.length, &mut self.scratch, &mut self.ends);
     }
 
-    /// Runs of contents, each with the transition that ends it; the last one may have none.
+    /// Runs of contents, each with the transition that ends it; the last may have none.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Run<'_>, Option<(u64, &Transition)>)> {
         let mut rest = self.order.as_slice();
         std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ fn number(place: u64) -> usize {
     (place & NUMBERS) as usize
 }
 
-/// Contents that follow one another with no transition between.
+/// Contents with no transition between them.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     order: &'a [u64],
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Sorts numbers whose upper halves are below `limit`: into buckets of equal width, then within them.
+/// Sorts numbers whose upper halves are below `limit`: into buckets of equal width, then within each.
 fn sort(numbers: &mut Vec<u64>, limit: u64, scratch: &mut Vec<u64>, ends: &mut Vec<u32>) {
     let widest = limit.saturating_sub(1);
     let buckets = (numbers.len() * BUCKETS_EACH).next_power_of_two();

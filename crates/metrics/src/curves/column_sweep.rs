@@ -1,9 +1,9 @@
-//! Records that are kept, swept again: curves of parts of a run are those of all their requests at once.
+//! Sweeps stored records again: the curves of several parts of a run come from all their requests together.
 //!
-//! A curve is a sum of step functions, one a request: it changes where the request starts, where content comes and where
-//! it ends. The sum of two parts does not follow from their statistics, so the step functions travel, as the facts and
-//! gaps that records are kept by, and one sweep sums them up. As steps they would take 24 bytes a content, as gaps some
-//! four.
+//! A curve is a sum of step functions, one per request: it changes when a request starts, when content arrives and when
+//! it ends. The curve of two parts does not follow from their statistics. So the step functions are sent, as the facts
+//! and gaps of the records, and one sweep adds them up. As steps they would take 24 bytes per content, as gaps they
+//! take about four.
 
 use crate::curves::pending::Pending;
 use crate::curves::sweep_line::SweepLine;
@@ -12,8 +12,8 @@ use crate::facts::columns::{Batch, BatchReader, Columns};
 
 /// Sweeps all records of some columns together, to their end.
 ///
-/// Batches are taken in the order of their first starts, so that time is known up to where the next one begins: what is
-/// held is about what was in flight at once, however many records there are.
+/// Batches are taken in the order of their first starts, so time is known up to the start of the next batch. Memory
+/// holds about what was in flight at once, however many records there are.
 pub(crate) fn sweep_columns<'c>(columns: impl IntoIterator<Item = &'c Columns>, sweep: &mut SweepLine) {
     let with_start = |batch: Batch<'c>| Some((batch.first_start()?, batch));
     let mut batches: Vec<(u64, Batch<'c>)> =

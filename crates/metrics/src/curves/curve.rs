@@ -1,8 +1,8 @@
-//! Time-weighted curves: what was going on at each instant, as statistics over a window of time.
+//! Time-weighted curves: the load at each instant, as statistics over a window of time.
 //!
-//! Every request is swept in the order of time, content by content, from the first one on. Mean, deviation, smallest
-//! and largest value are exact; percentiles are so up to a limit of stretches of time, and come from a histogram past
-//! it.
+//! All requests are swept in the order of time, content by content. Mean, deviation, minimum and maximum are exact.
+//! Percentiles are exact up to a limit of stretches (intervals in which a curve is constant), and come from a histogram
+//! beyond it.
 
 use crate::numbers::stats::Stats;
 use aiperf_types::WallNs;
@@ -11,9 +11,9 @@ use aiperf_types::WallNs;
 pub enum Curve {
     /// Requests in flight.
     Concurrency,
-    /// Requests that have begun to answer.
+    /// Requests with content.
     DecodeConcurrency,
-    /// Requests that have not begun to answer.
+    /// Requests without content yet.
     PrefillConcurrency,
     /// Tokens being produced.
     DecodeThroughput,
@@ -21,9 +21,9 @@ pub enum Curve {
     PrefillThroughput,
     /// Tokens being read or produced.
     TotalThroughput,
-    /// Tokens being produced, by request that has begun to answer.
+    /// Tokens being produced, per request with content.
     DecodePerUser,
-    /// Tokens being read, by request that has not begun to answer.
+    /// Tokens being read, per request without content.
     PrefillPerUser,
     /// Tokens of requests in flight.
     TokensInFlight,
@@ -32,9 +32,9 @@ pub enum Curve {
 pub(crate) const CURVES: usize = 9;
 
 impl Curve {
-    /// Those that change with every content.
+    /// The curves that change with every content.
     pub(crate) const STREAMING: [Self; 3] = [Self::DecodeThroughput, Self::DecodePerUser, Self::TokensInFlight];
-    /// Those that change when a request starts, begins to answer or ends.
+    /// The curves that change when a request starts, has its first content or ends.
     pub(crate) const OTHERS: [Self; 6] = [
         Self::Concurrency,
         Self::DecodeConcurrency,
@@ -53,12 +53,11 @@ impl Curve {
     }
 }
 
-/// A stretch of wall-clock time.
+/// An interval of wall-clock time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its first instant.
     pub start: WallNs,
-    /// Its end, not included.
+    /// Exclusive.
     pub end: WallNs,
 }
 
@@ -79,7 +78,7 @@ impl CurveStats {
         self.active[curve as usize] = Some(active);
     }
 
-    /// No tokens were produced in the window.
+    /// Sets the curves of produced tokens to zero.
     pub(crate) fn set_decode_to_zero(&mut self) {
         for place in [Curve::DecodeThroughput, Curve::DecodePerUser].map(|curve| curve as usize) {
             for stats in [&mut self.effective[place], &mut self.active[place]] {

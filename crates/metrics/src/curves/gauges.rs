@@ -1,22 +1,22 @@
-//! All curves at once: what each was for how long.
+//! All curves together: for how long each had which value.
 
 use crate::curves::change::Levels;
 use crate::curves::changes::Run;
 use crate::curves::curve::{CURVES, Curve, CurveStats};
-use crate::curves::kept::{IntoHistograms, IntoStretches, KeepContents, Kept};
+use crate::curves::percentile_source::{IntoHistograms, IntoStretches, KeepContents, PercentileSource};
 use crate::curves::weighted::{Sums, Weighted};
 use crate::numbers::sum::Sum;
 
-/// What every curve was for how long.
+/// For how long every curve had which value.
 #[derive(Clone, Debug)]
 pub(crate) struct Gauges {
     curves: [Weighted; CURVES],
-    kept: Kept,
+    kept: PercentileSource,
 }
 
 impl Gauges {
     pub(crate) fn new(exact: bool) -> Self {
-        Self { curves: std::array::from_fn(|_| Weighted::new()), kept: Kept::new(exact) }
+        Self { curves: std::array::from_fn(|_| Weighted::new()), kept: PercentileSource::new(exact) }
     }
 
     #[inline]
@@ -24,8 +24,8 @@ impl Gauges {
         &mut self.curves[curve as usize]
     }
 
-    /// Adds the time between contents. Each is one of a request that has begun to answer; how many have does not change
-    /// meanwhile.
+    /// Adds the time between contents. All belong to requests that have their first content, so the number of these
+    /// does not change in between.
     pub(crate) fn add_contents(&mut self, run: Run<'_>, levels: &mut Levels, since: &mut u64) {
         let places = Curve::STREAMING.map(|curve| curve as usize);
         let [decode, each, tokens] = self.curves.get_disjoint_mut(places).unwrap_or_else(|_| unreachable!());
@@ -36,8 +36,8 @@ impl Gauges {
         let (rates, helds) = (decode.begin_sums(first), tokens.begin_sums(levels.tokens));
         let mut stream = Stream { levels, since, decode: rates, tokens: helds };
         match &mut self.kept {
-            Kept::Stretches(stretches) => stream.add(run, IntoStretches::new(stretches, decoding)),
-            Kept::Histograms(histograms) => stream.add(run, IntoHistograms::new(histograms, decoding)),
+            PercentileSource::Stretches(stretches) => stream.add(run, IntoStretches::new(stretches, decoding)),
+            PercentileSource::Histograms(histograms) => stream.add(run, IntoHistograms::new(histograms, decoding)),
         }
         let Stream { decode: rate, tokens: held, .. } = stream;
         decode.add_sums(&rate);
@@ -45,7 +45,7 @@ impl Gauges {
         tokens.add_sums(&held);
     }
 
-    /// The curves that change with every content held still for so long.
+    /// The curves that change with every content were constant for `length`.
     pub(crate) fn add_streaming(&mut self, length: u64, levels: &Levels) {
         self.kept.add_streaming(length, levels);
         self.curve_mut(Curve::TokensInFlight).add(length, levels.tokens);
@@ -54,7 +54,7 @@ impl Gauges {
         self.add_rate(Curve::DecodePerUser, length, rate / levels.decoding as f64, levels.decoding);
     }
 
-    /// All other curves held still for so long.
+    /// All other curves were constant for `length`.
     pub(crate) fn add_others(&mut self, length: u64, levels: &Levels) {
         self.kept.add_others(length, levels);
         self.curve_mut(Curve::Concurrency).add(length, levels.in_flight as f64);
@@ -66,13 +66,14 @@ impl Gauges {
         self.add_rate(Curve::TotalThroughput, length, levels.total.value(), levels.in_flight);
     }
 
-    /// A rate held while there was anyone that it could belong to.
+    /// A rate was constant; time without users does not count.
     fn add_rate(&mut self, curve: Curve, length: u64, rate: f64, users: i64) {
         let weighted = self.curve_mut(curve);
         if users > 0 { weighted.add(length, rate) } else { weighted.add_idle(length) }
     }
 
-    /// No tokens were produced while requests were answering: those that did had no gaps, and later ones do.
+    /// Sets the rate of produced tokens to zero while requests had content: so far no request had gaps, and from now on
+    /// some have.
     pub(crate) fn set_decode_to_zero(&mut self) {
         self.curve_mut(Curve::DecodeThroughput).set_to_zero();
         self.curve_mut(Curve::DecodePerUser).set_to_zero();
@@ -83,12 +84,12 @@ impl Gauges {
         self.curves.iter_mut().for_each(Weighted::settle);
     }
 
-    /// Stretches of single curves that are kept one by one, about.
+    /// About the number of stretches of single curves that are stored one by one.
     pub(crate) fn stretches(&self) -> usize {
         self.kept.stretches()
     }
 
-    /// Lets go of the stretches: from now on percentiles come from histograms.
+    /// Drops the stretches: from now on percentiles come from histograms.
     pub(crate) fn let_go(&mut self) {
         self.kept.let_go();
     }
@@ -98,7 +99,7 @@ impl Gauges {
         self.kept.merge(other.kept);
     }
 
-    /// The statistics of all curves, with so much more time in which nothing was going on.
+    /// The statistics of all curves, with `idle` more time without load.
     pub(crate) fn stats(&self, idle: u64) -> CurveStats {
         let mut stats = CurveStats::default();
         for curve in Curve::all() {
@@ -112,7 +113,7 @@ impl Gauges {
     }
 }
 
-/// The lowest rate that holds for any time while contents pass.
+/// The lowest rate that holds for any time during a run of contents.
 fn lowest_rate(run: Run<'_>, mut rate: Sum, mut since: u64) -> f64 {
     let mut lowest = f64::INFINITY;
     for (at, content) in run.iter() {
@@ -125,8 +126,7 @@ fn lowest_rate(run: Run<'_>, mut rate: Sum, mut since: u64) -> f64 {
     if lowest.is_finite() { lowest } else { rate.value() }
 }
 
-/// Contents on their way past the gauges. What is summed up on the way is in local variables: this is done for every
-/// content.
+/// Passes contents to the gauges. The sums are local variables, because this runs for every content.
 struct Stream<'a> {
     levels: &'a mut Levels,
     since: &'a mut u64,

@@ -1,11 +1,11 @@
-//! Up to which request every one is known.
+//! Up to which request all requests are known.
 
 use std::collections::VecDeque;
 
-/// How far ahead of the first number that is missing another may be: further than any run has requests in flight.
+/// How far ahead of the first missing number another may be: farther than any run has requests in flight.
 const FURTHEST: u64 = 1 << 24;
 
-/// A request that is known: its phase among those that are swept together, its number there, and when it was sent.
+/// A known request: its phase among those that are swept together, its number there, and when it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) phase: u16,
@@ -13,27 +13,26 @@ pub(crate) struct Sent {
     pub(crate) at: u64,
 }
 
-/// Up to which request every one is known, and when that one was sent. Requests are sent in the order of their phases,
-/// and within a phase in that of their numbers.
+/// Up to which request all are known, and when that one was sent. Requests are sent in the order of their phases, and
+/// within a phase in the order of their numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     phases: Vec<PhaseOrder>,
-    /// The first phase of which requests may be missing.
+    /// The first phase with missing requests.
     current: usize,
     sent: u64,
-    /// Requests that became known since the last look.
+    /// Requests that became known since the last call of `catch_up`.
     fresh: Vec<Sent>,
 }
 
-/// The requests of one phase.
 #[derive(Clone, Debug, Default)]
 struct PhaseOrder {
     next: u64,
-    /// When `next` and those after it were sent, of those that are known.
+    /// When `next` and later requests were sent; `None` if unknown.
     ahead: VecDeque<Option<u64>>,
     /// How many are known.
     known: u64,
-    /// How many ever will be, once the phase is over.
+    /// How many there will be, once the phase has ended.
     total: Option<u64>,
 }
 
@@ -52,14 +51,14 @@ impl PhaseOrder {
         self.total.is_some_and(|total| self.known >= total)
     }
 
-    /// Passes over so many numbers; gives when the last of them was sent, of those that are known.
+    /// Skips `count` numbers; returns when the last known one of them was sent.
     fn pass(&mut self, count: usize) -> Option<u64> {
         self.next += count as u64;
         self.ahead.drain(..count).flatten().max()
     }
 
-    /// Goes on as far as every number is known; once the phase is over, as far as any is: what is missing then was
-    /// never sent.
+    /// Advances as far as every number is known. Once the phase has ended, advances as far as any is: a missing number
+    /// was never sent.
     fn catch_up(&mut self) -> Option<u64> {
         let all = self.ahead.len();
         let count = if self.is_complete() { all } else { self.ahead.iter().position(Option::is_none).unwrap_or(all) };
@@ -68,12 +67,12 @@ impl PhaseOrder {
 }
 
 impl Order {
-    /// Adds requests that are known.
+    /// Adds known requests.
     pub(crate) fn add(&mut self, sent: &mut Vec<Sent>) {
         self.fresh.append(sent);
     }
 
-    /// A phase is over, and so many of its requests will be known.
+    /// A phase has ended, with `total` requests.
     pub(crate) fn set_total(&mut self, phase: u16, total: u64) {
         self.phase(phase).total = Some(total);
     }
@@ -86,7 +85,7 @@ impl Order {
         &mut self.phases[phase]
     }
 
-    /// Sees how far requests are known by now: none that is missing was sent before the instant this gives.
+    /// Advances as far as requests are known. Returns an instant: no missing request was sent before it.
     pub(crate) fn catch_up(&mut self) -> u64 {
         for Sent { phase, number, at } in std::mem::take(&mut self.fresh) {
             if usize::from(phase) >= self.current {
@@ -103,7 +102,7 @@ impl Order {
         self.sent
     }
 
-    /// Waits no longer for what was sent before an instant.
+    /// Stops waiting for requests sent before an instant.
     pub(crate) fn skip_to(&mut self, limit: u64) {
         for at in self.current..self.phases.len() {
             let phase = &mut self.phases[at];
@@ -130,19 +129,19 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_never_comes_is_skipped_with_all_that_were_sent_by_then() {
+    fn a_number_that_never_arrives_is_skipped_with_all_that_were_sent_by_then() {
         let mut order = Order::default();
         order.add(&mut sent(0, &[(0, 10), (2, 30), (4, 50), (5, 60)]));
         assert_eq!(order.catch_up(), 10);
         order.skip_to(55);
         assert_eq!((order.phases[0].next, order.catch_up(), order.phases[0].ahead.len()), (5, 60, 0));
-        // One that was skipped changes nothing when it comes after all.
+        // A skipped number that arrives later changes nothing.
         order.add(&mut sent(0, &[(1, 20), (6, 70)]));
         assert_eq!((order.catch_up(), order.phases[0].next), (70, 7));
     }
 
     #[test]
-    fn nothing_is_skipped_that_was_sent_later() {
+    fn requests_sent_later_are_not_skipped() {
         let mut order = Order::default();
         order.add(&mut sent(0, &[(1, 20)]));
         assert_eq!(order.catch_up(), 0);
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_phase_waits_for_what_an_earlier_one_has_in_flight() {
+    fn a_later_phase_waits_for_requests_in_flight_of_an_earlier_one() {
         let mut order = Order::default();
         order.add(&mut sent(1, &[(0, 40), (1, 50)]));
         order.add(&mut sent(0, &[(0, 10), (2, 30)]));
@@ -163,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_phase_never_sent_holds_nothing_up_once_it_is_over() {
+    fn numbers_that_were_never_sent_do_not_block_once_their_phase_has_ended() {
         let mut order = Order::default();
         order.add(&mut sent(0, &[(0, 10), (3, 30)]));
         order.add(&mut sent(2, &[(0, 90)]));
         order.set_total(0, 2);
         assert_eq!(order.catch_up(), 30);
-        // A phase without a single request.
+        // A phase without requests.
         order.set_total(1, 0);
         assert_eq!(order.catch_up(), 90);
     }

@@ -1,31 +1,31 @@
-//! Requests that are over and have not been swept.
+//! Finished requests that are not swept yet.
 
 use crate::curves::order::Sent;
 use crate::curves::swept_request::SweptRequest;
 use crate::curves::timing::Timing;
 
-/// Requests on their way to a sweep, in whatever order they ended.
+/// Requests for a sweep, in the order in which they ended.
 #[expect(clippy::vec_box, reason = "requests move from one list to the next, and they are 20 words long")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pending {
-    /// With when each begins.
+    /// Each with its start.
     pub(crate) requests: Vec<(u64, Box<SweptRequest>)>,
-    /// The place of each in the order of sending, and of those that are over and have no part in the curves.
+    /// The position of each in the order of sending, and of finished requests that are in no curve.
     pub(crate) sent: Vec<Sent>,
     pub(crate) gaps: u64,
     pub(crate) last_end: u64,
-    /// Requests that are over, for their memory.
+    /// Requests that are done, kept for their memory.
     pub(crate) spare: Vec<Box<SweptRequest>>,
 }
 
 impl Pending {
-    /// Adds a request, with its place in the order of sending.
+    /// Adds a request, with its position in the order of sending.
     pub(crate) fn add(&mut self, sent: Sent, timing: Timing, gaps: &[u64]) {
         self.add_unnumbered(timing, gaps);
         self.sent.push(sent);
     }
 
-    /// Adds a request to a sweep that does not go by the order of sending.
+    /// Adds a request to a sweep that does not use the order of sending.
     pub(crate) fn add_unnumbered(&mut self, timing: Timing, gaps: &[u64]) {
         let request = match self.spare.pop() {
             Some(mut request) => {
@@ -39,7 +39,7 @@ impl Pending {
         self.last_end = self.last_end.max(timing.end);
     }
 
-    /// Nothing has to be waited for of this request: it is in no curve.
+    /// Marks a request as known that is in no curve.
     pub(crate) fn pass_over(&mut self, sent: Sent) {
         self.sent.push(sent);
     }
@@ -55,7 +55,7 @@ impl Pending {
         self.requests.len()
     }
 
-    /// When the first of them begins.
+    /// The earliest start.
     pub(crate) fn first_start(&self) -> Option<u64> {
         self.requests.iter().map(|(start, _)| *start).min()
     }

@@ -1,12 +1,14 @@
-//! Requests swept in the order of time.
+//! Sweeps requests in the order of time.
 //!
-//! A curve is known only where every request that it depends on is. Records come when requests end, in the order of
-//! their ends; but requests are sent in the order of their numbers, so once all up to some number are known, no other
-//! can have begun before the last of these was sent. Up to there time is swept and what was swept is let go: what is
-//! held is what is in flight and what has ended since the oldest of it began, however long the run.
+//! A curve is known only where every request that it depends on is known. Records arrive when requests end, in the
+//! order of their ends. But requests are sent in the order of their numbers: once all up to some number are known, no
+//! other request can have started before the last of these was sent. Time is swept up to there, and swept requests are
+//! dropped. So memory holds the requests in flight and those that ended since the oldest of them started, however long
+//! the run is.
 //!
-//! Requests that are in no curve (those that the run cut off) are made known all the same. Phases that overlap are swept
-//! together beside the sweep of each: one after the other would put side by side in time what was going on at once.
+//! Requests that are in no curve (those that the run cut off) are still reported as known. Phases that overlap are
+//! swept together, in addition to the sweep of each: sweeping them one after another would put load that was
+//! simultaneous into sequence.
 
 use crate::curves::change::Levels;
 use crate::curves::changes::Changes;
@@ -20,67 +22,67 @@ use crate::numbers::stats::Distribution;
 use aiperf_types::{Nanos, WallNs};
 use std::cmp::Reverse;
 
-/// Stretches of time that are kept one by one, over all curves; past it percentiles come from a histogram.
+/// Stretches that are stored one by one, over all curves; beyond this, percentiles come from a histogram.
 const EXACT_STRETCHES: u64 = 8_000_000;
 
-/// Changes sorted at a time: few enough to stay in a core's second cache.
+/// Changes to sort at a time: few enough for a core's second-level cache.
 const AT_ONCE: u64 = 1 << 13;
-/// Changes of a request besides those of its gaps: its start, its first content, its end.
+/// Changes of a request besides those of its gaps: start, first content, end.
 const CHANGES_EACH: u64 = 3;
-/// Shortest and longest time swept at a time; offsets within it have 32 bits.
+/// The shortest and the longest interval to sweep at a time; offsets within it have 32 bits.
 const SHORTEST: f64 = 1e3;
 const LONGEST: f64 = u32::MAX as f64;
-/// Requests that are over and kept for their memory: about as many as come before the next are needed.
+/// Requests to keep for their memory: about as many as arrive before the next ones are needed.
 const MOST_SPARE: usize = 1 << 12;
-/// Bytes of requests that may wait for an older one: past this time goes on without it. It may take that long, never
-/// come (what was never sent is known only when its phase is over), or be in the hands of a thread that got no core for
-/// seconds.
+/// Bytes of requests that may wait for an older one; beyond this, the sweep continues without it. The older request may
+/// take that long, never arrive (a number that was never sent is known only when its phase ends), or be in the hands of
+/// a thread that got no core for seconds.
 const MOST_WAITING: usize = 192 << 20;
 
 /// The curves of a phase, as far as they are known.
 #[expect(clippy::vec_box, reason = "requests move from one list to the next, and they are 20 words long")]
 #[derive(Clone, Debug)]
 pub struct SweepLine {
-    /// Requests that have not begun yet, with when they will; the earliest last, once they are sorted.
+    /// Requests that have not started yet, with their starts; once sorted, the earliest is last.
     waiting: Vec<(u64, Box<SweptRequest>)>,
     is_sorted: bool,
     begun: Vec<Box<SweptRequest>>,
-    /// Even until a request with gaps comes.
+    /// Even until a request with gaps arrives.
     pace: Pace,
     levels: Levels,
     curves: WindowedCurves,
     order: Order,
-    /// When the first request begins of all that were taken.
+    /// The earliest start of all requests taken.
     first_start: u64,
-    /// When the sweep began, once it has.
+    /// The start of the sweep.
     began: Option<u64>,
-    /// Everything before is swept.
+    /// Everything before it is swept.
     front: u64,
     streaming_since: u64,
     others_since: u64,
     last_end: u64,
     swept: u64,
     held_gaps: u64,
-    /// Gaps of all requests that were ever taken.
+    /// The number of gaps of all requests taken so far.
     taken_gaps: u64,
-    /// Changes of requests taken since it was last seen how far requests are known.
+    /// Changes of requests taken since the last call of `look_ahead`.
     fresh_changes: u64,
-    /// So far they are.
+    /// How far requests are known.
     goal: u64,
     late: u64,
     changes: Changes,
-    /// Requests that are over, for their memory.
+    /// Requests that are done, kept for their memory.
     spare: Vec<Box<SweptRequest>>,
     most_waiting: usize,
 }
 
 impl SweepLine {
-    /// A sweep of nothing, from the first request on; if a length is given, by slices of it.
+    /// An empty sweep that starts with the first request. With a length, it separates slices.
     pub fn new(slice: Option<Nanos>) -> Self {
         Self::with_limit(slice, EXACT_STRETCHES)
     }
 
-    /// The same with another limit of stretches that are kept one by one.
+    /// Like [`Self::new`], with another limit of stretches that are stored one by one.
     pub fn with_limit(slice: Option<Nanos>, stretches: u64) -> Self {
         let slices = slice.filter(|length| length.0 > 0).map(|length| Slices { length, origin: None });
         Self {
@@ -109,7 +111,7 @@ impl SweepLine {
         }
     }
 
-    /// Lets a slice begin at this instant, unless the sweep has begun: the slices of a later phase are those of the
+    /// Makes a slice begin at this instant, unless the sweep has started: the slices of a later phase are those of the
     /// run.
     pub fn align_slices(&mut self, origin: WallNs) {
         if self.began.is_none() {
@@ -117,12 +119,12 @@ impl SweepLine {
         }
     }
 
-    /// An instant at which a slice begins, once the sweep has begun: from then on its slices stay where they are.
+    /// An instant at which a slice begins, once the sweep has started: from then on its slices are fixed.
     pub fn slice_origin(&self) -> Option<WallNs> {
         self.curves.origin().filter(|_| self.began.is_some())
     }
 
-    /// When the slice begins that an instant lies in; `None` if slices have another length, or none.
+    /// The start of the slice that contains an instant; `None` if slices have another length, or there are none.
     pub(crate) fn slice_start(&self, at: WallNs, length: Nanos) -> Option<WallNs> {
         self.curves.slice_start(at, length)
     }
@@ -141,23 +143,24 @@ impl SweepLine {
         self.last_end = self.last_end.max(pending.last_end);
         self.held_gaps += pending.gaps;
         self.taken_gaps += std::mem::take(&mut pending.gaps);
-        // No more than it gave: who comes rarely would keep them from those who come often.
+        // Returns no more than it received: a thread that hands over rarely must not hoard requests that others need
+        // often.
         let left = self.spare.len().saturating_sub(taken);
         pending.spare.extend(self.spare.drain(left..));
     }
 
-    /// A phase is over: so many of its requests will be taken in all, those without a part in the curves included.
+    /// A phase has ended: `requests` of it will be taken in all, including those in no curve.
     pub fn close_phase(&mut self, phase: u16, requests: u64) {
         self.order.set_total(phase, requests);
     }
 
-    /// How many gaps all requests had that were ever taken.
+    /// The number of gaps of all requests taken so far.
     pub(crate) fn taken_gaps(&self) -> u64 {
         self.taken_gaps
     }
 
-    /// A run in which some request has gaps takes tokens to be produced in gaps alone. None of those swept so far had
-    /// any.
+    /// If some request of a run has gaps, tokens are assumed to be produced in gaps only. None of the requests swept so
+    /// far had gaps.
     fn stop_even_pace(&mut self) {
         self.pace = Pace::Gaps;
         self.levels.decode = Default::default();
@@ -165,8 +168,8 @@ impl SweepLine {
         self.curves.set_decode_to_zero();
     }
 
-    /// Sweeps on a little, as far as every request is known; `false` when there is too little to do. It takes a
-    /// fraction of a millisecond, so that other work can come between.
+    /// Continues the sweep a little, as far as all requests are known; `false` if there is too little to do. It takes a
+    /// fraction of a millisecond, so that other work can run in between.
     pub fn go_on(&mut self) -> bool {
         if self.fresh_changes >= AT_ONCE {
             self.look_ahead();
@@ -174,12 +177,12 @@ impl SweepLine {
         self.sweep_toward(self.goal)
     }
 
-    /// Requests that were taken and are not swept to their end yet.
+    /// Requests that were taken and are not completely swept.
     pub fn held(&self) -> usize {
         self.waiting.len() + self.begun.len()
     }
 
-    /// Requests that were taken only after their time was swept: their part of it is missing from the curves.
+    /// Requests that were taken only after their time was swept: the first part of them is missing from the curves.
     pub(crate) fn late(&self) -> u64 {
         self.late
     }
@@ -188,7 +191,7 @@ impl SweepLine {
         self.curves.is_exact()
     }
 
-    /// Goes on with the sweep of another phase, in the order of time. Both are ended first.
+    /// Appends the sweep of a later phase. Both are ended first.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.end();
         other.end();
@@ -212,7 +215,7 @@ impl SweepLine {
         self.last_end = self.last_end.max(other.last_end);
     }
 
-    /// Sees how far every request is known by now, or how far to go without some that others have waited for too long.
+    /// Finds how far all requests are known, or how far to continue without those that others have waited for too long.
     fn look_ahead(&mut self) {
         self.fresh_changes = 0;
         self.goal = self.order.catch_up();
@@ -252,14 +255,15 @@ impl SweepLine {
         self.waiting.is_empty() && self.begun.is_empty() && !self.curves.is_open()
     }
 
-    /// Sweeps all that lies before `limit`. No request that begins before it may come later.
+    /// Sweeps everything before `limit`. No request that starts before it may arrive later.
     pub(crate) fn sweep_to(&mut self, limit: u64) {
         while self.sweep_toward(limit) {}
     }
 
-    /// Sweeps some of what lies before `limit`; `false` when there is nothing left.
+    /// Sweeps a part of what is before `limit`; `false` if nothing is left.
     fn sweep_toward(&mut self, limit: u64) -> bool {
-        // Before anything is sorted: all that waits for one slow request is looked at again with every few records.
+        // Checked before sorting: otherwise all requests that wait for one slow request would be sorted with every few
+        // records.
         if self.began.map_or(self.first_start, |_| self.front) >= limit {
             return false;
         }
@@ -278,7 +282,7 @@ impl SweepLine {
         self.front < limit
     }
 
-    /// Begins with the first request.
+    /// Starts with the first request.
     fn begin(&mut self) {
         self.curves.begin(self.first_start);
         self.front = self.first_start;
@@ -294,7 +298,7 @@ impl SweepLine {
         }
     }
 
-    /// How much time has about as many changes as are to be sorted at once.
+    /// The interval with about as many changes as are sorted at a time.
     fn stride(&self) -> u64 {
         let changes = self.held_gaps + CHANGES_EACH * self.held() as u64;
         let time = self.last_end.saturating_sub(self.front);
@@ -307,7 +311,7 @@ impl SweepLine {
             self.curves.add_gaps(request.gaps());
             self.begun.push(request);
         }
-        // What is late happens at the front.
+        // Late changes are moved to the front.
         self.changes.restart(front, until);
         self.begun.iter_mut().for_each(|request| request.go_on(until, self.pace, &mut self.changes));
         self.changes.sort();
@@ -326,7 +330,7 @@ impl SweepLine {
         self.let_go();
     }
 
-    /// Lets go of requests that are over.
+    /// Drops requests that are done.
     fn let_go(&mut self) {
         let mut at = 0;
         while let Some(request) = self.begun.get(at) {
@@ -342,7 +346,7 @@ impl SweepLine {
         }
     }
 
-    /// Nothing changes until `at`.
+    /// All levels are constant until `at`.
     fn hold_until(&mut self, at: u64) {
         if let Some(gauges) = self.curves.gauges() {
             hold(gauges, at, &self.levels, &mut self.streaming_since, &mut self.others_since);
@@ -351,22 +355,22 @@ impl SweepLine {
         self.others_since = self.others_since.max(at);
     }
 
-    /// The statistics over a window that is over; `None` of one that was not told apart.
+    /// The statistics of a window that has ended; `None` if it was not kept separate.
     pub(crate) fn stats(&self, window: &Window) -> Option<CurveStats> {
         self.curves.stats(window)
     }
 
-    /// The gaps of the requests that began in a window.
+    /// The gaps of the requests that started in a window.
     pub(crate) fn gaps(&self, window: &Window) -> Option<Distribution> {
         self.curves.gaps(window)
     }
 
-    /// The statistics of all the time that was swept, with so much more in which nothing was going on.
+    /// The statistics of all swept time, with `idle` more time without load.
     pub(crate) fn whole(&self, idle: u64) -> CurveStats {
         self.curves.whole(idle)
     }
 
-    /// The time that was swept; of several phases, that of each.
+    /// The length of swept time; for several phases, their sum.
     pub(crate) fn swept(&self) -> u64 {
         self.swept
     }
@@ -377,7 +381,7 @@ impl SweepLine {
     }
 }
 
-/// All curves held still until `at`.
+/// All curves were constant until `at`.
 fn hold(gauges: &mut Gauges, at: u64, levels: &Levels, streaming_since: &mut u64, others_since: &mut u64) {
     if at > *streaming_since {
         gauges.add_streaming(at - *streaming_since, levels);

@@ -1,4 +1,4 @@
-//! One request on its way through time: when it changes something, and what it changes.
+//! One request during a sweep: when it changes something, and what.
 
 use crate::curves::change::{Content, Transition};
 use crate::curves::changes::Changes;
@@ -10,7 +10,7 @@ enum Next {
     FirstContent,
     /// The content that ends this gap.
     Content(usize),
-    /// The content that ends this gap and all after it, which come with the end.
+    /// The content that ends this gap and all later ones, which arrive with the end.
     ContentWithEnd(usize),
     End,
     Nothing,
@@ -18,12 +18,12 @@ enum Next {
 
 const PER_SECOND: f64 = 1e9;
 
-/// How tokens are taken to be produced.
+/// The assumed pace of token production.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Gap by gap, as content came.
+    /// By gaps, as content arrived.
     Gaps,
-    /// Evenly from first content to end: the run has no gaps.
+    /// Even from first content to end: no request of the run has gaps.
     Even,
 }
 
@@ -31,21 +31,21 @@ pub(crate) enum Pace {
 pub(crate) struct SweptRequest {
     at: u64,
     next: Next,
-    /// What it adds to the tokens being produced.
+    /// Its part of the rate of produced tokens.
     rate: f64,
-    /// Tokens that content after the first brings.
+    /// Tokens that each content after the first adds.
     arrival: f64,
-    /// Tokens produced in each gap that takes any time, by nanoseconds to the second.
+    /// Tokens produced in each gap longer than zero, times the nanoseconds in a second.
     share: f64,
     gaps: ShortGaps,
     timing: Timing,
 }
 
-/// Gaps of a request, in half the memory: hardly any takes longer than four seconds.
+/// The gaps of a request, in half the memory: few are longer than four seconds.
 #[derive(Clone, Debug, Default)]
 struct ShortGaps {
     short: Vec<u32>,
-    /// Those that do, with their places.
+    /// The longer ones, with their positions.
     long: Vec<(usize, u64)>,
 }
 
@@ -69,7 +69,7 @@ impl ShortGaps {
 }
 
 impl SweptRequest {
-    /// Bytes of one without its gaps, with what an allocator adds to the two blocks it takes.
+    /// Bytes of a request without its gaps, with the overhead of an allocator for its two blocks.
     pub(crate) const SIZE: usize = size_of::<Self>() + 48;
 
     pub(crate) fn new(timing: Timing, gaps: &[u64]) -> Self {
@@ -79,7 +79,7 @@ impl SweptRequest {
         request
     }
 
-    /// Becomes another request in the same memory.
+    /// Reuses the memory for another request.
     pub(crate) fn restart(&mut self, timing: Timing, gaps: &[u64]) {
         self.gaps.fill(gaps);
         let arrival = timing.arrival_share(gaps).unwrap_or(0.0);
@@ -100,7 +100,7 @@ impl SweptRequest {
         self.next == Next::Nothing
     }
 
-    /// Makes all changes that come before `limit`.
+    /// Makes all changes before `limit`.
     pub(crate) fn go_on(&mut self, limit: u64, pace: Pace, changes: &mut Changes) {
         while self.at < limit {
             let transition = match self.next {
@@ -124,7 +124,7 @@ impl SweptRequest {
         }
     }
 
-    /// Makes the changes of contents, from the one that ends a gap on.
+    /// Makes the changes of contents, starting with the one that ends `gap`.
     #[inline]
     fn go_on_streaming(&mut self, mut gap: usize, limit: u64, changes: &mut Changes) {
         let (tokens, share) = (self.arrival, self.share);
@@ -144,20 +144,20 @@ impl SweptRequest {
         }
     }
 
-    /// The content that ends a gap. Content that comes with the end has been there before it: its tokens are in request
-    /// for the last nanosecond, and the pace of its gap lasts until the end.
+    /// The content that ends a gap. Content that arrives with the end counts as arriving before it: its tokens are in
+    /// flight for the last nanosecond, and the pace of its gap lasts until the end.
     #[inline]
     fn content(&self, at: u64, gap: usize) -> (u64, Next) {
         let end = self.timing.end;
         if at < end { (at, Next::Content(gap)) } else { (end - 1, Next::ContentWithEnd(gap)) }
     }
 
-    /// Produces nothing from now on: other requests have shown gaps, and this one has none.
+    /// Produces nothing from now on: other requests have gaps, and this one has none.
     pub(crate) fn stop_even_pace(&mut self) {
         self.rate = 0.0;
     }
 
-    /// Whether its output is taken to come content by content.
+    /// Whether its output is assumed to arrive content by content.
     fn streams(&self) -> bool {
         self.timing.generation.is_some_and(|first| self.timing.end > first)
             && self.timing.output.is_some_and(|output| output >= 1)
@@ -211,7 +211,7 @@ impl SweptRequest {
     }
 }
 
-/// How fast tokens are produced in a gap. In one that takes no time the next content comes at once.
+/// The rate of production in a gap. After a gap of zero length, the next content follows at once.
 #[inline]
 fn pace_of(gap: Option<u64>, share: f64, before: f64) -> f64 {
     match gap {
@@ -232,7 +232,7 @@ mod tests {
         SweptRequest::new(timing, gaps)
     }
 
-    /// Instants, with requests and tokens in request after each.
+    /// Instants, with the requests and tokens in flight after each.
     fn seen(request: &mut SweptRequest, limits: &[u64], pace: Pace) -> Vec<(u64, i64, f64)> {
         let (mut seen, mut levels, mut changes) = (Vec::new(), Levels::default(), Changes::default());
         for &limit in limits {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_comes_at_its_instant() {
+    fn every_change_has_its_instant() {
         let last = (1000, 0, 0.0);
         for pace in [Pace::Gaps, Pace::Even] {
             let contents = seen(&mut request(&[100, 0, 200]), &[5000], pace);
@@ -278,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn a_request_begins_before_its_content_comes_and_ends_after_it() {
-        // The first gap takes no time, and the last content comes with the end.
+    fn a_request_begins_before_its_content_and_ends_after_it() {
+        // The first gap has zero length, and the last content arrives with the end.
         let at_once = seen(&mut request(&[0, 700]), &[5000], Pace::Gaps);
         assert_eq!(at_once, [(100, 1, 7.0), (300, 1, 8.0), (300, 1, 10.0), (999, 1, 12.0), (1000, 0, 0.0)]);
     }
 
     #[test]
-    fn changes_go_on_where_they_left_off() {
+    fn changes_continue_where_they_left_off() {
         let whole = seen(&mut request(&[100, 0, 200]), &[5000], Pace::Gaps);
         assert_eq!(seen(&mut request(&[100, 0, 200]), &[150, 350, 401, 402, 5000], Pace::Gaps), whole);
     }

@@ -1,20 +1,20 @@
-//! When a record started, began to answer and ended, and how many tokens it took and gave: what curves are made of.
+//! The start, first content and end of a record, and its tokens: the input of curves.
 
 use crate::facts::{Fact, Facts};
 
-/// One record as curves see it. Instants are on the wall clock, in nanoseconds.
+/// One record as curves see it. Instants are nanoseconds of the wall clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// First content; only streams have it, and only if they did not fail.
+    /// First content; only streams that did not fail have it.
     pub(crate) generation: Option<u64>,
     pub(crate) input: Option<u64>,
     pub(crate) output: Option<u64>,
 }
 
 impl Timing {
-    /// What it is made of.
+    /// The facts that it is made from.
     pub(crate) const FACTS: &[Fact] =
         &[Fact::Start, Fact::End, Fact::First, Fact::Input, Fact::Output, Fact::Reasoning];
 
@@ -37,12 +37,12 @@ impl Timing {
         self.input.filter(|_| self.generation.is_some_and(|generation| generation > self.start))
     }
 
-    /// Tokens read a nanosecond, between start and first content.
+    /// Tokens read per nanosecond, between start and first content.
     pub(crate) fn prefill(&self) -> Option<f64> {
         Some(self.prompt()? as f64 / (self.generation? - self.start) as f64)
     }
 
-    /// Tokens produced a nanosecond if they are evenly, between first content and end.
+    /// Tokens produced per nanosecond at an even pace, between first content and end.
     pub(crate) fn decode(&self) -> Option<f64> {
         let generation = self.generation.filter(|&generation| self.end > generation)?;
         let output = self.output.filter(|&output| output >= 1)?;
@@ -54,19 +54,19 @@ impl Timing {
         self.output.filter(|_| self.generation.is_some_and(|generation| self.end > generation))
     }
 
-    /// Tokens of a chunk when the first carries one and all that count the same.
+    /// Tokens per chunk, if the first carries one token and all others that count carry the same.
     fn chunk_share(&self, gaps: &[u64], counts: impl Fn(&u64) -> bool) -> Option<f64> {
         let output = self.output.filter(|&output| output >= 1)?;
         let chunks = gaps.iter().filter(|gap| counts(gap)).count();
         (chunks > 0).then(|| (output - 1) as f64 / chunks as f64)
     }
 
-    /// Tokens of a chunk while decoding: shared between the gaps that take any time.
+    /// Tokens per chunk while decoding: spread over the gaps longer than zero.
     pub(crate) fn decode_share(&self, gaps: &[u64]) -> Option<f64> {
         self.chunk_share(gaps, |gap| *gap > 0)
     }
 
-    /// Tokens of a chunk as it arrives: shared between all gaps.
+    /// Tokens per chunk on arrival: spread over all gaps.
     pub(crate) fn arrival_share(&self, gaps: &[u64]) -> Option<f64> {
         self.chunk_share(gaps, |_| true)
     }

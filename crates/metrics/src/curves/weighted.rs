@@ -1,4 +1,4 @@
-//! Statistics of a value over time. Mean, deviation, smallest and largest value are exact at any length.
+//! Statistics of a value over time. Mean, deviation, minimum and maximum are exact for any length.
 
 use crate::numbers::histogram::NOTHING;
 use crate::numbers::stats::Stats;
@@ -6,19 +6,19 @@ use crate::numbers::sum::BatchedSum;
 
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-/// What a value over time came to.
+/// The statistics of a value over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Weighted {
-    /// Time in which nothing was going on: the value was zero, and active statistics leave it out.
+    /// Time without load: the value was zero, and active statistics exclude it.
     idle: u64,
-    /// Time in which something was.
+    /// Time with load.
     busy: u64,
-    /// Distances are summed up from here, the mean so far or nearly: squares of large values leave no room for their
-    /// deviation.
+    /// Distances are measured from here, about the mean so far: sums of squares of large values would have no precision
+    /// left for the deviation.
     centre: f64,
-    /// How much time there is to be before the centre is moved again.
+    /// The time until the centre moves again.
     centre_until: u64,
-    /// Sum of values by how long each held.
+    /// Sum of values times their durations.
     area: BatchedSum,
     distances: BatchedSum,
     squares: BatchedSum,
@@ -26,7 +26,7 @@ pub(crate) struct Weighted {
     max: f64,
 }
 
-/// What some thousand stretches at most come to.
+/// Sums over at most a few thousand stretches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sums {
     busy: u64,
@@ -37,7 +37,8 @@ pub(crate) struct Sums {
     max: f64,
 }
 
-/// A thousand-millionth of a token, or one in thirty years, is what rounding left of nothing.
+/// A value below 1e-9 (a thousand-millionth of a token, or one token in thirty years) is a rounding error: it becomes
+/// zero.
 fn or_nothing(value: f64) -> f64 {
     if value.abs() < NOTHING { 0.0 } else { value }
 }
@@ -53,7 +54,7 @@ impl Sums {
         self.max = if value > self.max { value } else { self.max };
     }
 
-    /// The same of values that are `share` of these, around the centre of other sums.
+    /// The sums of the values times `share`, around the centre of other sums.
     pub(crate) fn scaled(&self, share: f64, other: &Self) -> Self {
         let centre = other.centre;
         let (time, shift) = (self.busy as f64, self.centre - centre / share);
@@ -68,8 +69,8 @@ impl Sums {
     }
 }
 
-/// Before there is so much time, in nanoseconds, a single value may be far above all that follow: the centre is the
-/// lowest then.
+/// Up to this much time, in nanoseconds, a single value may be far above all later ones: the centre is the lowest value
+/// then.
 const SETTLED: u64 = 1_000_000;
 
 impl Weighted {
@@ -87,24 +88,24 @@ impl Weighted {
         }
     }
 
-    /// The value held for so many nanoseconds.
+    /// The value held for `length` nanoseconds.
     pub(crate) fn add(&mut self, length: u64, value: f64) {
         let mut sums = self.begin_sums(value);
         sums.add(length, value);
         self.add_sums(&sums);
     }
 
-    /// Nothing was going on for so many nanoseconds.
+    /// There was no load for `length` nanoseconds.
     pub(crate) fn add_idle(&mut self, length: u64) {
         self.idle += length;
     }
 
-    /// Whether there is so much time that no single value is far from all that follow.
+    /// Whether there is so much time that no single value is far from all later ones.
     pub(crate) fn is_settled(&self) -> bool {
         self.busy >= SETTLED
     }
 
-    /// Empty sums to add stretches to, with this value among them.
+    /// Empty sums to add stretches to; `first` is among their values.
     pub(crate) fn begin_sums(&mut self, first: f64) -> Sums {
         if self.centre.is_nan() {
             self.centre = first;
@@ -115,7 +116,7 @@ impl Weighted {
         Sums { busy: 0, centre: self.centre, distances: 0.0, squares: 0.0, min, max }
     }
 
-    /// Adds what some stretches came to.
+    /// Adds the sums of some stretches.
     pub(crate) fn add_sums(&mut self, sums: &Sums) {
         self.busy += sums.busy;
         self.area.add(sums.distances + sums.centre * sums.busy as f64);
@@ -123,7 +124,7 @@ impl Weighted {
         self.squares.add(sums.squares);
         self.min = self.min.min(sums.min);
         self.max = self.max.max(sums.max);
-        // Each time there is twice as much time, the mean so far is the new centre.
+        // Each time the total time doubles, the mean so far becomes the new centre.
         if self.busy >= self.centre_until.max(SETTLED) {
             self.centre_until = 2 * self.busy;
             self.move_centre(self.centre + self.distances.value() / self.busy as f64);
@@ -140,19 +141,19 @@ impl Weighted {
         }
     }
 
-    /// Settles the sums; to be called every few thousand stretches.
+    /// Settles the sums; call it every few thousand stretches.
     pub(crate) fn settle(&mut self) {
         self.area.settle();
         self.distances.settle();
         self.squares.settle();
     }
 
-    /// Time in which something was going on.
+    /// Time with load.
     pub(crate) fn busy(&self) -> u64 {
         self.busy
     }
 
-    /// Whatever the value was, it was zero, for as long as something was going on.
+    /// Sets the value to zero for all time with load.
     pub(crate) fn set_to_zero(&mut self) {
         let (idle, busy) = (self.idle, self.busy);
         *self = Self::new();
@@ -179,9 +180,8 @@ impl Weighted {
         self.max = self.max.max(other.max);
     }
 
-    /// Statistics over all the time, `more` idle time included, and over the time in which something was going on.
-    /// `quantiles` says of the latter: for each target (ascending) the smallest value by which that much time has
-    /// passed.
+    /// Statistics over all time, `more` idle time included, and over the time with load. `quantiles` computes those of
+    /// the latter: for each target (ascending) the smallest value by which that much time has passed.
     pub(crate) fn stats(&self, more: u64, mut quantiles: impl FnMut(&[f64], &mut [f64], f64)) -> (Stats, Stats) {
         let all = self.over(self.idle + more, &mut quantiles);
         (all, if self.idle + more == 0 { all } else { self.over(0, &mut quantiles) })
@@ -198,7 +198,7 @@ impl Weighted {
         let std = (square - distance * distance).max(0.0).sqrt();
         let (min, max) = (or_nothing(self.min), or_nothing(self.max));
         let (min, max) = if idle > 0.0 { (min.min(0.0), max.max(0.0)) } else { (min, max) };
-        // Idle time is at zero, below all else: it only moves the targets.
+        // Idle time has the value zero, below all others: it only moves the targets.
         let targets = PERCENTS.map(|percent| percent / 100.0 * whole - idle);
         let mut found = [0.0; 4];
         let first = targets.iter().position(|&target| target > 0.0).unwrap_or(targets.len());
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_the_first_value_that_enough_time_has_passed_by() {
+    fn a_percentile_is_the_first_value_by_which_enough_time_has_passed() {
         let (all, active) = Value::of(&[(1, 30.0), (5, 10.0), (4, 20.0)]).stats(0);
         assert_eq!((all.p50, all.p90, all.p95), (Some(10.0), Some(20.0), Some(30.0)));
         assert_eq!(all, active);
@@ -262,13 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_never_changes_does_not_deviate() {
+    fn a_constant_value_has_no_deviation() {
         let (all, _) = Value::of(&[(7, 0.1), (1_000_000_007, 0.1), (13, 0.1)]).stats(0);
         assert_eq!((all.avg, all.std), (Some(0.1), Some(0.0)));
     }
 
     #[test]
-    fn two_parts_come_to_the_whole() {
+    fn two_parts_merge_to_the_whole() {
         let stretches: Vec<(u64, f64)> = (1..400).map(|n| (n * 7919 % 101, (n * 31 % 97) as f64 + 0.25)).collect();
         let near = |one: Option<f64>, two: Option<f64>| one.zip(two).is_some_and(|(a, b)| (a / b - 1.0).abs() < 1e-13);
         let mut whole = Value::of(&stretches);

@@ -1,4 +1,4 @@
-//! All curves over one slice of time after another, and over all of them.
+//! All curves over one slice of time after another, and over all slices together.
 
 use crate::curves::curve::{CurveStats, Window};
 use crate::curves::gauges::Gauges;
@@ -10,12 +10,12 @@ use aiperf_types::{Nanos, WallNs};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slices {
     pub(crate) length: Nanos,
-    /// An instant at which one begins; with the first request if absent.
+    /// An instant at which a slice begins; if absent, the first request.
     pub(crate) origin: Option<WallNs>,
 }
 
 impl Slices {
-    /// When the slice begins that an instant lies in; the instant may be before the origin.
+    /// The start of the slice that contains an instant, which may be before the origin.
     fn start_of(&self, at: u64) -> u64 {
         let (origin, length) = (self.origin.map_or(at, |origin| origin.0), self.length.0);
         let since = match at.checked_sub(origin) {
@@ -26,11 +26,11 @@ impl Slices {
     }
 }
 
-/// Slices that are told apart: at 5 KB each, more than anybody reads and less than memory holds. Later ones have no
+/// Slices that are kept separate: at 5 KB each, more than users read and less than memory holds. Later ones have no
 /// curves.
 const MOST_SLICES: usize = 1 << 16;
 
-/// What came of a window that is over.
+/// The result of a window that has ended.
 #[derive(Clone, Debug)]
 struct Closed {
     start: u64,
@@ -54,11 +54,11 @@ struct Open {
     gaps: Gaps,
 }
 
-/// Gauges of one window after another: of every slice, or of all the time from the first request on.
+/// The gauges of one window after another: of every slice, or of all time from the first request on.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowedCurves {
     slices: Option<Slices>,
-    /// How many stretches may be kept one by one.
+    /// How many stretches may be stored one by one.
     limit: u64,
     exact: bool,
     most_slices: usize,
@@ -82,32 +82,32 @@ impl WindowedCurves {
         }
     }
 
-    /// Lets a slice begin at this instant, of a sweep that has not begun.
+    /// Makes a slice begin at this instant, in a sweep that has not started.
     pub(crate) fn set_origin(&mut self, origin: WallNs) {
         if let Some(slices) = &mut self.slices {
             slices.origin = Some(origin);
         }
     }
 
-    /// Opens the first window, with a request that begins at `first`.
+    /// Opens the first window, with a request that starts at `first`.
     pub(crate) fn begin(&mut self, first: u64) {
         let start = self.slices.map_or(first, |slices| slices.start_of(first));
         self.set_origin(WallNs(start));
         self.open(start, first);
     }
 
-    /// When the slice begins that an instant lies in; `None` if slices have another length, or none.
+    /// The start of the slice that contains an instant; `None` if slices have another length, or there are none.
     pub(crate) fn slice_start(&self, at: WallNs, length: Nanos) -> Option<WallNs> {
         let slices = self.slices.filter(|slices| slices.length == length)?;
         Some(WallNs(slices.start_of(at.0)))
     }
 
-    /// An instant at which a slice begins, once that is known.
+    /// An instant at which a slice begins, once it is known.
     pub(crate) fn origin(&self) -> Option<WallNs> {
         self.slices?.origin
     }
 
-    /// The slices, while they are told apart.
+    /// The slices, while they are kept separate.
     fn slices(&self) -> Option<Slices> {
         self.slices.filter(|_| self.closed.len() < self.most_slices)
     }
@@ -116,18 +116,18 @@ impl WindowedCurves {
         self.open = Some(Open { start, since, gauges: Gauges::new(self.exact), gaps: Gaps::default() });
     }
 
-    /// The next instant at which a slice closes and another one opens.
+    /// The next instant at which a slice closes and another opens.
     pub(crate) fn edge(&self) -> u64 {
         self.slices().zip(self.open.as_ref()).map_or(u64::MAX, |(slices, open)| open.start + slices.length.0)
     }
 
-    /// The gauges of the window that is open.
+    /// The gauges of the open window.
     #[inline]
     pub(crate) fn gauges(&mut self) -> Option<&mut Gauges> {
         self.open.as_mut().map(|open| &mut open.gauges)
     }
 
-    /// Counts the gaps of a request that begins, where slices are told apart.
+    /// Counts the gaps of a request that starts, if there are slices.
     pub(crate) fn add_gaps(&mut self, gaps: impl Iterator<Item = u64>) {
         if let (Some(_), Some(open)) = (self.slices(), &mut self.open) {
             self.scratch.clear();
@@ -136,7 +136,7 @@ impl WindowedCurves {
         }
     }
 
-    /// Closes the slice whose edge is reached, and opens the next.
+    /// Closes the slice whose end is reached, and opens the next.
     pub(crate) fn cross(&mut self, at: u64) {
         while self.edge() <= at {
             self.close(at, self.closed.is_empty());
@@ -160,7 +160,7 @@ impl WindowedCurves {
         }
     }
 
-    /// Settles sums, and lets go of stretches that have become too many to be kept one by one.
+    /// Settles sums, and drops stretches if there are too many to store one by one.
     pub(crate) fn settle(&mut self) {
         self.gauges().into_iter().for_each(Gauges::settle);
         let gauges = || self.open.iter().map(|open| &open.gauges).chain(&self.whole);
@@ -171,7 +171,7 @@ impl WindowedCurves {
         }
     }
 
-    /// Closes the last window: nothing more comes.
+    /// Closes the last window.
     pub(crate) fn end(&mut self, at: u64) {
         self.close(at, true);
     }
@@ -189,7 +189,7 @@ impl WindowedCurves {
         self.closed.get(at).filter(|closed| closed.start == window.start.0)
     }
 
-    /// The statistics over a window that is over; `None` of one that was not told apart.
+    /// The statistics of a window that has ended; `None` if it was not kept separate.
     pub(crate) fn stats(&self, window: &Window) -> Option<CurveStats> {
         let closed = self.closed_at(window)?;
         Some(match &closed.curves {
@@ -201,7 +201,7 @@ impl WindowedCurves {
         })
     }
 
-    /// The gaps of the requests that began in a window.
+    /// The gaps of the requests that started in a window.
     pub(crate) fn gaps(&self, window: &Window) -> Option<Distribution> {
         match &self.closed_at(window)?.curves {
             ClosedCurves::Final(found) => found.1.clone(),
@@ -209,12 +209,12 @@ impl WindowedCurves {
         }
     }
 
-    /// The statistics of all windows together, with so much more time in which nothing was going on.
+    /// The statistics of all windows together, with `idle` more time without load.
     pub(crate) fn whole(&self, idle: u64) -> CurveStats {
         self.whole.as_ref().map(|whole| whole.stats(idle)).unwrap_or_default()
     }
 
-    /// Takes everything that was said of tokens produced to be zero.
+    /// Sets the rate of produced tokens to zero in all windows.
     pub(crate) fn set_decode_to_zero(&mut self) {
         let open = self.open.iter_mut().map(|open| &mut open.gauges);
         open.chain(&mut self.whole).for_each(Gauges::set_decode_to_zero);
@@ -226,7 +226,7 @@ impl WindowedCurves {
         }
     }
 
-    /// Goes on with the windows of a later time. A slice that both have a part of becomes one.
+    /// Appends the windows of a later time. A slice of which both have a part becomes one.
     pub(crate) fn append(&mut self, other: Self) {
         self.exact &= other.exact;
         let mut later = other.closed.into_iter().peekable();
@@ -241,7 +241,7 @@ impl WindowedCurves {
             later.next();
         }
         self.closed.extend(later);
-        // What comes after slices that were not told apart may be a part of one of them.
+        // A slice after those that were not kept separate may be a part of one of them.
         self.closed.truncate(self.most_slices);
         match (&mut self.whole, other.whole) {
             (Some(own), Some(others)) => own.merge(others),
@@ -265,7 +265,7 @@ mod tests {
     const LENGTH: u64 = 10;
     const MOST: usize = 3;
 
-    /// So many requests in flight from one instant to another.
+    /// `in_flight` requests from one instant to another.
     fn sliced(from: u64, to: u64, in_flight: i64) -> WindowedCurves {
         let slices = Slices { length: Nanos(LENGTH), origin: Some(WallNs(0)) };
         let mut curves = WindowedCurves { most_slices: MOST, ..WindowedCurves::new(Some(slices), 1000) };
@@ -288,13 +288,13 @@ mod tests {
     }
 
     #[test]
-    fn slices_past_the_most_have_no_curves_rather_than_those_of_all_the_rest() {
+    fn slices_beyond_the_limit_have_no_curves() {
         let mut curves = sliced(0, 75, 4);
         assert_eq!(
             [0, 1, 2, 3, 4, 7].map(|slice| in_flight(&curves, slice)),
             [Some(4.0), Some(4.0), Some(4.0), None, None, None]
         );
-        // The slice that a later phase begins in has a part in what was not told apart.
+        // The slice in which a later phase begins is partly among those that were not kept separate.
         curves.append(sliced(76, 95, 6));
         assert_eq!([2, 7, 8, 9].map(|slice| in_flight(&curves, slice)), [Some(4.0), None, None, None]);
         let whole = curves.whole(0).effective(Curve::Concurrency).unwrap();

@@ -1,8 +1,9 @@
-//! Base facts of many records, a column each, packed in blocks.
+//! Base facts of many records, one column each, packed in blocks.
 //!
-//! A block holds 1024 records. Each of its columns keeps the smallest value and, for every record, the difference to it
-//! in as few bytes as the largest difference needs; a column that no record has takes nothing, one that is the same in
-//! all of them nothing a record. A streamed chat with usage and HTTP trace comes to some 70 bytes a record.
+//! A block has 1024 records. Each of its columns stores the smallest value and, for every record, the difference from
+//! it in as few bytes as the largest difference needs. A column that no record has takes no bytes, and one with the
+//! same value in all records takes none per record. A streamed chat with usage and HTTP trace takes about 70 bytes per
+//! record.
 
 use crate::facts::{FACTS, Fact, Facts};
 use aiperf_types::binary_form;
@@ -11,7 +12,7 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 const ROWS: usize = 1024;
-/// Records unpacked at once: few enough to stay in a core's first cache.
+/// Records to unpack at once: few enough for a core's first-level cache.
 const AT_ONCE: usize = 64;
 
 /// Numbers packed by their distance from the smallest.
@@ -39,7 +40,7 @@ impl Packed {
         Self { base, width, bytes: bytes.into_boxed_slice() }
     }
 
-    /// Visits the values from place `from` to place `to`.
+    /// Visits the values at the positions from `from` to `to`.
     fn each(&self, from: usize, to: usize, visit: impl FnMut(u64)) {
         match self.width {
             0 => (from..to).map(|_| self.base).for_each(visit),
@@ -63,8 +64,8 @@ impl Packed {
     }
 }
 
-/// Gaps in seven bits a byte, the highest bit set where a number goes on. Chunks that one read brought lie no time
-/// apart: one byte each, however long the longest gap of their block is.
+/// Gaps with seven bits per byte; the highest bit is set if a number continues. Chunks from one read have gaps of zero:
+/// one byte each, however long the longest gap of their block is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PackedGaps(#[serde(with = "binary_form::bytes")] Box<[u8]>);
 
@@ -82,7 +83,7 @@ impl PackedGaps {
         Self(bytes.into_boxed_slice())
     }
 
-    /// Whether every number ends, and none has more bits than there are.
+    /// Whether every number ends, and none has too many bits.
     fn is_sound(&self) -> bool {
         self.0.split_inclusive(|byte| byte & 0x80 == 0).all(|number| match number {
             [rest @ .., last] => last & 0x80 == 0 && (rest.len() < 9 || rest.len() == 9 && *last <= 1),
@@ -107,7 +108,7 @@ impl PackedGaps {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Column {
     values: Packed,
-    /// A bit a record; `None` when all have a value.
+    /// One bit per record; `None` if all have a value.
     present: Option<Box<[u64]>>,
 }
 
@@ -151,7 +152,7 @@ impl Block {
         self.columns.iter().find(|(known, _)| *known == fact).map(|(_, column)| column)
     }
 
-    /// Whether every column holds as many values as there are records: what another machine sent may be damaged.
+    /// Whether every column has as many values as there are records: data from another machine may be damaged.
     fn is_sound(&self) -> bool {
         let is_sound = |Column { values, present }: &Column| {
             let marks = present.as_ref().is_none_or(|marks| marks.len() == self.rows.div_ceil(64));
@@ -191,7 +192,7 @@ fn pack_column(rows: &[Facts], fact: Fact) -> Option<Column> {
     Some(Column { values, present: Some(present.into_boxed_slice()) })
 }
 
-/// The base facts of all records of a phase, and the gaps between their content responses while these are kept.
+/// The base facts of all records of a phase, and the gaps between their content responses while these are stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
     blocks: Vec<Block>,
@@ -226,7 +227,7 @@ impl Columns {
         }
     }
 
-    /// Forgets the gaps: from now on only what was summed up over them is known.
+    /// Drops the gaps: from now on only their sums are known.
     pub(crate) fn drop_gaps(&mut self) {
         self.keeps_gaps = false;
         self.open_gaps = Vec::new();
@@ -237,7 +238,7 @@ impl Columns {
         self.keeps_gaps
     }
 
-    /// Appends the records of another phase part, after these.
+    /// Appends the records of another part of the phase.
     pub(crate) fn append(&mut self, other: Self) {
         if self.keeps_gaps && !other.keeps_gaps {
             self.drop_gaps();
@@ -256,13 +257,13 @@ impl Columns {
         self.rows
     }
 
-    /// The records a batch at a time, each of some that were added one after the other.
+    /// The records in batches; those of a batch were added one after another.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Batch<'_>> {
         let open = (!self.open.is_empty()).then_some(Batch::Open(&self.open, &self.open_gaps));
         self.blocks.iter().map(Batch::Packed).chain(open)
     }
 
-    /// Visits every record in order. Only the facts asked for, and the status, mean anything.
+    /// Visits every record in order. Only the requested facts, and the status, are valid.
     pub(crate) fn each(&self, facts: &[Fact], mut visit: impl FnMut(usize, &Facts)) {
         let (mut row, mut reader) = (0, BatchReader::new(facts));
         for batch in self.batches() {
@@ -275,7 +276,7 @@ impl Columns {
         }
     }
 
-    /// Visits every record with its gaps; with none once they were dropped.
+    /// Visits every record with its gaps; without gaps once they were dropped.
     pub(crate) fn each_with_gaps(&self, facts: &[Fact], mut visit: impl FnMut(usize, &Facts, &[u64])) {
         let (mut row, mut reader) = (0, BatchReader::new(facts));
         for batch in self.batches() {
@@ -286,14 +287,13 @@ impl Columns {
         }
     }
 
-    /// Bytes held.
     pub(crate) fn size(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(|block| size_of::<Block>() + block.size()).sum();
         blocks + self.open.capacity() * size_of::<Facts>() + self.open_gaps.capacity() * 8
     }
 }
 
-/// Some records that were added one after the other.
+/// Some records that were added one after another.
 #[derive(Clone, Copy)]
 pub(crate) enum Batch<'c> {
     Packed(&'c Block),
@@ -301,10 +301,10 @@ pub(crate) enum Batch<'c> {
 }
 
 impl Batch<'_> {
-    /// When the first of them started.
+    /// The earliest start.
     pub(crate) fn first_start(self) -> Option<u64> {
         match self {
-            // What stands in for those without a start is the start of another.
+            // A record without a start holds the start of another one here.
             Self::Packed(block) => block.column(Fact::Start).map(|column| column.values.base),
             Self::Open(rows, _) => rows.iter().filter_map(|facts| facts.get(Fact::Start)).min(),
         }
@@ -313,7 +313,7 @@ impl Batch<'_> {
 
 /// Unpacks some facts of one batch after another, in the same memory.
 pub(crate) struct BatchReader {
-    /// Those asked for, and the status; with gaps also the number of chunks.
+    /// The requested facts, and the status; with gaps also the number of chunks.
     wanted: Vec<Fact>,
     rows: Vec<Facts>,
     gaps: Vec<u64>,
@@ -327,7 +327,7 @@ impl BatchReader {
         Self { wanted, rows: Vec::new(), gaps: Vec::new() }
     }
 
-    /// Visits every record of a batch with its gaps; with none once they were dropped.
+    /// Visits every record of a batch with its gaps; without gaps once they were dropped.
     pub(crate) fn each_with_gaps(&mut self, batch: Batch<'_>, mut visit: impl FnMut(&Facts, &[u64])) {
         if !self.wanted.contains(&Fact::Chunks) {
             self.wanted.push(Fact::Chunks);
@@ -341,7 +341,7 @@ impl BatchReader {
         });
     }
 
-    /// Visits the records a few at a time, with the gaps of the batch that no earlier visit took.
+    /// Visits the records a few at a time, with the gaps of the batch that are left.
     fn each_part(&mut self, batch: Batch<'_>, with_gaps: bool, mut visit: impl FnMut(&[Facts], &mut &[u64])) {
         let block = match batch {
             Batch::Packed(block) => block,
@@ -363,7 +363,7 @@ impl BatchReader {
     }
 }
 
-/// Columns as they travel: all records packed.
+/// Columns for sending: all records packed.
 #[derive(Deserialize)]
 struct PackedColumns {
     blocks: Vec<Block>,
@@ -388,7 +388,7 @@ impl<'de> Deserialize<'de> for Columns {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let PackedColumns { blocks, keeps_gaps } = PackedColumns::deserialize(deserializer)?;
         if !blocks.iter().all(|block| block.is_sound() && block.gaps.is_some() == keeps_gaps) {
-            return Err(D::Error::custom("columns of records that do not hold what they should"));
+            return Err(D::Error::custom("columns of records with damaged content"));
         }
         let rows = blocks.iter().map(|block| block.rows).sum();
         Ok(Self { blocks, rows, keeps_gaps, ..Self::new() })

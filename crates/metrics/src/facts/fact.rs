@@ -1,7 +1,7 @@
-//! The base facts of one record: integers that every record metric is a function of.
+//! The base facts of one record: integers from which every record metric is computed.
 //!
-//! A record is turned into facts once, when it ends; metrics of the record are computed from them at once, and the same
-//! functions compute them again, a column at a time, when the run is summarised.
+//! A record is turned into facts once, when it ends, and its metrics are computed from them at once. The same functions
+//! compute them again, one column at a time, when the run is summarised.
 
 use aiperf_types::SpecDecode;
 use aiperf_types::{ContentMark, Measured};
@@ -15,7 +15,7 @@ macro_rules! facts {
         pub enum Fact { $($(#[$doc])* $fact,)* }
 
         impl Fact {
-            /// Every fact, in the order of their columns.
+            /// Every fact, in the order of the columns.
             pub const ALL: &[Self] = &[$(Self::$fact,)*];
         }
     };
@@ -26,13 +26,13 @@ facts! {
     Start,
     /// Bits of [`Facts::FAILED`], [`Facts::OVERFLOW`] and [`Facts::UNORDERED`].
     Status,
-    /// End: last raw response, else the error.
+    /// End: last raw response, or else the error.
     End,
     First,
     /// From the first to the second content response.
     SecondGap,
     Last,
-    /// First content response that carries output.
+    /// First content response with output.
     FirstOutput,
     Chunks,
     Head,
@@ -105,14 +105,14 @@ pub const FACTS: usize = Fact::ALL.len();
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts([u64; FACTS]);
 
-/// Which facts mean anything in a run. A fact that no metric of the run may use is not read: what depends on it has no
-/// value then, whatever asks for it.
+/// Which facts are valid in a run. A fact that no metric of the run may use is not read: metrics that depend on it have
+/// no value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Applies {
     pub(crate) streaming: bool,
     pub(crate) chunks: bool,
     pub(crate) output: bool,
-    /// Answers are not text: their length in tokens is 0.
+    /// Responses are not text: their length in tokens is 0.
     pub(crate) empty_output: bool,
     pub(crate) input: bool,
     pub(crate) schedule: bool,
@@ -132,7 +132,7 @@ impl Facts {
     pub(crate) const ABSENT: u64 = u64::MAX;
     /// Status bit: the record failed.
     pub const FAILED: u64 = 1;
-    /// Status bit: the error says the context was too long.
+    /// Status bit: the error reports that the context was too long.
     pub const OVERFLOW: u64 = 2;
     /// Status bit: a content response is stamped before its predecessor, so there are no gaps between them.
     pub const UNORDERED: u64 = 4;
@@ -293,7 +293,7 @@ impl Facts {
         self.raw(Fact::Status) & Self::FAILED != 0
     }
 
-    /// Number of gaps between content responses; zero when they are out of order.
+    /// Number of gaps between content responses; zero if they are out of order.
     #[inline]
     pub(crate) fn gaps(&self) -> usize {
         match self.get(Fact::Chunks) {

@@ -1,8 +1,8 @@
-//! A histogram with fixed bounds, as receivers of metrics want them: coarse, but with an exact count and sum.
+//! A histogram with fixed bounds, as metric receivers expect: coarse, but with an exact count and sum.
 
 use crate::numbers::sum::Sum;
 
-/// Values by bucket. Integers are added up as integers, so that two halves merged are the whole.
+/// Values by bucket. Integers are added as integers, so two merged halves are exactly the whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Buckets {
     /// One more than there are bounds; empty before the first value.
@@ -27,8 +27,8 @@ impl Buckets {
         self.count(value, bounds);
     }
 
-    /// A bound belongs to the bucket below it. Counting all bounds costs less than looking for the right one: there is
-    /// nothing to predict.
+    /// A bound belongs to the bucket below it. Counting all bounds is cheaper than a search: there is no branch to
+    /// predict.
     #[inline]
     fn count(&mut self, value: f64, bounds: &[f64]) {
         if self.counts.is_empty() {
@@ -69,7 +69,7 @@ impl Buckets {
         self.ints as f64 + self.floats.value()
     }
 
-    /// The smallest and the largest value; nothing that means anything where there is none.
+    /// The minimum and the maximum; meaningless if there is no value.
     pub(crate) fn range(&self) -> (f64, f64) {
         (self.min, self.max)
     }

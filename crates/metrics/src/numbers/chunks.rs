@@ -1,9 +1,9 @@
-//! A list that grows without moving what it holds.
+//! A list that grows without moving its items.
 
-/// Items a chunk.
+/// Items per chunk.
 const CHUNK: usize = 1 << 14;
 
-/// A list in chunks: a vector that doubles has all of its items twice for a moment, and they may take 60 MB.
+/// A list in chunks: a vector that doubles holds all of its items twice for a moment, and they may take 60 MB.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunks<T> {
     full: Vec<Vec<T>>,
@@ -30,7 +30,7 @@ impl<T> Chunks<T> {
         self.full.push(std::mem::replace(&mut self.open, Vec::with_capacity(CHUNK)));
     }
 
-    /// Takes all items of another list, whose memory is freed on the way.
+    /// Takes all items of another list, and frees its memory meanwhile.
     pub(crate) fn append(&mut self, other: Self) {
         other.into_iter().for_each(|item| self.push(item));
     }
@@ -52,7 +52,6 @@ impl<T> Chunks<T> {
         self.full.into_iter().flatten().chain(self.open)
     }
 
-    /// Bytes held.
     pub(crate) fn size(&self) -> usize {
         (self.full.len() * CHUNK + self.open.capacity()) * size_of::<T>()
     }

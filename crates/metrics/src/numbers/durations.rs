@@ -1,11 +1,11 @@
-//! Lengths of time, summed up as they come and not kept.
+//! Durations, summed as they arrive and not stored.
 
 use crate::numbers::histogram::Histogram;
 use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Moments, Stats};
 use serde::{Deserialize, Serialize};
 
-/// Lengths of time in nanoseconds: percentiles to within 2^-`BITS` of themselves, everything else exact.
+/// Durations in nanoseconds: percentiles to within 2^-`BITS` of their value, everything else exact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Durations<const BITS: u32 = 6> {
     histogram: Histogram<BITS>,
@@ -32,7 +32,7 @@ impl<const BITS: u32> Durations<BITS> {
     pub(crate) fn add_all(&mut self, lengths: &[u64]) {
         let (mut min, mut max) = (self.min, self.max);
         for &length in lengths {
-            // A signed number is a float in one step.
+            // A signed integer converts to a float in one instruction.
             self.histogram.add(1, length as i64 as f64);
             min = min.min(length);
             max = max.max(length);
@@ -52,17 +52,17 @@ impl<const BITS: u32> Durations<BITS> {
         self.moments.count
     }
 
-    /// In nanoseconds; zero of none.
+    /// In nanoseconds; zero if empty.
     pub fn mean(&self) -> f64 {
         if self.count() == 0 { 0.0 } else { self.moments.sum as f64 / self.count() as f64 }
     }
 
-    /// The longest; zero of none.
+    /// The longest; zero if empty.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The length that a share of all do not exceed, in nanoseconds; zero of none.
+    /// The duration that a share of all does not exceed, in nanoseconds; zero if empty.
     pub fn quantile(&self, share: f64) -> f64 {
         if self.count() == 0 {
             return 0.0;
@@ -90,7 +90,6 @@ impl<const BITS: u32> Durations<BITS> {
         Some(Distribution { stats, sum: Scalar::Int(sum as i128), adjusted: None })
     }
 
-    /// Bytes held.
     pub(crate) fn size(&self) -> usize {
         self.histogram.size()
     }
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn none_small_and_huge_ones_have_a_place() {
+    fn empty_small_and_huge_durations_are_counted() {
         let mut delays: Durations = Durations::default();
         assert_eq!((delays.count(), delays.max()), (0, 0));
         assert_eq!((delays.mean(), delays.quantile(0.5)), (0.0, 0.0));

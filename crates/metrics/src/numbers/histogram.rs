@@ -1,27 +1,27 @@
 //! A histogram by magnitude: how often a value occurred, or how long it held.
 //!
-//! Every power of two is cut into 2^`BITS` parts, and a part stands for the end of it that is nearer to zero: a value
+//! Every power of two is divided into 2^`BITS` parts, and a part represents its end that is nearer to zero. So a value
 //! is known to within 2^-`BITS` of itself (0.049% for 11 bits), and whole numbers up to 2^(`BITS` + 1) exactly. Weights
 //! are integers, so adding two histograms gives that of both, bit for bit.
 
 use crate::numbers::stats::{PERCENTILES, Rank};
 use serde::{Deserialize, Serialize};
 
-/// Values nearer to zero are zero: they are what rounding left of it.
+/// Values nearer to zero count as zero: they are rounding errors.
 pub(crate) const NOTHING: f64 = 1e-9;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Received<BITS>")]
 pub(crate) struct Histogram<const BITS: u32> {
     zero: u64,
-    /// The part that the first of `weights` belongs to.
+    /// The part of the first of `weights`.
     first: usize,
     weights: Vec<u64>,
-    /// Values below zero, by their distance from it.
+    /// Values below zero, by their distance from zero.
     negative: Option<Box<Self>>,
 }
 
-/// A histogram that another machine sent, which may be damaged.
+/// A histogram from another machine, which may be damaged.
 #[derive(Deserialize)]
 struct Received<const BITS: u32> {
     zero: u64,
@@ -38,13 +38,13 @@ impl<const BITS: u32> TryFrom<Received<BITS>> for Histogram<BITS> {
         let end = first.checked_add(weights.len()).filter(|end| *end <= Self::OCTAVES * Self::OCTAVE);
         match end.filter(|end| first % Self::OCTAVE == 0 && end % Self::OCTAVE == 0) {
             Some(_) => Ok(Self { zero, first, weights, negative }),
-            None => Err("a histogram whose parts do not lie where they should"),
+            None => Err("a histogram with parts out of range"),
         }
     }
 }
 
 impl<const BITS: u32> Histogram<BITS> {
-    /// Powers of two that a float may have.
+    /// The number of exponents of a float.
     const OCTAVES: usize = 1 << 11;
     const OCTAVE: usize = 1 << BITS;
     const SHIFT: u32 = 52 - BITS;
@@ -110,7 +110,7 @@ impl<const BITS: u32> Histogram<BITS> {
         below.chain((self.zero > 0).then_some((0.0, self.zero))).chain(self.above_zero())
     }
 
-    /// For each target (ascending) the smallest value by which that much weight has passed; `top` where none is.
+    /// For each target (ascending) the smallest value by which that much weight has passed; `top` if there is none.
     pub(crate) fn quantiles(&self, targets: &[f64], found: &mut [f64], top: f64) {
         let mut rest = self.ascending();
         let (mut passed, mut value) = (0_u64, 0.0);
@@ -131,7 +131,7 @@ impl<const BITS: u32> Histogram<BITS> {
         }
     }
 
-    /// The percentiles of [`PERCENTILES`], interpolated as in a sorted list of values that weigh one each.
+    /// The percentiles of [`PERCENTILES`], interpolated as in a sorted list of values of weight one.
     pub(crate) fn percentiles(&self, min: f64, max: f64) -> [Option<f64>; 9] {
         let mut end = 0;
         let ends: Vec<(u64, f64)> = self
@@ -151,9 +151,8 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// How often values from zero on occurred, in ranges from the lowest value to the highest, empty ones between them
-    /// included: the finest there are that are no more than `most`, parts of powers of two. Each is a start, an end and
-    /// a weight.
+    /// How often values from zero on occurred, in contiguous ranges from the lowest value to the highest. The ranges
+    /// are parts of powers of two, the finest that give at most `most` ranges. Each has a start, an end and a weight.
     pub(crate) fn ranges(&self, most: usize) -> Vec<(f64, f64, u64)> {
         let mut used =
             self.weights.iter().enumerate().filter(|(_, weight)| **weight > 0).map(|(at, _)| self.first + at);
@@ -175,7 +174,6 @@ impl<const BITS: u32> Histogram<BITS> {
         ranges
     }
 
-    /// Bytes held.
     pub(crate) fn size(&self) -> usize {
         self.weights.capacity() * 8 + self.negative.as_ref().map_or(0, |negative| negative.size())
     }
@@ -208,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_zero_comes_between_what_is_below_and_what_is_above() {
+    fn zero_lies_between_negative_and_positive_values() {
         let mut histogram = Histogram::<11>::default();
         histogram.add(5, 2.0);
         histogram.add(6, 0.0);
@@ -223,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_hold_every_value_once_and_are_no_more_than_wanted() {
+    fn ranges_contain_every_value_once_and_are_at_most_as_many_as_wanted() {
         assert!(Histogram::<8>::default().ranges(40).is_empty());
         for top in [1.0, 1.001, 1.3, 40.0, 1e6] {
             let mut histogram = Histogram::<8>::default();
@@ -231,7 +229,7 @@ mod tests {
             values.iter().for_each(|value| histogram.add(1, *value));
             let ranges = histogram.ranges(40);
             assert!((1..=40).contains(&ranges.len()) && (top < 1.2 || ranges.len() > 15), "{top}: {}", ranges.len());
-            assert!(ranges.windows(2).all(|two| two[0].1 == two[1].0), "without a gap");
+            assert!(ranges.windows(2).all(|two| two[0].1 == two[1].0), "contiguous");
             for (start, end, count) in ranges {
                 let within = values.iter().filter(|value| (start..end).contains(*value)).count();
                 assert_eq!(count, within as u64, "{start}..{end}");
@@ -242,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn merged_histograms_are_that_of_both() {
+    fn merged_histograms_are_the_histogram_of_both() {
         let values = [0.0, 5e3, 2e-3, 1.0, 5e3, 70.0, 8e9, -3.0, -1e4];
         let [mut whole, mut one, mut two] = [(); 3].map(|()| Histogram::<11>::default());
         for (at, value) in values.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Numbers, whatever they are of: statistics of a population, histograms, sums.
+//! Numbers, independent of their meaning: statistics of a population, histograms, sums.
 
 pub(crate) mod buckets;
 pub(crate) mod chunks;

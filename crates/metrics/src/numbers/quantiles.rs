@@ -1,7 +1,7 @@
 //! Percentiles of stretches of time without sorting them.
 
-/// For each target (ascending) the smallest value by which that much time has passed, shortest values first; by
-/// repeated partition, since a sort of millions of stretches takes ten times as long.
+/// For each target (ascending) the smallest value by which that much time has passed, lowest values first. Uses
+/// repeated partition: sorting millions of stretches takes ten times as long.
 pub(crate) fn quantiles(stretches: &mut [(f64, f64)], passed: f64, targets: &[f64], found: &mut [f64], top: f64) {
     if targets.is_empty() {
         return;
@@ -47,7 +47,8 @@ fn pivot(stretches: &[(f64, f64)]) -> f64 {
     sample[4]
 }
 
-/// Moves smaller values to the front and larger ones to the back: how many are smaller and equal, and for how long.
+/// Moves smaller values to the front and larger ones to the back. Returns how many are smaller and equal, and for how
+/// long.
 fn partition(stretches: &mut [(f64, f64)], pivot: f64) -> (usize, usize, f64, f64) {
     let (mut low, mut at, mut high) = (0, 0, stretches.len());
     let (mut below_time, mut equal_time) = (0.0, 0.0);

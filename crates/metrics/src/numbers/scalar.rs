@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Int(i128),
-    /// As near as floats come.
+    /// As exact as floats are.
     Float(f64),
 }
 

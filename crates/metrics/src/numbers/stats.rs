@@ -5,13 +5,13 @@ use crate::numbers::sum::Sum;
 pub use aiperf_types::stats::{PERCENTILES, Stats};
 use serde::{Deserialize, Serialize};
 
-/// The statistics of some numbers; `None` of none. Their order is lost.
+/// The statistics of some numbers; `None` if there are none. Reorders the values.
 pub fn stats_of(values: &mut [f64]) -> Option<Stats> {
     let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
     Encoding::Float.distribution(&mut keys, 0).map(|distribution| distribution.stats)
 }
 
-/// The same with one infinite value for each of `errors` failures; percentiles by nearest rank.
+/// The same, with one infinite value for each of `errors` failures; percentiles by nearest rank.
 pub fn stats_with_errors(values: &mut [f64], errors: u64) -> Option<Stats> {
     let mut keys: Vec<i64> = values.iter().map(|&value| float_key(value)).collect();
     Encoding::Float.distribution(&mut keys, errors).and_then(|distribution| distribution.adjusted)
@@ -26,7 +26,7 @@ pub(crate) struct Distribution {
     pub(crate) adjusted: Option<Stats>,
 }
 
-/// How the values of a population are written as integers that sort alike.
+/// How the values of a population are encoded as integers of the same order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Int,
@@ -42,7 +42,7 @@ impl Encoding {
     }
 
     /// The statistics of a population, and of that population with one infinite value for each of `errors` failures.
-    /// The order of the values is lost.
+    /// Reorders the values.
     pub(crate) fn distribution(self, values: &mut [i64], errors: u64) -> Option<Distribution> {
         let bounds = bounds(values)?;
         let (sum, std) = match self {
@@ -53,7 +53,7 @@ impl Encoding {
     }
 }
 
-/// The exact sum, and the deviation computed from exact sums where these fit.
+/// The exact sum, and the deviation, from exact sums if these fit.
 fn sum_of_ints(values: &[i64], (min, max): (i64, i64)) -> (Scalar, f64) {
     let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
     let std = if max.abs_diff(min) < 1 << 40 {
@@ -117,7 +117,7 @@ fn distribution(
     Distribution { stats, sum, adjusted }
 }
 
-/// Where a percentile lies between two values of a sorted population.
+/// The position of a percentile between two values of a sorted population.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rank {
     pub(crate) low: usize,
@@ -139,12 +139,12 @@ impl Rank {
     }
 }
 
-/// The nearest rank, halves to the even one.
+/// The nearest rank, rounding half to even.
 fn nearest_rank(percent: u8, count: u64) -> u64 {
     (f64::from(percent) / 100.0 * (count.max(1) - 1) as f64).round_ties_even() as u64
 }
 
-/// Brings the values of some ranks (ascending) to their places without sorting the rest.
+/// Moves the values of some ranks (ascending) to their positions without sorting the rest.
 fn place_ranks(values: &mut [i64], ranks: &[usize], offset: usize) {
     if ranks.is_empty() || values.len() < 2 {
         return;
@@ -203,7 +203,7 @@ impl Moments {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
-    /// Sample deviation. Distances are taken from the integer part of the mean, so nothing is lost to cancellation.
+    /// Sample deviation. Distances are from the integer part of the mean, so nothing is lost to cancellation.
     pub(crate) fn std(&self) -> f64 {
         if self.count < 2 {
             return 0.0;

@@ -1,7 +1,7 @@
-//! Sums of floats that do not depend on the order of their terms, to the last bit or two.
+//! Sums of floats that do not depend on the order of their terms, except for the last bit or two.
 
-/// A sum of floats. What each addition loses is kept beside it: a term may be so large that all others would vanish
-/// beside it.
+/// A sum of floats. The rounding error of each addition is kept beside it: one term may be so large that it would
+/// swallow all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sum {
     sum: f64,
@@ -17,14 +17,14 @@ impl Sum {
         self.sum = next;
     }
 
-    /// Adds a term of which rounding left a little behind.
+    /// Adds a term with its rounding error.
     #[inline]
     pub(crate) fn add_with_rest(&mut self, term: f64, rest: f64) {
         self.add(term);
         self.lost += rest;
     }
 
-    /// Adds what another sum came to.
+    /// Adds another sum.
     pub(crate) fn merge(&mut self, other: Self) {
         self.add_with_rest(other.sum, other.lost);
     }
@@ -44,7 +44,7 @@ impl FromIterator<f64> for Sum {
     }
 }
 
-/// The same for terms that come by the million: plain additions, which are settled every few thousand of them.
+/// The same for terms by the million: plain additions, which are settled every few thousand terms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BatchedSum {
     settled: Sum,

@@ -11,34 +11,34 @@ use crate::run::Metrics;
 use crate::run::record::RecordMetrics;
 use aiperf_types::{Measured, RequestError, WallNs};
 
-/// Everything that is kept of the records of a phase. Merging two gives the accumulator of both.
+/// All data about the records of a phase. Merging two gives the accumulator of both.
 ///
-/// A record's own numbers are kept in columns. Its part in the curves is not: it waits until it is [handed
-/// over](Self::hand_over) to a [`SweepLine`] that all record threads share; what nobody takes is swept for each
-/// summary.
+/// The numbers of a record are stored in columns. Its part in the curves is not: it waits until it is [handed
+/// over](Self::hand_over) to a [`SweepLine`] that all record threads share. If it is never handed over, it is swept for
+/// each summary.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     pub(crate) kept: Records,
     /// Requests that are not swept yet.
     pub(crate) pending: Pending,
-    /// What was swept of these records while they came.
+    /// The sweep of these records, made while they arrived.
     pub(crate) sweep: Option<Box<SweepLine>>,
-    /// The same requests for the sweep of phases that overlap, where there is one.
+    /// The same requests for the joint sweep of overlapping phases, if there is one.
     joint: Option<Joint>,
-    /// `None` where nobody watches.
+    /// `None` without consumers of live statistics.
     pub(crate) live: Option<Live>,
     pub(crate) limits: Limits,
 }
 
-/// Requests on their way to a sweep of several phases.
+/// Requests for a sweep of several phases.
 #[derive(Clone, Debug)]
 struct Joint {
-    /// Their phase, by its place among these phases.
+    /// The index of their phase among these.
     phase: u16,
     pending: Pending,
 }
 
-/// Up to where percentiles are exact; past it they come from histograms. That of curves is [the
+/// Up to which number of values percentiles are exact; beyond it they come from histograms. The limit of curves is [the
 /// sweep's](SweepLine::with_limit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -47,7 +47,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Everything is kept. For a part of a run: curves of parts that are merged come from the lists of all.
+    /// No limit. For a part of a run: the curves of merged parts come from the lists of all.
     pub const NONE: Self = Self { list_values: u64::MAX };
 }
 
@@ -73,7 +73,7 @@ impl Accumulator {
         }
     }
 
-    /// Records that were kept elsewhere, with [their curves](Records::sweep).
+    /// Records that were stored elsewhere, with [their curves](Records::sweep).
     pub fn of_records(records: Records, sweep: SweepLine, limits: Limits) -> Self {
         let mut accumulator = Self {
             kept: records,
@@ -87,25 +87,25 @@ impl Accumulator {
         accumulator
     }
 
-    /// What is kept of the records, without their curves.
+    /// The records, without their curves.
     pub fn into_records(self) -> Records {
         self.kept
     }
 
-    /// For a run that nobody watches: no running statistics are kept.
+    /// For a run without consumers of live statistics: none are computed.
     pub fn unwatched(mut self) -> Self {
         self.live = None;
         self
     }
 
-    /// For the phase at this place among phases that may overlap: their requests are [handed
-    /// over](Self::hand_over_jointly) to a sweep of all of them too.
+    /// For the phase at this index among phases that may overlap: their requests are also [handed
+    /// over](Self::hand_over_jointly) to a joint sweep.
     pub fn joint(mut self, phase: u16) -> Self {
         self.joint = Some(Joint { phase, pending: Pending::default() });
         self
     }
 
-    /// Adds a record: what was measured, and the metrics computed from that.
+    /// Adds a record: its measurements, and the metrics computed from them.
     pub fn add(&mut self, m: &Measured, record: &RecordMetrics) {
         if let Some(live) = &mut self.live {
             live.add(record);
@@ -121,7 +121,8 @@ impl Accumulator {
         }
     }
 
-    /// A request that is no record, by its number and when it was released: curves need not wait for it.
+    /// Reports a request that is no record, by its number and when it was released, so that curves need not wait for
+    /// it.
     pub fn pass_over(&mut self, number: u64, issued: WallNs) {
         self.each_pending(number, issued, Pending::pass_over);
     }
@@ -133,7 +134,7 @@ impl Accumulator {
         }
     }
 
-    /// Both together: two parts of a phase, or two phases. Of phases that overlap, curves have to come [from a joint
+    /// Merges two parts of a phase, or two phases. The curves of overlapping phases must come [from a joint
     /// sweep](Self::with_sweep).
     pub fn merge(mut self, other: Self) -> Self {
         if let (Some(own), Some(others)) = (&mut self.live, &other.live) {
@@ -153,23 +154,23 @@ impl Accumulator {
         self
     }
 
-    /// Stops keeping the gaps between content responses one by one when there are more than this.
+    /// Drops the gaps between content responses if there are more than the limit.
     fn limit_gaps(&mut self, count: u64) {
         self.kept.limit_gaps(count, self.limits.list_values);
     }
 
-    /// Hands over the requests that are not swept yet, to a sweep of all parts of the phase.
+    /// Hands over the requests that are not swept yet, to the sweep of all parts of the phase.
     pub fn hand_over(&mut self, sweep: &mut SweepLine) {
         sweep.take(&mut self.pending);
         self.limit_gaps(sweep.taken_gaps());
     }
 
-    /// The same to a sweep of all phases that may overlap.
+    /// The same, to the joint sweep of all phases that may overlap.
     pub fn hand_over_jointly(&mut self, sweep: &mut SweepLine) {
         self.joint.iter_mut().for_each(|joint| sweep.take(&mut joint.pending));
     }
 
-    /// Requests that wait to be [handed over](Self::hand_over), those in no curve included.
+    /// Requests that wait to be [handed over](Self::hand_over), including those in no curve.
     pub fn unswept(&self) -> usize {
         self.pending.sent.len()
     }
@@ -179,7 +180,7 @@ impl Accumulator {
         self.joint.as_ref().map_or(0, |joint| joint.pending.sent.len())
     }
 
-    /// When the first of them began.
+    /// The earliest start of them.
     pub fn first_unswept(&self) -> Option<WallNs> {
         self.pending.first_start().map(WallNs)
     }
@@ -194,14 +195,14 @@ impl Accumulator {
         }
     }
 
-    /// With the curves of this sweep: these records are those of phases that overlap, swept together.
+    /// With the curves of this sweep: these records are those of overlapping phases, swept together.
     pub fn with_sweep(mut self, mut sweep: SweepLine) -> Self {
         sweep.end();
         self.sweep = Some(Box::new(sweep));
         self
     }
 
-    /// The state for those who watch: running statistics, no sorting. Costs a copy of some 100 KB.
+    /// Live statistics: running sums, no sorting. Costs a copy of about 100 KB.
     pub fn live(&self) -> Option<Live> {
         self.live.clone()
     }
@@ -215,7 +216,7 @@ impl Accumulator {
         self.kept.errors.list()
     }
 
-    /// From the first request sent to the last one ended, failed ones included.
+    /// From the first request sent to the last one ended, including failed ones.
     pub fn attempted_span(&self) -> Option<(WallNs, WallNs)> {
         let (mut first, mut last) = (u64::MAX, 0);
         self.kept.columns.each(&[Fact::Start, Fact::End], |_, facts| {

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curves {
     pub(crate) windows: Vec<CurveStats>,
-    /// The gaps of the requests that began in each window, where windows are slices.
+    /// The gaps of the requests that started in each window, if windows are slices.
     pub(crate) gaps: Vec<Option<Distribution>>,
     /// Percentiles come from a histogram.
     pub(crate) binned: bool,
@@ -20,18 +20,18 @@ pub(crate) struct Curves {
 }
 
 impl Accumulator {
-    /// The curves over a window; over the time from the first to the last event if none is given.
+    /// The curves over a window; without one, from the first to the last event.
     pub(crate) fn curves(&self, window: Option<Window>) -> Curves {
         let Some((start, end)) = self.attempted_span() else { return Curves::default() };
         let window = window.unwrap_or(Window { start, end });
         let sweep = self.swept(None);
-        // What was swept is a phase, or several, and the window is theirs: all of their requests lie within.
+        // A sweep covers one phase or several, and the window is theirs: it contains all of their requests.
         let length = window.end.0.saturating_sub(window.start.0);
         let whole = sweep.whole(length.saturating_sub(sweep.swept()));
         Curves { windows: vec![whole], gaps: Vec::new(), binned: !sweep.is_exact(), late: self.late(&sweep) }
     }
 
-    /// The curves over slices of time, of the length that they were swept by.
+    /// The curves over slices of time, of the length used in the sweep.
     pub(crate) fn curves_of_slices(&self, windows: &[Window], length: Nanos) -> Curves {
         let sweep = self.swept(Some(length));
         Curves {
@@ -42,7 +42,7 @@ impl Accumulator {
         }
     }
 
-    /// What was swept while records came, or all of them swept now.
+    /// The sweep made while records arrived, or a sweep of all of them now.
     fn swept(&self, slice: Option<Nanos>) -> Cow<'_, SweepLine> {
         self.sweep.as_deref().map_or_else(
             || {
@@ -55,7 +55,7 @@ impl Accumulator {
         )
     }
 
-    /// Requests that came too late for a part of the curves, or after the sweep was over.
+    /// Requests that arrived too late for a part of the curves, or after the end of the sweep.
     fn late(&self, sweep: &SweepLine) -> u64 {
         sweep.late() + self.sweep.as_ref().map_or(0, |_| self.pending.len() as u64)
     }

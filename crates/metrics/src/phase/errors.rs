@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Distinct errors kept; what comes after them is counted together.
+/// Distinct errors to keep; later ones are counted together.
 const DISTINCT: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,12 +13,12 @@ struct Group {
     /// The first one.
     error: RequestError,
     count: u64,
-    /// Wall time of the first one: groups are listed in this order whichever thread, or machine, saw them.
+    /// Wall time of the first one: groups are listed in this order, independent of the thread or machine.
     first: u64,
 }
 
 impl Group {
-    /// Takes in more of the same error.
+    /// Adds more of the same error.
     fn add(&mut self, error: &RequestError, count: u64, first: u64) {
         self.count += count;
         if first < self.first || first == self.first && causes(error) < causes(&self.error) {
@@ -27,7 +27,7 @@ impl Group {
         }
     }
 
-    /// By first occurrence; what came at the same instant, by what it is.
+    /// By first occurrence; at the same instant, by content.
     fn order(&self) -> (u64, Option<i64>, Option<&str>, &str) {
         (self.first, self.error.code, self.error.kind.as_deref(), &self.error.message)
     }
@@ -46,7 +46,7 @@ pub(crate) struct Errors {
     other: u64,
 }
 
-/// Errors as they travel.
+/// Errors for sending.
 #[derive(Serialize, Deserialize)]
 struct ErrorList {
     groups: Vec<Group>,
@@ -97,7 +97,7 @@ impl Errors {
         }
     }
 
-    /// Keeps those that occurred first, where there are too many.
+    /// Keeps the groups that occurred first, if there are too many.
     fn keep_first(&mut self) {
         if self.groups.len() > DISTINCT {
             self.groups.sort_by(|one, other| one.order().cmp(&other.order()));
@@ -109,7 +109,7 @@ impl Errors {
         }
     }
 
-    /// Distinct errors in order of first occurrence; the last one stands for all that were too many to tell apart.
+    /// Distinct errors in order of first occurrence; the last entry counts all that were beyond the limit.
     pub(crate) fn list(&self) -> Vec<(RequestError, u64)> {
         let mut groups: Vec<&Group> = self.groups.iter().collect();
         groups.sort_by(|one, other| one.order().cmp(&other.order()));

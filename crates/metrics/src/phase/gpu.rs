@@ -8,12 +8,12 @@ use crate::registry::metric::Metric;
 use crate::run::RunTraits;
 use aiperf_types::{Nanos, WallNs};
 
-/// How long after a phase its last energy sample may come, unless configured otherwise.
+/// How long after a phase its last energy sample may arrive, by default.
 pub const FINAL_SAMPLE_GRACE: Nanos = Nanos(666_000_000);
 
 const JOULES_PER_MEGAJOULE: f64 = 1e6;
 
-/// What one GPU reported, in order of time. A sample that is not a number was a sensor failure and is stepped over.
+/// The samples of one GPU, in order of time. A NaN is a sensor failure and is skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpuSamples<'a> {
     pub power_w: &'a [(WallNs, f64)],
@@ -21,14 +21,14 @@ pub struct GpuSamples<'a> {
     pub energy_mj: &'a [(WallNs, f64)],
 }
 
-/// A sum over GPUs, and how many of them it is of.
+/// A sum over GPUs, and the number of GPUs in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OverGpus {
     pub sum: f64,
     pub gpus: usize,
 }
 
-/// Power and energy of all GPUs in a phase; absent when none reported.
+/// Power and energy of all GPUs in a phase; absent if none reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GpuTotals {
     /// Sum of mean power, in watts.
@@ -37,7 +37,7 @@ pub struct GpuTotals {
     pub energy_j: Option<OverGpus>,
 }
 
-/// How often GPUs were sampled, and what a sample may be late.
+/// How often GPUs were sampled, and how late a sample may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
     pub interval: Nanos,
@@ -45,33 +45,33 @@ pub struct Sampling {
     pub grace: Nanos,
 }
 
-/// Which part of a phase the samples of a GPU tell of.
+/// The part of a phase that the samples of a GPU cover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coverage {
-    /// From nothing to one.
+    /// From 0 to 1.
     pub share: f64,
-    /// So much that the samples stand for the phase.
+    /// Enough for the samples to represent the phase.
     pub is_whole: bool,
 }
 
-/// What of a phase may go untold: a counter of its 99 % is off by no more than others are.
+/// A share that always represents the phase: a counter over 99% of it has no larger error than others.
 const NEARLY_ALL: f64 = 0.99;
-/// The same where samples miss the ends of a phase by no more than they may be apart.
+/// The share that is enough if samples miss the ends of the phase by no more than the slack.
 const ENOUGH: f64 = 0.9;
 
 impl Sampling {
-    /// What samples may miss an end of a phase by: one that was lost, and the grace of the last.
+    /// How far samples may be from an end of a phase: one lost sample, and the grace of the last.
     fn slack(self) -> Nanos {
         Nanos(self.interval.0.saturating_mul(2).saturating_add(self.grace.0))
     }
 
-    /// The samples that may tell of a phase. One from long before it counts what others did meanwhile.
+    /// The samples that may belong to a phase. A sample from long before it would count the energy of other work.
     fn near(self, samples: &[(WallNs, f64)], window: Window) -> &[(WallNs, f64)] {
         let earliest = WallNs(window.start.0.saturating_sub(self.slack().0));
         &samples[samples.partition_point(|(at, _)| *at < earliest)..]
     }
 
-    /// Which part of a phase lies between the first and the last of its samples; `None` of a GPU that has none at all.
+    /// The part of a phase between the first and the last of its samples; `None` for a GPU without any samples.
     pub fn coverage(self, samples: &[(WallNs, f64)], window: Window) -> Option<Coverage> {
         let is_valid = |(_, value): &&(WallNs, f64)| !value.is_nan();
         samples.iter().find(is_valid)?;
@@ -90,21 +90,21 @@ impl Sampling {
         Some(Coverage { share, is_whole: share >= NEARLY_ALL || is_near && share >= ENOUGH })
     }
 
-    /// Which of several series of one signal a phase is measured by: the first that covers the whole of it, else the one
+    /// Which of several series of one signal measures a phase: the first that covers the whole phase, or else the one
     /// that covers most.
     pub fn best(self, series: &[&[(WallNs, f64)]], window: Window) -> Option<usize> {
         let covers = |at: &usize| self.coverage(series[*at], window);
         let is_whole = |at: &usize| covers(at).is_some_and(|coverage| coverage.is_whole);
         let share = |at: &usize| covers(at).map_or(-1.0, |coverage| coverage.share);
-        // Of several that cover the same, the first.
+        // If several cover the same share, the first.
         let most = || (0..series.len()).rev().max_by(|one, other| share(one).total_cmp(&share(other)));
         (0..series.len()).find(is_whole).or_else(most)
     }
 }
 
 impl GpuTotals {
-    /// Sums up the samples of a phase; of energy only where every GPU that ever counted any did so for the whole of it.
-    /// Energy of a part beside the tokens of all would pass for efficiency.
+    /// Sums the samples of a phase. Energy is included only if every GPU with an energy counter covers the whole phase:
+    /// the energy of a part, divided by the tokens of the whole, would look like efficiency.
     pub fn of_whole(gpus: &[GpuSamples<'_>], window: Window, sampling: Sampling) -> Self {
         let mut energy = gpus.iter().filter_map(|gpu| sampling.coverage(gpu.energy_mj, window));
         let is_whole = energy.all(|coverage| coverage.is_whole);
@@ -114,8 +114,8 @@ impl GpuTotals {
         Self { energy_j: totals.energy_j.filter(|_| is_whole), ..totals }
     }
 
-    /// Sums up the samples of a phase. The end is widened by `grace` for energy alone: a counter read a little late has
-    /// counted the same energy, while power sampled after the end is that of an idle GPU.
+    /// Sums the samples of a phase. The end is extended by `grace` for energy only: a counter read a little late has
+    /// counted the same energy, but power sampled after the end is that of an idle GPU.
     pub fn of(gpus: &[GpuSamples<'_>], window: Window, grace: Nanos) -> Self {
         let widened = Window { start: window.start, end: WallNs(window.end.0.saturating_add(grace.0)) };
         Self {
@@ -125,7 +125,7 @@ impl GpuTotals {
         }
     }
 
-    /// The metrics of a run, in the order they are emitted; each is left out when what it needs is missing.
+    /// The metrics of a run, in the order of output; a metric is left out if its inputs are missing.
     pub fn metrics(
         &self,
         traits: &RunTraits,
@@ -176,7 +176,7 @@ fn mean_within(samples: &[(WallNs, f64)], window: Window) -> Option<f64> {
 }
 
 /// From the last sample before the window, or else the first within it, to the last within it. A counter that fell was
-/// reset, and what it counted is not known.
+/// reset, and its increase is not known.
 fn increase_within(samples: &[(WallNs, f64)], window: Window) -> Option<f64> {
     let mut within = valid_within(samples, window);
     let last = within.next_back()?;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn power_is_taken_within_the_phase_and_energy_from_before_it_to_a_little_after() {
+    fn power_is_sampled_within_the_phase_and_energy_from_before_it_to_a_little_after() {
         let power = at(&[(50, 900.0), (100, 100.0), (150, f64::NAN), (200, 200.0), (210, 5.0)]);
         let energy = at(&[(60, 1.0), (90, f64::NAN), (150, 1.5), (205, 2.0), (206, f64::NAN), (300, 9.0)]);
         let gpus = [GpuSamples { power_w: &power, energy_mj: &energy }, GpuSamples { power_w: &power, energy_mj: &[] }];
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_sample_before_the_phase_the_first_within_it_is_where_counting_starts() {
+    fn without_a_sample_before_the_phase_counting_starts_with_the_first_within_it() {
         let energy = at(&[(110, 3.0), (190, 4.0)]);
         let totals = GpuTotals::of(&[GpuSamples { power_w: &[], energy_mj: &energy }], WINDOW, Nanos(0));
         assert_eq!(totals, GpuTotals { power_w: None, energy_j: Some(OverGpus { sum: 1e6, gpus: 1 }) });
@@ -224,7 +224,7 @@ mod tests {
     const SAMPLING: Sampling = Sampling { interval: Nanos(2), grace: Nanos(6) };
 
     #[test]
-    fn a_phase_is_measured_by_the_first_series_that_covers_it_else_by_the_one_that_covers_most() {
+    fn the_first_series_that_covers_a_phase_measures_it_or_else_the_one_that_covers_most() {
         let whole = at(&[(95, 1.0), (150, 2.0), (203, 3.0)]);
         let half = at(&[(95, 1.0), (150, 2.0)]);
         let less = at(&[(95, 1.0), (120, 2.0)]);
@@ -236,26 +236,30 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_miss_an_end_of_the_phase_do_not_stand_for_it() {
+    fn samples_that_miss_an_end_of_the_phase_do_not_represent_it() {
         let coverage = |samples: &[(u64, f64)]| {
             SAMPLING.coverage(&at(samples), WINDOW).map(|coverage| (coverage.share, coverage.is_whole))
         };
         assert_eq!(coverage(&[]), None);
-        assert_eq!(coverage(&[(110, f64::NAN)]), None, "a sensor that never worked is none");
+        assert_eq!(coverage(&[(110, f64::NAN)]), None, "a sensor that never worked has no samples");
         assert_eq!(coverage(&[(95, 1.0), (150, 2.0), (203, 3.0)]), Some((1.0, true)));
         assert_eq!(coverage(&[(95, 1.0), (150, 2.0)]), Some((0.5, false)), "it died midway");
         assert_eq!(coverage(&[(130, 1.0), (201, 2.0)]), Some((0.7, false)), "it came late");
         assert_eq!(coverage(&[(105, 1.0), (196, 2.0)]), Some((0.91, true)), "two samples were lost");
         assert_eq!(coverage(&[(110, 1.0), (190, 2.0)]), Some((0.8, false)), "a short phase allows less");
         assert_eq!(coverage(&[(20, 1.0), (60, 2.0)]), Some((0.0, false)), "it died before");
-        assert_eq!(coverage(&[(20, 1.0), (150, 2.0), (200, 2.0)]), Some((0.5, false)), "one from long before is none");
+        assert_eq!(
+            coverage(&[(20, 1.0), (150, 2.0), (200, 2.0)]),
+            Some((0.5, false)),
+            "a sample from long before does not count"
+        );
         let long = Window { start: WallNs(10_000), end: WallNs(20_000) };
         let slow = SAMPLING.coverage(&at(&[(10_030, 1.0), (19_950, 2.0)]), long).unwrap();
         assert!(slow.is_whole, "a source that is slow misses little of a long phase: {slow:?}");
     }
 
     #[test]
-    fn energy_of_a_part_of_the_phase_is_no_energy_of_it_and_power_is_the_mean_of_that_part() {
+    fn energy_needs_the_whole_phase_and_power_is_the_mean_of_the_sampled_part() {
         let whole = at(&[(98, 1.0), (150, 1.5), (201, 2.0)]);
         let died = at(&[(98, 1.0), (150, 1.5)]);
         let gpu = |samples| GpuSamples { power_w: samples, energy_mj: samples };
@@ -272,14 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_from_long_before_the_phase_is_not_where_counting_starts() {
+    fn counting_does_not_start_with_a_sample_from_long_before_the_phase() {
         let energy = at(&[(20, 0.0), (100, 3.0), (200, 4.0)]);
         let totals = GpuTotals::of_whole(&[GpuSamples { power_w: &[], energy_mj: &energy }], WINDOW, SAMPLING);
         assert_eq!(totals.energy_j, Some(OverGpus { sum: 1e6, gpus: 1 }));
     }
 
     #[test]
-    fn headers_say_how_many_gpus_reported_the_signal() {
+    fn headers_show_how_many_gpus_reported_the_signal() {
         let totals = GpuTotals {
             power_w: Some(OverGpus { sum: 700.0, gpus: 8 }),
             energy_j: Some(OverGpus { sum: 1000.0, gpus: 7 }),

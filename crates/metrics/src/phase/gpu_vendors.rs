@@ -1,4 +1,4 @@
-//! Efficiency of each vendor's GPUs, by the formulas of AIPerf 0.13: its tags beside ours, for programs that read them.
+//! Efficiency of each vendor's GPUs, by the formulas and tags of AIPerf 0.13, for programs that read those tags.
 
 use crate::curves::curve::Window;
 use crate::numbers::stats::Stats;
@@ -7,7 +7,7 @@ use crate::phase::summary::{MetricResult, Summary};
 use crate::registry;
 use crate::run::RunTraits;
 
-/// Vendors that have metrics of their own, in the order they are emitted.
+/// Vendors with metrics of their own, in the order of output.
 pub const VENDORS: [&str; 2] = ["amd", "nvidia"];
 
 const NS_PER_SEC: f64 = 1e9;
@@ -17,14 +17,14 @@ const NS_PER_SEC: f64 = 1e9;
 pub struct VendorTotals {
     /// Sum of mean power, in watts.
     power_w: Option<f64>,
-    /// In joules: counted, or power times time where no GPU counts.
+    /// In joules: from counters, or power times time if no GPU has a counter.
     energy_j: Option<f64>,
     /// Energy over time, in watts.
     average_power_w: Option<f64>,
 }
 
 impl VendorTotals {
-    /// Sums up the samples of a phase; energy only where samples cover the whole of it.
+    /// Sums the samples of a phase; energy only if samples cover the whole phase.
     pub fn of_whole(gpus: &[GpuSamples<'_>], window: Window, sampling: Sampling) -> Self {
         let totals = GpuTotals::of_whole(gpus, window, sampling);
         let of = |samples| sampling.coverage(samples, window);
@@ -40,7 +40,7 @@ impl VendorTotals {
         }
     }
 
-    /// The totals of a phase of so many seconds.
+    /// The totals of a phase of `seconds` seconds.
     pub fn of(totals: &GpuTotals, seconds: f64) -> Self {
         let positive = |value: &f64| *value > 0.0;
         let power_w = totals.power_w.map(|power| power.sum);
@@ -55,7 +55,7 @@ impl VendorTotals {
         Self { power_w, energy_j, average_power_w }
     }
 
-    /// The metrics of a vendor, in the order they are emitted; each is left out when what it needs is missing.
+    /// The metrics of a vendor, in the order of output; a metric is left out if its inputs are missing.
     pub fn metrics(
         &self,
         vendor: &str,
@@ -72,7 +72,7 @@ impl VendorTotals {
     }
 }
 
-/// What the formulas of a vendor's metrics take.
+/// The inputs of the formulas of a vendor's metrics.
 struct Inputs<'a> {
     totals: VendorTotals,
     summary: &'a Summary,
@@ -84,7 +84,7 @@ impl Inputs<'_> {
         self.summary.avg(tag)
     }
 
-    /// The mean of a metric that something is divided by.
+    /// The mean of a metric that is used as divisor.
     fn divisor(&self, tag: &str) -> Option<f64> {
         nonzero(self.avg(tag))
     }
@@ -106,7 +106,7 @@ type Formula = fn(&Inputs<'_>) -> Option<f64>;
 
 const MILLI: f64 = 1e3;
 
-/// Each metric by its tag without the vendor, in the order they are emitted.
+/// Each metric by its tag without the vendor, in the order of output.
 const FORMULAS: &[(&str, Formula)] = &[
     ("total_gpu_power", |of| of.totals.power_w),
     ("average_gpu_power", |of| of.totals.average_power_w),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn energy_is_counted_and_power_times_time_where_no_gpu_counts() {
+    fn energy_comes_from_counters_or_is_power_times_time_if_there_are_none() {
         let seconds: Vec<u64> = (9..=20).collect();
         let power_w = at(&seconds, |_| 300.0);
         let energy_mj = at(&seconds, |second| second as f64 / 1e4);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_formula_is_of_a_metric_and_every_metric_of_a_vendor_has_one() {
+    fn every_formula_has_a_metric_and_every_metric_of_a_vendor_has_a_formula() {
         for vendor in VENDORS {
             let prefix = format!("{vendor}_");
             let registered: BTreeSet<&str> =
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn without_requests_only_power_and_energy_are_left() {
+    fn without_requests_only_power_and_energy_remain() {
         let over = |sum| Some(OverGpus { sum, gpus: 2 });
         let vendor = VendorTotals::of(&GpuTotals { power_w: over(700.0), energy_j: over(160.0) }, 4.0);
         let traits = RunTraits::new(EndpointKind::Chat, true);

@@ -1,7 +1,7 @@
-//! What records measured as histograms, one a metric and set of attributes: for receivers that take no single values.
+//! The values of records as histograms, one per metric and set of attributes: for receivers that take no single values.
 //!
-//! Each record thread has its own; nothing is shared while a run is on. Counts and sums are exact, whatever is merged
-//! with what.
+//! Each record thread has its own; nothing is shared while a run is on. Counts and sums are exact, in any order of
+//! merging.
 
 use crate::numbers::buckets::Buckets;
 use crate::registry::instrument::{DURATION, Instrument};
@@ -12,16 +12,16 @@ use aiperf_types::{Histogram, HistogramPoint, PhaseId, RecordMeta, RequestError}
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The histograms that a run has.
+/// The histograms of a run.
 #[derive(Debug)]
 pub struct Instruments {
     list: Vec<Placed>,
-    /// By place among the metrics of the run.
+    /// By index of the metric among those of the run.
     by_metric: Vec<Option<usize>>,
-    /// Place of the one that failed requests have too.
+    /// The index of the histogram that failed requests have too.
     duration: Option<usize>,
-    /// Which record thread computed a record is an attribute of it.
-    tells_record_threads: bool,
+    /// Whether the record thread is an attribute of a record.
+    by_record_thread: bool,
 }
 
 #[derive(Debug)]
@@ -43,35 +43,34 @@ impl Instruments {
             Some(list.len() - 1)
         };
         let by_metric = metrics.chosen().map(&mut place).collect();
-        Self { list, by_metric, duration, tells_record_threads: true }
+        Self { list, by_metric, duration, by_record_thread: true }
     }
 
-    /// The same for a run with many threads: any of them may compute any worker's records, so that telling them apart
-    /// multiplies what is kept and sent.
+    /// The same for a run with many threads: any of them may compute the records of any worker, so separate histograms
+    /// per thread would multiply what is kept and sent.
     #[must_use]
     pub fn without_record_threads(self) -> Self {
-        Self { tells_record_threads: false, ..self }
+        Self { by_record_thread: false, ..self }
     }
 }
 
-/// Histograms of records.
 #[derive(Clone, Debug)]
 pub struct RecordHistograms {
     instruments: Arc<Instruments>,
     sets: Vec<Set>,
     by_key: HashMap<Key, usize>,
-    /// The one that the record before was added to.
+    /// The set of the previous record.
     latest: usize,
 }
 
-/// Records that are alike.
+/// Records with the same attributes.
 #[derive(Clone, Debug)]
 struct Set {
     key: Key,
     phase: Arc<PhaseId>,
     /// By instrument.
     values: Vec<Buckets>,
-    /// How long requests took that failed, by how they did.
+    /// The durations of failed requests, by type of failure.
     failed: Vec<(ErrorType, Buckets)>,
 }
 
@@ -79,7 +78,7 @@ struct Set {
 struct Key {
     phase: u16,
     worker: u16,
-    /// `None` where they are not told apart.
+    /// `None` if record threads are not separated.
     record_thread: Option<u16>,
     was_cancelled: bool,
     has_error: bool,
@@ -90,7 +89,7 @@ impl RecordHistograms {
         Self { instruments, sets: Vec::new(), by_key: HashMap::new(), latest: 0 }
     }
 
-    /// Adds a record: whose it is, its metrics, and why it failed, with the status of its response.
+    /// Adds a record: its metadata, its metrics, and its error with the status of the response.
     pub fn add(&mut self, meta: &RecordMeta, record: &RecordMetrics, error: Option<(&RequestError, Option<u16>)>) {
         let at = self.set_of(meta, error.is_some());
         let Self { instruments, sets, .. } = self;
@@ -109,10 +108,10 @@ impl RecordHistograms {
         }
     }
 
-    /// The place of the records that are like this one.
+    /// The index of the set with this record's attributes.
     fn set_of(&mut self, meta: &RecordMeta, has_error: bool) -> usize {
         let RecordMeta { worker, record_thread, was_cancelled, .. } = *meta;
-        let record_thread = self.instruments.tells_record_threads.then_some(record_thread);
+        let record_thread = self.instruments.by_record_thread.then_some(record_thread);
         let key = Key { phase: meta.phase.index, worker, record_thread, was_cancelled, has_error };
         if self.sets.get(self.latest).is_none_or(|set| set.key != key) {
             self.latest = *self.by_key.entry(key).or_insert_with(|| {
@@ -123,7 +122,6 @@ impl RecordHistograms {
         self.latest
     }
 
-    /// Both together.
     pub fn merge(&mut self, other: &Self) {
         for set in &other.sets {
             match self.by_key.get(&set.key) {
@@ -136,13 +134,13 @@ impl RecordHistograms {
         }
     }
 
-    /// As they are exported: one a name, with a point for each set of attributes that has values.
+    /// The export form: one per name, with a point for each set of attributes that has values.
     pub fn histograms(&self) -> Vec<Histogram> {
         let mut out: Vec<Histogram> = Vec::new();
         for (place, Placed { instrument, .. }) in self.instruments.list.iter().enumerate() {
             let points: Vec<HistogramPoint> = self.sets.iter().flat_map(|set| self.points(set, place)).collect();
             match out.iter_mut().find(|known| known.name == instrument.name) {
-                // One name may stand for two metrics, which differ in an attribute.
+                // One name may be used by two metrics that differ in an attribute.
                 Some(known) => known.points.extend(points),
                 None => out.push(Histogram {
                     name: instrument.name.clone(),
@@ -158,7 +156,7 @@ impl RecordHistograms {
         out
     }
 
-    /// What a set has of an instrument.
+    /// The points of a set for an instrument.
     fn points(&self, set: &Set, place: usize) -> Vec<HistogramPoint> {
         let Instrument { per_unit, token_type, .. } = self.instruments.list[place].instrument;
         let point = |buckets: &Buckets, error_type: Option<ErrorType>| {
@@ -191,7 +189,7 @@ impl Set {
         Self { key, phase, values: vec![Buckets::default(); instruments.list.len()], failed: Vec::new() }
     }
 
-    /// How long a request took that failed.
+    /// Adds the duration of a failed request.
     fn add_failed(&mut self, meta: &RecordMeta, kind: ErrorType, instruments: &Instruments) {
         if let Some(place) = instruments.duration {
             let took = meta.request_end.0.saturating_sub(meta.request_start.0) as i64;
@@ -205,7 +203,7 @@ impl Set {
     }
 }
 
-/// The histogram of requests that failed in a way.
+/// The histogram of requests with a type of failure.
 fn failed(all: &mut Vec<(ErrorType, Buckets)>, kind: ErrorType) -> &mut Buckets {
     let at = all.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
         all.push((kind, Buckets::default()));
@@ -240,10 +238,10 @@ mod tests {
         }
     }
 
-    /// What three record threads add up of the failed requests of two workers, four each, in turns.
-    fn durations(told_apart: bool) -> Vec<(u16, Option<u16>, u64, f64)> {
+    /// Three record threads add four failed requests of each of two workers, in turns.
+    fn durations(separate: bool) -> Vec<(u16, Option<u16>, u64, f64)> {
         let instruments = Instruments::of(&Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
-        let instruments = Arc::new(if told_apart { instruments } else { instruments.without_record_threads() });
+        let instruments = Arc::new(if separate { instruments } else { instruments.without_record_threads() });
         let error = RequestError { code: None, kind: None, message: "no".into(), cause: None, cause_chain: None };
         let of_thread = |thread: u16| {
             let mut histograms = RecordHistograms::new(instruments.clone());

@@ -1,4 +1,4 @@
-//! A phase while it is on: running statistics, nothing sorted.
+//! A phase while it is on: running statistics, without sorting.
 
 use crate::numbers::histogram::Histogram;
 use crate::numbers::scalar::Scalar;
@@ -9,8 +9,7 @@ use crate::registry::metric::{Compute, Fold};
 use crate::run::Metrics;
 use crate::run::record::{Number, RecordMetrics};
 
-/// Parts of an octave, as a power of two: a percentile is known to within 0.4%, which is more than a moving number
-/// shows.
+/// Parts of an octave, as a power of two: percentiles are exact to 0.4%, more than a changing number needs.
 const BITS: u32 = 8;
 
 #[derive(Clone, Debug)]
@@ -18,8 +17,8 @@ struct Running {
     count: u64,
     ints: i128,
     floats: f64,
-    /// The first value: distances from it are summed up, since squares of large values leave no room for their
-    /// deviation.
+    /// The first value. Distances are measured from it: sums of squares of large values would have no precision left
+    /// for the deviation.
     origin: f64,
     distances: f64,
     squares: f64,
@@ -108,7 +107,7 @@ impl Running {
     }
 }
 
-/// The sum of a metric that nobody watches: totals are made of it.
+/// The sum of a metric that is not shown live: totals need it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
     count: u64,
@@ -148,7 +147,7 @@ enum Slot {
     Unused,
 }
 
-/// Running statistics of a phase. Those of several threads are merged by whoever shows them.
+/// Running statistics of a phase. The reader merges those of several threads.
 #[derive(Clone, Debug)]
 pub struct Live {
     slots: Vec<Slot>,
@@ -188,7 +187,7 @@ impl Live {
         }
     }
 
-    /// Adds what another thread saw of the same phase.
+    /// Adds the statistics of another thread for the same phase.
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
         self.failed += other.failed;
@@ -202,7 +201,7 @@ impl Live {
         }
     }
 
-    /// Records so far, failed ones included.
+    /// Records so far, including failed ones.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -211,8 +210,8 @@ impl Live {
         self.failed
     }
 
-    /// The metrics so far: record metrics with percentiles to within 0.4%, counts, totals and rates. No curves, no
-    /// lists, and of what nobody watches no more than what the rest is made of.
+    /// The metrics so far: record metrics with percentiles exact to 0.4%, counts, totals and rates. No curves and no
+    /// lists. Of metrics that are not shown live, only what others need.
     pub fn summary(&self, metrics: &Metrics) -> Summary {
         let mut tally = Tally::new(self.records, self.failed);
         for (slot, chosen) in self.slots.iter().zip(&metrics.chosen) {
@@ -227,8 +226,8 @@ impl Live {
         tally.into_summary(metrics)
     }
 
-    /// How many values of a record metric lie where, in its display unit: at most `most` ranges from the lowest to the
-    /// highest, each a start, an end and a count. Nothing of a metric that nobody watches.
+    /// The distribution of a record metric, in its display unit: at most `most` ranges from the lowest value to the
+    /// highest, each with a start, an end and a count. Empty for a metric that is not shown live.
     pub fn ranges(&self, metrics: &Metrics, tag: &str, most: usize) -> Vec<(f64, f64, u64)> {
         let slot = self.slots.iter().zip(&metrics.chosen).find(|(_, chosen)| chosen.metric.tag == tag);
         let Some((Slot::Running(running), chosen)) = slot else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The records of one phase: kept, watched, summed up.
+//! The records of one phase: stored, watched live, summarised.
 
 pub mod accumulator;
 mod curves;

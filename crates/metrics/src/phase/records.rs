@@ -1,4 +1,4 @@
-//! What is kept of the records of a phase: a value that merges with others and travels.
+//! The stored records of a phase: a value that merges with others and can be sent.
 
 use crate::curves::column_sweep::sweep_columns;
 use crate::curves::sweep_line::SweepLine;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 /// The records of a phase, or a part of them: their facts, the gaps between their content responses, their errors.
 ///
-/// All of it is integers, so that merging parts gives the whole, bit for bit, whichever part a record is in. Curves are
-/// not kept but [swept](Self::sweep) from all of them.
+/// All of it is integers, so merging parts gives the whole, bit for bit, whichever part a record is in. Curves are not
+/// stored but [swept](Self::sweep) from all records.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Records {
     pub(crate) columns: Columns,
@@ -43,7 +43,6 @@ impl Records {
         }
     }
 
-    /// Both together.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.errors.merge(&other.errors);
@@ -55,7 +54,6 @@ impl Records {
         self
     }
 
-    /// How many.
     pub fn len(&self) -> u64 {
         self.columns.rows() as u64
     }
@@ -64,24 +62,24 @@ impl Records {
         self.len() == 0
     }
 
-    /// When the first of them started.
+    /// The earliest start.
     pub fn first_start(&self) -> Option<WallNs> {
         self.columns.batches().filter_map(Batch::first_start).min().map(WallNs)
     }
 
-    /// Whether the gaps are kept one by one: without them there are no curves of these records together with others.
+    /// Whether the gaps are stored one by one: without them, these records have no curves together with others.
     pub fn keeps_gaps(&self) -> bool {
         self.columns.keeps_gaps()
     }
 
-    /// The curves of records, all of them together. Those that overlap in time are at once what they were at once.
+    /// The curves of all records together. Requests that overlapped in time overlap in the curves.
     #[must_use]
     pub fn sweep<'r>(records: impl IntoIterator<Item = &'r Self>, mut sweep: SweepLine) -> SweepLine {
         sweep_columns(records.into_iter().map(|records| &records.columns), &mut sweep);
         sweep
     }
 
-    /// Stops keeping the gaps one by one when there are more than this.
+    /// Drops the gaps if there are more than `limit`.
     pub(crate) fn limit_gaps(&mut self, count: u64, limit: u64) {
         if count > limit && self.columns.keeps_gaps() {
             self.columns.drop_gaps();
@@ -127,7 +125,7 @@ mod tests {
         records.errors.add(&error, draw() % 1000);
     }
 
-    /// Every fact of every record with its gaps, in an order of their own.
+    /// Every fact of every record with its gaps, in a canonical order.
     fn rows(records: &Records) -> Vec<(Vec<u64>, Vec<u64>)> {
         let mut rows = Vec::new();
         records.columns.each_with_gaps(Fact::ALL, |_, facts, gaps| {

@@ -1,4 +1,4 @@
-//! From columns of facts to a summary: every metric computed again, one at a time.
+//! From columns of facts to a summary: every metric is computed again, one at a time.
 
 use crate::curves::curve::{CurveStats, Window};
 use crate::facts::{Fact, Facts};
@@ -14,9 +14,9 @@ use crate::run::{Chosen, Metrics};
 use aiperf_types::{Nanos, WallNs};
 use std::collections::BTreeMap;
 
-/// Which records make up which scope.
+/// Which records belong to which scope.
 struct Scopes {
-    /// The scope of each record; `None` puts all of them into one.
+    /// The scope of each record; `None` means one scope for all.
     of_row: Option<Vec<u32>>,
     records: Vec<u64>,
     failed: Vec<u64>,
@@ -39,7 +39,7 @@ impl Scopes {
 }
 
 impl Accumulator {
-    /// What all records came to.
+    /// The summary of all records.
     pub fn summarise(&self, metrics: &Metrics, context: Context) -> Summary {
         let scopes = Scopes::one(self);
         if self.records() == 0 {
@@ -62,8 +62,8 @@ impl Accumulator {
         summary
     }
 
-    /// What the requests that started in each slice of time came to. The phase's window does not matter here. Records
-    /// that were swept while they came have the curves of slices only if [`Metrics::with_slices`] was given the same
+    /// The summaries of the requests that started in each slice of time. The phase's window does not matter here.
+    /// Records that were swept while they arrived have curves of slices only if [`Metrics::with_slices`] got the same
     /// length.
     pub fn slices(&self, metrics: &Metrics, length: Nanos, context: Context) -> Vec<Slice> {
         let Some(grid) = self.grid(length) else { return Vec::new() };
@@ -88,7 +88,7 @@ impl Accumulator {
         slices
     }
 
-    /// Computes what comes from records one by one.
+    /// Computes the metrics that come from single records.
     fn tally(
         &self,
         metrics: &Metrics,
@@ -98,7 +98,7 @@ impl Accumulator {
     ) -> Vec<Tally> {
         let mut tallies: Vec<Tally> =
             scopes.records.iter().zip(&scopes.failed).map(|(&records, &failed)| Tally::new(records, failed)).collect();
-        // One set of buffers for all metrics: fresh ones cost a page fault every 512 values.
+        // One set of buffers for all metrics: new ones cost a page fault every 512 values.
         let mut values: Vec<Vec<i64>> = vec![Vec::new(); scopes.count()];
         for chosen in metrics.chosen.iter().filter(|chosen| wanted(chosen.metric)) {
             let place = chosen.place;
@@ -149,7 +149,7 @@ impl Accumulator {
         self.each_of(chosen, |row, facts| values[scopes.of_row(row)].extend(value(facts)));
     }
 
-    /// Sets the list metric: from the gaps themselves while they are kept, else from what was summed up over them.
+    /// Sets the list metric: from the gaps if they are stored, or else from their sums.
     fn set_gaps(&self, metrics: &Metrics, tallies: &mut [Tally], summed: &[Option<Distribution>], scopes: &Scopes) {
         let Some(chosen) = metrics.chosen.iter().find(|chosen| matches!(chosen.metric.compute, Compute::Gaps)) else {
             return;
@@ -174,7 +174,8 @@ impl Accumulator {
 
     fn grid(&self, length: Nanos) -> Option<Grid> {
         let (first, last) = self.attempted_span().filter(|_| length.0 > 0)?;
-        // Where the sweep has its slices: it may have begun without the first request, which came too late.
+        // The start of the sweep's slices: the sweep may have begun without the first request, if that arrived too
+        // late.
         let swept = self.sweep.as_ref().and_then(|sweep| sweep.slice_start(first, length));
         let first = swept.unwrap_or(first);
         let mut at_index: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
@@ -201,8 +202,7 @@ impl Accumulator {
     }
 }
 
-/// Sets a record metric and the metrics made of the same values: its twin with errors, the network's share taken off,
-/// how late a schedule was.
+/// Sets a record metric and the metrics computed from the same values: error-adjusted, network-adjusted, schedule lag.
 fn set_record(
     metrics: &Metrics,
     context: Context,
@@ -255,7 +255,7 @@ fn base_of(metric: &Metric) -> Option<&'static str> {
     }
 }
 
-/// How late requests were at this percentile, in milliseconds, against the one that was earliest on its schedule.
+/// The lag of requests at this percentile, in milliseconds, relative to the earliest one on its schedule.
 fn replay_lag(offsets: &mut [i64], percent: u8) -> Option<f64> {
     offsets.sort_unstable();
     let earliest = *offsets.first()?;

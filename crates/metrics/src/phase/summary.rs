@@ -1,4 +1,4 @@
-//! What the records of a phase, or of a slice of it, come to.
+//! The results of a phase, or of a slice of it.
 
 use crate::curves::curve::Window;
 use crate::numbers::stats::Stats;
@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 pub struct MetricResult {
     pub tag: Cow<'static, str>,
     pub header: Cow<'static, str>,
-    /// The unit of all statistics but the count.
+    /// The unit of all statistics except the count.
     pub unit: &'static str,
     pub group: ConsoleGroup,
-    /// Its place there.
+    /// Its position there.
     pub order: Option<u32>,
     pub flags: Flags,
     pub stats: Stats,
@@ -36,13 +36,13 @@ impl MetricResult {
         }
     }
 
-    /// Whether those who watch a run are shown this metric.
+    /// Whether the metric is shown during the run.
     pub fn is_live(&self) -> bool {
         is_live(self.group, self.flags)
     }
 }
 
-/// Whether those who watch a run are shown a metric with this group and these flags.
+/// Whether a metric with this group and these flags is shown during the run.
 pub(crate) fn is_live(group: ConsoleGroup, flags: Flags) -> bool {
     let hidden = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
     group != ConsoleGroup::None && !hidden.iter().any(|flag| flags.has(*flag))
@@ -56,19 +56,19 @@ pub struct Exactness {
     pub lists_binned: bool,
     /// Percentiles of curves come from a histogram, within 0.05%; everything else is exact.
     pub curves_binned: bool,
-    /// Requests that ended so late that curves had gone on without them: their first part is missing there.
+    /// Requests that arrived so late that the curves had continued without them: their first part is missing there.
     pub late_in_curves: u64,
 }
 
-/// What a phase, or a slice of it, came to.
+/// The results of a phase, or of a slice of it.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// The metrics: those that summaries list first, then by display order, then by name.
+    /// The metrics: the leading ones first, then by display order, then by name.
     pub results: Vec<MetricResult>,
     pub exactness: Exactness,
     /// Accepted drafts per step, over all records.
     pub spec_decode_histogram: BTreeMap<u32, u64>,
-    /// Records, failed ones included.
+    /// Records, including failed ones.
     pub records: u64,
     pub failed: u64,
 }
@@ -88,12 +88,12 @@ impl Summary {
     }
 }
 
-/// What a summary depends on besides the records.
+/// The inputs of a summary besides the records.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Context {
-    /// The time that curves are taken over: the phase's. From the first to the last event if absent.
+    /// The window of the curves: the phase's. If absent, from the first to the last event.
     pub window: Option<Window>,
-    /// Mean round-trip time of the network in nanoseconds, where it was measured.
+    /// Mean round-trip time of the network in nanoseconds, if it was measured.
     pub network_rtt_ns: Option<f64>,
 }
 
@@ -107,12 +107,11 @@ impl From<Window> for Context {
 pub struct Slice {
     /// Its number from the start of the phase. Slices in which no request started are left out.
     pub index: u64,
-    /// Its first instant.
     pub start: WallNs,
-    /// Its end, not included.
+    /// Exclusive.
     pub end: WallNs,
-    /// Whether it is as long as the others.
+    /// Whether it has the full length.
     pub complete: bool,
-    /// What the requests that started in it came to.
+    /// The results of the requests that started in it.
     pub summary: Summary,
 }

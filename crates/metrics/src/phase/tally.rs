@@ -1,4 +1,4 @@
-//! The values of one scope, by metric, on their way to a summary.
+//! The values of one scope, by metric, before they become a summary.
 
 use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Stats};
@@ -10,7 +10,7 @@ use crate::registry::scope::Scope;
 use crate::run::Metrics;
 use aiperf_types::Nanos;
 
-/// The values of one scope, by the place of each metric in the registry.
+/// The values of one scope, by the index of each metric in the registry.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     scalars: Vec<Option<Scalar>>,
@@ -46,15 +46,15 @@ impl Tally {
         self.scalars[place] = scalar;
     }
 
-    /// Computes totals and derived metrics, each as soon as those it needs are there. Rates divide by `window`, or else
-    /// by the benchmark's duration.
+    /// Computes totals and derived metrics, each as soon as its inputs are known. Rates divide by `window`, or else by
+    /// the benchmark's duration.
     pub(crate) fn derive(&mut self, metrics: &Metrics, window: Option<Nanos>) {
         for chosen in &metrics.chosen {
             match chosen.metric.compute {
                 Compute::Total(base) => {
                     self.scalars[chosen.place] = registry::place(base).and_then(|base| self.sums[base]);
                 }
-                // None of them could be judged, so none was good.
+                // None of the records could be judged, so none was good.
                 Compute::Fold(..) if chosen.metric.flags.has(Flags::GOODPUT) && self.records > 0 => {
                     self.scalars[chosen.place] = self.scalars[chosen.place].or(Some(Scalar::Int(0)));
                 }

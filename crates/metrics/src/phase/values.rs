@@ -1,12 +1,12 @@
-//! What single records measured, computed again from what is kept of them.
+//! The values of single records, computed again from stored facts.
 
 use crate::phase::accumulator::Accumulator;
 use crate::registry::metric::Compute;
 use crate::run::{Chosen, Metrics};
 
 impl Accumulator {
-    /// The values of successful records, metric by metric and in display units: the numbers that an export of single
-    /// records has. Lists have no place here, and metrics that no record has are left out.
+    /// The values of successful records, by metric and in display units: the numbers in an export of single records.
+    /// Lists, and metrics that no record has, are left out.
     pub fn values<'a>(&'a self, metrics: &'a Metrics) -> impl Iterator<Item = (&'static str, Vec<f64>)> + 'a {
         let shown = metrics.chosen.iter().filter(|chosen| chosen.per_record);
         let values = shown.map(|chosen| (chosen.metric.tag, self.values_of_chosen(metrics, chosen)));

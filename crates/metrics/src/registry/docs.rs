@@ -5,7 +5,6 @@ use crate::registry::flags::{Flags, MEANINGS};
 use crate::registry::metric::{Metric, Population};
 use std::fmt::Write;
 
-/// `docs/metrics.md`.
 pub fn markdown() -> String {
     let mut text = String::from(INTRODUCTION);
     for (family, metrics) in FAMILIES {
@@ -28,8 +27,8 @@ Every metric a run may have: what it is, how it is computed and when it is absen
 summary (`jq .time_to_first_token.p99 profile_export_aiperf.json`), the name that `--goodput`, `--fail-if` and
 `aiperf compare --metrics` take. `aiperf metrics` prints this page, `aiperf metrics --json` the same for programs.
 
-A **record** metric has one value a request and is exported as a distribution (`avg`, `min`, `max`, `sum`, `p1` to `p99`,
-`std`, `count`); a **list** metric has several values a request, pooled into one distribution. An **aggregate** is folded over
+A **record** metric has one value per request and is exported as a distribution (`avg`, `min`, `max`, `sum`, `p1` to `p99`,
+`std`, `count`); a **list** metric has several values per request, pooled into one distribution. An **aggregate** is folded over
 requests and a **derived** metric computed from others: both are a single number, exported as `avg`. An **analysis** is a
 distribution over the whole run. `std` is the sample deviation (divisor n - 1), that of time-weighted curves the deviation over
 time. Percentiles interpolate linearly between closest ranks; those of error-adjusted metrics take the nearest rank, those of
@@ -40,7 +39,7 @@ Times are kept as integer nanoseconds; where two units are given, the second is 
 
 How exact: statistics of records are exact. List metrics are exact to 16 million values; past that their percentiles come from
 a log-linear histogram and are within 0.05%, everything else stays exact. The same holds for curves past 8 million stretches of
-time. The summary says which it was.
+time. The summary reports which applies.
 ";
 
 fn entry(text: &mut String, metric: &Metric) {
@@ -119,7 +118,7 @@ fn object(text: &mut String, family: &str, metric: &Metric) {
     let _ = write!(text, "\n  {{{}}}", members.join(", "));
 }
 
-/// Texts of the registry are ASCII without control characters; a test sees to that.
+/// Texts of the registry are ASCII without control characters; a test checks this.
 fn string(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

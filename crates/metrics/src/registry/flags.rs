@@ -15,7 +15,7 @@ macro_rules! flags {
             pub const ALL: &[(&str, Self)] = &[$((stringify!($name), Self::$name),)*];
         }
 
-        /// What each flag says, in the same order.
+        /// The meaning of each flag, in the same order.
         pub(crate) const MEANINGS: &[&str] = &[$($doc,)*];
     };
 }
@@ -72,18 +72,17 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is in this set.
+    /// Whether all flags of `other` are in this set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// What the first flag of this set says, in words.
+    /// The meaning of the first flag of this set, in words.
     pub fn meaning(self) -> &'static str {
         let known = Self::ALL.iter().position(|(_, flag)| self.has(*flag));
         known.map_or("", |at| MEANINGS[at].trim())
     }
 
-    /// The names of the flags in this set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::ALL.iter().filter(move |(_, flag)| self.has(*flag)).map(|(name, _)| *name)
     }

@@ -1,5 +1,5 @@
-//! What metrics of records are called where they leave as histograms: by the OpenTelemetry conventions for generative
-//! AI where these have a name, and `aiperf.<tag>` elsewhere.
+//! The names of record metrics that are exported as histograms: those of the OpenTelemetry conventions for generative
+//! AI if there is one, otherwise `aiperf.<tag>`.
 
 use crate::registry::metric::{Compute, Metric};
 use crate::registry::unit::Unit;
@@ -11,18 +11,17 @@ pub struct Instrument {
     pub name: Arc<str>,
     pub unit: &'static str,
     pub description: Arc<str>,
-    /// A name of the conventions.
+    /// The name is one of the conventions.
     pub is_convention: bool,
-    /// `input` or `output`, where one name stands for both.
+    /// `input` or `output`, if one name is used for both.
     pub token_type: Option<&'static str>,
-    /// Upper bounds in the unit exported.
+    /// Upper bounds in the exported unit.
     pub bounds: Arc<[f64]>,
-    /// What one of the unit exported is in the base unit of the metric: bounds are whole numbers there, and sums are
-    /// divided by it once.
+    /// The exported unit in base units of the metric: bounds are whole numbers there, and sums are divided by it once.
     pub per_unit: f64,
 }
 
-/// The metric whose values failed requests have too, from their own times.
+/// The metric that failed requests have too, from their own times.
 pub(crate) const DURATION: &str = "request_latency";
 
 /// A name of the conventions.
@@ -60,7 +59,7 @@ const CONVENTIONS: &[Convention] = &[
     tokens("output_token_count", "output"),
 ];
 
-/// From a microsecond to a hundred seconds; what took no time at all is apart.
+/// From a microsecond to a hundred seconds; a duration of zero has its own bucket.
 const NANOS: &[f64] = &[
     0.0, 1e3, 1e4, 1e5, 2.5e5, 5e5, 1e6, 2.5e6, 5e6, 1e7, 2.5e7, 5e7, 1e8, 2.5e8, 5e8, 1e9, 2.5e9, 5e9, 1e10, 2.5e10,
     5e10, 1e11,
@@ -92,7 +91,7 @@ const PERCENTS: &[f64] = &[
 const RATES: &[f64] =
     &[0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1e3, 2.5e3, 5e3, 1e4, 2.5e4, 5e4, 1e5];
 
-/// Bounds that tell apart what values in a unit usually are.
+/// Bounds that separate the usual values of a unit.
 pub const fn bounds(unit: Unit) -> &'static [f64] {
     match unit {
         Unit::Ns => NANOS,
@@ -122,8 +121,8 @@ pub const fn bounds(unit: Unit) -> &'static [f64] {
 }
 
 impl Instrument {
-    /// How a metric leaves as a histogram; `None` for those that single records have no value of, and for instants, which
-    /// no histogram says anything about.
+    /// How a metric is exported as a histogram; `None` for metrics that single records do not have, and for instants,
+    /// for which a histogram has no meaning.
     pub fn of(metric: &Metric) -> Option<Self> {
         let is_of_records =
             matches!(metric.compute, Compute::Ints(_) | Compute::Floats(_) | Compute::Gaps | Compute::Fold(..));
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_and_numbers_of_whole_runs_are_no_histograms() {
+    fn instants_and_metrics_of_whole_runs_have_no_histogram() {
         for tag in ["min_request_timestamp", "max_response_timestamp", "benchmark_duration", "request_throughput"] {
             assert_eq!(Instrument::of(registry::find(tag).unwrap()), None, "{tag}");
         }

@@ -1,4 +1,4 @@
-//! One metric: what it is called, when it exists, how it is computed. A row of the registry.
+//! One metric: its name, when it exists, how it is computed. A row of the registry.
 
 use crate::curves::curve::Curve;
 use crate::facts::Fact;
@@ -7,7 +7,7 @@ use crate::registry::rules::{FloatFn, IntFn};
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
 
-/// The console table a metric is shown in.
+/// The console table that shows a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsoleGroup {
     None,
@@ -16,7 +16,7 @@ pub enum ConsoleGroup {
     Usage,
     /// Time-weighted curves over the whole window.
     Effective,
-    /// Time-weighted curves over the time something was going on.
+    /// Time-weighted curves over the time with load.
     Active,
     SpecDecode,
     /// Efficiency of NVIDIA GPUs: exported, in no table.
@@ -39,13 +39,13 @@ impl ConsoleGroup {
         }
     }
 
-    /// Whether the console has a table for it. Metrics of the other groups are for exports.
+    /// Whether the console has a table for it. The other groups are for exports only.
     pub const fn has_table(self) -> bool {
         !matches!(self, Self::None | Self::Usage | Self::GpuNvidia | Self::GpuAmd)
     }
 }
 
-/// How the values of records become one.
+/// How the values of records are combined into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
     Sum,
@@ -53,16 +53,16 @@ pub enum Fold {
     Max,
 }
 
-/// What kind of number a metric is: decides which statistics are exported.
+/// The kind of number: decides which statistics are exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One value a record, exported as a distribution.
+    /// One value per record, exported as a distribution.
     Record,
-    /// Several values a record, pooled into one distribution.
+    /// Several values per record, pooled into one distribution.
     List,
-    /// One value a run, folded from the records.
+    /// One value per run, folded from the records.
     Aggregate(Fold),
-    /// One value a run, computed from other metrics.
+    /// One value per run, computed from other metrics.
     Derived,
     /// A pass over the whole run: a distribution that no single record has.
     Analysis,
@@ -82,7 +82,7 @@ impl Kind {
     }
 }
 
-/// Which records a metric looks at.
+/// Which records a metric uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Population {
     Valid,
@@ -91,7 +91,7 @@ pub enum Population {
 }
 
 impl Population {
-    /// Whether a record that failed or did not is one of these.
+    /// Whether it includes records that failed, or records that did not.
     pub const fn takes(self, failed: bool) -> bool {
         match self {
             Self::Valid => !failed,
@@ -101,10 +101,9 @@ impl Population {
     }
 }
 
-/// A number a scope, from the other metrics of that scope.
+/// A number per scope, from the other metrics of the scope.
 pub type ScopeFn = fn(&Scope<'_>) -> Option<f64>;
 
-/// How a metric is computed.
 #[derive(Clone, Copy, Debug)]
 pub enum Compute {
     Ints(IntFn),
@@ -117,59 +116,56 @@ pub enum Compute {
     Total(&'static str),
     /// From other metrics of the scope.
     Derived(ScopeFn),
-    /// An integer of every record, known only to the run.
+    /// An integer of every record that only the run uses.
     Pass(IntFn),
-    /// A percentile of how late requests were against their schedule, in milliseconds.
+    /// A percentile of the schedule lag of requests, in milliseconds.
     ReplayLag(u8),
-    /// A record metric less the network's round-trip time.
+    /// A record metric minus the network's round-trip time.
     NetworkAdjusted(&'static str),
     NetworkRtt,
     /// A record metric with one infinite value for each failed record.
     ErrorAdjusted(&'static str),
     /// A time-weighted curve over the window.
     Effective(Curve),
-    /// A time-weighted curve over the time its users were there.
+    /// A time-weighted curve over the time in which it has users.
     Active(Curve),
     Gpu,
 }
 
-/// One row of the registry.
 #[derive(Debug)]
 pub struct Metric {
     /// The name in every export.
     pub tag: &'static str,
-    /// The name people read.
+    /// The name for people.
     pub header: &'static str,
-    /// A shorter one, for dashboards.
+    /// A shorter name, for dashboards.
     pub short: Option<&'static str>,
     /// Dashboards show the header without its unit.
     pub hide_unit: bool,
-    /// What it is computed in.
+    /// The unit of computation.
     pub unit: Unit,
-    /// What it is shown in.
+    /// The unit of display.
     pub display: Unit,
-    /// Which records it looks at.
     pub population: Population,
     /// When it exists.
     pub flags: Flags,
-    /// Where it is shown.
     pub group: ConsoleGroup,
-    /// Its place there; none is last.
+    /// Its position there; `None` is last.
     pub order: Option<u32>,
-    /// Metrics it cannot do without.
+    /// Metrics that it requires.
     pub needs: &'static [&'static str],
-    /// Metrics it looks at if they are there.
+    /// Metrics that it uses if they exist.
     pub uses: &'static [&'static str],
-    /// Base facts it reads itself; those of `needs` and `uses` come on top.
+    /// Base facts that it reads itself, in addition to those of `needs` and `uses`.
     pub facts: &'static [Fact],
-    /// How it is computed, in words.
+    /// The formula, in words.
     pub formula: &'static str,
     /// When there is no value, in words.
     pub absent: &'static str,
     pub compute: Compute,
 }
 
-/// Whether dashboards put the unit behind a short header.
+/// Whether dashboards put the unit after a short header.
 #[derive(Clone, Copy)]
 pub(crate) enum Short {
     WithUnit,
@@ -269,7 +265,6 @@ impl Metric {
         self
     }
 
-    /// What kind of number it is.
     pub const fn kind(&self) -> Kind {
         match self.compute {
             Compute::Ints(_) | Compute::Floats(_) => Kind::Record,
@@ -302,13 +297,13 @@ impl Metric {
         &["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std", "count"];
     const ALL_BUT_COUNT: &'static [&'static str] = Self::ALL.split_at(14).0;
 
-    /// What a value in the base unit is multiplied by to be shown.
+    /// The factor from the base unit to the display unit.
     pub fn scale(&self) -> f64 {
         if self.unit == self.display { 1.0 } else { self.unit.factor_to(self.display) }
     }
 
-    /// Whether a larger value is the better one; `None` where that is nobody's to say: what was going on at each
-    /// instant, and what is made of another metric.
+    /// Whether a larger value is better; `None` if neither is: for curves, and for metrics derived from another one by
+    /// analysis.
     pub fn larger_is_better(&self) -> Option<bool> {
         (self.kind() != Kind::Analysis).then(|| self.flags.has(Flags::LARGER_IS_BETTER))
     }

@@ -1,4 +1,4 @@
-//! Every metric, one row of one table each: what it is called, when a run has it, how it is computed.
+//! Every metric, one row of one table each: its name, when a run has it, how it is computed.
 
 pub mod docs;
 pub(crate) mod families;

@@ -1,31 +1,31 @@
-//! What metrics of single records depend on besides the record: limits and objectives.
+//! The inputs of record metrics besides the record: limits and objectives.
 
 use crate::facts::Facts;
 use aiperf_types::Thresholds;
 
-/// An integer a record.
+/// An integer per record.
 pub type IntFn = fn(&Facts, &Rules) -> Option<i64>;
-/// A float a record.
+/// A float per record.
 pub type FloatFn = fn(&Facts, &Rules) -> Option<f64>;
 
-/// What metrics of single records depend on besides the record.
+/// The inputs of record metrics besides the record.
 #[derive(Debug)]
 pub struct Rules {
     pub(crate) thresholds: Thresholds,
     pub(crate) objectives: Vec<Objective>,
 }
 
-/// One service level objective, ready to be checked.
+/// One service level objective, ready to check.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Objective {
-    /// Without it no request meets the objective.
+    /// If absent, no request meets the objective.
     pub(crate) compute: Option<Number>,
     /// In the metric's base unit.
     pub(crate) threshold: f64,
     pub(crate) larger_is_better: bool,
 }
 
-/// How the number is computed that an objective is about.
+/// How the metric of an objective is computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
     Int(IntFn),

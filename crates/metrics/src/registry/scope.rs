@@ -1,14 +1,13 @@
-//! The values of one scope (a run, a slice, a run so far) as derived metrics see them.
+//! The values of one scope (a run, a slice, a run so far), for derived metrics.
 
 use crate::numbers::scalar::Scalar;
 use crate::registry;
 use aiperf_types::Nanos;
 
-/// The values of one scope, by metric.
 #[derive(Debug)]
 pub struct Scope<'a> {
     pub(crate) values: &'a [Option<Scalar>],
-    /// The length that rates divide by, where it is not the benchmark's duration.
+    /// The duration that rates divide by, if it is not the benchmark's.
     pub(crate) window: Option<Nanos>,
 }
 
@@ -30,7 +29,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What rates divide by.
+    /// The duration that rates divide by.
     pub fn seconds(&self) -> Option<f64> {
         let length = match self.window {
             Some(window) => window.0 as f64,

@@ -1,4 +1,4 @@
-//! The registry: every metric, found by place or by tag.
+//! The registry: every metric, found by index or by tag.
 
 use crate::registry::families::FAMILIES;
 use crate::registry::metric::Metric;
@@ -21,12 +21,11 @@ pub fn all() -> &'static [&'static Metric] {
     &REGISTRY.metrics
 }
 
-/// The metric with a tag.
 pub fn find(tag: &str) -> Option<&'static Metric> {
     place(tag).map(|place| REGISTRY.metrics[place])
 }
 
-/// The place of a tag in [`all`].
+/// The index of a tag in [`all`].
 pub(crate) fn place(tag: &str) -> Option<usize> {
     REGISTRY.places.get(tag).copied()
 }
@@ -60,7 +59,7 @@ pub const LEADING: &[&str] = &[
     "total_error_isl",
 ];
 
-/// Where a summary lists a metric: the fixed ones first, then by display order, then by name.
+/// The position of a metric in a summary: the leading ones first, then by display order, then by name.
 pub(crate) fn export_rank(tag: &str, order: Option<u32>) -> (usize, u32, &str) {
     let fixed = LEADING.iter().position(|first| *first == tag).unwrap_or(LEADING.len());
     (fixed, order.unwrap_or(u32::MAX), tag)
@@ -77,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn every_metric_that_another_one_speaks_of_exists() {
+    fn every_metric_that_another_one_refers_to_exists() {
         for metric in all() {
             let base = match metric.compute {
                 Compute::Total(base) | Compute::NetworkAdjusted(base) | Compute::ErrorAdjusted(base) => Some(base),
                 _ => None,
             };
             for tag in metric.needs.iter().chain(metric.uses).copied().chain(base) {
-                assert!(find(tag).is_some(), "{} needs {tag}, which is no metric", metric.tag);
+                assert!(find(tag).is_some(), "{} needs {tag}, which does not exist", metric.tag);
             }
         }
     }

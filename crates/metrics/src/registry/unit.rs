@@ -1,4 +1,4 @@
-//! Units: what a number counts, and the factor between two units of one family.
+//! Units, and the factor between two units of one family.
 
 macro_rules! units {
     ($($(#[$doc:meta])* $unit:ident = $name:literal;)*) => {
@@ -7,7 +7,7 @@ macro_rules! units {
         pub enum Unit { $($(#[$doc])* $unit,)* }
 
         impl Unit {
-            /// The unit as exported.
+            /// The name in exports.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$unit => $name,)* }
             }
@@ -33,7 +33,7 @@ units! {
     Percent = "%";
     RequestsPerSec = "requests/sec";
     TokensPerSec = "tokens/sec";
-    /// Tokens a second, as one user sees it.
+    /// Tokens per second, as one user sees it.
     TokensPerSecPerUser = "tokens/sec/user";
     ImagesPerSec = "images/sec";
     MsPerImage = "ms/image";
@@ -50,7 +50,7 @@ units! {
 }
 
 impl Unit {
-    /// What one of this unit is in `other`; 1 for units that do not convert.
+    /// This unit expressed in `other`; 1 for units that do not convert.
     pub fn factor_to(self, other: Self) -> f64 {
         match (self.per_second(), other.per_second(), self.bytes(), other.bytes()) {
             (Some(from), Some(to), ..) => to / from,

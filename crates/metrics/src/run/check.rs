@@ -1,14 +1,14 @@
-//! Whether a finished request is a result: what makes one fail that no error was reported for.
+//! Whether a finished request is a valid result: faults of requests without a reported error.
 
 use aiperf_types::{ContentMark, MonoNs, RequestError};
 
-/// Instants at or past this are not times.
+/// Instants from here on are not valid times.
 const LAST: u64 = i64::MAX as u64;
 
-/// What is wrong with a request that ended without an error, if anything.
+/// The fault of a request that ended without an error, if there is one.
 ///
-/// A result has content, takes some time, and all its instants are times. `responses` is the number of raw responses,
-/// those without content included.
+/// A valid result has content and a duration, and all its instants are valid times. `responses` is the number of raw
+/// responses, including those without content.
 pub fn invalid_result(start: MonoNs, end: MonoNs, responses: u32, content: &[ContentMark]) -> Option<RequestError> {
     let is_time = |at: MonoNs| at.0 > 0 && at.0 < LAST;
     let good_times = content.iter().all(|mark| is_time(mark.at));
@@ -35,22 +35,22 @@ pub fn invalid_result(start: MonoNs, end: MonoNs, responses: u32, content: &[Con
     Some(RequestError::exception(kind, format!("Invalid inference result: {}", notes.join(", ")), &[]))
 }
 
-/// What servers say when a prompt is longer than the model takes.
+/// Phrases of servers when a prompt is longer than the model allows.
 pub const CONTEXT_OVERFLOW_PHRASES: &[&str] =
     &["context length", "maximum context", "context_length_exceeded", "prompt is too long"];
 
-/// How often a message may be JSON within JSON.
+/// The most levels of JSON within JSON in a message.
 const NESTED: usize = 3;
 
-/// Whether an error message reports that the context was too long. Letter case does not matter, nor do escapes in the
-/// strings of JSON; in plain text a backslash is a backslash.
-pub fn says_context_overflow<'p>(message: &str, phrases: impl IntoIterator<Item = &'p str>) -> bool {
+/// Whether an error message reports that the context was too long. Ignores letter case and escapes in JSON strings; in
+/// plain text a backslash is a backslash.
+pub fn reports_context_overflow<'p>(message: &str, phrases: impl IntoIterator<Item = &'p str>) -> bool {
     let mut texts = Vec::new();
     add_texts(message, 0, &mut texts);
     phrases.into_iter().map(str::to_lowercase).any(|phrase| texts.iter().any(|text| text.contains(&phrase)))
 }
 
-/// A message, and the strings in it that have escapes, in lower case.
+/// Adds a message, and its strings with escapes, in lower case.
 fn add_texts(message: &str, depth: usize, texts: &mut Vec<String>) {
     if message.contains('\\') && message.trim_start().starts_with(['{', '[', '"']) && depth < NESTED {
         let escaped = string_literals(message).filter(|literal| literal.contains('\\'));
@@ -59,7 +59,7 @@ fn add_texts(message: &str, depth: usize, texts: &mut Vec<String>) {
     texts.push(message.to_lowercase());
 }
 
-/// What is between the quotes of each string of a JSON document, as it is written.
+/// The content between the quotes of each string of a JSON document, as it is written.
 fn string_literals(json: &str) -> impl Iterator<Item = &str> {
     let mut rest = json;
     std::iter::from_fn(move || {
@@ -70,14 +70,14 @@ fn string_literals(json: &str) -> impl Iterator<Item = &str> {
             is_escaped = byte == b'\\' && !is_escaped;
             ends
         });
-        // One that was cut off is one all the same.
+        // A truncated string counts too.
         let end = end.unwrap_or(literal.len());
         rest = literal.get(end + 1..).unwrap_or_default();
         Some(&literal[..end])
     })
 }
 
-/// A text with the escapes of JSON taken out once; what is none stays.
+/// A text with one level of JSON escapes resolved; other text stays.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -86,7 +86,7 @@ fn unescaped(text: &str) -> String {
         let after = &rest[at + 1..];
         let code = after.strip_prefix('u').and_then(|hex| u32::from_str_radix(hex.get(..4)?, 16).ok());
         (out, rest) = match (code, after.chars().next()) {
-            // Halves of characters outside the first plane are in no phrase.
+            // No phrase contains surrogates.
             (Some(code), _) => (out + char::from_u32(code).unwrap_or(' ').encode_utf8(&mut [0; 4]), &after[5..]),
             (None, Some('n' | 'r' | 't' | 'b' | 'f')) => (out + " ", &after[1..]),
             (None, Some(c)) => (out + c.encode_utf8(&mut [0; 4]), &after[c.len_utf8()..]),
@@ -101,33 +101,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_searched_in_any_letter_case() {
-        let says = |message| says_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
-        assert!(says(r#"{"error":{"message":"This model's Maximum Context Length is 4096 tokens"}}"#));
-        assert!(!says("rate limited"));
+    fn letter_case_of_a_message_does_not_matter() {
+        let reports = |message| reports_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
+        assert!(reports(r#"{"error":{"message":"This model's Maximum Context Length is 4096 tokens"}}"#));
+        assert!(!reports("rate limited"));
     }
 
     #[test]
-    fn a_phrase_is_found_behind_escapes_of_json() {
-        let says = |message| says_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
-        assert!(says(r#"{"error":"maximum\u0020context of 4096"}"#));
-        assert!(says(r#"{"error":"the prompt\nis too\tlong: prompt is\u0020too long"}"#));
-        assert!(says(r#"{"detail":"{\"error\":\"context\\u0020length\"}"}"#));
-        assert!(says(r#"["a", "say \"so\": prompt is\u0020too long", "cut"#));
+    fn a_phrase_is_found_despite_json_escapes() {
+        let reports = |message| reports_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
+        assert!(reports(r#"{"error":"maximum\u0020context of 4096"}"#));
+        assert!(reports(r#"{"error":"the prompt\nis too\tlong: prompt is\u0020too long"}"#));
+        assert!(reports(r#"{"detail":"{\"error\":\"context\\u0020length\"}"}"#));
+        assert!(reports(r#"["a", "say \"so\": prompt is\u0020too long", "cut"#));
         for message in ["\\", r"\u", r"\u00", r"\ud83d\ude00", r"\é"] {
             for message in [message.to_owned(), format!("\"{message}"), format!("[\"{message}\"")] {
-                assert!(!says_context_overflow(&message, CONTEXT_OVERFLOW_PHRASES.iter().copied()), "{message}");
+                assert!(!reports_context_overflow(&message, CONTEXT_OVERFLOW_PHRASES.iter().copied()), "{message}");
             }
         }
     }
 
     #[test]
     fn escapes_in_plain_text_are_no_escapes() {
-        let says = |message| says_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
+        let reports = |message| reports_context_overflow(message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
         for message in [r"context\u0020length", r"see C:\maximum\u0020context", r"maximum\ncontext {\u0020}"] {
-            assert!(!says(message), "{message}");
+            assert!(!reports(message), "{message}");
         }
-        assert!(says(r"C:\n: the maximum context length"));
-        assert!(!says(r"rate\u0020limited"));
+        assert!(reports(r"C:\n: the maximum context length"));
+        assert!(!reports(r"rate\u0020limited"));
     }
 }

@@ -1,8 +1,7 @@
-//! `error.type`: what kind of failure a request met, in the few words of the conventions.
+//! `error.type`: the type of a failure, in the few words of the conventions.
 
 use aiperf_types::RequestError;
 
-/// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorType {
     Timeout,
@@ -14,7 +13,8 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// The kind of an error, and the status of the HTTP response if one came: codes that the client made up itself are none.
+    /// The type of an error. `status` is that of the HTTP response, if there was one: codes that the client made up do
+    /// not count.
     pub fn of(error: &RequestError, status: Option<u16>) -> Self {
         let kind = error.kind.as_deref().unwrap_or_default();
         match (kind, status) {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_timed_out_did_so_however_it_is_named() {
+    fn every_timeout_is_a_timeout_whatever_its_name() {
         for error in [
             RequestError::exception("TimeoutError", "", &["CancelledError"]),
             RequestError::coded(0, "RequestSendTimeout", "Timed out waiting for request to be sent"),

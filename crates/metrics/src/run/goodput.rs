@@ -5,11 +5,10 @@ use crate::registry::flags::Flags;
 use crate::registry::metric::{Kind, Population};
 use crate::run::RunTraits;
 
-/// Objectives about metrics that no request of the run has one value of.
+/// Objectives on metrics that requests of the run do not have, or have several values of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoodputError(pub Vec<NotApplicable>);
 
-/// Why a metric cannot be an objective of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotApplicable {
     pub tag: String,
@@ -20,13 +19,13 @@ pub struct NotApplicable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyNot {
     Unknown,
-    /// The endpoint or configuration does not fulfil this condition of the metric.
+    /// The endpoint or configuration does not meet this condition of the metric.
     NotInThisRun(Flags),
-    /// Only failed requests have it, and they are not good anyway.
+    /// Only failed requests have it, and they are never good.
     FailedOnly,
-    /// It has several values a request.
+    /// It has several values per request.
     List,
-    /// It is no number of a single request.
+    /// It is not a number of a single request.
     NotPerRequest,
 }
 
@@ -56,7 +55,7 @@ impl std::fmt::Display for GoodputError {
 
 impl std::error::Error for GoodputError {}
 
-/// Checks that every objective speaks of a metric that each request of the run has one value of.
+/// Checks that every objective refers to a metric with exactly one value per request of the run.
 pub fn check_goodput(traits: &RunTraits) -> Result<(), GoodputError> {
     let mut problems: Vec<NotApplicable> = traits
         .slos

@@ -1,4 +1,4 @@
-//! Limits that fail a run: whether it can be held to them, and whether it kept to them.
+//! Limits that fail a run: whether they apply to it, and whether it kept them.
 
 use crate::numbers::stats::Stats;
 use crate::registry;
@@ -7,15 +7,15 @@ use crate::registry::metric::{Compute, Fold, Metric, Population};
 use crate::run::RunTraits;
 use aiperf_types::Limit;
 
-/// Why a run cannot be held to a limit.
+/// Why a limit does not apply to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyNot {
     Unknown,
-    /// The endpoint or configuration does not fulfil this condition of the metric.
+    /// The endpoint or configuration does not meet this condition of the metric.
     NotInThisRun(Flags),
-    /// It has several statistics, and none is named.
+    /// It has several statistics, and the limit names none.
     WhichStatistic,
-    /// It has these and no others.
+    /// It has only these.
     NoSuchStatistic(&'static [&'static str]),
     /// It is shown in another unit: this one.
     OtherUnit(&'static str),
@@ -34,7 +34,7 @@ impl std::fmt::Display for WhyNot {
     }
 }
 
-/// The metric that a limit is about, where such a run can be held to it.
+/// The metric of a limit, if the limit applies to such a run.
 pub fn check_limit(limit: &Limit, traits: &RunTraits) -> Result<&'static Metric, WhyNot> {
     let metric = registry::find(&limit.metric).ok_or(WhyNot::Unknown)?;
     if let Some(lacking) = traits.lacks(metric) {
@@ -56,22 +56,22 @@ pub fn check_limit(limit: &Limit, traits: &RunTraits) -> Result<&'static Metric,
     }
 }
 
-/// A limit, and what was measured of what it is about.
+/// A limit with the measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedLimit {
     pub limit: Limit,
-    /// What its numbers are in.
+    /// The unit of its numbers.
     pub unit: &'static str,
-    /// `None` where nothing was measured.
+    /// `None` if nothing was measured.
     pub observed: Option<f64>,
 }
 
-/// Whether a run kept to a limit.
+/// Whether a run kept a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Met,
     Crossed,
-    /// Nothing says that it was kept to.
+    /// There is no value to judge.
     NotMeasured,
 }
 
@@ -94,13 +94,13 @@ impl JudgedLimit {
         }
     }
 
-    /// Whether the run fails by it. What was not measured does not pass.
+    /// Whether the run fails because of it. A limit without a value does not pass.
     pub fn fails(&self) -> bool {
         self.verdict() != Verdict::Met
     }
 }
 
-/// Holds a limit against the statistics of a run, by the tag of their metric.
+/// Compares a limit with the statistics of a run, by the tag of their metric.
 pub fn judge_limit(limit: &Limit, stats: impl Fn(&str) -> Option<Stats>) -> JudgedLimit {
     let metric = registry::find(&limit.metric);
     let observed = match (stats(&limit.metric), metric) {
@@ -111,8 +111,8 @@ pub fn judge_limit(limit: &Limit, stats: impl Fn(&str) -> Option<Stats>) -> Judg
     JudgedLimit { limit: limit.clone(), unit: metric.map_or("", |metric| metric.display.name()), observed }
 }
 
-/// What a metric is that summaries leave out where there is nothing to count: no failure is none, not an unknown number
-/// of them.
+/// The value of a metric that summaries omit if there is nothing to count: no failures means zero failures, not an
+/// unknown number.
 fn where_absent(metric: &Metric, stat: &str, stats: impl Fn(&str) -> Option<Stats>) -> Option<f64> {
     let has_any = |tag| stats(tag).and_then(|stats| stats.avg).is_some_and(|count| count > 0.0);
     if !has_any("completed_request_count") {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_held_only_to_what_it_will_measure() {
+    fn a_limit_applies_only_to_metrics_that_the_run_will_measure() {
         let plain = RunTraits::new(EndpointKind::Chat, false);
         let why = |metric, stat, unit| check_limit(&limit(metric, stat, unit), &plain).err();
         assert_eq!(why("request_latency", Some("p99"), None), None);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_is_crossed_and_what_is_unknown_does_not_pass() {
+    fn a_value_beyond_a_limit_crosses_it_and_a_missing_value_does_not_pass() {
         let latency = |tag: &str| (tag == "request_latency").then(|| Stats { p99: Some(5.5), ..Stats::default() });
         let verdict = |metric, stat| judge_limit(&limit(metric, stat, None), latency).verdict();
         assert_eq!(verdict("request_latency", Some("p99")), Verdict::Crossed);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn no_failure_is_a_number_of_failures() {
+    fn no_failures_means_zero_failures() {
         let all_well = |tag: &str| match tag {
             "completed_request_count" | "request_count" => Some(Stats::of(8.0)),
             "request_latency" => Some(Stats { p99: Some(7.0), ..Stats::default() }),

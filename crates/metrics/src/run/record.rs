@@ -1,4 +1,4 @@
-//! The metrics of one record, in a buffer that is used again for the next.
+//! The metrics of one record, in a buffer that is reused for the next.
 
 use crate::facts::Facts;
 use crate::registry::metric::{Compute, Metric};
@@ -8,13 +8,13 @@ use aiperf_types::Measured;
 /// A value of one record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// A count, or an integer in a unit that needs no conversion.
+    /// A count, or an integer in a unit without conversion.
     Int(i64),
     Float(f64),
     List(&'a [f64]),
 }
 
-/// What the values of a metric are like, record by record.
+/// The type of a metric's values in records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     Int,
@@ -23,7 +23,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// That of [`Value`]s of a metric; `None` where records have no values of it.
+    /// The type of a metric's [`Value`]s; `None` if records have no values of it.
     pub fn of(metric: &Metric) -> Option<Self> {
         match metric.compute {
             Compute::Ints(_) | Compute::Fold(..) if metric.unit == metric.display => Some(Self::Int),
@@ -43,7 +43,7 @@ pub enum BaseValue<'a> {
     Gaps(&'a [u64]),
 }
 
-/// A value in the base unit; a list is kept apart.
+/// A value in the base unit; a list is stored separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
@@ -54,7 +54,7 @@ pub(crate) enum Number {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) metric: &'static Metric,
-    /// Place among the metrics of the run.
+    /// Index among the metrics of the run.
     pub(crate) chosen: usize,
     pub(crate) number: Number,
     shown: bool,
@@ -117,7 +117,7 @@ impl RecordMetrics {
         self.gaps_shown.extend(self.gaps.iter().map(|&gap| gap as f64 * scale));
     }
 
-    /// What a record export shows: values in display units, in registry order.
+    /// The values of a record export, in display units and registry order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Metric, Value<'_>)> {
         self.entries.iter().filter(|entry| entry.shown).map(|entry| {
             let scale = entry.metric.scale();
@@ -131,7 +131,7 @@ impl RecordMetrics {
         })
     }
 
-    /// Every value the record has, in base units: what aggregates are made of and what is hidden included.
+    /// Every value of the record, in base units, including inputs of aggregates and hidden metrics.
     pub fn base(&self) -> impl Iterator<Item = (&'static Metric, BaseValue<'_>)> {
         self.entries.iter().map(|entry| {
             let value = match entry.number {
@@ -143,7 +143,6 @@ impl RecordMetrics {
         })
     }
 
-    /// The base facts of the record.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }

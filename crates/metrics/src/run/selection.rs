@@ -12,13 +12,13 @@ use aiperf_types::{Nanos, Slo};
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) metric: &'static Metric,
-    /// Place among all metrics.
+    /// Index among all metrics.
     pub(crate) place: usize,
-    /// May stand in summaries.
+    /// May be in summaries.
     pub(crate) exported: bool,
-    /// May stand in the export of single records.
+    /// May be in the export of single records.
     pub(crate) per_record: bool,
-    /// All base facts it reads, its dependencies' included.
+    /// All base facts it reads, including those of its dependencies.
     pub(crate) facts: Vec<Fact>,
 }
 
@@ -33,7 +33,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Chooses the metrics that a run has.
+    /// Chooses the metrics of a run.
     pub fn for_run(traits: RunTraits) -> Self {
         let endpoint = traits.endpoint.traits();
         let applies = Applies {
@@ -61,18 +61,17 @@ impl Metrics {
         Self { traits, rules, applies, chosen, slice: None }
     }
 
-    /// Prepares for time slices of this length, so that they can be told apart however long the run gets.
+    /// Prepares for time slices of this length, so that they are kept separate however long the run is.
     pub fn with_slices(mut self, length: Nanos) -> Self {
         self.slice = (length.0 > 0).then_some(length);
         self
     }
 
-    /// The length of the time slices that were prepared for.
+    /// The length of the time slices, if there are any.
     pub fn slice(&self) -> Option<Nanos> {
         self.slice
     }
 
-    /// What the run was said to be.
     pub fn traits(&self) -> &RunTraits {
         &self.traits
     }
@@ -98,7 +97,7 @@ fn objective(slo: &Slo, traits: &RunTraits) -> Objective {
     }
 }
 
-/// The facts a metric reads, with those of the metrics it is computed from.
+/// The facts that a metric reads, with those of the metrics it is computed from.
 fn facts_of(metric: &Metric, slos: &[Slo]) -> Vec<Fact> {
     let mut facts = Vec::new();
     collect_facts(metric, slos, &mut facts);

@@ -1,15 +1,15 @@
-//! What is known about a run before it starts.
+//! The properties of a run that are known before it starts.
 
 use crate::registry::flags::Flags;
 use crate::registry::metric::Metric;
 use aiperf_types::{EndpointKind, Slo, Thresholds};
 
-/// What decides which metrics a run has.
+/// The properties that decide which metrics a run has.
 #[derive(Clone, Debug)]
 pub struct RunTraits {
     pub endpoint: EndpointKind,
     pub streaming: bool,
-    /// Token counts are the server's, so comparing them with it says nothing.
+    /// Token counts are the server's, so comparing them with the server's is pointless.
     pub server_token_count: bool,
     /// Service level objectives, thresholds in display units.
     pub slos: Vec<Slo>,
@@ -25,7 +25,7 @@ pub struct RunTraits {
 }
 
 impl RunTraits {
-    /// A run with nothing special about it.
+    /// A run with default settings.
     pub fn new(endpoint: EndpointKind, streaming: bool) -> Self {
         Self {
             endpoint,
@@ -40,12 +40,12 @@ impl RunTraits {
         }
     }
 
-    /// Whether a metric is part of such a run.
+    /// Whether such a run has a metric.
     pub fn has(&self, metric: &Metric) -> bool {
         self.lacks(metric).is_none()
     }
 
-    /// The first condition of a metric that such a run does not fulfil.
+    /// The first condition of a metric that such a run does not meet.
     pub(crate) fn lacks(&self, metric: &Metric) -> Option<Flags> {
         let endpoint = self.endpoint.traits();
         [
@@ -67,7 +67,7 @@ impl RunTraits {
         .map(|(flag, _)| flag)
     }
 
-    /// Whether answers count as having no token. What the server counts is its own to report.
+    /// Whether responses count as 0 tokens. This does not apply to the server's counts.
     pub(crate) fn has_empty_output(&self) -> bool {
         self.endpoint.traits().has_empty_output() && !self.server_token_count
     }

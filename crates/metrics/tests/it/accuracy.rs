@@ -1,4 +1,4 @@
-//! What is lost past the limits of exactness.
+//! The loss of exactness beyond the limits.
 
 use crate::load;
 
@@ -35,7 +35,7 @@ fn is_curve(tag: &str) -> bool {
         || tag == "tokens_in_flight"
 }
 
-/// How far apart two summaries may be in one statistic of one metric.
+/// Checks how far apart two summaries are, in each statistic of each metric.
 fn check(exact: &Summary, other: &Summary, allowed: impl Fn(&str, &str) -> f64) {
     assert_eq!(exact.results.len(), other.results.len());
     for (one, two) in exact.results.iter().zip(&other.results) {
@@ -50,7 +50,7 @@ fn check(exact: &Summary, other: &Summary, allowed: impl Fn(&str, &str) -> f64) 
 }
 
 #[test]
-fn lists_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twentieth_of_a_percent() {
+fn lists_beyond_their_limit_are_exact_except_for_percentiles_within_a_twentieth_of_a_percent() {
     let metrics = chat();
     let [exact, binned] = accumulators(&metrics, [EXACT, LISTS_BINNED], Load::new(3, 64, 64, 20_000_000, 500))
         .map(|accumulator| accumulator.summarise(&metrics, Context::default()));
@@ -62,7 +62,7 @@ fn lists_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twenti
     });
 }
 
-/// How far curves may be off past a limit: not at all, but for percentiles that come from a histogram.
+/// How far curves may be off beyond a limit: not at all, except for percentiles from a histogram.
 fn allowed_of_curves(tag: &str, stat: &str) -> f64 {
     match stat {
         _ if tag == "inter_chunk_latency" => 5e-4,
@@ -73,7 +73,7 @@ fn allowed_of_curves(tag: &str, stat: &str) -> f64 {
 }
 
 #[test]
-fn curves_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twentieth_of_a_percent() {
+fn curves_beyond_their_limit_are_exact_except_for_percentiles_within_a_twentieth_of_a_percent() {
     let metrics = chat();
     for (users, gap) in [(200, 20_000_000), (16, 20_000_000), (8, 60_000_000)] {
         let load = Load::new(5, users, 64, gap, 500);
@@ -86,13 +86,13 @@ fn curves_past_their_limit_keep_all_but_percentiles_exactly_and_these_to_a_twent
     }
 }
 
-/// Curves that are exact past a limit of lists.
+/// Curves that are exact beyond a limit of lists.
 fn allowed_of_exact_curves(tag: &str, stat: &str) -> f64 {
     if is_curve(tag) { 1e-9 } else { allowed_of_curves(tag, stat) }
 }
 
 #[test]
-fn curves_swept_while_the_run_is_on_are_those_swept_at_its_end() {
+fn curves_swept_during_the_run_are_those_swept_at_its_end() {
     let slice = Nanos::from_millis(2000);
     let metrics = chat().with_slices(slice);
     for (stretches, allowed) in
@@ -101,7 +101,7 @@ fn curves_swept_while_the_run_is_on_are_those_swept_at_its_end() {
         let (mut m, mut record) = (Measured::default(), RecordMetrics::default());
         let mut load = Load::new(11, 100, 64, 20_000_000, 500);
         let mut exact = Accumulator::with_limits(&metrics, EXACT);
-        // Two threads share the records of the run and hand them on now and then, not always in step.
+        // Two threads share the records of the run and hand them over now and then, not always in step.
         let mut parts = [LISTS_BINNED; 2].map(|limits| Accumulator::with_limits(&metrics, limits));
         let mut sweep = SweepLine::with_limit(metrics.slice(), stretches);
         let mut most = 0;
@@ -144,14 +144,15 @@ fn postpone(m: &mut Measured, by: u64) {
 }
 
 #[test]
-fn phases_swept_one_after_another_come_to_what_all_of_their_records_do() {
+fn phases_swept_one_after_another_give_the_results_of_all_their_records() {
     let slice = Nanos::from_millis(3000);
     let metrics = chat().with_slices(slice);
     let (mut m, mut record) = (Measured::default(), RecordMetrics::default());
     let mut exact = Accumulator::with_limits(&metrics, EXACT);
     let mut merged: Option<Accumulator> = None;
     let mut first = None;
-    // The last slice of the first phase and the first slice of the second are one; the third phase comes after a pause.
+    // The last slice of the first phase and the first slice of the second are one; the third phase follows after a
+    // pause.
     for (phase, begin) in [0, 40_500_000_000, 99_000_000_000].into_iter().enumerate() {
         let mut load = Load::new(phase as u64 + 3, 20, 64, 20_000_000, 500);
         let mut records = Accumulator::with_limits(&metrics, EXACT);
@@ -186,7 +187,7 @@ fn phases_swept_one_after_another_come_to_what_all_of_their_records_do() {
 }
 
 #[test]
-fn slices_are_those_of_the_sweep_though_the_first_request_came_too_late_for_it() {
+fn slices_are_those_of_the_sweep_even_if_the_first_request_arrives_too_late_for_it() {
     let slice = Nanos::from_millis(2000);
     let metrics = chat().with_slices(slice);
     let mut load = Load::new(3, 20, 64, 20_000_000, 500);
@@ -226,7 +227,7 @@ fn slices_are_those_of_the_sweep_though_the_first_request_came_too_late_for_it()
 }
 
 #[test]
-fn slices_of_lists_that_were_let_go_are_those_of_lists_that_were_kept() {
+fn slices_of_dropped_lists_are_those_of_stored_lists() {
     let metrics = chat().with_slices(Nanos::from_millis(2000));
     let [exact, binned] = accumulators(&metrics, [EXACT, LISTS_BINNED], Load::new(9, 64, 64, 20_000_000, 500));
     let slices = |accumulator: &Accumulator| accumulator.slices(&metrics, Nanos::from_millis(2000), Context::default());
@@ -242,7 +243,7 @@ fn slices_of_lists_that_were_let_go_are_those_of_lists_that_were_kept() {
 }
 
 #[test]
-fn what_is_shown_while_a_run_is_on_is_what_it_comes_to() {
+fn live_statistics_agree_with_the_summary() {
     let metrics = chat();
     let [accumulator] = accumulators(&metrics, [EXACT], Load::new(7, 64, 64, 20_000_000, 500));
     let summary = accumulator.summarise(&metrics, Context::default());

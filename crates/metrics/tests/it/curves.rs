@@ -1,4 +1,4 @@
-//! Curves over time against their definition, instant by instant.
+//! Curves over time compared with their definition, instant by instant.
 
 use aiperf_metrics::{Accumulator, Context, Limits, Metrics, RecordMetrics, RunTraits, Stats, Summary, SweepLine};
 use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, RequestError, TokenCounts, WallNs};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const EPOCH: u64 = 1_760_000_000_000_000_000;
 const BEFORE: u64 = 5_000_000_000;
 
-/// A request as it went: gaps may take no time, and the last content may come with the end.
+/// A request: gaps may have zero length, and the last content may arrive with the end.
 fn request() -> impl Strategy<Value = Measured> {
     let gap = prop_oneof![Just(0), 1..5_u64, 1_000..9_000_000_u64];
     let tail = prop_oneof![Just(0), 1..400_000_u64];
@@ -40,7 +40,7 @@ fn request() -> impl Strategy<Value = Measured> {
 /// A height that holds from one instant to another.
 type Pulse = (u64, u64, f64);
 
-/// Every curve as the pulses it is made of, and the curve that says when it is active.
+/// Every curve as the pulses it is made of, and the curve that decides when it is active.
 struct Naive {
     curves: Vec<(&'static str, Vec<Pulse>, Option<&'static str>)>,
     span: (u64, u64),
@@ -112,7 +112,7 @@ impl Naive {
         &self.curves.iter().find(|curve| curve.0 == tag).unwrap().1
     }
 
-    /// Stretches in which two curves hold still: how long, and what both are.
+    /// Stretches in which two curves are constant: the length, and both values.
     fn stretches(&self, tag: &str, other: &str) -> Vec<(f64, f64, f64)> {
         let (one, two) = (self.pulses(tag), self.pulses(other));
         let mut instants: Vec<u64> = one.iter().chain(two).flat_map(|pulse| [pulse.0, pulse.1]).collect();
@@ -131,7 +131,7 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
 }
 
-/// Holds the statistics of a value over time against all its stretches.
+/// Compares the statistics of a value over time with all its stretches.
 fn check(tag: &str, stretches: &[(f64, f64)], found: Stats, percentile_share: f64) {
     let whole: f64 = stretches.iter().map(|(length, _)| length).sum();
     if whole == 0.0 {
@@ -145,7 +145,7 @@ fn check(tag: &str, stretches: &[(f64, f64)], found: Stats, percentile_share: f6
         [("avg", mean), ("std", square.sqrt()), ("min", extreme(f64::min)), ("max", extreme(f64::max))]
     {
         let found = found.get(name).unwrap_or(f64::NAN);
-        // Content that follows within nanoseconds gives rates of 1e10; nowhere else is as much lost to rounding.
+        // Content that follows within nanoseconds gives rates of 1e10; rounding loses most there.
         let close = if name == "std" {
             (found - expected).abs() <= 1e-8 * expected + 1e-7 * mean
         } else {
@@ -158,8 +158,8 @@ fn check(tag: &str, stretches: &[(f64, f64)], found: Stats, percentile_share: f6
         let slack = value * percentile_share + 1e-9 * value.max(1.0);
         let time = |below: f64| stretches.iter().filter(|(_, value)| *value <= below).map(|s| s.0).sum::<f64>() / whole;
         let before = stretches.iter().filter(|(_, other)| *other < value - slack).map(|s| s.0).sum::<f64>() / whole;
-        assert!(time(value + slack) >= percent / 100.0 - 1e-9, "{tag} p{percent}: {value} comes too early");
-        assert!(before <= percent / 100.0 + 1e-9, "{tag} p{percent}: {value} comes too late");
+        assert!(time(value + slack) >= percent / 100.0 - 1e-9, "{tag} p{percent}: {value} is too low");
+        assert!(before <= percent / 100.0 + 1e-9, "{tag} p{percent}: {value} is too high");
     }
 }
 
@@ -200,7 +200,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn curves_are_what_requests_were_doing_at_every_instant(requests in vec(request(), 1..14), limits in 0..LIMITS.len()) {
+    fn curves_have_the_load_at_every_instant(requests in vec(request(), 1..14), limits in 0..LIMITS.len()) {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
         let (limits, stretches, percentile_share) = LIMITS[limits];
         let (mut accumulator, mut record) = (Accumulator::with_limits(&metrics, limits), RecordMetrics::default());

@@ -1,9 +1,9 @@
-//! The registry and what is written about it.
+//! The registry and its documentation.
 
 use aiperf_metrics::{markdown, registry_json};
 
 #[test]
-fn docs_metrics_md_is_what_the_registry_says() {
+fn docs_metrics_md_is_up_to_date_with_the_registry() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&file, markdown()).expect("docs/metrics.md can be written");
@@ -13,7 +13,7 @@ fn docs_metrics_md_is_what_the_registry_says() {
 }
 
 #[test]
-fn the_page_opens_with_what_its_readers_can_do_and_says_nothing_of_how_it_is_made() {
+fn the_page_opens_with_its_uses_and_does_not_mention_how_it_is_made() {
     let page = markdown();
     let opening = page.lines().take(6).collect::<Vec<_>>().join(" ");
     assert!(opening.contains("aiperf metrics --json") && opening.contains("--fail-if"), "{opening}");

@@ -1,5 +1,5 @@
-//! Every metric that the metrics reference names exists and is what its formula says: each is computed here a second
-//! time, literally, from two requests that went well and one that failed.
+//! Every metric of the metrics reference exists and follows its formula: each is computed here a second time,
+//! literally, from two valid requests and a failed one.
 
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Slo, Summary, registry};
@@ -12,7 +12,7 @@ fn mark(at: u64, output: bool) -> ContentMark {
     ContentMark { at: MonoNs(at), output, reasoning: !output }
 }
 
-/// Both requests have three chunks, the first of them reasoning.
+/// Both requests have three chunks; the first is reasoning.
 fn valid(start: u64, chunks: [u64; 3], scale: u64) -> Measured {
     Measured {
         start_wall: WallNs(100 * S + start),
@@ -96,7 +96,7 @@ fn run(endpoint: EndpointKind) -> (RunTraits, Summary) {
     (traits, summary)
 }
 
-/// Means over the two good requests, or the value of the run, in display units.
+/// Means over the two valid requests, or the value of the run, in display units.
 const CHAT: &[(&str, f64)] = &[
     ("time_to_first_token", (100.0 + 200.0) / 2.0),
     ("time_to_second_token", 100.0),
@@ -190,11 +190,11 @@ const CHAT: &[(&str, f64)] = &[
 const VIDEO: &[(&str, f64)] = &[("video_inference_time", 1500.0), ("video_peak_memory", 800.0)];
 
 #[test]
-fn every_metric_of_the_reference_is_what_its_formula_says() {
+fn every_metric_of_the_reference_follows_its_formula() {
     for (endpoint, expected) in [(EndpointKind::Chat, CHAT), (EndpointKind::VideoGeneration, VIDEO)] {
         let (_, summary) = run(endpoint);
         for &(tag, value) in expected {
-            assert!(registry::find(tag).is_some(), "{tag} is no metric");
+            assert!(registry::find(tag).is_some(), "{tag} does not exist");
             let found = summary.avg(tag).unwrap_or_else(|| panic!("{tag} is not in the summary"));
             assert!((found - value).abs() <= 1e-9 * value.abs().max(1.0), "{tag}: {found}, not {value}");
         }
@@ -202,7 +202,7 @@ fn every_metric_of_the_reference_is_what_its_formula_says() {
 }
 
 #[test]
-fn a_metric_that_the_endpoint_cannot_have_is_not_there_whatever_the_record_says() {
+fn a_metric_that_the_endpoint_cannot_have_is_absent_whatever_the_record_contains() {
     let (_, summary) = run(EndpointKind::Embeddings);
     for tag in ["total_osl", "time_to_first_token", "rtfx", "image_latency", "video_peak_memory"] {
         assert!(summary.get(tag).is_none(), "{tag}");
@@ -214,7 +214,7 @@ fn a_metric_that_the_endpoint_cannot_have_is_not_there_whatever_the_record_says(
 }
 
 #[test]
-fn summaries_list_the_known_ones_first_then_by_display_order_then_by_name() {
+fn summaries_list_the_leading_metrics_first_then_by_display_order_then_by_name() {
     let (_, summary) = run(EndpointKind::Chat);
     let tags: Vec<&str> = summary.results.iter().map(|result| result.tag.as_ref()).collect();
     let first =

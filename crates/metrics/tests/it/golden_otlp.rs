@@ -1,4 +1,4 @@
-//! Names, units and kinds of failure as the reference exports them by OTLP.
+//! Names, units and error types as the reference exports them by OTLP.
 
 use aiperf_golden::{Area, Shape};
 use aiperf_metrics::{ErrorType, Instrument, registry};
@@ -21,13 +21,13 @@ fn golden_types_of_errors() {
             input["message"] = "".into();
         }
         let error: RequestError = serde_json::from_value(input).unwrap();
-        // The codes of these cases are those of responses.
+        // The codes of these cases are response codes.
         let status = error.code.and_then(|code| u16::try_from(code).ok());
         assert_eq!(json!(ErrorType::of(&error, status).name()), case["expected"]["ok"], "{}", case["input"]);
     });
 }
 
-/// What section 12 decides otherwise: instants are no histograms, input tokens have the name of the conventions.
+/// What section 12 decides otherwise: instants have no histogram, input tokens have the name of the conventions.
 const DECIDED: [&str; 3] =
     ["aiperf.min_request_timestamp", "aiperf.max_response_timestamp", "aiperf.input_sequence_length"];
 

@@ -1,4 +1,4 @@
-//! Golden data of single records: every metric a record has, and how a record export shows it.
+//! Golden data of single records: every metric of a record, and its form in a record export.
 
 use crate::support;
 
@@ -36,12 +36,12 @@ fn same(one: &[f64], other: &[f64]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| close(*one, *other))
 }
 
-/// Where the specification goes beyond the reference: what to take out of both sides before they are compared.
+/// Where the specification goes beyond the reference: such metrics are not compared.
 fn decided_otherwise(tag: &str, ours: Option<&Vec<f64>>, theirs: Option<&Vec<f64>>) -> bool {
     match (tag, ours, theirs) {
-        // Embeddings and rankings have no token, where we count.
+        // Embeddings and rankings have 0 tokens here, because the client counts.
         ("output_sequence_length", Some(zero), None) => zero == &[0.0],
-        // The first request sent counts, whatever became of it.
+        // The first request sent counts, even if it failed.
         ("min_request_timestamp", Some(_), None) => true,
         // Any of the three differences counts, not only prompt and completion together.
         ("usage_discrepancy_count", Some(_), None) => true,
@@ -51,8 +51,8 @@ fn decided_otherwise(tag: &str, ours: Option<&Vec<f64>>, theirs: Option<&Vec<f64
     }
 }
 
-/// Fails with everything that is wrong with a case.
-fn tell(faults: &[String]) {
+/// Fails with all faults of a case.
+fn assert_no_faults(faults: &[String]) {
     assert!(faults.is_empty(), "{}", faults.join("; "));
 }
 
@@ -102,7 +102,7 @@ fn golden_record_metrics() {
         let missing = exported.iter().filter(|tag| !omit.contains(tag) && !shown.contains(tag));
         faults.extend(missing.map(|tag| format!("{tag} is not exported")));
         faults.extend(shown.iter().filter(|tag| !exported.contains(tag)).map(|tag| format!("{tag} is exported")));
-        tell(&faults);
+        assert_no_faults(&faults);
     });
 }
 
@@ -119,7 +119,7 @@ fn golden_record_export_values() {
             .collect();
         let mut faults = Vec::new();
         for (tag, theirs) in expected {
-            // Images, audio and videos have no length in tokens, whatever else asks for it.
+            // Images, audio and videos have no length in tokens.
             let endpoint = metrics.traits().endpoint.traits();
             if tag == "output_sequence_length" && !endpoint.produces_tokens && !endpoint.has_empty_output() {
                 continue;
@@ -134,6 +134,6 @@ fn golden_record_export_values() {
             }
         }
         faults.extend(shown.keys().filter(|tag| !expected.contains_key(**tag)).map(|tag| format!("{tag} is exported")));
-        tell(&faults);
+        assert_no_faults(&faults);
     });
 }

@@ -1,4 +1,4 @@
-//! The registry against the list of metrics that it was written from, and which of them a run has.
+//! The registry compared with the list of metrics it was written from, and which of them a run has.
 
 use crate::support;
 
@@ -19,21 +19,21 @@ const NOT_REGISTERED: &[(&str, &str)] = &[
     ("accuracy.unparsed.task.<task>", "made by graders"),
 ];
 
-/// Metrics of our own: in the registry and in no list of the reference's, with the reason.
+/// Our own metrics: in the registry and not in the reference's list, with the reason.
 const OURS: &[(&str, &str)] = &[];
 
-/// Listed as not exported; decided to be, for programs that read the reference's files.
+/// Listed as not exported, but exported by decision, for programs that read the reference's files.
 fn is_vendor_twin(listed: &Value) -> bool {
     ["gpu_power_efficiency_amd", "gpu_power_efficiency_nvidia"].contains(&text(listed, "console_group"))
 }
 
-/// Listed as internal; decided to be exported, for they are what the duration is made of.
+/// Listed as internal, but exported by decision: the duration is computed from them.
 const DECIDED_NOT_INTERNAL: [&str; 2] = ["min_request_timestamp", "max_response_timestamp"];
 
-/// Internal, and listed for slices; what is made of it is not, so there it is not computed either.
+/// Internal, and listed for slices; the metrics computed from it are not, so it is not computed there either.
 const DECIDED_NOT_IN_SLICES: &str = "replay_send_schedule_offset";
 
-/// Listed for endpoints that produce tokens; decided to be 0, as the reference has it, for embeddings and rankings.
+/// Listed for endpoints that produce tokens, but 0 by decision, as in the reference, for embeddings and rankings.
 const DECIDED_TO_BE_ZERO: &str = "output_sequence_length";
 
 fn text<'a>(listed: &'a Value, key: &str) -> &'a str {
@@ -51,7 +51,7 @@ fn listed() -> BTreeMap<String, Value> {
     metrics.map(|metric| (text(metric, "tag").to_owned(), metric.clone())).collect()
 }
 
-/// Runs what is listed of every metric that the registry has.
+/// Checks the list entry of every metric that the registry has.
 #[track_caller]
 fn each_registered(title: &str, check: impl Fn(&Value, &'static Metric)) {
     let find = |listed: &Value| registry::find(text(listed, "tag"));
@@ -60,7 +60,7 @@ fn each_registered(title: &str, check: impl Fn(&Value, &'static Metric)) {
     area().run_cases(title, LISTED_METRIC, skip, |listed| check(listed, find(listed).unwrap()));
 }
 
-/// What an endpoint type can do, as far as metrics ask.
+/// The capabilities of an endpoint type that matter for metrics.
 #[derive(Clone, Copy)]
 struct Can {
     endpoint: EndpointKind,
@@ -106,7 +106,7 @@ const ENDPOINTS: &[Can] = &[
     can(EndpointKind::Template, [1, 1, 1, 1, 0]),
 ];
 
-/// One way a run can be set up.
+/// One possible setup of a run.
 struct Setting {
     can: Can,
     streaming: bool,
@@ -153,7 +153,7 @@ impl Setting {
         is_vector && !self.server_token_count
     }
 
-    /// Whether a flag of the list lets a metric be part of the run.
+    /// Whether a flag of the list allows a metric in the run.
     fn allows_flag(&self, flag: &str) -> bool {
         match flag {
             "STREAMING_ONLY" => self.streaming,
@@ -174,12 +174,11 @@ impl Setting {
             | "NO_INDIVIDUAL_RECORDS"
             | "HTTP_TRACE_ONLY"
             | "PERCENTILE_INCLUDES_FAILED_REQUESTS" => true,
-            unknown => panic!("a flag that nothing is known of: {unknown}"),
+            unknown => panic!("an unknown flag: {unknown}"),
         }
     }
 
-    /// Whether a condition of the list, in words, is fulfilled by the run. What records bring is not for the run to
-    /// say.
+    /// Whether the run meets a condition of the list, given in words. Conditions on records are not up to the run.
     fn fulfils(&self, condition: &str) -> bool {
         match condition {
             "streaming enabled" => self.streaming,
@@ -194,12 +193,12 @@ impl Setting {
             "SLOs configured" => self.slos,
             "not accuracy mode" => !self.accuracy,
             "failed records only" | "HTTP trace data on the record" => true,
-            unknown => panic!("a condition that nothing is known of: {unknown}"),
+            unknown => panic!("an unknown condition: {unknown}"),
         }
     }
 }
 
-/// Whether a run has a metric, by the list alone. A twin that is adjusted for errors is there when its base is.
+/// Whether a run has a metric, by the list alone. An error-adjusted twin exists if its base does.
 fn listed_for(setting: &Setting, listed: &Value, all: &BTreeMap<String, Value>) -> bool {
     let by_flags = texts(listed, "flags").into_iter().all(|flag| setting.allows_flag(flag));
     let by_conditions = texts(listed, "conditions").into_iter().all(|condition| setting.fulfils(condition));
@@ -223,7 +222,7 @@ fn golden_conditions_decide_which_metrics_a_run_has_and_exports() {
 }
 
 #[test]
-fn golden_every_listed_metric_is_registered_or_known_not_to_be() {
+fn golden_every_listed_metric_is_registered_or_excluded_by_name() {
     each_case("listed metrics", LISTED_METRIC, |listed| {
         let tag = text(listed, "tag");
         let known_not_to_be = NOT_REGISTERED.iter().any(|(known, _)| *known == tag);
@@ -240,19 +239,19 @@ fn golden_every_metric_is_listed_or_one_of_our_own() {
     let unlisted: Vec<&str> = unlisted.collect();
     assert!(all.is_empty() || unlisted.is_empty(), "neither listed nor our own: {unlisted:?}");
     for (tag, reason) in OURS {
-        assert!(registry::find(tag).is_some(), "{tag} is no metric ({reason})");
+        assert!(registry::find(tag).is_some(), "{tag} does not exist ({reason})");
         assert!(!all.contains_key(*tag), "{tag} is listed: it is not our own ({reason})");
     }
 }
 
-/// What is not listed as exported is internal or experimental, unless it was decided otherwise.
+/// A metric that is not listed as exported is internal or experimental, unless decided otherwise.
 #[test]
-fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
+fn golden_a_run_with_everything_exports_the_metrics_listed_as_exported() {
     each_registered("exported metrics", |listed, metric| {
         let shown = !metric.flags.has(Flags::INTERNAL) && !metric.flags.has(Flags::EXPERIMENTAL);
         let decided = DECIDED_NOT_INTERNAL.contains(&metric.tag) || is_vendor_twin(listed);
         assert_eq!(shown, listed["exported"].as_bool().unwrap() || decided, "{}", metric.tag);
-        // In the export of single records: what is made of one record, unless that is switched off.
+        // In the export of single records: metrics of one record, unless that is switched off.
         let per_record = match metric.kind() {
             Kind::Record | Kind::List | Kind::Aggregate(_) => !metric.flags.has(Flags::NO_INDIVIDUAL_RECORDS),
             Kind::Derived | Kind::Analysis => false,
@@ -279,7 +278,7 @@ fn kind_of(metric: &Metric) -> (&'static str, &'static str, Option<&'static str>
 fn golden_names_units_and_places_are_those_listed() {
     each_registered("names, units and places", |listed, metric| {
         let tag = metric.tag;
-        // The number of GPUs is put there when it is known.
+        // The number of GPUs is added when it is known.
         assert_eq!(metric.header, text(listed, "header").trim_end_matches(" (<n> GPUs)"), "{tag}");
         assert_eq!(metric.short, listed["short_header"].as_str(), "{tag}");
         assert_eq!(Some(metric.hide_unit), listed["short_header_hide_unit"].as_bool(), "{tag}");
@@ -292,12 +291,12 @@ fn golden_names_units_and_places_are_those_listed() {
         assert_eq!(fold, listed["aggregation"].as_str(), "{tag}");
         assert_eq!(metric.larger_is_better(), listed["larger_is_better"].as_bool(), "{tag}");
         if metric.kind() == Kind::Analysis {
-            // Listed in the unit they are shown in; here they are kept as integers.
+            // Listed in the display unit; here they are stored as integers.
             return;
         }
         assert_eq!(metric.unit.name(), text(listed, "unit"), "{tag}");
         if listed.get("injected").is_some() {
-            // Listed without what they are made of.
+            // Listed without their inputs.
             return;
         }
         for (here, key) in [(metric.needs, "required"), (metric.uses, "optional")] {

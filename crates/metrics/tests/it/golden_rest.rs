@@ -1,4 +1,4 @@
-//! Golden data of what surrounds a run: GPU efficiency and objectives; and which files nothing here reads.
+//! Golden data around a run: GPU efficiency and objectives; and the files that no test here reads.
 
 use crate::support;
 
@@ -41,8 +41,8 @@ fn golden_statistics_that_count_failed_requests() {
     );
 }
 
-/// The reference has a family of metrics a vendor; ours are over all GPUs, energy from counters alone, output tokens as
-/// given.
+/// The reference has a family of metrics per vendor; ours are over all GPUs, with energy from counters only, and output
+/// tokens as given.
 #[test]
 fn golden_power_efficiency() {
     let several = "the reference sums by vendor, and several reported";
@@ -53,7 +53,7 @@ fn golden_power_efficiency() {
         for theirs in case["expected"].as_array().unwrap() {
             let tag = theirs["tag"].as_str().unwrap();
             let tag = tag.trim_start_matches("nvidia_").trim_start_matches("amd_");
-            // Energy that was made up from power is not reported.
+            // Energy that the reference estimates from power is not reported.
             let is_known = tag == "total_gpu_power" || totals.energy_j.is_some();
             if is_known
                 && ["total_gpu_power", "total_gpu_energy", "output_tokens_per_joule", "energy_per_user"].contains(&tag)
@@ -76,7 +76,7 @@ fn golden_power_and_energy_are_summed_over_vendors() {
 
 const GPU_SAMPLES: Shape = |case| has(case, "input.gpus") && case["expected"].is_array();
 
-/// Samples of GPUs, as far as one vendor made them and energy was counted: the reference makes it up from power elsewhere.
+/// Samples of GPUs of one vendor with energy counters: otherwise the reference estimates energy from power.
 #[test]
 fn golden_power_and_energy_of_samples() {
     let vendors = |case: &Value| {
@@ -85,7 +85,7 @@ fn golden_power_and_energy_of_samples() {
     };
     let skip = |case: &Value| match vendors(case).into_iter().collect::<Vec<_>>().as_slice() {
         [one] if ["nvidia", "amd"].contains(&one.as_str()) => None,
-        [_] => Some("a vendor that nobody knows".to_owned()),
+        [_] => Some("an unknown vendor".to_owned()),
         _ => Some("the reference sums by vendor, and several reported".to_owned()),
     };
     let area = Area::of("telemetry");
@@ -117,7 +117,7 @@ fn golden_power_and_energy_of_samples() {
     });
 }
 
-/// The metrics of each vendor's GPUs, by the totals that a case has of them.
+/// The metrics of each vendor's GPUs, by the totals of a case.
 fn vendor_metrics(case: &Value, totals: impl Fn(&str) -> Option<VendorTotals>) -> Vec<MetricResult> {
     let given = case["metrics"].as_object().unwrap().iter();
     let result = |(tag, value): (&String, &Value)| MetricResult {
@@ -212,7 +212,7 @@ fn signals(gpu: &Value) -> (Samples, Samples) {
     (samples(["nvidia_power_usage", "amd_power"]), samples(["nvidia_energy_consumption", "amd_energy_consumption"]))
 }
 
-/// The sums of a case, and the metrics made of them.
+/// The sums of a case, and the metrics computed from them.
 fn power(case: &Value) -> (GpuTotals, impl Fn(&str) -> Option<f64>) {
     let over = |signal: &str| {
         let vendors = case["gpus"].as_object().unwrap().values().map(|vendor| &vendor[signal]);

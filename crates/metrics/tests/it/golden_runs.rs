@@ -9,7 +9,7 @@ use aiperf_types::{Measured, Nanos, WallNs};
 use serde_json::{Map, Value};
 use support::{RUN, SLICED_RUN, STATS, close, each_case, measured, number, omitted, traits};
 
-/// The records of one phase, and an accumulator of them.
+/// The records of one phase, and their accumulator.
 struct Run {
     metrics: Metrics,
     records: Vec<Measured>,
@@ -35,7 +35,7 @@ impl Run {
         Self { metrics, records, accumulator }
     }
 
-    /// The benchmark's duration as the reference has it: from the first request that succeeded.
+    /// The benchmark's duration as the reference defines it: from the first successful request.
     fn duration_of_valid(&self) -> Option<f64> {
         let valid = self.records.iter().filter(|m| m.error.is_none());
         let first = valid.clone().map(|m| m.start_wall.0).min()?;
@@ -48,16 +48,16 @@ const RATES: [&str; 5] =
     ["request_throughput", "input_token_throughput", "output_token_throughput", "total_token_throughput", "goodput"];
 const NETWORK: &str = "network_adjusted_";
 
-/// How a summary is compared with what the reference gave.
+/// How a summary is compared with that of the reference.
 struct Comparison<'a> {
     omit: Vec<&'a str>,
-    /// What the reference's rates are to be multiplied by, where it divides by another length of time.
+    /// The factor for the reference's rates, if it divides by another duration.
     rates: f64,
     duration: Option<f64>,
 }
 
 impl Comparison<'_> {
-    /// Everything in which they differ.
+    /// All differences.
     fn faults(&self, summary: &Summary, expected: &Map<String, Value>) -> Vec<String> {
         let mut faults = Vec::new();
         for (tag, theirs) in expected.iter().filter(|(tag, _)| !self.omit.contains(&tag.as_str())) {
@@ -114,7 +114,7 @@ impl Comparison<'_> {
     }
 
     /// The reference's number, with the decisions that changed it: sample deviation, and rates over the benchmark's
-    /// duration counted from the first request sent.
+    /// duration from the first request sent.
     fn as_decided(&self, tag: &str, stat: &str, value: f64, expected: &Map<String, Value>) -> f64 {
         let base = tag.strip_prefix(NETWORK).unwrap_or(tag);
         match (stat, expected.get(base).and_then(|metric| metric["count"].as_f64())) {

@@ -1,4 +1,4 @@
-//! Folders are floors: each uses only those before it.
+//! Folders are layers: each uses only those before it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What the code of a file names of this crate: the first part of every path from its root.
+/// The modules of this crate that a file uses: the first part of every path from the root.
 fn named(code: &str) -> impl Iterator<Item = &str> {
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.flat_map(|line| line.split("crate::").skip(1)).map(|rest| {
@@ -34,7 +34,7 @@ fn every_folder_uses_only_those_before_it() {
         let place = file.strip_prefix(&root).unwrap();
         let folder = place.iter().next().unwrap().to_str().unwrap();
         if place.components().count() == 1 {
-            assert_eq!(folder, "lib.rs", "a file belongs into one of the folders {LAYERS:?}");
+            assert_eq!(folder, "lib.rs", "a file belongs in one of the folders {LAYERS:?}");
             continue;
         }
         let own = LAYERS.iter().position(|layer| *layer == folder);
@@ -48,7 +48,7 @@ fn every_folder_uses_only_those_before_it() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// Whether a file names another one of its own folder.
+/// Whether a file uses another one of its own folder.
 fn names_neighbour(file: &Path, other: &Path) -> bool {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let place = other.strip_prefix(&root).unwrap().with_extension("");

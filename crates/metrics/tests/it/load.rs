@@ -1,4 +1,4 @@
-//! Records of a made-up run: a closed loop of users, each record a stream.
+//! Records of a synthetic run: a closed loop of users, each record a stream.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use aiperf_types::{ContentMark, HttpTiming, Measured, MonoNs, RequestError, Toke
 
 const EPOCH: u64 = 1_760_000_000_000_000_000;
 
-/// A small generator of numbers, the same everywhere.
+/// A small random number generator, the same on every machine.
 pub(crate) struct Draw(u64);
 
 impl Draw {
@@ -24,11 +24,11 @@ impl Draw {
     }
 }
 
-/// A closed loop: `users` streams at a time, each of `chunks` chunks, about one in `errors_every` failed. Records come
+/// A closed loop: `users` streams at a time, each of `chunks` chunks; about one in `errors_every` fails. Records arrive
 /// in the order of their ends.
 pub(crate) struct Load {
     draw: Draw,
-    /// When each user's request ends; the earliest comes first.
+    /// When each user's request ends, earliest first.
     ends: BinaryHeap<Reverse<(u64, usize)>>,
     flying: Vec<Measured>,
     sent: u64,
@@ -48,7 +48,7 @@ impl Load {
         load
     }
 
-    /// Gives the next record that ends, in the memory of an earlier one.
+    /// Writes the next record that ends into the memory of an earlier one.
     pub(crate) fn next_into(&mut self, m: &mut Measured) {
         if let Some(Reverse((end, user))) = self.ends.pop() {
             let mut content = std::mem::take(&mut m.content);

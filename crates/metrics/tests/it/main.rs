@@ -1,4 +1,4 @@
-//! Formulas, registry and statistics, by golden data and by properties.
+//! Formulas, registry and statistics, checked by golden data and by properties.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod accuracy;

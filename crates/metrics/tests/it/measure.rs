@@ -1,10 +1,10 @@
 //! A run of a million streams, measured: `cargo test --release -p aiperf-metrics --test measure -- --ignored
 //! --nocapture`.
 //!
-//! On two cores of a Xeon (2026), in processor time: 3.5 to 3.7 us a record of 64 chunks, 0.6 us of it for its own
-//! metrics and about 1.9 us for the curves; up to 40% more while the host slows the machine down, its own metrics
-//! alike. 64 bytes held a record, and 2 MB for the curves; a summary in 0.8 to 0.9 s and 10 MB more; a live snapshot
-//! with its summary in a twentieth of a millisecond.
+//! On two cores of a Xeon (2026), in processor time: 3.5 to 3.7 us per record of 64 chunks, 0.6 us of it for its own
+//! metrics and about 1.9 us for the curves; up to 40% more while the host slows the machine down, which affects the
+//! record's own metrics in the same way. 64 bytes are held per record, and 2 MB for the curves. A summary takes 0.8 to
+//! 0.9 s and 10 MB more. A live snapshot with its summary takes a twentieth of a millisecond.
 
 use crate::load;
 
@@ -18,14 +18,14 @@ const RECORDS: u64 = 1_000_000;
 const CHUNKS: u64 = 64;
 const BATCH: u64 = 50;
 
-/// The most memory the process has held since the last call of [`forget_peak`], in MB.
+/// The most memory that the process has held since the last call of [`forget_peak`], in MB.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("");
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
 }
 
-/// Time this thread has spent on a core, so that a busy machine counts less.
+/// The time that this thread has spent on a core, so that a busy machine matters less.
 fn busy() -> Duration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).unwrap_or_default()
 }
@@ -34,7 +34,7 @@ fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// What a run came to, and what it took for each record.
+/// The result of a run, and its cost per record.
 struct Run {
     accumulator: Accumulator,
     computing: f64,
@@ -46,7 +46,7 @@ fn run(metrics: &Metrics) -> Run {
     let mut accumulator = Accumulator::new(metrics);
     let mut sweep = SweepLine::new(metrics.slice());
     let mut record = RecordMetrics::default();
-    // Few at a time, so that they are as near at hand as a record thread finds them, which has just read them.
+    // A few at a time, so that they are in the cache, as for a record thread that has just read them.
     let mut batch: Vec<Measured> = (0..BATCH).map(|_| Measured::default()).collect();
     let mut load = Load::new(1, 1000, CHUNKS, 20_000_000, 1000);
     let (mut computing, mut adding) = (Duration::ZERO, Duration::ZERO);
@@ -85,16 +85,16 @@ fn a_million_streams_fit_their_budgets() {
     }
     println!("a live snapshot with its summary {:.3} ms", (busy() - start).as_secs_f64() * 10.0);
     let held = accumulator.size() as f64 / RECORDS as f64;
-    println!("held {held:.1} bytes a record");
+    println!("held {held:.1} bytes per record");
     forget_peak();
     let (before, start) = (peak(), busy());
     let summary = accumulator.summarise(&metrics, Context::default());
     let (took, more) = ((busy() - start).as_secs_f64(), peak() - before);
     println!("summary of {} metrics in {took:.2} s, {more:.0} MB more", summary.results.len());
     println!("{:?}", summary.exactness);
-    assert!(adding <= 4.0, "accumulating takes more than 4 us a record");
+    assert!(adding <= 4.0, "accumulating takes more than 4 us per record");
     assert!(held <= 200.0, "a record takes more than 200 bytes");
-    assert!(took < 3.0 && more < 300.0, "summing up takes too long or too much");
+    assert!(took < 3.0 && more < 300.0, "a summary takes too long or too much memory");
 }
 
 #[test]

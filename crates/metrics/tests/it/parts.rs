@@ -1,4 +1,4 @@
-//! Parts of a run that were sent and merged are the run.
+//! Merged parts of a run that were sent are the run.
 
 use crate::load::Load;
 use crate::properties::{LIMITS, accumulate, assert_same, record, traits};
@@ -12,14 +12,14 @@ const FORM: BinaryForm = BinaryForm { name: "records", version: 1 };
 const PARTS: usize = 4;
 /// Sums of floats depend on the order of their terms, in the last bits.
 const ROUNDING: f64 = 1e-9;
-/// Percentiles of curves that are kept in histograms.
+/// For percentiles of curves in histograms.
 const HISTOGRAM: f64 = 1.0 / 1024.0;
 
 fn sent(records: &Records) -> Records {
     FORM.read(&FORM.write(records).unwrap()).unwrap()
 }
 
-/// Of integers every sum, and so every mean, deviation and percentile, is the same to the last bit.
+/// For integers every sum, and so every mean, deviation and percentile, is the same to the last bit.
 fn is_of_integers(tag: &str) -> bool {
     registry::find(tag).is_some_and(|metric| {
         matches!(metric.compute, Compute::Ints(_) | Compute::Fold(..) | Compute::Gaps | Compute::Pass(_))
@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn parts_that_were_sent_and_merged_are_the_whole(
+    fn merged_parts_that_were_sent_are_the_whole(
         traits in traits(),
         records in vec((record(), 0..PARTS), 1..80),
         slice in 1..1500_u64,
@@ -61,7 +61,7 @@ proptest! {
         if is_reversed {
             parts.reverse();
         }
-        // One sweep sums up what is in several parts.
+        // One sweep over several parts.
         let swept = Records::sweep(&parts, sweep());
         let merged = sent(&parts.into_iter().reduce(Records::merge).unwrap());
         let merged = Accumulator::of_records(merged, swept, limits);
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_a_part_that_are_damaged_do_no_harm(
+    fn damaged_bytes_of_a_part_do_no_harm(
         records in vec(record(), 1..20),
         damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// More records than a block holds, over so long that many blocks are swept one after the other.
+/// More records than fit into a block, over such a long time that many blocks are swept one after another.
 #[test]
 fn parts_of_many_records_are_swept_as_the_whole() {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));

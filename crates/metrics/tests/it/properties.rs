@@ -1,4 +1,4 @@
-//! What holds for any records.
+//! Properties that hold for any records.
 
 use aiperf_metrics::metric::{Compute, Fold};
 use aiperf_metrics::{
@@ -232,9 +232,9 @@ proptest! {
         }
     }
 
-    /// So the facts that a metric says it reads are all it reads, and packing them loses nothing.
+    /// So the facts that a metric declares are all that it reads, and packing them loses nothing.
     #[test]
-    fn a_summary_is_that_of_the_values_that_records_had(traits in traits(), records in vec(record(), 1..60)) {
+    fn a_summary_is_that_of_the_values_of_records(traits in traits(), records in vec(record(), 1..60)) {
         let metrics = Metrics::for_run(traits);
         let mut values: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         let mut record = RecordMetrics::default();
@@ -269,7 +269,7 @@ proptest! {
                     let scale = metric.unit.factor_to(metric.display);
                     let expected = naive(values);
                     prop_assert_eq!(result.stats.count, expected.count);
-                    // As floats, schedule offsets of today are too coarse to deviate.
+                    // As floats, schedule offsets of today are too coarse for a deviation.
                     for stat in Stats::NAMES.into_iter().filter(|stat| tag != "replay_send_schedule_offset" || *stat != "std") {
                         let expected = expected.get(stat).map(|value| value * scale);
                         prop_assert!(near(result.stats.get(stat), expected, 1e-9), "{tag} {stat} {expected:?} {:?}", result.stats.get(stat));
@@ -297,7 +297,7 @@ proptest! {
         let (whole_summary, merged_summary) = (of(&whole), of(&merged));
         assert_same(&whole_summary, &merged_summary, 1e-12);
         for (one, other) in whole_summary.results.iter().zip(&merged_summary.results) {
-            // Of integers every sum, and so every mean and deviation, is the same to the last bit.
+            // For integers every sum, and so every mean and deviation, is the same to the last bit.
             let exact = registry::find(&one.tag).is_some_and(|metric| matches!(metric.compute, Compute::Ints(_) | Compute::Fold(..) | Compute::Gaps | Compute::Pass(_)));
             prop_assert!(!exact || one.stats == other.stats, "{}", one.tag);
         }
@@ -337,7 +337,7 @@ proptest! {
     }
 
     #[test]
-    fn no_number_that_is_exported_is_infinite_or_none(
+    fn no_exported_number_is_infinite_or_nan(
         traits in traits(),
         records in vec(record(), 1..20),
         window in option::of((0..4_000_000_000_u64, 0..4_000_000_000_u64)),

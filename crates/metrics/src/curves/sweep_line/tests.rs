@@ -9,7 +9,7 @@ fn sweep() -> SweepLine {
     SweepLine::new(None)
 }
 
-/// A request that waits for a gap, answers with one content a gap, and ends a gap after the last.
+/// A request that waits for one gap, sends one content per gap, and ends one gap after the last.
 fn timing(start: u64, gaps: u64) -> Timing {
     let generation = start + GAP;
     Timing { start, end: generation + (gaps + 1) * GAP, generation: Some(generation), input: Some(9), output: Some(5) }
@@ -32,19 +32,19 @@ fn in_flight(sweep: &SweepLine) -> [Option<f64>; 3] {
 }
 
 #[test]
-fn time_is_swept_up_to_the_last_number_that_every_earlier_one_is_known_of() {
+fn time_is_swept_up_to_the_last_number_without_a_missing_one_before_it() {
     let mut sweep = sweep();
     add(&mut sweep, 2, 20 * GAP, 3);
     add(&mut sweep, 1, 10 * GAP, 3);
     go_on(&mut sweep);
-    assert_eq!(sweep.held(), 2, "the first one may still have begun at any time");
+    assert_eq!(sweep.held(), 2, "the first one may have started at any time");
     add(&mut sweep, 0, 5 * GAP, 3);
     go_on(&mut sweep);
     assert_eq!((sweep.held(), sweep.front), (1, 20 * GAP));
 }
 
 #[test]
-fn what_waits_for_one_request_is_not_sorted_until_that_one_comes() {
+fn requests_that_wait_for_another_are_not_sorted_until_it_arrives() {
     for slow in 0..3 {
         let mut sweep = sweep();
         for number in (0..20).rev().filter(|number| *number != slow) {
@@ -61,7 +61,7 @@ fn what_waits_for_one_request_is_not_sorted_until_that_one_comes() {
 }
 
 #[test]
-fn a_request_that_comes_after_its_time_was_swept_is_counted_and_goes_on_from_there() {
+fn a_request_that_arrives_after_its_time_was_swept_is_counted_and_continues_from_there() {
     let mut sweep = sweep();
     for number in 0..10 {
         add(&mut sweep, number, number * 5 * GAP, 3);
@@ -72,13 +72,13 @@ fn a_request_that_comes_after_its_time_was_swept_is_counted_and_goes_on_from_the
     sweep.end();
     assert_eq!((sweep.late(), sweep.held(), sweep.held_gaps), (1, 0, 0));
     let [mean, min, max] = in_flight(&sweep);
-    // One after another, and from the thirtieth gap to the sixty-ninth the late one beside them.
+    // One after another; from the thirtieth gap to the sixty-ninth also the late one.
     assert_eq!((min, max), (Some(1.0), Some(2.0)));
     assert!((mean.unwrap_or(0.0) - (50.0 + 39.0) / 69.0).abs() < 1e-12);
 }
 
 #[test]
-fn whoever_hands_over_requests_gets_back_no_more_of_them_than_it_gave() {
+fn a_hand_over_returns_no_more_requests_than_it_took() {
     let mut sweep = sweep();
     for number in 0..100 {
         add(&mut sweep, number, number * 5 * GAP, 3);
@@ -95,7 +95,7 @@ fn whoever_hands_over_requests_gets_back_no_more_of_them_than_it_gave() {
 }
 
 #[test]
-fn a_later_phase_goes_on_where_an_earlier_one_ended() {
+fn a_later_phase_continues_where_an_earlier_one_ended() {
     let [mut early, mut late] = [sweep(), sweep()];
     for number in 0..10 {
         add(&mut early, number, number * 5 * GAP, 3);
@@ -151,7 +151,7 @@ fn tokens_are_produced_evenly_until_a_request_has_gaps() {
         add(&mut mixed, number, number * 5 * GAP, 0);
         add(&mut at_once, number, number * 5 * GAP, 0);
     }
-    // Some are over by the time the first one with gaps comes, and one is being answered.
+    // Some are done when the first one with gaps arrives, and one has content.
     mixed.sweep_to(41 * GAP + GAP / 2);
     add(&mut mixed, 10, 60 * GAP, 3);
     add(&mut at_once, 10, 60 * GAP, 3);
@@ -166,7 +166,7 @@ fn tokens_are_produced_evenly_until_a_request_has_gaps() {
 }
 
 #[test]
-fn a_number_that_never_comes_does_not_hold_up_the_rest_for_ever() {
+fn a_number_that_never_arrives_does_not_block_the_rest_for_ever() {
     for gaps in [0, 20] {
         let mut sweep = SweepLine { most_waiting: 100_000, ..sweep() };
         let mut most = 0;
@@ -175,7 +175,7 @@ fn a_number_that_never_comes_does_not_hold_up_the_rest_for_ever() {
             while sweep.go_on() {}
             most = most.max(sweep.size());
         }
-        // A few thousand changes come before it is looked, and so many requests are kept for their memory.
+        // A few thousand changes arrive before the next check, and some requests are kept for their memory.
         assert!(most < 4_000_000, "{most} bytes with {gaps} gaps a request");
         add(&mut sweep, 7, 7 * GAP, gaps);
         sweep.end();
@@ -183,11 +183,11 @@ fn a_number_that_never_comes_does_not_hold_up_the_rest_for_ever() {
     }
 }
 
-/// A request with its gaps; without them where it was cut off.
+/// A request with its gaps; without them if it was cut off.
 type Taken = (Sent, Option<(Timing, Vec<u64>)>);
 
-/// Requests of uneven length, phase by phase as they were sent, the second phase while the first still has some in
-/// flight. Every ninth was cut off.
+/// Requests of uneven length, by phase in the order of sending. The second phase starts while the first still has
+/// requests in flight. Every ninth request was cut off.
 fn overlapping() -> Vec<Taken> {
     let mut state = 11_u64;
     let mut draw = |below: u64| {
@@ -219,7 +219,7 @@ fn hand_over(sweep: &mut SweepLine, (sent, span): &Taken) {
 }
 
 #[test]
-fn curves_are_the_same_in_whatever_order_requests_come_and_whichever_were_cut_off() {
+fn curves_do_not_depend_on_the_order_of_arrival_or_on_requests_that_were_cut_off() {
     let curves = |sweep: &SweepLine| {
         [Curve::Concurrency, Curve::DecodeThroughput, Curve::TokensInFlight].map(|curve| {
             let stats = sweep.whole(0).effective(curve).unwrap_or_default();
@@ -243,7 +243,7 @@ fn curves_are_the_same_in_whatever_order_requests_come_and_whichever_were_cut_of
         for request in &order {
             hand_over(&mut sweep, request);
             left[usize::from(request.0.phase)] -= 1;
-            // As the engine does: once nothing more comes of a phase.
+            // Like the engine: once a phase sends no more records.
             (0..2).filter(|phase| left[*phase] == 0).for_each(|phase| sweep.close_phase(phase as u16, 400));
             go_on(&mut sweep);
         }
@@ -254,7 +254,7 @@ fn curves_are_the_same_in_whatever_order_requests_come_and_whichever_were_cut_of
 }
 
 #[test]
-fn a_number_that_was_never_sent_holds_nothing_up_once_its_phase_is_over() {
+fn a_number_that_was_never_sent_does_not_block_once_its_phase_has_ended() {
     let mut sweep = sweep();
     for number in (0..20).filter(|number| *number != 3) {
         add(&mut sweep, number, number * 5 * GAP, 3);
@@ -263,6 +263,6 @@ fn a_number_that_was_never_sent_holds_nothing_up_once_its_phase_is_over() {
     assert_eq!((sweep.held(), sweep.front), (18, 10 * GAP), "waits for number 3");
     sweep.close_phase(0, 19);
     go_on(&mut sweep);
-    // The last one, and the one that ends at the instant at which it begins.
+    // The last one, and the one that ends when the last one starts.
     assert_eq!((sweep.held(), sweep.front, sweep.late()), (2, 95 * GAP, 0));
 }

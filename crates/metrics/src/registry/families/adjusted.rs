@@ -1,4 +1,4 @@
-//! Distributions adjusted by what happened around the requests: failures, and the network.
+//! Distributions adjusted for failures and for the network.
 
 use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::{ErrorAdjusted, NetworkAdjusted, NetworkRtt};
@@ -6,7 +6,6 @@ use crate::registry::metric::Short::WithUnit;
 use crate::registry::metric::{ConsoleGroup, Metric};
 use crate::registry::unit::Unit;
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("adj_request_latency", "Request Latency (error-adjusted)", Unit::Ns, ErrorAdjusted("request_latency"))
         .group(ConsoleGroup::Default)

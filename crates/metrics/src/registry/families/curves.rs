@@ -1,11 +1,10 @@
-//! Time-weighted curves: what was going on at each instant, and for how long.
+//! Time-weighted curves: the load at each instant.
 
 use crate::curves::curve::Curve;
 use crate::registry::metric::Compute::{Active, Effective};
 use crate::registry::metric::{ConsoleGroup, Metric};
 use crate::registry::unit::Unit;
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new(
         "active_decode_throughput",

@@ -9,7 +9,6 @@ use crate::registry::rules::Rules;
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new(
         "good_request_count",
@@ -38,7 +37,7 @@ pub(super) const METRICS: &[Metric] = &[
         .absent("no SLO configured"),
 ];
 
-/// No value where a metric that an objective speaks of has none: such a request is not good, nor was it judged.
+/// `None` if a metric of an objective has no value: such a request is not good, and was not judged.
 fn good_request_count(f: &Facts, rules: &Rules) -> Option<i64> {
     let mut good = true;
     for objective in &rules.objectives {
@@ -47,7 +46,7 @@ fn good_request_count(f: &Facts, rules: &Rules) -> Option<i64> {
     Some(i64::from(good))
 }
 
-/// Zero, not absent, when no request could be judged: none of them was good.
+/// Zero, not absent, if no request could be judged: none of them was good.
 fn good_requests(scope: &Scope<'_>) -> f64 {
     scope.value("good_request_count").unwrap_or(0.0)
 }

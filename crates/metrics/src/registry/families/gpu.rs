@@ -1,11 +1,12 @@
-//! Metrics of GPU power and energy, from samples taken during the run. Headers carry the number of GPUs that reported.
+//! Metrics of GPU power and energy, from samples taken during the run. Headers contain the number of GPUs that
+//! reported.
 
 use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::Gpu;
 use crate::registry::metric::{ConsoleGroup, Metric};
 use crate::registry::unit::Unit;
 
-/// The rows of this family, in the order they are emitted.
+/// In the order of output.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("total_gpu_power", "Total GPU Power", Unit::Watts, Gpu)
         .flags(&[Flags::NO_SLICES])

@@ -1,5 +1,5 @@
-//! The efficiency metrics of one vendor's GPUs, under the tags of AIPerf 0.13: exported, in no table of the console.
-//! Each vendor has the same rows.
+//! The efficiency metrics of one vendor's GPUs, under the tags of AIPerf 0.13: exported, but in no console table. Each
+//! vendor has the same rows.
 
 use crate::registry::flags::Flags;
 use crate::registry::metric::Compute::Gpu;
@@ -11,7 +11,7 @@ const SMALLER_OF_TOKENS: &[Flags] = &[Flags::PRODUCES_TOKENS_ONLY, Flags::NO_SLI
 const LARGER: &[Flags] = &[Flags::LARGER_IS_BETTER, Flags::NO_SLICES];
 const LARGER_OF_TOKENS: &[Flags] = &[Flags::PRODUCES_TOKENS_ONLY, Flags::LARGER_IS_BETTER, Flags::NO_SLICES];
 
-/// The rows of a vendor, in the order they are emitted. Display orders count from `$first`.
+/// The rows of a vendor, in the order of output. Display orders count from `$first`.
 macro_rules! rows {
     ($vendor:literal, $group:ident, $first:literal) => {
         &[

@@ -10,7 +10,6 @@ use crate::registry::unit::Unit;
 
 use super::int;
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("http_req_blocked", "HTTP Blocked", Unit::Ns, Ints(|f, _| int(f.get(Fact::HttpBlocked))))
         .short("Blocked", WithUnit)

@@ -11,7 +11,6 @@ use crate::registry::unit::Unit;
 use super::requests::request_latency;
 use super::{NS_PER_SEC, int};
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("num_images", "Number of Images", Unit::Images, Ints(num_images))
         .short("Num Images", WithUnit)

@@ -1,4 +1,4 @@
-//! The rows of the registry: one file a family, one row a metric, the functions of a family below its rows.
+//! The rows of the registry: one file per family, one row per metric, and the functions of a family below its rows.
 
 mod adjusted;
 mod curves;
@@ -18,7 +18,7 @@ use crate::registry::metric::Metric;
 
 pub use schedule::DEGRADED_LAG_MS;
 
-/// Every family with its name, in the order docs and record exports show them.
+/// Every family with its name, in the order of docs and record exports.
 pub(crate) const FAMILIES: &[(&str, &[Metric])] = &[
     ("Streaming", streaming::METRICS),
     ("Requests", requests::METRICS),
@@ -38,7 +38,7 @@ pub(crate) const FAMILIES: &[(&str, &[Metric])] = &[
 
 const NS_PER_SEC: f64 = 1e9;
 
-/// A count or a time as a signed number; what does not fit was never measured.
+/// A count or a time as a signed number; `None` if it does not fit, which no measured value does.
 #[inline]
 fn int(value: Option<u64>) -> Option<i64> {
     value.and_then(|value| i64::try_from(value).ok())

@@ -1,4 +1,4 @@
-//! Metrics of requests: how long, how many, how many failed, and over what time.
+//! Metrics of requests: duration, number, failures, and the time of the benchmark.
 
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
@@ -11,7 +11,6 @@ use crate::registry::unit::Unit;
 
 use super::int;
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("request_latency", "Request Latency", Unit::Ns, Ints(request_latency))
         .short("Req Latency", WithUnit)
@@ -159,7 +158,7 @@ fn request_error_rate(scope: &Scope<'_>) -> Option<f64> {
     Some(100.0 * scope.value("error_request_count").unwrap_or(0.0) / attempted(scope)?)
 }
 
-/// The difference is taken between integers: as floats, two instants of today are multiples of 256 ns.
+/// Subtracts integers: as floats, two instants of today are multiples of 256 ns.
 fn benchmark_duration(scope: &Scope<'_>) -> Option<f64> {
     let span = scope.int("max_response_timestamp")? - scope.int("min_request_timestamp")?;
     (span > 0).then_some(span as f64)

@@ -1,4 +1,4 @@
-//! Metrics of the schedule: how late requests were sent, and latency from the time they should have been.
+//! Metrics of the schedule: how late requests were sent, and latency from their scheduled time.
 
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
@@ -11,7 +11,6 @@ use crate::registry::unit::Unit;
 
 use super::int;
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("credit_drop_latency", "Credit Drop Latency", Unit::Ns, Ints(credit_drop_latency))
         .short("Credit Latency", WithUnit)
@@ -70,7 +69,7 @@ pub(super) const METRICS: &[Metric] = &[
         .absent("no replay_send_schedule_offset values"),
 ];
 
-/// A p99 above this many milliseconds means that the replay was not the trace.
+/// A p99 above this many milliseconds means that the replay did not match the trace.
 pub const DEGRADED_LAG_MS: f64 = 500.0;
 
 fn credit_drop_latency(f: &Facts, _: &Rules) -> Option<i64> {

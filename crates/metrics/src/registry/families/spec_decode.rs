@@ -1,4 +1,4 @@
-//! Metrics of speculative decoding, from what a server attached to its answers.
+//! Metrics of speculative decoding, from data that a server attaches to its responses.
 
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
@@ -11,7 +11,6 @@ use crate::registry::unit::Unit;
 
 use super::int;
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new(
         "spec_decode_acceptance_length",

@@ -1,4 +1,4 @@
-//! Metrics of a stream: when tokens came, and how fast.
+//! Metrics of a stream: when tokens arrived, and how fast.
 
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
@@ -12,7 +12,6 @@ use super::requests::request_latency;
 use super::tokens::{input_sequence_length, output_sequence_length};
 use super::{NS_PER_SEC, int};
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("time_to_first_token", "Time to First Token", Unit::Ns, Ints(time_to_first_token))
         .short("TTFT", WithUnit)
@@ -113,7 +112,7 @@ pub(super) fn decode_duration(f: &Facts, rules: &Rules) -> Option<i64> {
     (duration >= 0).then_some(duration)
 }
 
-/// A stream of one chunk says nothing about the time between tokens, however many that chunk carries.
+/// A stream of one chunk has no time between tokens, however many tokens the chunk carries.
 pub(super) fn inter_token_latency(f: &Facts, rules: &Rules) -> Option<f64> {
     let tokens = output_sequence_length(f, rules).filter(|&tokens| tokens >= 2)?;
     f.get(Fact::Chunks).filter(|&chunks| chunks >= 2)?;

@@ -1,4 +1,4 @@
-//! Metrics of tokens: how many went in, how many came out, and whether that was what was asked for.
+//! Metrics of tokens: input, output, and whether the output had the requested length.
 
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
@@ -12,7 +12,6 @@ use crate::registry::unit::Unit;
 use super::requests::request_latency;
 use super::{NS_PER_SEC, int};
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("output_sequence_length", "Output Sequence Length", Unit::Tokens, Ints(output_sequence_length))
         .short("OSL", WithUnit)

@@ -1,4 +1,4 @@
-//! Metrics of usage: what the server says it counted, and how far that is from our own count.
+//! Metrics of usage: the server's token counts, and how far they are from our own.
 
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
@@ -12,7 +12,6 @@ use crate::registry::unit::Unit;
 use super::int;
 use super::tokens::{input_sequence_length, output_sequence_length, reasoning_token_count};
 
-/// The rows of this family.
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("usage_prompt_tokens", "Usage Prompt Tokens", Unit::Tokens, Ints(|f, _| int(f.get(Fact::UsagePrompt))))
         .short("Usage Prompt", Bare)

@@ -1,4 +1,4 @@
-//! Golden data: where it is, and how a case's neutral record becomes what the crate measures.
+//! Golden data: its location, and how the neutral record of a case becomes the input of the crate.
 
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
@@ -12,7 +12,7 @@ pub(crate) fn area() -> Area {
     Area::of("metrics")
 }
 
-/// What the cases of a kind look like.
+/// Recognises the cases of a kind.
 pub(crate) type Kind = fn(&Value) -> bool;
 
 pub(crate) const RECORD: Kind = |case| case["record"].is_object() && case["expected"]["metrics_base"].is_object();
@@ -25,7 +25,7 @@ pub(crate) const OBJECTIVES: Kind =
     |case| case["input"].is_string() && (case["error"].is_string() || case["expected"].is_object());
 pub(crate) const LISTED_METRIC: Kind = |case| case["tag"].is_string() && case["conditions"].is_array();
 
-/// Every one of them: what no test here looks like is unread.
+/// All of them: cases of other forms are unread.
 pub(crate) const KINDS: &[Kind] = &[RECORD, RECORD_EXPORT, RUN, SLICED_RUN, STATS, POWER, OBJECTIVES, LISTED_METRIC];
 
 /// Runs every case of a kind.
@@ -34,12 +34,12 @@ pub(crate) fn each_case(title: &str, kind: Kind, check: impl Fn(&Value)) {
     area().run_cases(title, kind, |_| None, check);
 }
 
-/// Tags that the case says a correct implementation leaves out.
+/// Tags that a correct implementation omits, by the case.
 pub(crate) fn omitted(case: &Value) -> Vec<&str> {
     case["overrides"]["omit"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// A number, or one of the strings that stand for what JSON cannot say.
+/// A number, or one of the strings for values that JSON does not have.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value.as_str() {
         Some("inf") => Some(f64::INFINITY),
@@ -69,8 +69,8 @@ pub(crate) fn traits(config: &Value) -> RunTraits {
     traits
 }
 
-/// What the crate is given for a neutral record. What counts as content is for dialects to decide: here every data
-/// object that the case lists is a content response.
+/// The input of the crate for a neutral record. Dialects decide what counts as content: here every data object of the
+/// case is a content response.
 pub(crate) fn measured(record: &Value) -> Measured {
     let nanos = |name: &str| record[name].as_u64();
     let responses: &[Value] = record["responses"].as_array().map_or(&[], Vec::as_slice);
@@ -139,8 +139,8 @@ fn token_counts(counts: &Value, failed: bool) -> TokenCounts {
     }
 }
 
-/// Usage under the names that golden records use. How several usage objects become one is for dialects to decide:
-/// golden values are those of the last one.
+/// Usage under the names of golden records. Dialects decide how several usage objects become one: golden values are
+/// those of the last one.
 fn usage(responses: &[Value]) -> Usage {
     let given = responses.iter().rev().map(|response| &response["usage"]);
     let Some(given) = given.clone().find(|given| given.as_object().is_some_and(|given| !given.is_empty())) else {
@@ -150,7 +150,7 @@ fn usage(responses: &[Value]) -> Usage {
     let inner = |side: [&str; 2], name: &str| side.iter().find_map(|details| given[*details][name].as_u64());
     let prompt = ["prompt_tokens_details", "input_tokens_details"];
     let completion = ["completion_tokens_details", "output_tokens_details"];
-    // Where the prompt goes by this name, cached tokens are not part of it.
+    // If the prompt has this name, it does not include cached tokens.
     let cached = ["cache_read_input_tokens", "cache_creation_input_tokens"].map(|name| top(&[name]).unwrap_or(0));
     let uncached = top(&["input_tokens"]).map(|tokens| tokens + cached.iter().sum::<u64>());
     Usage {
@@ -173,7 +173,7 @@ fn usage(responses: &[Value]) -> Usage {
 fn http(trace: &Value) -> HttpTiming {
     let at = |name: &str| trace[name].as_u64();
     let between = |from: &str, to: &str| at(to)?.checked_sub(at(from)?);
-    // A phase that never began took no time; one that began and did not end is not known.
+    // A phase that never began took no time; one that began and did not end is unknown.
     let optional = |from: &str, to: &str| if at(from).is_none() { Some(0) } else { between(from, to) };
     let reused = at("connection_reused_perf_ns").is_some();
     let no_lookup = reused || at("dns_cache_hit_perf_ns").is_some();

@@ -1,7 +1,7 @@
-//! Golden record lines, turned back into what was measured.
+//! Golden record lines, turned back into measurements.
 
 use super::{RunFile, SUMMARY, beside, number};
-use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, says_context_overflow};
+use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, reports_context_overflow};
 use aiperf_types::SpecDecode;
 use aiperf_types::{
     ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const START: u64 = 1_000_000_000;
 
-/// Whose line it is.
+/// The metadata of a line.
 pub(crate) fn meta_of(line: &Value) -> RecordMeta {
     let meta = &line["metadata"];
     let id = |key: &str| u128::from_str_radix(&meta[key].as_str().unwrap().replace('-', ""), 16).unwrap();
@@ -41,15 +41,15 @@ pub(crate) fn meta_of(line: &Value) -> RecordMeta {
     }
 }
 
-/// What was measured of it.
+/// The measurements of a line.
 pub(crate) fn measured_of(line: &Value) -> Measured {
     let float = |tag: &str| line["metrics"][tag]["value"].as_f64();
     let count = |tag: &str| line["metrics"][tag]["value"].as_u64();
     let nanos = |tag: &str| float(tag).map(|ms| (ms * 1e6).round() as u64);
     let bytes = |tag: &str| float(tag).map(|kilobytes| (kilobytes * 1024.0).round() as u64);
     let error: Option<RequestError> = serde_json::from_value(line["error"].clone()).ok();
-    let says_overflow =
-        |error: &RequestError| says_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
+    let is_overflow =
+        |error: &RequestError| reports_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
     let gaps = line["metrics"]["inter_chunk_latency"]["value"].as_array().into_iter().flatten();
     let first = nanos("time_to_first_token").or(nanos("request_latency"));
     let first_output = nanos("time_to_first_output_token");
@@ -71,7 +71,7 @@ pub(crate) fn measured_of(line: &Value) -> Measured {
         content: if failed { Vec::new() } else { content.collect() },
         tokens: TokenCounts {
             input: count("input_sequence_length").or(count("error_isl")),
-            // Without a count of its own there were no output tokens at all.
+            // Without its own count, there were no output tokens.
             output: count("output_token_count").or(osl),
             reasoning: count("reasoning_token_count"),
             first_content_chunk_tokens: first_chunk_tokens(line),
@@ -83,7 +83,7 @@ pub(crate) fn measured_of(line: &Value) -> Measured {
         video_inference_seconds: float("video_inference_time").map(|ms| ms / 1e3),
         video_peak_memory_mb: float("video_peak_memory"),
         spec_decode: spec_decode_of(line).map(Box::new),
-        context_overflow: error.as_ref().is_some_and(says_overflow),
+        context_overflow: error.as_ref().is_some_and(is_overflow),
         http: (!failed).then(|| HttpTiming {
             blocked: nanos("http_req_blocked"),
             dns_lookup: nanos("http_req_dns_lookup"),
@@ -123,7 +123,7 @@ fn usage_of(line: &Value) -> Usage {
     }
 }
 
-/// Tokens of the first chunk with content, from what is left of the others: `inter_token_latency` divides by them.
+/// Tokens of the first chunk with content, derived from the others: `inter_token_latency` divides by them.
 fn first_chunk_tokens(line: &Value) -> Option<u64> {
     let float = |tag: &str| line["metrics"][tag]["value"].as_f64();
     let others = (float("decode_duration")? / float("inter_token_latency")?).round();
@@ -144,7 +144,8 @@ fn spec_decode_of(line: &Value) -> Option<SpecDecode> {
     })
 }
 
-/// What kind of run a records file is of: by the summary beside it, else by the command of the run and by its lines.
+/// The traits of the run of a records file: from the summary beside it, or else from the command of the run and from
+/// its lines.
 pub(crate) fn traits_of(records: &RunFile) -> RunTraits {
     let Some(summary) = beside(records, SUMMARY) else { return traits_of_command(records) };
     let config = &summary.json["input_config"];

@@ -1,4 +1,4 @@
-//! What the percentiles of curves come from: every stretch of time one by one, or a histogram a curve.
+//! The data for percentiles of curves: every stretch of time one by one, or one histogram per curve.
 
 use crate::curves::change::Levels;
 use crate::curves::curve::{CURVES, Curve};
@@ -6,17 +6,17 @@ use crate::numbers::chunks::Chunks;
 use crate::numbers::histogram::{Histogram, NOTHING};
 use crate::numbers::quantiles::quantiles;
 
-/// Parts of an octave in the histograms, as a power of two: a percentile is within 0.05%.
+/// Parts of an octave in the histograms, as a power of two: a percentile is exact to 0.05%.
 const BITS: u32 = 11;
 
-/// How long every curve was what.
+/// For how long every curve had which value.
 #[derive(Clone, Debug)]
-pub(crate) enum Kept {
+pub(crate) enum PercentileSource {
     Stretches(Stretches),
     Histograms(Box<[Histogram<BITS>; CURVES]>),
 }
 
-/// Stretches of time in which some curves held still. They are kept together, as that takes half the memory.
+/// Stretches of time in which some curves were constant. Curves are stored together, which halves the memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stretches {
     streaming: Chunks<Streaming>,
@@ -43,11 +43,11 @@ struct Others {
     total: f64,
 }
 
-/// How many curves change from one such stretch to the next, of the three and of about four of the six.
+/// How many curves change from one such stretch to the next: all three, and about four of the six.
 const STREAMING_CURVES: usize = 3;
 const OTHER_CURVES: usize = 4;
 
-/// A stretch in parts that have 32 bits each; hardly any is longer than four seconds.
+/// A stretch in parts of 32 bits each; few are longer than four seconds.
 fn parts(length: u64) -> impl Iterator<Item = u32> {
     let longest = u64::from(u32::MAX);
     std::iter::repeat_n(u32::MAX, (length / longest) as usize)
@@ -78,8 +78,8 @@ impl Stretches {
         }
     }
 
-    /// What a curve was and for how long, stretch by stretch, without the time in which there was nothing that it is
-    /// of.
+    /// The values of a curve and how long each held, stretch by stretch, without the time in which the curve has no
+    /// users.
     fn of_curve(&self, curve: Curve) -> Vec<(f64, f64)> {
         let mut values =
             Vec::with_capacity(if curve.is_streaming() { self.streaming.len() } else { self.others.len() });
@@ -123,12 +123,12 @@ impl Others {
     }
 }
 
-impl Kept {
+impl PercentileSource {
     pub(crate) fn new(exact: bool) -> Self {
         if exact { Self::Stretches(Stretches::default()) } else { Self::Histograms(Box::default()) }
     }
 
-    /// The curves that change with every content held still for so long.
+    /// The curves that change with every content were constant for `length`.
     pub(crate) fn add_streaming(&mut self, length: u64, levels: &Levels) {
         let (decode, tokens, decoding) = (levels.decode.value(), levels.tokens, count(levels.decoding));
         match self {
@@ -142,7 +142,7 @@ impl Kept {
         }
     }
 
-    /// All other curves held still for so long.
+    /// All other curves were constant for `length`.
     pub(crate) fn add_others(&mut self, length: u64, levels: &Levels) {
         match self {
             Self::Stretches(stretches) => stretches.push_others(length, levels),
@@ -162,7 +162,7 @@ impl Kept {
         matches!(self, Self::Stretches(_))
     }
 
-    /// Stretches of single curves that are kept one by one, about.
+    /// About the number of stretches of single curves that are stored one by one.
     pub(crate) fn stretches(&self) -> usize {
         match self {
             Self::Stretches(kept) => kept.streaming.len() * STREAMING_CURVES + kept.others.len() * OTHER_CURVES,
@@ -170,7 +170,7 @@ impl Kept {
         }
     }
 
-    /// Lets go of the stretches: from now on percentiles come from histograms.
+    /// Drops the stretches: from now on percentiles come from histograms.
     pub(crate) fn let_go(&mut self) {
         let Self::Stretches(stretches) = self else { return };
         let Stretches { streaming, others } = std::mem::take(stretches);
@@ -205,7 +205,7 @@ impl Kept {
         }
     }
 
-    /// The tokens being produced were none, for as long as there was anyone to produce them.
+    /// Sets the rate of produced tokens to zero for the time in which requests had content.
     pub(crate) fn set_decode_to_zero(&mut self, busy: u64) {
         match self {
             Self::Stretches(stretches) => stretches.streaming.iter_mut().for_each(|stretch| stretch.decode = 0.0),
@@ -218,7 +218,7 @@ impl Kept {
         }
     }
 
-    /// What gives the quantiles of a curve: for each target (ascending) the smallest value by which that much time has
+    /// Computes quantiles of a curve: for each target (ascending) the smallest value by which that much time has
     /// passed.
     pub(crate) fn quantiles(&self, curve: Curve) -> impl FnMut(&[f64], &mut [f64], f64) + '_ {
         let mut values = match self {
@@ -247,20 +247,19 @@ fn add(histograms: &mut [Histogram<BITS>; CURVES], curve: Curve, length: u64, va
     }
 }
 
-/// Something that keeps what contents change, one way or the other; the number of requests being answered stays the
-/// same.
+/// Stores the changes by contents, in one of the two forms. The number of requests with content stays the same.
 pub(crate) trait KeepContents {
-    /// So many tokens were produced and held for so many nanoseconds.
+    /// `decode` tokens per second were produced, and `tokens` were in flight, for `length` nanoseconds.
     fn keep(&mut self, length: u64, decode: f64, tokens: f64);
 }
 
-/// Keeps stretches one by one.
+/// Stores stretches one by one.
 pub(crate) struct IntoStretches<'a> {
     stretches: &'a mut Stretches,
     decoding: u32,
 }
 
-/// Keeps only how long each value was held in all.
+/// Stores only the total time of each value.
 pub(crate) struct IntoHistograms<'a> {
     decode: &'a mut Histogram<BITS>,
     each: &'a mut Histogram<BITS>,
@@ -308,17 +307,17 @@ mod tests {
         levels
     }
 
-    fn median(kept: &Kept, curve: Curve, total: f64) -> f64 {
+    fn median(kept: &PercentileSource, curve: Curve, total: f64) -> f64 {
         let mut found = [0.0];
         kept.quantiles(curve)(&[total / 2.0], &mut found, f64::MAX);
         found[0]
     }
 
     #[test]
-    fn both_ways_of_keeping_say_the_same() {
+    fn stretches_and_histograms_give_the_same_percentiles() {
         let long = 3 << 32;
-        let mut stretches = Kept::new(true);
-        let mut histograms = Kept::new(false);
+        let mut stretches = PercentileSource::new(true);
+        let mut histograms = PercentileSource::new(false);
         for kept in [&mut stretches, &mut histograms] {
             for (length, levels) in
                 [(5, levels(1, 0, 0.0, 7.0)), (long, levels(4, 2, 64.0, 9.0)), (9, levels(2, 1, 16.0, 8.0))]
