@@ -1,4 +1,4 @@
-//! Cost of one record line: a streamed answer of 32 chunks with every metric that such a record has.
+//! Cost of one record line: a streamed response of 32 chunks with every metric that such a record has.
 
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits};
 use aiperf_report::RecordLine;

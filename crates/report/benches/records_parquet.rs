@@ -1,6 +1,6 @@
-//! Cost of the records file as columns: putting records into rows, which the record threads do, and the file that is
-//! made of them, once for answers that came in a burst (many chunks with one read) and once for answers chunk by chunk.
-//! Instructions a record, where clocks are noisy: `valgrind --tool=callgrind` of the bench's binary with `--test`.
+//! Cost of the Parquet file of records: encoding records as rows, which the record threads do, and writing the file;
+//! once for responses in bursts (many chunks per read) and once for responses chunk by chunk. For instructions per
+//! record, where clocks are noisy: `valgrind --tool=callgrind` of the bench's binary with `--test`.
 
 #[path = "../tests/it/support/mod.rs"]
 #[expect(clippy::unwrap_used, reason = "made for tests, which may panic")]
@@ -21,7 +21,7 @@ const RECORDS: u64 = 20_000;
 struct Answers {
     name: &'static str,
     chunks: u64,
-    /// Chunks that come with one read.
+    /// Chunks per read.
     burst: u64,
 }
 
@@ -42,7 +42,7 @@ fn open(dir: &Path, run: &RecordRun) -> OpenRecordFile {
     files.into_iter().find(|file| file.name == "records_parquet").expect("the plan has it")
 }
 
-/// Rows as the record threads hand them on, sixteen together.
+/// Rows as the record threads hand them over, sixteen at a time.
 fn rows(file: &OpenRecordFile, run: &RecordRun, records: &[(RecordMeta, Measured)]) -> Vec<Vec<u8>> {
     let mut encoder = (file.writing.encoder)();
     let (exchange, parsed, mut metrics) = (Exchange::default(), Parsed::default(), RecordMetrics::default());

@@ -1,4 +1,4 @@
-//! Cost of the files of servers' metrics after an hour: 10,800 pages of some 600 numbers, as a vLLM server gives them.
+//! Cost of the server metrics files after an hour: 10,800 pages of about 600 numbers, as from a vLLM server.
 
 #[path = "../tests/it/support/mod.rs"]
 #[expect(clippy::unwrap_used, reason = "made for tests, which may panic")]

@@ -1,4 +1,4 @@
-//! Why something could not be written, and how users get out of it.
+//! Why something could not be written, and the way out.
 
 use std::io;
 use std::path::PathBuf;
@@ -33,13 +33,13 @@ pub enum ReportError {
          file away", path.display()
     )]
     IsFile { path: PathBuf },
-    /// A file of the run has a name that cannot be.
+    /// A file of the run has an invalid name.
     #[error(
         "the file system takes no name as long as that of {}\n  try: a shorter --profile-export-prefix, or \
          --artifact-dir with a shorter path", path.display()
     )]
     NameTooLong { path: PathBuf },
-    /// A file of the user's own cannot be where it should.
+    /// A file of the user cannot be in its place.
     #[error(
         "cannot write the user file {}: {why}\n  try: another path in artifacts.user_files", path.display()
     )]

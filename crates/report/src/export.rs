@@ -1,4 +1,4 @@
-//! What a kind of file must give: a record file while the run is on, an exporter when it is over.
+//! The interface of a kind of file: a record file during the run, an exporter after it.
 
 use crate::files;
 use crate::run::RunResult;
@@ -10,9 +10,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file that takes every record while the run is on.
+/// A file that receives every record while the run is on.
 pub struct RecordFile {
-    /// As the ready marker names it.
+    /// Its name in the ready marker.
     pub name: &'static str,
     pub label: &'static str,
     pub file: fn(&FileNames) -> &str,
@@ -21,7 +21,7 @@ pub struct RecordFile {
     pub open: fn(&Path, &RecordRun) -> io::Result<RecordWriting>,
 }
 
-/// The run whose records a file takes.
+/// The run whose records a file receives.
 #[derive(Clone)]
 pub struct RecordRun {
     pub benchmark_id: Arc<str>,
@@ -30,37 +30,37 @@ pub struct RecordRun {
     pub redactor: Arc<Redactor>,
 }
 
-/// Both ends of a record file: encoders make bytes of records on many threads, and a thread of the file's own writes these
+/// Both ends of a record file: encoders on many threads turn records into bytes, and the file's own thread writes these
 /// in order of completion.
 pub struct RecordWriting {
-    /// Makes an encoder for each thread that computes records.
+    /// Makes an encoder for each record thread.
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
-    /// Takes what encoders made. It is written to by one thread, which no other waits for. Its errors are shown
-    /// to the user, who wants to know what is kept.
+    /// Receives the bytes of encoders. One thread writes to it, and no other thread waits for that one. Its errors are
+    /// shown to the user and should state what is preserved.
     pub file: Box<dyn Write + Send>,
-    /// Bytes that it keeps in memory at most, whatever the number of records.
+    /// The most bytes that it holds in memory, for any number of records.
     pub holds: usize,
-    /// What is left to do when the run is summed up; dropped where writing failed, and then it leaves nothing behind.
+    /// Completes the file when the run is summarised. If writing failed, it is dropped and leaves nothing behind.
     pub complete: Option<Completion>,
 }
 
 pub type Completion = Box<dyn FnOnce(&RunResult) -> io::Result<()> + Send>;
 
-/// Writes a finished run down.
+/// Writes a file of a finished run.
 pub(crate) struct Exporter {
-    /// As the ready marker names it.
+    /// Its name in the ready marker.
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
     /// The file that the footer lists.
     pub(crate) file: fn(&FileNames) -> &str,
-    /// Whether a run has something for it to write; `None` where every run has.
+    /// Whether a run has something for it to write; `None` means always.
     pub(crate) applies: Option<fn(&RunResult) -> bool>,
-    /// It contains what observers saw, which is known a while after the last request.
+    /// It contains results of observers, which are known some time after the last request.
     pub(crate) needs_observers: bool,
     pub(crate) write: fn(&RunResult, &mut Folder<'_>),
 }
 
-/// Where an exporter writes, and what went wrong there.
+/// Where an exporter writes, and what failed there.
 pub(crate) struct Folder<'a> {
     dir: &'a Path,
     failures: Vec<(PathBuf, io::Error)>,
@@ -84,7 +84,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// A file of the run and what it is called in the footer.
+/// A file of the run and its label in the footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
     pub label: &'static str,

@@ -1,4 +1,4 @@
-//! Files on disk: whole ones appear at once, lines are appended.
+//! Files on disk: some appear as a whole, others grow line by line.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Writes a file as a whole: readers see the old one or the new one, never a part. Missing folders are made.
+/// Writes a file as a whole: readers see the old file or the new one, never a part. Missing folders are created.
 pub(crate) fn write_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     replace(path, None, fill)
 }
 
-/// As [`write_whole`], readable by the owner alone.
+/// As [`write_whole`], readable only by the owner.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, Some(0o600), |file| file.write_all(bytes))
 }
@@ -26,14 +26,14 @@ fn replace(
     Staged::write(path, mode, fill)?.publish()
 }
 
-/// Files that are not whole yet.
+/// Files that are not complete yet.
 static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn temporaries() -> MutexGuard<'static, Vec<PathBuf>> {
     TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a temporary file, which a process that ends at once removes.
+/// Makes a temporary file, which is removed if the process ends early.
 pub(crate) fn begin_temporary<T>(path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
     let mut all = temporaries();
     let made = make(path)?;
@@ -43,21 +43,21 @@ pub(crate) fn begin_temporary<T>(path: &Path, make: impl FnOnce(&Path) -> io::Re
     Ok(made)
 }
 
-/// A temporary file takes its place, or goes.
+/// Renames a temporary file to its final name, or removes it.
 pub(crate) fn end_temporary<T>(path: &Path, end: impl FnOnce(&Path) -> T) -> T {
     let mut all = temporaries();
     all.retain(|one| one != path);
     end(path)
 }
 
-/// Removes what is not whole, for a process that ends now: nothing begins or becomes whole after this.
+/// Removes incomplete files, for a process that ends now: no file is begun or completed after this.
 pub fn discard_temporaries() {
     let all = temporaries();
     all.iter().for_each(|path| drop(fs::remove_file(path)));
     std::mem::forget(all);
 }
 
-/// A file that is written as a whole and not yet seen by its name. Without being published it goes again.
+/// A complete file that does not have its final name yet. Unless it is published, it is removed.
 #[derive(Debug)]
 pub(crate) struct Staged {
     path: PathBuf,
@@ -115,7 +115,7 @@ fn open_new(path: &Path, mode: Option<u32>) -> io::Result<File> {
     options.open(path)
 }
 
-/// Bytes of a name that are kept in a temporary one: with what is added, it is still a name on any file system.
+/// Bytes of a name to keep in a temporary one: with its additions, it is still valid on any file system.
 const KEPT_OF_NAME: usize = 100;
 
 /// A name in the same folder, so that the rename stays on one file system.
@@ -124,7 +124,7 @@ pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}.{}.tmp", shortened(&name), std::process::id()))
 }
 
-/// A name that leaves room for more; two long ones that begin alike stay two.
+/// A shortened name; two long names that begin alike stay different.
 fn shortened(name: &str) -> Cow<'_, str> {
     if name.len() <= KEPT_OF_NAME {
         return Cow::Borrowed(name);
@@ -136,8 +136,7 @@ fn shortened(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{kept}~{:016x}", hasher.finish()))
 }
 
-/// Whether a file system knows no such name: that of the file or of a folder on the way to it is too long, or both
-/// together are.
+/// Whether a name is too long for the file system: that of the file, of a folder on its path, or the whole path.
 pub(crate) fn is_too_long(dir: &Path, within: &Path) -> bool {
     let too_long =
         |path: &Path| path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename);
@@ -145,7 +144,7 @@ pub(crate) fn is_too_long(dir: &Path, within: &Path) -> bool {
     too_long(&dir.join(within)) || within.components().any(|part| too_long(&dir.join(part)))
 }
 
-/// Whether a path is the temporary name of another, of whichever process.
+/// Whether a path is the temporary name of another, of any process.
 pub(crate) fn is_temporary_of(path: &Path, of: &Path) -> bool {
     let [name, of_name] = [path, of].map(|path| path.file_name().unwrap_or_default().to_string_lossy());
     let process = name
@@ -156,16 +155,16 @@ pub(crate) fn is_temporary_of(path: &Path, of: &Path) -> bool {
     path.parent() == of.parent() && process.is_some_and(|process| process.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Removes a file that may not be there.
+/// Removes a file that may not exist.
 pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        // Behind a file there is nothing either.
+        // A path below a file does not exist either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
         other => other,
     }
 }
 
-/// Bytes that wait to be written together.
+/// Bytes to collect before writing.
 const TOGETHER: usize = 1 << 18;
 
 /// Bytes that wait while the disk is full: there may be room again before the run is over.
@@ -184,13 +183,13 @@ pub struct LinesFile {
     waiting: Vec<u8>,
     /// Bytes in the file, all of them whole lines.
     written: u64,
-    /// How many lines these are.
+    /// The number of these lines.
     lines: u64,
     loss: Loss,
 }
 
-/// Lines that another process took out of a file while the run was on. More may be written behind what is left, so this
-/// is reported when the file is complete.
+/// Lines that another process removed from a file while the run was on. More lines may follow, so this is reported when
+/// the file is complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loss(Arc<AtomicU64>);
 
@@ -199,7 +198,7 @@ impl Loss {
         match self.0.load(Ordering::Acquire) {
             0 => Ok(()),
             lines => {
-                let text = format!("it was cut by somebody else while the run was on; lines lost: {lines}");
+                let text = format!("another process cut it while the run was on; lines lost: {lines}");
                 Err(io::Error::new(io::ErrorKind::UnexpectedEof, text))
             }
         }
@@ -207,7 +206,7 @@ impl Loss {
 }
 
 impl LinesFile {
-    /// Starts an empty file, with the folders it needs.
+    /// Creates an empty file, with the folders it needs.
     pub fn create(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -219,12 +218,12 @@ impl LinesFile {
         Ok(Self { file, waiting: Vec::with_capacity(TOGETHER), written: 0, lines: 0, loss: Loss::default() })
     }
 
-    /// What is to be asked when everything is written.
+    /// The counter of lost lines, to read when everything is written.
     pub(crate) fn loss(&self) -> Loss {
         self.loss.clone()
     }
 
-    /// Writes what waits; if that fails, returns how many bytes of it are in the file.
+    /// Writes the collected bytes; an error contains how many of them are in the file.
     fn put(&mut self) -> Result<(), (usize, io::Error)> {
         let mut put = 0;
         while put < self.waiting.len() {
@@ -238,7 +237,7 @@ impl LinesFile {
         Ok(())
     }
 
-    /// What did not fit leaves a part of a line behind, which no reader could make sense of. The rest waits.
+    /// Removes a partial line after a failed write: no reader could parse it.
     fn cut_to_whole_lines(&mut self, put: usize) -> io::Result<()> {
         let there = &self.waiting[..put];
         let whole = there.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
@@ -253,7 +252,7 @@ impl LinesFile {
         self.file.set_len(length.saturating_sub(part))
     }
 
-    /// Looks whether the file is still as long as it was made, and what is left of it where it is not.
+    /// Checks whether the file is still as long as it should be, and counts what is left if it is not.
     fn look_for_cut(&mut self) -> io::Result<()> {
         let metadata = self.file.metadata()?;
         if !metadata.is_file() || metadata.len() >= self.written {
@@ -274,7 +273,7 @@ impl LinesFile {
         Ok(())
     }
 
-    /// Why it could not be written, and what became of what was.
+    /// Why it could not be written, and what happened to the lines before.
     fn failed(&self, error: &io::Error) -> io::Error {
         let lines = self.lines;
         let text = match is_still_there(&self.file) {
@@ -319,7 +318,7 @@ fn line_breaks(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// A file that was deleted takes everything and keeps nothing.
+/// Checks that a file still has a name: a deleted file accepts writes and keeps nothing.
 pub fn is_still_there(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0 {
@@ -357,14 +356,14 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_fit_leaves_whole_lines() {
+    fn a_failed_write_leaves_whole_lines() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("b.jsonl");
         let mut file = LinesFile::create(&path).unwrap();
         file.write_all(b"one\n").unwrap();
         file.flush().unwrap();
         file.write_all(b"two\nthree\n").unwrap();
-        // As a full disk does: a part of what waits gets there.
+        // Like a full disk: only a part of the bytes is written.
         file.file.write_all(b"two\nthr").unwrap();
         file.cut_to_whole_lines(b"two\nthr".len()).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
@@ -408,7 +407,7 @@ mod tests {
             file.flush().unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}four\nfive\n"));
             let error = loss.check().unwrap_err().to_string();
-            assert_eq!(error, format!("it was cut by somebody else while the run was on; lines lost: {lost}"));
+            assert_eq!(error, format!("another process cut it while the run was on; lines lost: {lost}"));
         }
     }
 
@@ -438,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_too_long_is_known_behind_folders_that_are_not_there() {
+    fn a_name_that_is_too_long_is_found_below_missing_folders() {
         let dir = tempfile::tempdir().unwrap();
         let (fine, long) = ("x".repeat(255), "x".repeat(256));
         for (within, expected) in [

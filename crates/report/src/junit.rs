@@ -1,15 +1,15 @@
-//! Outcomes as JUnit XML, the form in which CI systems read them.
+//! Outcomes as JUnit XML, for CI systems.
 
-/// One thing that was checked.
+/// One check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JunitCase {
-    /// What it belongs to: systems sort cases by it.
+    /// Its group: systems sort cases by it.
     pub class: String,
     pub name: String,
     pub outcome: JunitOutcome,
 }
 
-/// How it came out, with words where there are any.
+/// The result, with a message if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JunitOutcome {
     Passed,
@@ -21,7 +21,7 @@ pub enum JunitOutcome {
 }
 
 impl JunitOutcome {
-    /// The element of the outcome, and its words.
+    /// The element of the result, and its message.
     fn element(&self) -> Option<(&'static str, &str)> {
         match self {
             Self::Passed => None,
@@ -65,7 +65,7 @@ pub fn junit_xml(suite: &str, cases: &[JunitCase]) -> String {
     out
 }
 
-/// Text as an element or an attribute may contain it. What no XML document may hold is shown as a replacement.
+/// Text escaped for an element or an attribute. Characters that XML does not allow are replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,25 +1,25 @@
-//! Writes it down: what a run did, in files for programs and tables for people.
+//! Writes the results of a run: files for programs and tables for people.
 //!
-//! Takes values and gives text. Only [`files`], [`records`], [`summary::phases`] and [`artifacts`] touch the disk. No
-//! metric is computed here: numbers come in display units and leave unchanged.
+//! The input is values and the output is text. Only [`files`], [`records`], [`summary::phases`] and [`artifacts`] touch
+//! the disk. No metric is computed here: numbers arrive in display units and leave unchanged.
 //!
 //! # Layout
 //! Each uses only those before it.
-//! - `format`: how values become JSON, CSV, numbers, points in time and column chunks of Parquet files
+//! - `format`: conversion to JSON, CSV, numbers, points in time and column chunks of Parquet files
 //! - [`files`]: files that appear whole, and files that grow line by line
 //! - `error`: why something could not be written
-//! - [`run`]: one finished run, which is what there is to write down
-//! - `export`: what a kind of file must provide
-//! - [`server_metrics`]: the files of the servers' own metrics
+//! - [`run`]: one finished run, the input of all files
+//! - `export`: the interface of a kind of file
+//! - [`server_metrics`]: the files of server metrics
 //! - [`network_latency_jsonl`]: every probe of the network, written while the run is on
-//! - [`gpu`]: the files of what GPUs reported
+//! - [`gpu`]: the files of GPU metrics
 //! - [`summary`]: the metrics of a run, of its time slices and of its phases
-//! - [`records`]: each request: what is sent, what came back and what was measured
-//! - [`otlp`]: metrics as OTLP messages, for senders of them
+//! - [`records`]: each request: what was sent, received and measured
+//! - [`otlp`]: metrics as OTLP messages, for the code that sends them
 //! - [`aggregate`]: the files of many runs: trials and sweeps
-//! - [`console`]: the report that people read, and the lines that are logged while a run is on
-//! - [`junit`]: what was checked, for CI systems
-//! - [`compare`]: runs side by side
+//! - [`console`]: the report for people, and the log lines during a run
+//! - [`junit`]: the results of checks, for CI systems
+//! - [`compare`]: the comparison of runs
 //! - [`artifacts`]: the directory of a run, with every kind of file in one table (`artifacts/kinds.rs`)
 //!
 //! # Invariants

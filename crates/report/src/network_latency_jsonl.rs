@@ -1,10 +1,10 @@
-//! Every probe of the network, as one compact JSON line: written while the run is on.
+//! Every probe of the network as one compact JSON line, written while the run is on.
 
 use crate::format::json::{push_int, push_number, push_str, push_text};
 use aiperf_observe::ProbeSample;
 use aiperf_observe::network::{ProbeError, RoundTrip};
 
-/// As the ready marker names it.
+/// Its name in the ready marker.
 pub const NAME: &str = "network_latency_jsonl";
 pub(crate) const LABEL: &str = "Network Latency JSONL Export";
 

@@ -1,4 +1,4 @@
-//! Several runs of one benchmark as CSV: a row for each statistic of each metric, then what the runs were.
+//! Several runs of one benchmark as CSV: a row for each statistic of each metric, then the runs themselves.
 
 use super::python;
 use super::trials::{AcrossRuns, ConfidenceReport};
@@ -43,7 +43,7 @@ fn row(key: &str, across: &AcrossRuns) -> String {
     .join(",")
 }
 
-/// A number with so many decimals: empty where there is none, `inf` where it has no bound.
+/// A number with `decimals` decimals: empty if there is none, `inf` if it has no bound.
 fn cell(value: Option<f64>, decimals: usize) -> String {
     match value {
         Some(value) if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_bound_says_so_and_what_is_not_known_is_empty() {
+    fn a_value_without_a_bound_is_inf_and_an_unknown_value_is_empty() {
         let values = [Some(0.005), Some(f64::INFINITY), Some(f64::NEG_INFINITY), Some(f64::NAN), None];
         assert_eq!(values.map(|value| cell(value, 4)), ["0.0050", "inf", "-inf", "", ""]);
     }

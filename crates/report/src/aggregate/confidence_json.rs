@@ -43,7 +43,7 @@ fn push_across(json: &mut Pretty, across: &AcrossRuns) {
     json.end_object();
 }
 
-/// Where the values lie, and how far apart.
+/// The location and the spread of the values.
 pub(super) fn push_spread(json: &mut Pretty, across: &AcrossRuns) {
     json.number("mean", across.mean);
     json.number("std", across.std);

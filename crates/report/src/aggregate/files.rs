@@ -28,7 +28,7 @@ pub struct AggregateNames {
 }
 
 impl AggregateNames {
-    /// They begin as the summaries of the runs do.
+    /// The names begin like those of the runs' summaries.
     pub fn of(runs: &FileNames) -> Self {
         let stem = runs.summary_json.strip_suffix(".json").unwrap_or(&runs.summary_json);
         Self {

@@ -1,4 +1,4 @@
-//! Many runs written down: how far trials agree, and the results of the cells of a sweep.
+//! The files of many runs: how far trials agree, and the results of the cells of a sweep.
 //!
 //! The values come from the caller; nothing is computed here.
 //!

@@ -5,7 +5,7 @@ use super::trials::RunTally;
 /// The results of every request of every successful run.
 #[derive(Clone, Debug)]
 pub struct Collated {
-    /// This program's.
+    /// The version of this program.
     pub version: String,
     pub tally: RunTally,
     pub cooldown_seconds: f64,
@@ -17,7 +17,7 @@ pub struct Collated {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pooled {
     pub combined: Combined,
-    /// Those runs that have it.
+    /// The runs that have it.
     pub per_run: Vec<RunMean>,
 }
 
@@ -25,7 +25,7 @@ pub struct Pooled {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Combined {
     pub mean: f64,
-    /// Sample deviation; zero of a single value.
+    /// Sample deviation; zero for a single value.
     pub std: f64,
     pub p50: f64,
     pub p90: f64,

@@ -1,4 +1,4 @@
-//! Values as Python prints them: cells of the reference's tables hold its lists and mappings that way.
+//! Values as Python prints them: cells of the reference's tables contain its lists and mappings in this form.
 
 use serde_json::Value;
 

@@ -5,23 +5,23 @@ use aiperf_metrics::Stats;
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value};
 
-/// A sweep, summed up.
+/// The results of a sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     pub tally: RunTally,
-    /// What was varied, in the order of the columns.
+    /// The varied settings, in the order of the columns.
     pub parameters: Vec<SweptParameter>,
     pub sla: Option<SlaConstraints>,
     pub sweep_mode: String,
     pub confidence_level: f64,
-    /// Trials of the cell that has most.
+    /// The most trials of a cell.
     pub trials: usize,
     pub pareto_axes: Option<ParetoAxes>,
-    /// Those in which a run succeeded, in the order they were planned.
+    /// Cells with a successful run, in the order of the plan.
     pub cells: Vec<SweepCell>,
     pub best_throughput: Option<Best>,
     pub best_latency: Option<Best>,
-    /// Parameters of the cells that no other is better than in every way.
+    /// Parameters of the cells that no other cell beats in every respect.
     pub pareto_optimal: Vec<Map<String, Value>>,
     /// The same in words.
     pub pareto_names: Vec<String>,
@@ -37,14 +37,14 @@ impl Sweep {
 /// A setting that was varied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweptParameter {
-    /// In the configuration.
+    /// Its path in the configuration.
     pub path: String,
-    /// Its last part, where no other parameter ends alike.
+    /// The last part of the path, if no other parameter ends in the same.
     pub name: String,
     pub values: Vec<Value>,
 }
 
-/// What cells were held to.
+/// The limits of cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlaConstraints {
     pub filters: Vec<SlaFilter>,
@@ -52,16 +52,16 @@ pub struct SlaConstraints {
     pub infeasible: usize,
 }
 
-/// What is traded against what: less of `x` for more of `y`.
+/// The trade-off: less of `x` for more of `y`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParetoAxes {
     pub x: Axis,
     pub y: Axis,
-    /// Parameters that part the points into curves.
+    /// Parameters that separate the points into curves.
     pub series: Vec<String>,
 }
 
-/// What an axis shows.
+/// The metric of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Axis {
     Metric { tag: String, stat: String },
@@ -71,7 +71,7 @@ pub enum Axis {
 /// One cell of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepCell {
-    /// What it is, in words.
+    /// Its description.
     pub label: String,
     /// By the name of the parameter.
     pub parameters: Map<String, Value>,
@@ -79,7 +79,7 @@ pub struct SweepCell {
 }
 
 impl SweepCell {
-    /// What it sets, or what it is called where that is more than a few values.
+    /// Its settings, or its name if there are more than a few.
     pub fn in_words(&self) -> String {
         let is_long = |value: &Value| value.is_object() || value.is_array();
         if self.parameters.is_empty() || self.parameters.values().any(is_long) {
@@ -92,7 +92,7 @@ impl SweepCell {
         self.parameters.iter().map(setting).collect::<Vec<_>>().join(", ")
     }
 
-    /// A parameter by its path, or by what the path ends in.
+    /// A parameter by its path, or by the last part of the path.
     pub fn parameter(&self, path: &str) -> Option<&Value> {
         let leaf = path.rsplit('.').next().unwrap_or(path);
         self.parameters.get(path).or_else(|| self.parameters.get(leaf))
@@ -116,15 +116,15 @@ pub struct CellStats {
 }
 
 impl CellMetrics {
-    /// A statistic of a metric with its unit: over trials, their mean. A metric that is a single number is that number
-    /// whatever the statistic.
+    /// A statistic of a metric with its unit; over trials, their mean. A metric with a single value has this value for
+    /// every statistic.
     pub fn value(&self, tag: &str, stat: &str) -> Option<(f64, &str)> {
         let is_number = || Self::DISTRIBUTION.iter().all(|stat| self.exactly(tag, stat).is_none());
         let found = self.exactly(tag, stat).or_else(|| self.exactly(tag, "avg").filter(|_| is_number()));
         found.filter(|(value, _)| value.is_finite())
     }
 
-    /// What only metrics of many values have.
+    /// Statistics that only metrics with many values have.
     const DISTRIBUTION: [&str; 5] = ["p50", "p90", "p95", "p99", "max"];
 
     fn exactly(&self, tag: &str, stat: &str) -> Option<(f64, &str)> {

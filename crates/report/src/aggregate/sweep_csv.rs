@@ -1,4 +1,4 @@
-//! A sweep as CSV: a row a cell, then the best of them, and what the sweep was.
+//! A sweep as CSV: one row per cell, then the best cells, and the settings of the sweep.
 
 use super::confidence_csv::title_case;
 use super::python;
@@ -52,7 +52,7 @@ fn keys(metrics: &CellMetrics) -> Vec<&str> {
     }
 }
 
-/// The columns of one metric, empty where the cell has none of it.
+/// The columns of one metric; empty if the cell does not have it.
 fn numbers(metrics: &CellMetrics, key: &str) -> [String; 5] {
     let [mean, std, min, max, cv] = match metrics {
         CellMetrics::One(metrics) => match metrics.iter().find(|(known, _)| known == key) {

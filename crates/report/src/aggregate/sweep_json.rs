@@ -149,7 +149,7 @@ fn push_metrics(json: &mut Pretty, metrics: &CellMetrics) {
     json.end_object();
 }
 
-/// A single run is its own mean, and spreads over nothing.
+/// A single run is its own mean, and has no spread.
 fn push_one(json: &mut Pretty, tag: &str, CellStats { unit, stats }: &CellStats) {
     json.key(tag);
     json.begin_object();

@@ -18,7 +18,7 @@ pub struct FailedRun {
     pub error: String,
 }
 
-/// One statistic of one metric over several runs. What needs more runs is absent.
+/// One statistic of one metric over several runs. Values that need more runs are absent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcrossRuns {
     pub mean: Option<f64>,
@@ -26,7 +26,7 @@ pub struct AcrossRuns {
     pub std: Option<f64>,
     pub min: f64,
     pub max: f64,
-    /// Deviation relative to the size of the mean; infinite when the mean is zero.
+    /// Deviation relative to the absolute mean; infinite if the mean is zero.
     pub cv: Option<f64>,
     /// Standard error of the mean.
     pub se: Option<f64>,
@@ -36,28 +36,28 @@ pub struct AcrossRuns {
     pub ci_high: Option<f64>,
     /// Student's t at the confidence level.
     pub t_critical: Option<f64>,
-    /// That of the metric.
+    /// The unit of the metric.
     pub unit: String,
 }
 
-/// Several runs of one benchmark, summed up.
+/// The results of several runs of one benchmark.
 #[derive(Clone, Debug)]
 pub struct ConfidenceReport {
-    /// This program's.
+    /// The version of this program.
     pub version: String,
     pub tally: RunTally,
     /// The level of the intervals: 0.95.
     pub level: f64,
     pub cooldown_seconds: f64,
-    /// The place of these runs in a sweep, if in one.
+    /// The cell of these runs, if they belong to a sweep.
     pub cell: Option<CellOfSweep>,
-    /// Where the dataset came from.
+    /// The source of the dataset.
     pub dataset: Option<Value>,
     /// By `<tag>_<statistic>`, in the order of the file.
     pub metrics: Vec<(String, AcrossRuns)>,
 }
 
-/// The settings in which runs of a sweep differ from its others.
+/// The settings that distinguish these runs from others of a sweep.
 #[derive(Clone, Debug)]
 pub struct CellOfSweep {
     pub label: String,
@@ -68,12 +68,12 @@ pub struct CellOfSweep {
 }
 
 impl ConfidenceReport {
-    /// Only one run succeeded, so nothing is known about how runs differ.
+    /// Whether only one run succeeded, so that nothing is known about how runs differ.
     pub fn is_single_run(&self) -> bool {
         self.tally.successful.len() == 1
     }
 
-    /// What the files list beside the counts of runs, in the order of the files.
+    /// The entries of the files besides the counts of runs, in the order of the files.
     pub(crate) fn metadata(&self) -> Map<String, Value> {
         let mut members = Map::new();
         let mut add = |key: &str, value: Value| drop(members.insert(key.to_owned(), value));

@@ -1,5 +1,5 @@
-//! Every kind of file that a run may leave. One table: what is removed before a run, what the footer lists and what the
-//! ready marker names follow from it.
+//! Every kind of file of a run. One table decides which files are removed before a run, which the footer lists and
+//! which the ready marker names.
 
 use crate::export::{Exporter, RecordFile};
 use crate::{console, gpu, network_latency_jsonl, records, server_metrics, summary};
@@ -32,11 +32,11 @@ pub(crate) const KINDS: &[FileKind] = &[
 
 /// One kind of file, by when it is written.
 pub(crate) enum FileKind {
-    /// Before the load, or from outside, whatever the plan asks for.
+    /// Before the load, or from outside, independent of the plan.
     Prepared { label: &'static str, file: &'static str },
     /// While the run is on, record by record.
     Records(&'static RecordFile),
-    /// While the run is on, by observers of the servers: scrape by scrape, probe by probe.
+    /// While the run is on, by observers of the servers, for each scrape or probe.
     Scrapes { label: &'static str, file: fn(&FileNames) -> &str },
     /// When the run is over.
     Export(&'static Exporter),
@@ -60,8 +60,8 @@ impl FileKind {
         }
     }
 
-    /// Whether it goes before a run: after a kill no earlier summary may be left beside new records. What is prepared
-    /// replaces its predecessor at once.
+    /// Whether it is removed before a run: after a kill no earlier summary may remain beside new records. A prepared
+    /// file replaces its predecessor at once.
     pub(crate) fn is_removed_before_a_run(&self) -> bool {
         !matches!(self, Self::Prepared { .. })
     }

@@ -1,4 +1,4 @@
-//! The ready marker: written last, so that other programs that wait for a run know that its files are whole.
+//! The ready marker: written last, so that programs that wait for a run know that its files are complete.
 
 use crate::format::json::push_str;
 use aiperf_plan::FileNames;

@@ -4,8 +4,8 @@
 //!
 //! # Layout
 //! - `kinds`: every kind of file in one table
-//! - `user_files`: texts of the user's own, written before a run
-//! - `reserve`: room on the disk for the files of the end
+//! - `user_files`: texts of the user, written before a run
+//! - `reserve`: disk space for the files that are written at the end
 //! - [`marker`]: the sign that everything is written
 //! - `runs_folder`: the directory of many runs
 
@@ -37,53 +37,53 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What is written to see whether anything can be.
+/// The file that tests whether the directory can be written to.
 const PROBE: &str = "aiperf_probe";
-/// A disk without room for this is full.
+/// A disk without space for this is full.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// What came of the first part of writing a run down.
+/// The result of the first part of writing.
 #[derive(Debug)]
 #[must_use = "a run is written down only with the rest"]
 pub struct FirstWritten {
     pub failures: Vec<ExportFailure>,
 }
 
-/// What came of writing a run down.
+/// The result of writing all files.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// Files that are there, in the order the footer lists them.
+    /// Files that exist, in the order of the footer.
     pub files: Vec<WrittenFile>,
     pub failures: Vec<ExportFailure>,
 }
 
-/// A prepared artifact directory. Until this goes, no other run may have it.
+/// A prepared artifact directory. No other run can use it until this is dropped.
 #[derive(Debug)]
 pub struct Artifacts {
     plan: ArtifactPlan,
-    /// Locked, where the file system can. The lock ends with the process, whatever ends it.
+    /// Locked, if the file system has locks. The lock ends with the process, however it ends.
     lock: File,
-    /// Room for what is written when the run is over: first, and at last.
+    /// Disk space for what is written when the run is over: in the first part, and at the end.
     reserves: Mutex<[Option<Reserve>; 2]>,
 }
 
-/// `inputs.json` written down but not yet in its place.
+/// `inputs.json`, written but not yet in its place.
 #[derive(Debug)]
 pub struct StagedInputs(Staged);
 
 impl Drop for Artifacts {
-    /// Unlocks at once, before the file is closed: a child process that is just being started may hold a copy of it.
+    /// Unlocks before the file is closed: a child process that is just starting may hold a copy of it.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
 }
 
-/// Makes a directory, makes sure that it can be written to, and takes it until the lock goes. Nothing in it is touched.
+/// Makes a directory, checks that it can be written to, and locks it. Changes nothing in it.
 fn take(dir: &Path) -> Result<File, ReportError> {
     let at = |source| ReportError::Directory { dir: dir.to_owned(), source };
     std::fs::create_dir_all(dir).map_err(at)?;
     let lock = File::open(dir).map_err(at)?;
-    // A file system that has no locks leaves it to the user.
+    // If the file system has no locks, the user is responsible.
     if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
         return Err(ReportError::InUse { dir: dir.to_owned() });
     }
@@ -91,7 +91,7 @@ fn take(dir: &Path) -> Result<File, ReportError> {
     Ok(lock)
 }
 
-/// Removes from a directory what a run left there.
+/// Removes the results of a run from a directory.
 fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
     let stale = KINDS.iter().filter(|kind| kind.is_removed_before_a_run()).map(|kind| kind.file(&plan.names));
     std::iter::once(READY_MARKER)
@@ -103,12 +103,12 @@ fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
     Ok(())
 }
 
-/// The records as columns, where an earlier version left them.
+/// The Parquet file of records, in the place of earlier versions.
 fn earlier_records(plan: &ArtifactPlan) -> Option<PathBuf> {
     plan.names.earlier_records_parquet().map(|name| plan.dir.join(name)).filter(|path| path.is_file())
 }
 
-/// Removes the folder of the records, unless other files lie there.
+/// Removes the folder of the records, unless it contains other files.
 fn remove_records_folder(plan: &ArtifactPlan) {
     let folders =
         Path::new(&plan.names.records_parquet).ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
@@ -132,7 +132,7 @@ pub struct IncompleteFile {
 }
 
 impl Artifacts {
-    /// Makes the directory, makes sure that it can be written to, and takes it for this run. Nothing in it is touched.
+    /// Makes the directory, checks that it can be written to, and locks it for this run. Changes nothing in it.
     pub fn prepare(plan: &ArtifactPlan) -> Result<Self, ReportError> {
         let dir = &plan.dir;
         let lock = take(dir)?;
@@ -155,8 +155,8 @@ impl Artifacts {
         user_files::check(plan).map(|()| artifacts)
     }
 
-    /// Removes what an earlier run left, so that nothing of it is taken for this run's. To be called when everything is
-    /// checked and the run is about to start.
+    /// Removes the files of an earlier run, so that none is mistaken for this run's. Call it when everything is checked
+    /// and the run is about to start.
     pub fn remove_stale(&self) -> Result<(), ReportError> {
         remove_results(&self.plan)
             .and_then(|()| self.remove_temporaries())
@@ -164,7 +164,7 @@ impl Artifacts {
             .map_err(|source| ReportError::Directory { dir: self.plan.dir.clone(), source })
     }
 
-    /// Removes what a run that was killed had begun to write.
+    /// Removes the temporary files of a run that was killed.
     fn remove_temporaries(&self) -> io::Result<()> {
         let finals: Vec<PathBuf> = KINDS
             .iter()
@@ -176,7 +176,7 @@ impl Artifacts {
             .chain(user_files::paths(&self.plan))
             .collect();
         let folders: BTreeSet<&Path> = finals.iter().filter_map(|path| path.parent()).collect();
-        // That of `inputs.json` is this run's own, and about to be published.
+        // The temporary file of `inputs.json` belongs to this run, and is about to be published.
         let own = files::temporary_name(&self.path(INPUTS));
         for entry in folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
             let path = entry.path();
@@ -187,7 +187,7 @@ impl Artifacts {
         Ok(())
     }
 
-    /// Removes what was begun of `inputs.json`, for a run that ends before it starts.
+    /// Removes the temporary `inputs.json`, for a run that ends before it starts.
     pub fn abandon_inputs(&self) {
         let _ = files::remove_if_there(&files::temporary_name(&self.path(INPUTS)));
     }
@@ -196,7 +196,7 @@ impl Artifacts {
         &self.plan.dir
     }
 
-    /// Where the log belongs.
+    /// The path of the log.
     pub fn log_file(&self) -> PathBuf {
         self.path(LOG)
     }
@@ -217,8 +217,8 @@ impl Artifacts {
         kinds.map(open).collect()
     }
 
-    /// Keeps room on the disk for what is written when the run is over, whatever its records take meanwhile. To be called
-    /// when the run is about to start. Where there is no room, a short run may need none.
+    /// Reserves disk space for the files that are written when the run is over, however much its records take. Call it
+    /// when the run is about to start. If there is no space, the run continues: a short run may need none.
     pub fn keep_room(&self) {
         let taken = RESERVES.map(|name| Reserve::take(&self.plan.dir, name).ok());
         *self.reserves.lock().unwrap_or_else(PoisonError::into_inner) = taken;
@@ -243,7 +243,7 @@ impl Artifacts {
         ScrapeFile::new(self.path(&self.plan.names.gpu_telemetry_jsonl))
     }
 
-    /// Writes `inputs.json` beside its place: for each session its id and the body of each turn.
+    /// Writes `inputs.json` to a temporary file: for each session its id and the body of each turn.
     pub fn stage_inputs<S, B, T>(&self, sessions: S) -> Result<StagedInputs, ReportError>
     where
         S: IntoIterator<Item = (T, B)>,
@@ -257,26 +257,26 @@ impl Artifacts {
             .map_err(|source| ReportError::File { path, source })
     }
 
-    /// Puts `inputs.json` in its place.
+    /// Renames `inputs.json` to its final name.
     pub fn publish_inputs(&self, StagedInputs(staged): StagedInputs) -> Result<(), ReportError> {
         staged.publish().map_err(|source| ReportError::File { path: self.path(INPUTS), source })
     }
 
-    /// Writes the files that the user gave a text for. To be called when the run is about to start.
+    /// Writes the files with the user's texts. Call it when the run is about to start.
     pub fn write_user_files(&self, redactor: &Redactor) -> Result<(), ReportError> {
         user_files::write(&self.plan, redactor)
     }
 
-    /// Writes what the run is, so that a later command sees whether to run it again. To be called when the run is about
-    /// to start.
+    /// Writes the run's configuration, so that a later command can decide whether to run it again. Call it when the run
+    /// is about to start.
     pub fn write_run_config(&self, document: &Value) -> Result<(), ReportError> {
         let path = self.path(FileNames::RUN_CONFIG);
         let written = files::write_whole(&path, |out| out.write_all(&document_text(document)));
         written.map_err(|source| ReportError::File { path, source })
     }
 
-    /// Writes what a finished run leaves that no observer has a part in. `earlier` are exporters that failed before;
-    /// `incomplete` are files that took its records.
+    /// Writes the files of a finished run that do not depend on observers. `earlier` are exporters that failed before;
+    /// `incomplete` are record files to complete.
     pub fn write_first(
         &self,
         run: &RunResult,
@@ -296,7 +296,7 @@ impl Artifacts {
         FirstWritten { failures }
     }
 
-    /// Writes the rest, when what observers saw is in the result, and the ready marker last.
+    /// Writes the rest, when the observers' results are in `run`, and the ready marker last.
     pub fn write_rest(&self, run: &RunResult, FirstWritten { mut failures }: FirstWritten) -> Written {
         self.give_room(1);
         self.export(run, true, &mut failures);
@@ -331,7 +331,7 @@ impl Artifacts {
         }
     }
 
-    /// Every file of this run that is on disk; one that an exporter failed on may be an earlier run's.
+    /// Every file of this run on disk. A file whose exporter failed may be from an earlier run.
     fn files_there(&self, failures: &[ExportFailure]) -> Vec<WrittenFile> {
         let failed = |path: &Path| {
             failures.iter().any(|failure| matches!(&failure.error, ReportError::File { path: at, .. } if at == path))
@@ -347,7 +347,7 @@ impl Artifacts {
     }
 }
 
-/// Writes a file and removes it: the only sure way to know that a directory can be written to and has room.
+/// Writes a file and removes it: the only sure test that a directory can be written to and has space.
 fn probe(dir: &Path) -> io::Result<()> {
     let path = files::temporary_name(&dir.join(PROBE));
     let written = files::begin_temporary(&path, |path| std::fs::write(path, [0; PROBE_BYTES]));

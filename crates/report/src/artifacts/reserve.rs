@@ -1,28 +1,28 @@
-//! Room on the disk for what a run leaves at its end: records may fill the disk while it is on, and what it measured is
-//! still to be written then.
+//! Disk space for the files at the end of a run: records may fill the disk during the run, and the results are still to
+//! be written then.
 
 use crate::files;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The names that reserves are temporaries of: that of what is written first, and that of the rest.
+/// Reserves are temporary files of these names: for the files written first, and for the rest.
 pub(crate) const RESERVES: [&str; 2] = ["aiperf_reserve_first", "aiperf_reserve_rest"];
 /// The summary takes less, and so do the tables and the marker.
 const BYTES: usize = 1 << 20;
 
-/// A file that takes up the room until it is needed.
+/// A file that occupies the space until it is needed.
 #[derive(Debug)]
 pub(crate) struct Reserve(PathBuf);
 
 impl Reserve {
-    /// Takes room in a directory. Written, not only made longer: a file with holes takes none.
+    /// Occupies space in a directory. It is written, not only extended: a sparse file occupies none.
     pub(crate) fn take(dir: &Path, name: &str) -> io::Result<Self> {
         let reserve = Self(files::temporary_name(&dir.join(name)));
         let mut file = files::begin_temporary(&reserve.0, |path| {
             OpenOptions::new().create(true).write(true).truncate(true).open(path)
         })?;
-        // A file system that compresses would keep nothing of zeros.
+        // Not zeros: a file system with compression would store almost nothing.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut bytes = vec![0; BYTES];
         for word in bytes.chunks_exact_mut(8) {

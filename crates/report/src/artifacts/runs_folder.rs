@@ -8,7 +8,7 @@ use aiperf_plan::ArtifactPlan;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The directory that many runs have theirs in. Until this goes, no other command may have it.
+/// The directory of many runs. No other command can use it until this is dropped.
 #[derive(Debug)]
 pub struct RunsFolder {
     dir: PathBuf,
@@ -16,26 +16,27 @@ pub struct RunsFolder {
 }
 
 impl Drop for RunsFolder {
-    /// Unlocks at once, before the file is closed: a child process that is just being started may hold a copy of it.
+    /// Unlocks before the file is closed: a child process that is just starting may hold a copy of it.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
 }
 
 impl RunsFolder {
-    /// Makes the directory, makes sure that it can be written to, and takes it. Nothing in it is touched.
+    /// Makes the directory, checks that it can be written to, and locks it. Changes nothing in it.
     pub fn take(dir: &Path) -> Result<Self, ReportError> {
         Ok(Self { lock: take(dir)?, dir: dir.to_owned() })
     }
 
-    /// Removes what a run on its own left in the directory itself, so that it is not taken for the result of these.
+    /// Removes the files of a single run from the directory itself, so that they are not mistaken for the results of
+    /// these runs.
     pub fn remove_lone_run(&self, artifacts: &ArtifactPlan) -> Result<(), ReportError> {
         let own = ArtifactPlan { dir: self.dir.clone(), ..artifacts.clone() };
         remove_results(&own).map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })
     }
 
-    /// Removes from these folders the results of all runs of an earlier command, so that they are not taken for
-    /// those of these. `documents` are files that have names of their own.
+    /// Removes the results of all runs of an earlier command from these folders, so that they are not mistaken for
+    /// those of these runs. `documents` are files with names of their own.
     pub fn remove_stale<'a>(
         &self,
         folders: impl IntoIterator<Item = PathBuf>,

@@ -1,4 +1,4 @@
-//! Files with a text of the user's own: where they may lie, and how they are written.
+//! Files with a text of the user: where they may be, and how they are written.
 
 use crate::error::ReportError;
 use crate::files;
@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 pub(crate) const LABEL: &str = "User File";
 
-/// Makes sure that each of them lies in the directory and is no other file of the run. The directory is there already.
+/// Checks that each of them is in the directory and is no other file of the run. The directory exists already.
 pub(crate) fn check(plan: &ArtifactPlan) -> Result<(), ReportError> {
     for (at, file) in plan.user_files.iter().enumerate() {
         let path = &within(file);
@@ -32,7 +32,7 @@ pub(crate) fn check(plan: &ArtifactPlan) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// Writes all of them, each as a whole, with the folders that they need.
+/// Writes all of them, each as a whole, with the folders they need.
 pub(crate) fn write(plan: &ArtifactPlan, redactor: &Redactor) -> Result<(), ReportError> {
     for (path, text) in paths(plan).zip(plan.user_files.iter().map(|file| &file.text)) {
         let written = files::write_whole(&path, |out| out.write_all(redactor.hide(text).as_bytes()));
@@ -45,12 +45,12 @@ pub(crate) fn paths(plan: &ArtifactPlan) -> impl Iterator<Item = PathBuf> {
     plan.user_files.iter().map(|file| plan.dir.join(within(file)))
 }
 
-/// Its path in the directory, as people read it: `./x` is `x`.
+/// Its path in the directory, normalised: `./x` is `x`.
 fn within(file: &UserFile) -> PathBuf {
     file.path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Whether a file would lie in the directory, wherever the folders lead that are there.
+/// Checks that a file would be in the directory, after following the existing folders.
 fn check_folder(dir: &Path, path: &Path) -> Result<(), &'static str> {
     const OUTSIDE: &str = "it does not lie in the artifact directory";
     let parts: Vec<Component<'_>> = path.components().collect();
@@ -63,7 +63,7 @@ fn check_folder(dir: &Path, path: &Path) -> Result<(), &'static str> {
     for part in folders {
         folder.push(part);
         if folder.symlink_metadata().is_err() {
-            // What is not there is made.
+            // Missing parts are created.
             break;
         }
         folder = folder.canonicalize().map_err(|_| "a folder of its path is a link that leads nowhere")?;

@@ -1,6 +1,6 @@
-//! Runs side by side written down: what differs, how sure that is, and whether limits hold.
+//! The comparison of runs: what differs, how certain that is, and whether limits hold.
 //!
-//! The values come from the caller; nothing is computed here but shares of what is there.
+//! The values come from the caller; nothing is computed here except shares of them.
 //!
 //! # Layout
 //! - [`table`]: for people; [`compare_json`](mod@json): for programs; [`cases`]: for CI systems
@@ -12,13 +12,13 @@ pub mod table;
 /// Several sides, each compared with the first.
 #[derive(Clone, Debug)]
 pub struct CompareReport {
-    /// This program's.
+    /// The version of this program.
     pub version: String,
     /// The level of the intervals: 0.95.
     pub level: f64,
     pub sides: Vec<Side>,
     pub pairs: Vec<Pair>,
-    /// What a reader should know of the sides before believing any of it.
+    /// Notes on the sides that matter for their interpretation.
     pub notes: Vec<String>,
 }
 
@@ -27,24 +27,24 @@ pub struct CompareReport {
 pub struct Side {
     /// `A` for the first.
     pub label: String,
-    /// As it was given.
+    /// As the user gave it.
     pub path: String,
     pub runs: usize,
-    /// Requests whose records were read; none where records were not needed or are not there.
+    /// Requests whose records were read; `None` if records were not needed or do not exist.
     pub records: Option<usize>,
 }
 
 /// Two of the sides.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// Their places among the sides.
+    /// Their indexes among the sides.
     pub first: usize,
     pub second: usize,
     pub method: Method,
     pub rows: Vec<Row>,
     /// Settings in which they differ.
     pub settings: Vec<SettingDifference>,
-    /// What failed; none where a side has no counts of requests.
+    /// Failed requests; `None` if a side has no counts of requests.
     pub failures: Option<Failures>,
     pub judgements: Vec<Judgement>,
 }
@@ -70,13 +70,13 @@ pub struct Failures {
     pub second: FailedRequests,
     /// By Fisher's exact test.
     pub p: f64,
-    /// The same, corrected for how many sides are compared.
+    /// The same, corrected for the number of sides.
     pub corrected_p: Option<f64>,
     pub change: FailureChange,
 }
 
 impl Failures {
-    /// Whether the second side fails more for certain.
+    /// Whether the second side fails significantly more.
     pub fn rose(&self) -> bool {
         self.change == FailureChange::Rose
     }
@@ -99,18 +99,18 @@ impl FailureChange {
     }
 }
 
-/// What verdicts come from.
+/// The basis of verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Records of one run a side.
+    /// Records of one run per side.
     Records,
-    /// Several runs a side.
+    /// Several runs per side.
     Trials,
-    /// There is nothing that they could come from.
+    /// There is no basis.
     Summaries,
 }
 
-/// One setting that is not the same on both sides; none where a side does not have it.
+/// One setting that differs between the sides; `None` if a side does not have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingDifference {
     pub path: String,
@@ -122,13 +122,13 @@ pub struct SettingDifference {
 #[derive(Clone, Debug)]
 pub struct Row {
     pub tag: String,
-    /// The metric's name as people read it, and a shorter one.
+    /// The metric's name for people, and a shorter one.
     pub header: String,
     pub short: String,
     pub unit: String,
     /// `avg`, `p99`.
     pub stat: String,
-    /// `None` where neither direction is better.
+    /// `None` if neither direction is better.
     pub larger_is_better: Option<bool>,
     pub numbers: Numbers,
     /// Whether it was compared by counts of requests.
@@ -136,25 +136,25 @@ pub struct Row {
     pub verdict: RowVerdict,
 }
 
-/// What was found of a statistic. Differences are the second side less the first.
+/// The result for a statistic. Differences are the second side minus the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers {
     pub first: f64,
     pub second: f64,
     pub difference: f64,
-    /// As a share of the first side's size.
+    /// As a share of the first side's absolute value.
     pub relative: Option<f64>,
-    /// Where the difference lies; an end is infinite where the data do not bound it.
+    /// The interval of the difference; an end is infinite if the data do not bound it.
     pub interval: Option<(f64, f64)>,
     pub p: Option<f64>,
-    /// The same, corrected for how many comparisons there are.
+    /// The same, corrected for the number of comparisons.
     pub corrected_p: Option<f64>,
-    /// Independent values that would give as much evidence, of each side.
+    /// The number of independent values with the same evidence, per side.
     pub effective: Option<(f64, f64)>,
 }
 
 impl Numbers {
-    /// The interval in shares of the first side's size.
+    /// The interval as shares of the first side's absolute value.
     pub fn relative_interval(&self) -> Option<(f64, f64)> {
         let (low, high) = self.interval?;
         let size = self.first.abs();
@@ -223,12 +223,12 @@ impl Reason {
             }
             Self::FewRecords => {
                 "too little data: a mean needs 30 independent requests a side, p90 100, p99 1,000, and requests that \
-                 wait for each other count for fewer; longer runs would tell"
+                 wait for each other count for fewer; longer runs would help"
             }
-            Self::FewRuns => "fewer than 3 runs on a side, so nobody knows how runs differ from each other",
-            Self::NoRecords => "a side has no records, only a summary; runs with --export-level records would tell",
+            Self::FewRuns => "fewer than 3 runs on a side, so it is not known how runs differ from each other",
+            Self::NoRecords => "a side has no records, only a summary; runs with --export-level records would help",
             Self::IncompleteRecords => "a side's records are not complete",
-            Self::OneValue => "one value a run: several runs a side would tell (--num-profile-runs 3 or more)",
+            Self::OneValue => "one value a run: several runs a side would help (--num-profile-runs 3 or more)",
             Self::Lists => "several values a request, which are not compared",
         }
     }
@@ -237,22 +237,22 @@ impl Reason {
 /// A limit, and whether it holds.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// As it was given: `time_to_first_token:p99:+5%`.
+    /// As the user gave it: `time_to_first_token:p99:+5%`.
     pub rule: String,
     pub unit: String,
     pub first: f64,
     pub second: f64,
     pub relative: Option<f64>,
-    /// The value of the second side at which the limit lies.
+    /// The value of the second side at the limit.
     pub limit: f64,
-    /// Where the second side less the limit lies.
+    /// The interval of the second side minus the limit.
     pub interval: Option<(f64, f64)>,
     pub p: Option<f64>,
-    /// The same, corrected for how many limits there are.
+    /// The same, corrected for the number of limits.
     pub corrected_p: Option<f64>,
-    /// Whether it is a metric of requests that succeeded: then a limit does not hold where more of them fail.
+    /// Whether it is a metric of successful requests: then the limit does not hold if more requests fail.
     pub is_of_successes: bool,
-    /// Shares of requests that failed, where more of them break the limit.
+    /// Shares of failed requests, if more failures break the limit.
     pub more_failures: Option<(f64, f64)>,
     pub outcome: Outcome,
 }

@@ -1,4 +1,4 @@
-//! A comparison as people read it: who is compared, a table a pair, why something is undecided, and the limits.
+//! A comparison for people: the sides, one table per pair, the reasons for open verdicts, and the limits.
 
 use super::{CompareReport, Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict, Side};
 use crate::console::page::{Page, Style};
@@ -6,19 +6,19 @@ use crate::console::table::{Cell, Column, Table};
 use crate::console::text::{Align, literal, wrap_hanging, wrap_whole};
 use crate::format::number::{grouped, thousands};
 
-/// Signs that lead from a verdict to its reason.
+/// Marks that refer from a verdict to its reason.
 const MARKS: [&str; 8] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸"];
-/// Columns that a metric's name has before the table takes its narrow form.
+/// Columns of a metric's name before the table takes its narrow form.
 const LABEL_WIDTH: usize = 24;
-/// The longest name that still has its unit beside it, where there is a row for that below.
+/// The longest name that keeps its unit beside it, if there is a row for it below.
 const LONGEST_HEADER: usize = 30;
-/// Columns that short names have, and the fewest, before they go on in the next row.
+/// Columns of short names, and the fewest, before they continue in the next row.
 const SHORT_NAME: usize = 16;
 const LEAST_NAME: usize = 9;
-/// The longest unit that follows a short name: longer ones are left to the name.
+/// The longest unit after a short name: longer ones are left out.
 const SHORT_UNIT: usize = 6;
 const SHARES_LINE: &str = "Shares of requests are compared by their counts (Fisher's exact test).";
-/// Settings that are named one by one.
+/// Settings to name one by one.
 const NAMED_SETTINGS: usize = 8;
 
 /// The whole report.
@@ -112,10 +112,10 @@ fn reasons(rows: &[Row]) -> Vec<Reason> {
     reasons
 }
 
-/// The table in the form that the page has room for.
+/// The table in the form that fits the page.
 fn fitting_table<'a>(report: &'a CompareReport, pair: &Pair, reasons: &[Reason], page: Page) -> Table<'a> {
     let wide = table(report, pair, reasons, Form::Wide);
-    // A name that is broken into many lines is harder to read than its short form.
+    // A name broken into many lines is harder to read than its short form.
     if wide.least_width(LABEL_WIDTH) <= page.width() {
         return wide;
     }
@@ -124,11 +124,11 @@ fn fitting_table<'a>(report: &'a CompareReport, pair: &Pair, reasons: &[Reason],
     (LEAST_NAME..=SHORT_NAME).rev().map(narrow).find(fits).unwrap_or_else(|| narrow(LEAST_NAME))
 }
 
-/// How a table makes use of its width.
+/// The form of a table, by width.
 #[derive(Clone, Copy)]
 enum Form {
     Wide,
-    /// Short names, broken so that they have so many columns where words allow, and one column for difference and interval.
+    /// Short names, broken to about this many columns at words, and one column for difference and interval.
     Narrow {
         name_width: usize,
     },
@@ -184,7 +184,7 @@ fn cells(row: &Row, label: String, reasons: &[Reason], is_narrow: bool) -> Vec<C
     cells
 }
 
-/// The name of a metric, which may go on below itself where it has several rows.
+/// The name of a metric, which may continue below if it has several rows.
 fn labels(row: &Row, count: usize, form: Form) -> Vec<String> {
     let Row { header, short, unit, .. } = row;
     let mut lines = match form {
@@ -209,7 +209,7 @@ fn verdict(verdict: RowVerdict, reasons: &[Reason]) -> String {
     format!("{}{}", verdict.name(), mark.unwrap_or(&""))
 }
 
-/// `+5.1% [-1.2, +9.0]`, in the unit where there is no share.
+/// `+5.1% [-1.2, +9.0]`; in the unit if there is no share.
 fn narrow_difference(numbers: &Numbers) -> String {
     let Some(relative) = numbers.relative else { return signed(numbers.difference) };
     let interval = numbers.relative_interval().map(|(low, high)| format!(" [{}, {}]", share(low, 1), share(high, 1)));
@@ -223,7 +223,7 @@ fn share(share: f64, decimals: usize) -> String {
         percent if percent == f64::NEG_INFINITY => "-∞".to_owned(),
         percent => {
             let text = format!("{percent:+.decimals$}");
-            // What is nothing has no sign.
+            // Zero has no sign.
             if text[1..].chars().all(|c| matches!(c, '0' | '.')) { text[1..].to_owned() } else { text }
         }
     }
@@ -241,7 +241,7 @@ fn signed(value: f64) -> String {
     }
 }
 
-/// What came of a limit, on one line.
+/// The verdict on a limit, in one line.
 pub(super) fn judgement_words(judgement: &Judgement, first: &str, second: &str, level: f64) -> String {
     let Judgement { unit, limit, interval, relative, .. } = judgement;
     let number = |value: f64| grouped(Some(value)).unwrap_or_else(|| "N/A".to_owned());
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_fits_and_what_is_undecided_says_why() {
+    fn every_line_fits_and_an_open_verdict_shows_its_reason() {
         for columns in [60, 80, 100, 120, 200] {
             let text = compare_text(&report(), Page::screen(columns));
             assert!(text.lines().all(|line| width(line) <= columns), "{columns}:\n{text}");

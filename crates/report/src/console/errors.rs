@@ -1,4 +1,4 @@
-//! What went wrong with requests, and what to do about errors that are known.
+//! The errors of requests, and advice on known ones.
 
 use super::page::{Page, Style};
 use super::panel::Panel;
@@ -10,12 +10,12 @@ use aiperf_types::RequestError;
 use serde_json::Value;
 
 const TITLE: &str = "NVIDIA AIPerf | Error Summary";
-/// Narrower screens have types and messages in one column.
+/// Narrower screens show types and messages in one column.
 const ROOM_FOR_TYPES: usize = 100;
 /// Characters of a message on such a screen.
 const ON_A_SCREEN: usize = 300;
 
-/// Every distinct error and how often it happened.
+/// Every distinct error with its count.
 pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String> {
     if errors.is_empty() {
         return None;
@@ -53,7 +53,7 @@ pub(crate) fn table(errors: &[(RequestError, u64)], page: Page) -> Option<String
 
 const ABSENT: &str = "N/A";
 
-/// Errors that differ in nothing but an id or a time are as many as requests: the first of them are enough.
+/// Errors that differ only in an id or a time are as many as requests: the first of them are enough.
 const MOST_ROWS: usize = 25;
 
 fn more_row(rest: &[(RequestError, u64)]) -> [Cell; 4] {
@@ -70,7 +70,7 @@ fn row(error: &RequestError, count: u64) -> [Cell; 4] {
         .map(|text| Cell { text, style: Style::YELLOW })
 }
 
-/// A message as far as a narrow screen shows it; the files have all of it.
+/// A message cut for a narrow screen; the files contain all of it.
 fn cut(message: String) -> String {
     match message.char_indices().nth(ON_A_SCREEN) {
         Some((end, _)) => format!("{}…", &message[..end]),
@@ -85,9 +85,9 @@ fn narrow_row(error: &RequestError, count: u64) -> Vec<Cell> {
     vec![code, Cell { text, style: message.style }, count]
 }
 
-/// An error whose cause and cure are known.
+/// An error whose cause and fix are known.
 struct Known {
-    /// All of these are in its message.
+    /// Its message contains all of these.
     signs: &'static [&'static str],
     title: &'static str,
     problem: &'static str,
@@ -116,7 +116,7 @@ const KNOWN: &[Known] = &[Known {
     ],
 }];
 
-/// Advice on the errors of a run that are known.
+/// Advice on the known errors of a run.
 pub(crate) fn advice(run: &RunResult, page: Page) -> Option<String> {
     let seen = |known: &&Known| run.errors.iter().any(|(error, _)| known.is(&error.message));
     let panels: Vec<String> =
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_that_differ_in_an_id_alone_do_not_flood_the_console() {
+    fn errors_that_differ_only_in_an_id_do_not_flood_the_console() {
         let error = |id: u64| (RequestError::status(500, "Internal Server Error", format!("request {id}")), 2);
         let errors: Vec<(RequestError, u64)> = (0..1000).map(error).collect();
         for page in [Page::file(), Page::screen(80)] {

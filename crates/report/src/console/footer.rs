@@ -21,7 +21,7 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
     }
     for file in files {
         let (label, path) = (format!("{}:", file.label), literal(&file.path.display().to_string()));
-        // On a line of its own a path may fit whole.
+        // On a separate line, a path may fit whole.
         let is_wide = page.is_screen() && width(&label) + 1 + width(&path) > page.width();
         let gap = if is_wide { "\n  " } else { " " };
         out.push_str(&format!("{}{gap}{}\n", page.paint(Style::BOLD_GREEN, &label), page.paint(Style::CYAN, &path)));
@@ -36,7 +36,7 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
     out
 }
 
-/// Parts of the run that ended before they could report what they saw.
+/// Parts of the run that ended before they could report their results.
 fn degraded(run: &RunResult, page: Page) -> String {
     if run.degraded.is_empty() {
         return String::new();

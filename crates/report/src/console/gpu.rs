@@ -1,4 +1,4 @@
-//! What GPUs reported: of whose make they are, and a table for each.
+//! The metrics of GPUs: their vendor, and one table per GPU.
 
 use super::metrics::{NUMBERS, give_way, left_out};
 use super::page::{Page, Style};
@@ -10,10 +10,10 @@ use crate::run::{GpuTelemetryResult, RunResult};
 use aiperf_observe::gpu::{GpuStats, GpuSummary};
 use aiperf_types::Stats;
 
-/// From here on numbers are written by powers of ten.
+/// From here on numbers are shown in powers of ten.
 const LARGE: f64 = 1e6;
 
-/// Characters of a name that are shown.
+/// Characters of a name to show.
 const LONGEST_NAME: usize = 200;
 
 const COMPARING: &str =
@@ -26,7 +26,7 @@ fn result(run: &RunResult) -> Option<&GpuTelemetryResult> {
     (result.is_requested || result.has_data()).then_some(result)
 }
 
-/// Whose GPUs they are.
+/// The vendor of the GPUs.
 pub(crate) fn platform(run: &RunResult, page: Page) -> Option<String> {
     let platforms: Vec<&str> = result(run)?.telemetry.platforms().into_iter().collect();
     let platforms = if platforms.is_empty() { "unknown".to_owned() } else { platforms.join(", ") };
@@ -39,7 +39,7 @@ pub(crate) fn platform(run: &RunResult, page: Page) -> Option<String> {
     Some(format!("\n\n{}", panel.draw(page)))
 }
 
-/// A table a GPU, the first below which sources there were.
+/// One table per GPU; the first is below the list of sources.
 pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
     let result = result(run)?;
     if !result.telemetry.has_gpus() {
@@ -77,7 +77,7 @@ fn nothing(result: &GpuTelemetryResult, page: Page) -> String {
     out
 }
 
-/// How many sources there were, and which.
+/// The number of sources, and their names.
 fn sources(result: &GpuTelemetryResult) -> Vec<(String, Style)> {
     let named = named(result);
     let there = named.iter().filter(|(_, state)| *state != SourceState::Unreachable).count();
@@ -96,16 +96,16 @@ fn sources(result: &GpuTelemetryResult) -> Vec<(String, Style)> {
     head.into_iter().chain(named.into_iter().map(source)).chain([(String::new(), Style::PLAIN)]).collect()
 }
 
-/// What came of a source.
+/// The state of a source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SourceState {
     HasGpus,
-    /// It answered, and its page was of something else.
+    /// It responded, but its page has no GPUs.
     WithoutGpu,
     Unreachable,
 }
 
-/// Sources by the name that tables give them, and what came of them.
+/// Sources by the names in tables, with their states.
 fn named(result: &GpuTelemetryResult) -> Vec<(String, SourceState)> {
     let telemetry = &result.telemetry;
     let name = |url: &str| {
@@ -142,7 +142,7 @@ fn numbers(stats: &Stats) -> [Cell; 7] {
     })
 }
 
-/// A number as tables of GPUs have it: large ones by powers of ten.
+/// A number for tables of GPUs: large ones in powers of ten.
 pub fn gpu_number(value: Option<f64>) -> Option<String> {
     let value = value.filter(|value| value.is_finite())?;
     if value.abs() < LARGE {
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_numbers_are_written_by_powers_of_ten() {
+    fn large_numbers_are_shown_in_powers_of_ten() {
         for (value, text) in [
             (0.0, "0.00"),
             (999_999.0, "999,999.00"),

@@ -1,4 +1,4 @@
-//! The table of limits: what fails a run, what was observed, and whether that is it.
+//! The table of limits: the condition, the observed value, and the verdict.
 
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
@@ -6,7 +6,7 @@ use super::text::Align;
 use crate::format::number::grouped;
 use aiperf_metrics::{JudgedLimit, Verdict};
 
-/// Every limit with its verdict; nothing without limits.
+/// Every limit with its verdict; `None` without limits.
 pub(crate) fn table(judged: &[JudgedLimit], page: Page) -> Option<String> {
     if judged.is_empty() {
         return None;
@@ -38,7 +38,7 @@ fn row(judged: &JudgedLimit) -> Vec<Cell> {
     ]
 }
 
-/// As the other tables name a metric, with its statistic; it breaks between them where there is no room.
+/// The metric's name as in other tables, with its statistic; it breaks between them if there is no room.
 fn label(judged: &JudgedLimit) -> String {
     let stat = judged.limit.stat.as_ref().map(|stat| format!(" {stat}")).unwrap_or_default();
     format!("{}{stat} ({})", judged.limit.metric, judged.unit)
@@ -60,7 +60,7 @@ fn shown(value: f64) -> String {
     grouped(Some(value)).filter(|_| is_close).unwrap_or_else(|| value.to_string())
 }
 
-/// A limit and what came of it, in one sentence.
+/// A limit and its verdict, in one sentence.
 pub fn limit_line(judged: &JudgedLimit) -> String {
     let (subject, condition) = (judged.limit.subject(), fails_if(judged));
     match judged.observed {

@@ -1,11 +1,11 @@
-//! A run while it is on, as lines of text: the block it prints now and then.
+//! A run while it is on, as lines of text: the block it prints at intervals.
 
 use super::quantities::clock_text;
 use crate::format::number::{commas, thousands};
 use aiperf_types::ServerSnapshot;
 use std::fmt::Write;
 
-/// What a server's own metrics report, for the last line of the block.
+/// The server's own metrics, for the last line of the block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServerLine {
     /// Prefix cache hits, in percent.
@@ -22,9 +22,9 @@ pub struct ServerLine {
     pub running: Option<u64>,
     /// Requests that wait.
     pub waiting: Option<u64>,
-    /// Input tokens a second.
+    /// Input tokens per second.
     pub tput_in: Option<f64>,
-    /// Output tokens a second.
+    /// Output tokens per second.
     pub tput_out: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ struct Row {
 enum Shown {
     Ms,
     Number,
-    /// A number; the line is left out when nothing is known.
+    /// A number; the line is left out if it is not known.
     IfKnown,
 }
 
@@ -107,8 +107,8 @@ const ROWS: &[Row] = &[
     Row { label: "osl", tag: "output_sequence_length", shown: Shown::IfKnown, stats: LENGTH, suffix: "  (tokens)" },
 ];
 
-/// The block a run prints now and then: `stat` gives a statistic of a metric by tag and name. Empty before the first
-/// record.
+/// The block that a run prints at intervals. `stat` returns a statistic of a metric by tag and name. Empty before the
+/// first record.
 pub fn live_block(block: &LiveBlock<'_>, stat: impl Fn(&str, &str) -> Option<f64>) -> String {
     if block.records == 0 {
         return String::new();

@@ -18,20 +18,20 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// Turns run events into lines: messages as they come, phases as they start, statistics every now and then.
+/// Turns run events into lines: messages as they arrive, phases as they start, statistics at intervals.
 #[derive(Clone, Debug)]
 pub struct LogLines {
     level: LogLevel,
     stats_every: Option<Nanos>,
     anchor: WallAnchor,
-    /// When each phase started and, once they are, when its requests were done, by its index.
+    /// By phase index: when the phase started and when its requests were done.
     lasted: BTreeMap<u16, (MonoNs, Option<MonoNs>)>,
     /// The phase that started last.
     latest: Option<(Arc<PhaseId>, MonoNs)>,
     stats_due: MonoNs,
-    /// Records and seconds of the statistics shown last.
+    /// Records and seconds of the last statistics shown.
     shown: Option<(u64, f64)>,
-    /// What the servers reported last.
+    /// The last report of the servers.
     server: Option<ServerLine>,
     redactor: Arc<Redactor>,
     /// Warnings and errors logged so far: the same one is not logged twice.
@@ -39,7 +39,7 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// Lines of this level and above, without secrets; statistics as often as asked for, if at all.
+    /// Lines of this level and above, without secrets; statistics at this interval, if there is one.
     pub fn new(level: LogLevel, stats_every: Option<Nanos>, redactor: Arc<Redactor>) -> Self {
         let (anchor, stats_due, logged) = (WallAnchor::default(), MonoNs(0), BTreeSet::new());
         let (lasted, latest, shown, server) = (BTreeMap::new(), None, None, None);
@@ -69,7 +69,7 @@ impl LogLines {
                 self.lasted.entry(moment.phase.index).and_modify(|(_, done)| *done = Some(moment.at));
                 None
             }
-            // Only now is it known which requests failed: an answer that began well may contain an error.
+            // Which requests failed is known only now: a response that began well may contain an error.
             RunEvent::PhaseComplete(moment) => {
                 let (started, done) = self.lasted.get(&moment.phase.index).copied().unwrap_or((moment.at, None));
                 let elapsed = done.unwrap_or(moment.at).since(started);
@@ -87,8 +87,8 @@ impl LogLines {
         line.and_then(|line| self.safe(line)).into_iter().collect()
     }
 
-    /// The line without secrets and without what would act on a terminal, unless it is of no interest or a warning that
-    /// was logged already.
+    /// The line without secrets and without terminal control characters. `None` if it is below the level, or a warning
+    /// that was logged already.
     fn safe(&mut self, line: LogLine) -> Option<LogLine> {
         if line.level < self.level {
             return None;
@@ -102,8 +102,8 @@ impl LogLines {
         LogLine { at: self.anchor.wall(at), level: LogLevel::Notice, text }
     }
 
-    /// Records take their time: a phase that is reported complete after the next one started did not overlap with it,
-    /// unless its requests did.
+    /// Records take time: a phase that is reported complete after the next one started overlapped with it only if its
+    /// requests did.
     fn before_the_latest(&self, moment: &PhaseMoment, done: Option<MonoNs>) -> String {
         match (&self.latest, done) {
             (Some((latest, started)), Some(done)) if latest.index > moment.phase.index && done <= *started => {
@@ -119,15 +119,14 @@ impl LogLines {
         LogLine { at: self.anchor.wall(at), level, text: format!("{kind} {what} at {address}{detail}") }
     }
 
-    /// Nothing while there is nothing new. A more eager listener makes snapshots come more often than this one wants
-    /// them.
+    /// Empty if there is nothing new. Another consumer may cause snapshots more often than this one needs them.
     fn statistics(&mut self, snapshot: &MetricsSnapshot) -> Vec<LogLine> {
         let Some(every) = self.stats_every.filter(|_| snapshot.kind == PhaseKind::Profiling) else { return Vec::new() };
         let known = self.shown.map_or(0, |(records, _)| records);
         if self.level > LogLevel::Info || snapshot.records == known || snapshot.at < self.stats_due {
             return Vec::new();
         }
-        // Snapshots come a little early or late.
+        // Snapshots arrive a little early or late.
         self.stats_due = snapshot.at.plus(Nanos(every.0 - every.0 / 20));
         let elapsed = snapshot.elapsed.as_secs_f64();
         let previous = self.shown.replace((snapshot.records, elapsed));
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_does_not_act_on_the_terminal() {
+    fn text_from_a_server_does_not_control_the_terminal() {
         let text = "a\x1b[2Jb".into();
         let event = RunEvent::Message(Message { at: WallNs(1), level: LogLevel::Warning, text });
         assert_eq!(log_lines(LogLevel::Info, None).lines(&event)[0].text, "a\\u{1b}[2Jb");
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_whose_records_come_late_does_not_read_as_if_it_overlapped_the_next() {
+    fn a_phase_whose_records_arrive_late_does_not_seem_to_overlap_the_next() {
         let phase = |index: u16, name: &str| {
             Arc::new(PhaseId { index, profiling_index: None, name: name.into(), kind: PhaseKind::Profiling })
         };
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_come_as_often_as_asked_for_however_often_snapshots_do() {
+    fn statistics_have_their_own_interval_however_often_snapshots_arrive() {
         let mut lines = log_lines(LogLevel::Info, Some(Nanos(1000)));
         let mut shown = Vec::new();
         for tick in 1..=40u64 {

@@ -1,4 +1,4 @@
-//! Metric tables: one for each group that has something to show.
+//! Metric tables: one for each group with something to show.
 
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
@@ -9,20 +9,20 @@ use aiperf_metrics::{ConsoleGroup, Flags, MetricResult, Stats, Summary};
 use aiperf_types::EndpointKind;
 use std::collections::BTreeMap;
 
-/// Groups that have a table, in order, with what their title adds. Usage is exported and not shown.
+/// Groups with a table, in order, with the addition to their title. Usage is exported and not shown.
 const TABLES: &[(ConsoleGroup, &str)] =
     &[(ConsoleGroup::Effective, ": Effective"), (ConsoleGroup::Active, ": Active"), (ConsoleGroup::Default, "")];
 
 /// Metrics with one of these are never in a group's table.
 const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
 
-/// Tables of metrics that a summary has only when developers asked for them, in order.
+/// Tables of metrics that a summary has only if developers ask for them, in order.
 const FOR_DEVELOPERS: &[(Flags, &str)] = &[
     (Flags::EXPERIMENTAL, "NVIDIA AIPerf | Experimental Metrics"),
     (Flags::INTERNAL, "NVIDIA AIPerf | Internal Metrics"),
 ];
 
-/// Metrics without a display order, which come after those that have one, in this order.
+/// Metrics without a display order, which follow those that have one, in this order.
 const UNORDERED: &[&str] = &[
     "effective_concurrency",
     "effective_decode_throughput",
@@ -46,10 +46,10 @@ const UNORDERED: &[&str] = &[
     "adj_inter_token_latency",
 ];
 
-/// Metrics that come last of all, in this order.
+/// The last metrics, in this order.
 const LAST: &[&str] = &["total_gpu_power", "total_gpu_energy", "output_tokens_per_joule", "energy_per_user"];
 
-/// Longest header that still has its unit beside it.
+/// The longest header that keeps its unit beside it.
 const LONGEST_HEADER: usize = 30;
 
 const CACHE_HINT: &str = "Token usage is reported but no prompt-cache read tokens were seen \
@@ -59,7 +59,7 @@ const CACHE_HINT: &str = "Token usage is reported but no prompt-cache read token
 
 /// Statistics in the order of their columns.
 pub(crate) const NUMBERS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
-/// Those that a narrow screen can do without, the first to go first, each where labels would have fewer columns than this.
+/// Columns that a narrow screen omits, in this order, each if labels would have fewer columns than this.
 const GIVE_WAY: [(&str, usize); 6] = [
     ("std", LABEL_WIDTH),
     ("min", LABEL_WIDTH),
@@ -70,9 +70,9 @@ const GIVE_WAY: [(&str, usize); 6] = [
 ];
 /// Most labels fit on one line.
 const LABEL_WIDTH: usize = 26;
-/// Most words do.
+/// Most words fit.
 const WORD_WIDTH: usize = 14;
-/// A screen so wide is there to show everything: labels wrap before statistics go.
+/// On a screen this wide, labels wrap before statistics are omitted.
 const ROOM_FOR_ALL: usize = 100;
 
 /// Every group's table, one below the other.
@@ -130,7 +130,7 @@ fn group_table(
     table(title, metrics.results.iter().filter(shown), page)
 }
 
-/// HTTP phases, when the user asked to see them.
+/// HTTP phases, if the user asked to see them.
 pub(crate) fn trace_table(run: &RunResult, page: Page) -> Option<String> {
     let rows = run.metrics.results.iter().filter(|metric| metric.flags.has(Flags::HTTP_TRACE_ONLY));
     let drawn =
@@ -138,7 +138,7 @@ pub(crate) fn trace_table(run: &RunResult, page: Page) -> Option<String> {
     Some(format!("\n\n{}", drawn.draw(page)))
 }
 
-/// Explains how to have cache reads reported, when usage is reported without them.
+/// Explains how to get cache reads reported, if usage is reported without them.
 pub(crate) fn cache_hint(metrics: &Summary, page: Page) -> Option<String> {
     metrics.avg("total_usage_prompt_tokens")?;
     if metrics.avg("total_usage_prompt_cache_read_tokens").is_some() {
@@ -164,7 +164,7 @@ fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, pag
     Some(table)
 }
 
-/// Takes out what a screen has no room for.
+/// Removes columns that do not fit on a screen.
 pub(crate) fn give_way(table: &mut Table, page: Page) {
     for (name, label_width) in GIVE_WAY {
         let label_width = if page.width() < ROOM_FOR_ALL { label_width } else { WORD_WIDTH };
@@ -174,7 +174,7 @@ pub(crate) fn give_way(table: &mut Table, page: Page) {
     }
 }
 
-/// Place in a table: by display order, and for those without one by the lists above.
+/// The position in a table: by display order, or else by the lists above.
 pub(crate) fn place(tag: &str, order: Option<u32>) -> (u32, usize) {
     let within = |list: &[&str]| list.iter().position(|listed| *listed == tag);
     let listed = within(UNORDERED).or_else(|| Some(UNORDERED.len() + 1 + within(LAST)?));
@@ -191,13 +191,13 @@ fn row(metric: &MetricResult, is_narrow: bool) -> Vec<Cell> {
     std::iter::once(label).chain(numbers).collect()
 }
 
-/// Where it is narrow, a long header wraps itself, and its unit follows on the last of its lines.
+/// In a narrow table a long header wraps, and its unit follows on its last line.
 fn label(metric: &MetricResult, is_narrow: bool) -> String {
     let gap = if metric.header.chars().count() > LONGEST_HEADER && !is_narrow { '\n' } else { ' ' };
     format!("{}{gap}({})", metric.header, metric.unit)
 }
 
-/// Buckets of accepted drafts that are shown one by one.
+/// Counts of accepted drafts that are shown one by one.
 const SINGLE_BUCKETS: u32 = 8;
 
 /// The line below the table of speculative decoding: how many drafted tokens steps accepted. `None` without steps.

@@ -1,19 +1,19 @@
-//! The report that people read, laid out for a page.
+//! The report for people, laid out for a page.
 //!
 //! # Layout
 //! - [`page`]: width and colours
 //! - `text`: wrapping and filling
-//! - `quantities`: lengths of time and counts of bytes in words
-//! - `table`, `panel`: the two shapes everything takes
+//! - `quantities`: durations and byte counts as text
+//! - `table`, `panel`: the two shapes of all blocks
 //! - `metrics`: metric tables and the prompt-cache hint
-//! - `server_metrics`: what the servers reported of themselves
-//! - `gpu`: what GPUs reported
-//! - `errors`: the error table, and advice on errors that are known
-//! - `limits`: what fails a run, and whether it is the case
+//! - `server_metrics`: the metrics that servers report
+//! - `gpu`: the metrics of GPUs
+//! - `errors`: the error table, and advice on known errors
+//! - `limits`: limits that fail a run, with their verdicts
 //! - `warnings`: numbers that should not be trusted
 //! - `notices`: panels outside the report: exit errors, cancellation
 //! - `footer`: where everything was written
-//! - `statistics`: how numbers are spread, for what is no run
+//! - `statistics`: distributions of numbers, outside of runs
 //! - `trials`: several runs, before and after; `sweep`: the table of a sweep, and its result
 //! - `live`: the block printed while a run is on; `live_table`: the metrics of that moment as rows
 //! - [`log_lines`]: the lines that are logged while a run is on
@@ -76,7 +76,7 @@ pub fn report(run: &RunResult, page: Page) -> String {
             warnings::doubts(run, page),
         ]
     };
-    // Where nothing succeeded there is nothing to show but why.
+    // If nothing succeeded, only the reason is shown.
     let results = (!run.nothing_succeeded()).then(results);
     let limits = limits::table(&run.judged, page);
     errors.into_iter().chain(results.into_iter().flatten()).chain([limits]).flatten().collect()

@@ -1,4 +1,4 @@
-//! Panels outside the report: why the program leaves, and what Ctrl-C did.
+//! Panels outside the report: why the program exits, and what Ctrl-C did.
 
 use super::page::{Page, Style};
 use super::panel::Panel;
@@ -7,10 +7,10 @@ use crate::error::ReportError;
 use crate::run::RunResult;
 use std::path::Path;
 
-/// Why the program leaves without what it was asked for.
+/// Why the program exits without a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitError {
-    /// Which part of the program it happened in.
+    /// The part of the program where it happened.
     pub service: Option<String>,
     /// What was being done.
     pub operation: String,
@@ -21,7 +21,7 @@ pub struct ExitError {
 }
 
 impl ExitError {
-    /// Not one request of a run succeeded: most often why.
+    /// No request of a run succeeded; with the most frequent reason.
     pub fn all_requests_failed(run: &RunResult) -> Self {
         let count = run.metrics.failed;
         let commonest = run.commonest_errors();
@@ -53,7 +53,7 @@ impl ExitError {
         }
     }
 
-    /// Requests were sent, or were to be, and not one came back before the run was over.
+    /// Requests were sent, or were to be, and none returned before the run was over.
     pub fn nothing_answered() -> Self {
         Self {
             service: Some("system_controller".into()),
@@ -71,10 +71,10 @@ impl ExitError {
     }
 }
 
-/// Columns of an error that is given as the cause.
+/// Columns of an error that is shown as the cause.
 const CAUSE_WIDTH: usize = 200;
 
-/// Columns that a reason leaves free on its first line, and by which its further lines are indented.
+/// Columns that a reason leaves free on its first line, and the indent of its further lines.
 const REASON_MARGIN: usize = 15;
 const REASON_INDENT: usize = 11;
 
@@ -101,7 +101,7 @@ pub fn exit_panel(errors: &[ExitError], log_file: Option<&Path>, page: Page) -> 
         lines.extend(entry(group, page.width()));
     }
     let log_file = log_file.map(|path| format!("Log File: {}", literal(&path.display().to_string())));
-    // A path is to be copied: one that the panel would break is printed below it.
+    // A path should be copyable: one that the panel would break is printed below it.
     let (inside, below) = match log_file {
         Some(line) if width(&line) + PANEL_EDGES <= page.width() => (Some(line), String::new()),
         Some(line) => (None, format!("{line}\n")),
@@ -142,7 +142,7 @@ fn operation<'a>(group: &[&'a ExitError]) -> &'a str {
     if group.iter().all(|error| error.operation == first) { first } else { "Multiple Operations" }
 }
 
-/// Wraps text whose further lines are indented under its first.
+/// Wraps text with further lines indented under the first.
 fn hang(text: &str, first: usize, further: usize) -> Vec<String> {
     let mut lines = wrap(text, first);
     let rest: String = lines.split_off(1).into_iter().map(|line| format!("{} ", line.trim_end())).collect();

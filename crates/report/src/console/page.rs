@@ -1,17 +1,16 @@
-//! Where the report is shown: how wide it is and whether it has colours.
+//! The page of the report: its width and whether it has colours.
 
 use aiperf_plan::ArtifactPlan;
 
-/// Narrowest layout: below this tables are no use, and a terminal may wrap them itself.
+/// The narrowest layout: below this, tables are useless, and a terminal may wrap them itself.
 const LEAST_WIDTH: usize = 40;
 
-/// A surface to lay the report out on.
+/// A surface for the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     width: usize,
     colours: bool,
-    /// A terminal, as wide as it is: what does not fit is left out or put in another way. Elsewhere everything is
-    /// there.
+    /// A terminal with its width: what does not fit is left out or arranged differently. Elsewhere nothing is left out.
     is_screen: bool,
 }
 
@@ -21,17 +20,17 @@ impl Page {
         Self { width, colours: false, is_screen: false }
     }
 
-    /// Plain text as the console file of a plan holds it, and whatever else is no terminal.
+    /// Plain text for the console file of a plan, and for any other output that is no terminal.
     pub fn of_file(plan: &ArtifactPlan) -> Self {
         Self::plain(plan.report_width.into())
     }
 
-    /// The same, where the user wants no other width.
+    /// The same, with the default width.
     pub fn file() -> Self {
         Self::plain(ArtifactPlan::REPORT_WIDTH.into())
     }
 
-    /// A terminal so many columns wide.
+    /// A terminal with this many columns.
     pub fn screen(columns: usize) -> Self {
         Self { is_screen: true, ..Self::plain(columns.max(LEAST_WIDTH)) }
     }
@@ -45,12 +44,12 @@ impl Page {
         self.width
     }
 
-    /// Whether it is a terminal whose width must do.
+    /// Whether it is a terminal with a fixed width.
     pub(crate) const fn is_screen(self) -> bool {
         self.is_screen
     }
 
-    /// The text in a style, where the page has colours.
+    /// The text in a style, if the page has colours.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if self.colours && !style.0.is_empty() && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", style.0)
@@ -60,7 +59,7 @@ impl Page {
     }
 }
 
-/// How a piece of text looks: the numbers of an ANSI escape sequence.
+/// The style of a text: the numbers of an ANSI escape sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Style(&'static str);
 

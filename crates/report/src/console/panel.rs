@@ -11,7 +11,7 @@ pub(crate) struct Panel {
 }
 
 impl Panel {
-    /// As narrow as its contents, title in the middle, two columns of space on each side.
+    /// As narrow as its contents, with the title in the middle and two columns of space on each side.
     pub(crate) fn draw(&self, page: Page) -> String {
         let title = format!(" {} ", self.title);
         let contents = self.lines.iter().map(|(line, _)| width(line)).max().unwrap_or(0);
@@ -20,7 +20,7 @@ impl Panel {
         self.frame(page, inner, 2, (format!("─{left}"), title, format!("{right}─")))
     }
 
-    /// As wide as the page, title at the left, one column of space on each side.
+    /// As wide as the page, with the title at the left and one column of space on each side.
     pub(crate) fn draw_wide(&self, page: Page) -> String {
         let title = format!(" {} ", self.title);
         let inner = page.width().saturating_sub(2);
@@ -51,7 +51,7 @@ impl Panel {
     }
 }
 
-/// Columns by which further lines of an item are indented: below its text, after `- `, `• ` or `1. `.
+/// The indent of further lines of an item: below its text, after `- `, `• ` or `1. `.
 fn hang(line: &str) -> usize {
     let text = line.trim_start();
     let indent = line.len() - text.len();

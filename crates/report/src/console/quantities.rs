@@ -1,13 +1,13 @@
-//! Lengths of time and counts of bytes as people read them.
+//! Durations and byte counts as text for people.
 
-/// Shown where nothing is known.
+/// Shown if nothing is known.
 const UNKNOWN: &str = "--";
 
 const MINUTE: f64 = 60.0;
 const HOUR: f64 = 60.0 * MINUTE;
 const DAY: f64 = 24.0 * HOUR;
 
-/// A length of time cut into its units, the last with what is left.
+/// A duration split into its units; the last has the remainder.
 struct Parts {
     days: f64,
     hours: f64,
@@ -26,7 +26,7 @@ impl Parts {
     }
 }
 
-/// What is known of a length of time: less than nothing or no number at all is nothing.
+/// A valid duration; `None` if it is negative or not a number.
 fn known(seconds: Option<f64>) -> Option<f64> {
     seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
 }
@@ -36,7 +36,7 @@ fn joined<const N: usize>(parts: [(f64, &str); N]) -> String {
     shown.map(|(count, unit)| format!("{count:.0}{unit}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Seconds that have passed: `59.9s`, `1m 2s`, `1d 1h 1m 2s`.
+/// Elapsed seconds: `59.9s`, `1m 2s`, `1d 1h 1m 2s`.
 pub fn duration_text(seconds: Option<f64>) -> String {
     match known(seconds) {
         None => UNKNOWN.to_owned(),
@@ -48,7 +48,7 @@ pub fn duration_text(seconds: Option<f64>) -> String {
     }
 }
 
-/// Seconds that are left, in the two units that matter: `59.9s`, `1m 2s`, `1d 1h`.
+/// Remaining seconds, in the two largest units: `59.9s`, `1m 2s`, `1d 1h`.
 pub fn remaining_text(seconds: Option<f64>) -> String {
     match known(seconds) {
         None => UNKNOWN.to_owned(),
@@ -60,14 +60,14 @@ pub fn remaining_text(seconds: Option<f64>) -> String {
             } else if left >= HOUR {
                 joined([(hours, "h"), (minutes, "m")])
             } else {
-                // A part of a second beside minutes is none.
+                // Beside minutes, a fraction of a second is omitted.
                 joined([(minutes, "m"), (if seconds < 1.0 { 0.0 } else { seconds }, "s")])
             }
         }
     }
 }
 
-/// Whole seconds on a clock: `MM:SS`, `H:MM:SS` from one hour on.
+/// Whole seconds as a clock: `MM:SS`, `H:MM:SS` from one hour on.
 pub fn clock_text(seconds: f64) -> String {
     let whole = seconds.max(0.0) as u64;
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
@@ -99,13 +99,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_shown_in_two_units() {
+    fn remaining_time_is_shown_in_two_units() {
         let left = [60.9, 61.5, 3600.5, 3719.9, 89_999.9].map(|seconds| remaining_text(Some(seconds)));
         assert_eq!(left, ["1m", "1m 2s", "1h", "1h 1m", "1d"]);
     }
 
     #[test]
-    fn no_count_of_bytes_is_too_large() {
+    fn any_count_of_bytes_has_a_text() {
         assert_eq!(
             (bytes_text(Some(u64::MAX)), bytes_text(Some(1_000_000_000_000_000_000))),
             ("16.0 EB".into(), "888 PB".into())
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_length_of_time_is_unknown() {
+    fn an_invalid_duration_is_unknown() {
         let texts = [f64::NAN, f64::INFINITY, -1.0]
             .map(|seconds| (duration_text(Some(seconds)), remaining_text(Some(seconds))));
         assert!(texts.iter().all(|(passed, left)| passed == "--" && left == "--"));

@@ -1,5 +1,5 @@
-//! What the servers reported of themselves: a table for each kind of server that is known, and one of how well SGLang's
-//! drafts were accepted.
+//! The metrics that servers report: a table for each known kind of server, and one of the acceptance of SGLang's
+//! drafts.
 
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
@@ -10,11 +10,11 @@ use crate::server_metrics::statistics::{Number, statistic};
 use aiperf_observe::{Metric, MetricKind, Series};
 use std::collections::BTreeSet;
 
-/// A kind of server, known by how its families begin.
+/// A kind of server, recognised by the prefix of its families.
 struct Server {
     name: &'static str,
     prefix: &'static str,
-    /// Families without that prefix, each with the statistic to watch.
+    /// Families without that prefix, each with the statistic to show.
     rows: &'static [(&'static str, &'static str)],
 }
 
@@ -106,12 +106,12 @@ const SERVERS: &[Server] = &[
     },
 ];
 
-/// Series of a family that a screen shows: engines of a large deployment are many.
+/// Series of a family to show on a screen: a large deployment has many engines.
 const MOST_SERIES: usize = 12;
-/// Columns of a label's value.
+/// Columns of a label value.
 const VALUE_WIDTH: usize = 24;
 
-/// A table for each kind of server that was seen.
+/// A table for each kind of server that was observed.
 pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
     let observed = run.observed()?;
     let drawn = |server: &Server| Some(format!("\n\n{}", server.table(observed, page)?.draw(page)));
@@ -148,7 +148,7 @@ impl Server {
         Some(table)
     }
 
-    /// The rows of a family, one a series.
+    /// The rows of a family, one per series.
     fn family(
         &self,
         (family, statistic_name): &(&str, &'static str),
@@ -187,7 +187,7 @@ fn cells([metric, labels, statistic, value, unit]: [String; 5]) -> Vec<Cell> {
         .collect()
 }
 
-/// Whether a kind has a statistic to show. One name may be of several.
+/// Whether a kind of metric has a statistic. Several kinds may have the same name.
 fn is_of(statistic: &str, kind: MetricKind) -> bool {
     match statistic {
         "avg" | "max" => matches!(kind, MetricKind::Gauge | MetricKind::Unknown),
@@ -196,7 +196,7 @@ fn is_of(statistic: &str, kind: MetricKind) -> bool {
     }
 }
 
-/// Statistics as a narrow column has room for them.
+/// Statistic names for a narrow column.
 fn short(statistic: &str) -> &str {
     if statistic == "p99_estimate" { "p99 (est)" } else { statistic }
 }
@@ -221,7 +221,7 @@ fn shown(value: Option<f64>, unit: Option<&str>, statistic: &str) -> (Option<f64
     (value.map(|value| value * factor), unit.to_owned())
 }
 
-/// For each series the labels in which it differs from others of its family, and its endpoint where there are several.
+/// For each series the labels that distinguish it from others of its family, and its endpoint if there are several.
 fn differing_labels(series: &[Series], observed: &ServerMetricsResult) -> Vec<Vec<(String, String)>> {
     let names: BTreeSet<&str> = series.iter().flat_map(|one| one.labels.iter().map(|(name, _)| &**name)).collect();
     let differs = |name: &&str| series.iter().any(|one| label(one, name) != label(&series[0], name));
@@ -240,7 +240,7 @@ fn label<'a>(series: &'a Series, name: &str) -> Option<&'a str> {
     series.labels.iter().find(|(known, _)| &**known == name).map(|(_, value)| &**value)
 }
 
-/// A value with its two ends, which is where models, devices and hosts differ.
+/// A value with both ends, where models, devices and hosts differ.
 fn cut_middle(value: &str) -> String {
     let flat = one_line(value, usize::MAX);
     if width(&flat) <= VALUE_WIDTH {
@@ -252,7 +252,7 @@ fn cut_middle(value: &str) -> String {
     format!("{}…{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
 }
 
-/// A narrower screen has room for names and values alone: what belongs to a name is below it.
+/// A narrower screen has room for names and values only: labels go below the names.
 const ROOM_FOR_COLUMNS: usize = 60;
 
 fn in_two_columns(rows: Vec<[String; 5]>, page: Page) -> Vec<[String; 5]> {
@@ -269,11 +269,11 @@ fn in_two_columns(rows: Vec<[String; 5]>, page: Page) -> Vec<[String; 5]> {
     rows.into_iter().map(row).collect()
 }
 
-/// Columns below which names and labels together are no use: labels go below the names then.
+/// Below this many columns, names and labels together are useless: labels go below the names then.
 const LEAST_ROOM: usize = 32;
 
-/// Rows whose names and labels have line breaks where the page is too narrow for them: names have no spaces, and break
-/// behind their joints.
+/// Rows with line breaks in names and labels if the page is too narrow for them: names have no spaces, and break after
+/// their separators.
 fn fitted(rows: Vec<[String; 5]>, columns: &[Column<'_>], page: Page) -> Vec<[String; 5]> {
     let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
     let titled = |at: usize| widest(at).max(width(columns[at].title));
@@ -286,7 +286,7 @@ fn fitted(rows: Vec<[String; 5]>, columns: &[Column<'_>], page: Page) -> Vec<[St
     }
     let is_below = has_labels && room < LEAST_ROOM;
     let (metric, labels) = if is_below {
-        // A column less has a frame less.
+        // One column less has one border less.
         (room + 3, room + 1)
     } else {
         let labels = labels.min((room * 2 / 5).max(room.saturating_sub(metric)));
@@ -317,7 +317,7 @@ fn break_at_joints(text: &str, limit: usize) -> String {
     lines + &line
 }
 
-/// A gauge of how drafts were accepted.
+/// A gauge of draft acceptance.
 struct Draft {
     family: &'static str,
     label: &'static str,
@@ -330,7 +330,7 @@ const LENGTH: Draft = Draft { family: "sglang:spec_accept_length", label: "Accep
 const DRAFT_COLUMNS: [(&str, &str); 5] =
     [("mean", "avg"), ("min", "min"), ("max", "max"), ("p50", "p50"), ("p90", "p90")];
 
-/// How well drafts were accepted, of the models that were measured; nothing where none were drafted.
+/// The acceptance of drafts, for the measured models; `None` if there were no drafts.
 pub(crate) fn spec_decode(run: &RunResult, page: Page) -> Option<String> {
     let observed = run.observed()?;
     let [rates, lengths] = [&RATE, &LENGTH].map(|draft| draft.series(run, observed));
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_break_behind_their_joints() {
+    fn names_break_after_their_separators() {
         assert_eq!(
             break_at_joints("frontend_time_to_first_token_seconds", 20),
             "frontend_time_to_\nfirst_token_seconds"

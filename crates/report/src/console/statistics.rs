@@ -1,17 +1,17 @@
-//! A table of how numbers are spread, for what is no run.
+//! A table of distributions of numbers, outside of runs.
 
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::Align;
 use crate::format::number::grouped;
 
-/// Statistics of one thing, in the order of `COLUMNS`; none where it has no values.
+/// Statistics of one row, in the order of `COLUMNS`; `None` if it has no values.
 pub type StatisticsRow<'a> = (&'a str, Option<[f64; COLUMNS.len()]>);
 
 const COLUMNS: [&str; 7] = ["Mean", "Std Dev", "Min", "P25", "Median", "P75", "Max"];
-/// Columns that a narrow screen does without, in the order they go.
+/// Columns that a narrow screen omits, in this order.
 const GIVE_WAY: [&str; 3] = ["Std Dev", "P25", "P75"];
-/// Columns that a label may be wrapped to.
+/// The narrowest wrapped label.
 const LABEL_WIDTH: usize = 12;
 
 /// The table, as wide as the page allows.
@@ -53,7 +53,7 @@ mod tests {
     ];
 
     #[test]
-    fn numbers_have_commas_and_what_has_no_values_says_so() {
+    fn numbers_have_commas_and_a_row_without_values_is_marked() {
         let text = statistics_table("Trace Statistics", &ROWS, Page::file());
         for wanted in [
             "┃                Metric ┃     Mean ┃ Std Dev ┃    Min ┃      P25 ┃   Median ┃      P75 ┃      Max ┃",

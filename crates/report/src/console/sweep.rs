@@ -1,4 +1,4 @@
-//! A sweep as a table: a row a cell, while it is on and when it is over.
+//! A sweep as a table: one row per cell, during the sweep and after it.
 
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
@@ -13,13 +13,13 @@ use serde_json::Value;
 pub struct SweepColumn {
     pub tag: &'static str,
     pub stat: &'static str,
-    /// Two lines, where there is room.
+    /// Two lines, for a wide table.
     title: &'static str,
-    /// Where there is none.
+    /// For a narrow table.
     short: &'static str,
 }
 
-/// What each cell is shown by.
+/// The metrics of each cell.
 pub const SWEEP_COLUMNS: [SweepColumn; 4] = [
     SweepColumn {
         tag: "output_token_throughput",
@@ -42,13 +42,13 @@ pub struct SweepTable {
 /// One cell.
 #[derive(Clone, Debug)]
 pub struct SweepRow {
-    /// In the order of the parameters; none where the cell leaves one as it is.
+    /// In the order of the parameters; `None` if the cell does not change one.
     pub parameters: Vec<Option<Value>>,
     /// In the order of [`SWEEP_COLUMNS`].
     pub numbers: [Option<f64>; SWEEP_COLUMNS.len()],
     pub trials: usize,
     pub failed_trials: usize,
-    /// No other cell beats it; none where nothing is traded.
+    /// Whether no other cell beats it; `None` if there is no trade-off.
     pub is_pareto_optimal: Option<bool>,
 }
 
@@ -56,7 +56,7 @@ impl SweepTable {
     /// The table, as wide as the page allows.
     pub fn draw(&self, page: Page) -> String {
         let whole = self.table(false);
-        // Long names first give way as a whole: half a name is none.
+        // Long names are shortened first: half a name is useless.
         let table = if whole.least_width(0) > page.width() { self.table(true) } else { whole };
         table.draw(page)
     }
@@ -104,7 +104,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The result of a sweep, below its table: how many cells keep to the limits, which are the best, which runs failed.
+/// The result of a sweep, below its table: how many cells keep the limits, which are the best, which runs failed.
 pub fn sweep_conclusion(sweep: &Sweep) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(sla) = &sweep.sla {

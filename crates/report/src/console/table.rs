@@ -7,7 +7,7 @@ use super::text::{Align, centre, fill, width, wrap};
 pub(crate) struct Column<'a> {
     pub(crate) title: &'a str,
     pub(crate) align: Align,
-    /// Whether cells wrap at spaces when the page is too narrow; others give way only as a last resort.
+    /// Whether cells wrap at spaces if the page is too narrow; other columns shrink only as a last resort.
     pub(crate) wraps: bool,
 }
 
@@ -84,7 +84,7 @@ impl Table<'_> {
         }
     }
 
-    /// Takes a column out.
+    /// Removes a column.
     pub(crate) fn remove(&mut self, title: &str) {
         if let Some(at) = self.columns.iter().position(|column| column.title == title) {
             self.columns.remove(at);
@@ -92,8 +92,8 @@ impl Table<'_> {
         }
     }
 
-    /// Width at which every column is whole, but for those that wrap: these have at least so many columns, or what
-    /// their widest word needs.
+    /// The width at which every column is whole, except those that wrap: these have at least `wrapped` columns, or the
+    /// width of their widest word.
     pub(crate) fn least_width(&self, wrapped: usize) -> usize {
         let least = |at: usize| match self.columns[at].wraps {
             true => self.widest(at, widest_line).min(wrapped.max(self.widest(at, widest_word))),
@@ -107,7 +107,7 @@ impl Table<'_> {
         let mut widths: Vec<usize> = (0..self.columns.len()).map(|at| self.widest(at, widest_line)).collect();
         let frame = 3 * widths.len() + 1;
         let room = page.width().saturating_sub(frame);
-        // On a screen words are broken only when nothing else helps.
+        // On a screen, words are broken only as a last resort.
         let floor = if page.is_screen() { room } else { room / 4 };
         let least: Vec<usize> = (0..widths.len())
             .map(|at| if self.columns[at].wraps { self.widest(at, widest_word) } else { widths[at] })
@@ -139,7 +139,7 @@ fn widest_word(text: &str) -> usize {
     text.split_whitespace().map(width).max().unwrap_or(0)
 }
 
-/// Takes columns off the widest that may give, one at a time, until all fit or none may.
+/// Shrinks the widest column that may shrink, one step at a time, until all fit or none may.
 fn shrink(widths: &mut [usize], room: usize, may_give: impl Fn(usize, usize) -> bool) {
     let mut excess = widths.iter().sum::<usize>().saturating_sub(room);
     while excess > 0 {

@@ -1,4 +1,4 @@
-//! Text in columns: how wide it is, how it wraps, what of it may be shown.
+//! Text in columns: its width, its wrapping, and what is safe to show.
 
 use aiperf_types::acts_on_terminal;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -8,8 +8,8 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Makes foreign text safe to print: control characters become visible, so that a server's answer cannot move the
-/// cursor, change colours or turn the direction of what follows. Line breaks stay.
+/// Makes foreign text safe to print: control characters become visible, so that a server's response cannot move the
+/// cursor, change colours or reverse the direction of the text after it. Line breaks stay.
 pub fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = text.replace("\r\n", "\n");
@@ -24,7 +24,7 @@ pub fn literal(text: &str) -> String {
     out
 }
 
-/// Foreign text on one line of at most so many columns, with a sign where more followed.
+/// Foreign text on one line of at most `columns` columns, with a mark if it was cut.
 pub(crate) fn one_line(text: &str, columns: usize) -> String {
     let flat = literal(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if width(&flat) <= columns {
@@ -56,9 +56,8 @@ pub fn wrap_hanging(text: &str, columns: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// A text of two columns, such as help, in the columns there are: what follows two spaces or more stays below itself.
-/// A line that is a command stays one that can be pasted into a shell, and a word is broken only where the whole width
-/// is too little for it.
+/// Fits a text of two columns, such as help, into `columns`: what follows two or more spaces stays in its column. A
+/// command stays one that can be pasted into a shell, and a word is broken only if it is wider than the whole width.
 pub fn fit(text: &str, columns: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -70,7 +69,7 @@ pub fn fit(text: &str, columns: usize) -> String {
     out
 }
 
-/// What every command in help begins with.
+/// Every command in help begins with this.
 const COMMAND: &str = "aiperf ";
 
 fn fit_line(line: &str, columns: usize) -> Vec<String> {
@@ -81,7 +80,7 @@ fn fit_line(line: &str, columns: usize) -> Vec<String> {
         return continued(line, columns, indent + 2);
     }
     let second = second.map(|at| at + line[at..].len() - line[at..].trim_start().len());
-    // A second column that leaves no room for words is none.
+    // A second column without room for words is ignored.
     let hang = second.filter(|at| at + LEAST_COLUMN <= columns).unwrap_or(indent);
     let widest = text.split_whitespace().map(width).max().unwrap_or(0);
     if hang + widest <= columns {
@@ -90,13 +89,13 @@ fn fit_line(line: &str, columns: usize) -> Vec<String> {
     if second.is_some() {
         return wrap_hanging(line, columns, columns.saturating_sub(widest));
     }
-    // The line moves to the left: as a whole where that is enough, as far as its widest word needs where not.
+    // The line moves left: as a whole if that is enough, otherwise as far as its widest word needs.
     let whole = columns.checked_sub(width(text));
     let left = whole.unwrap_or_else(|| columns.saturating_sub(widest)).min(indent);
     wrap_hanging(&format!("{:left$}{text}", ""), columns, left)
 }
 
-/// A command in several lines, each but the last with the backslash that makes them one to a shell.
+/// A command in several lines, each but the last with a backslash, so that a shell reads them as one.
 fn continued(line: &str, columns: usize, indent: usize) -> Vec<String> {
     let mut lines = wrap_hanging(line, columns.saturating_sub(" \\".len()), indent);
     if let Some((_, but_last)) = lines.split_last_mut() {
@@ -105,7 +104,7 @@ fn continued(line: &str, columns: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Columns in which text can still be read.
+/// The fewest columns in which text is readable.
 const LEAST_COLUMN: usize = 20;
 
 /// Breaks text into lines of at most `limit` columns: at spaces, and inside a word only when the word alone is wider.
@@ -114,7 +113,7 @@ pub(crate) fn wrap(text: &str, limit: usize) -> Vec<String> {
     text.split('\n').flat_map(|paragraph| wrap_paragraph(paragraph, limit.max(1))).collect()
 }
 
-/// Breaks text into lines at spaces alone: a word that is wider than the line, such as a path, stays whole.
+/// Breaks text into lines at spaces only: a word that is wider than the line, such as a path, stays whole.
 pub(crate) fn wrap_whole(text: &str, limit: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words(text) {
@@ -181,19 +180,19 @@ fn cut_spaces(mut line: String, limit: usize) -> String {
     line
 }
 
-/// Where text is in its columns.
+/// The alignment of text in its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// The text and the spaces that fill it up to `columns`, before or after it.
+/// The text, padded to `columns` before or after it.
 pub(crate) fn fill(text: &str, columns: usize) -> String {
     " ".repeat(columns.saturating_sub(width(text)))
 }
 
-/// The text in the middle of `columns`, filled up with `filler`; the odd place goes to the right.
+/// The text in the middle of `columns`, padded with `filler`; an odd column goes to the right.
 pub(crate) fn centre(text: &str, columns: usize, filler: &str) -> (String, String) {
     let free = columns.saturating_sub(width(text));
     (filler.repeat(free / 2), filler.repeat(free - free / 2))

@@ -1,20 +1,20 @@
-//! Several runs of one benchmark, as lines of the log: what is about to run, and its results.
+//! Several runs of one benchmark, as lines of the log: the plan, and the results.
 
 use super::sweep::failed_lines;
 use crate::aggregate::trials::{AcrossRuns, ConfidenceReport};
 
 /// Columns of the rules between blocks.
 const RULE: usize = 80;
-/// Metrics that runs are compared by.
+/// Metrics by which runs are compared.
 const KEY_METRICS: [&str; 4] = ["request_throughput", "time_to_first_token", "inter_token_latency", "request_latency"];
-/// The first that a metric has represents it.
+/// The first of these that a metric has represents it.
 const KEY_STATS: [&str; 4] = ["avg", "p99", "max", "p50"];
-/// How the numbers are to be read.
+/// How to read the numbers.
 const GUIDE: [&str; 7] = [
     "How to read this:",
     "  CV (deviation relative to the mean) < 5%: excellent repeatability",
     "  CV 5-10%: good",
-    "  CV 10-20%: fair; more or longer runs would tell more",
+    "  CV 10-20%: fair; more or longer runs would help",
     "  CV > 20%: high; look for what differs between runs",
     "  The interval holds the true mean at its confidence level;",
     "  where those of two configurations overlap, they may be the same.",
@@ -23,14 +23,14 @@ const GUIDE: [&str; 7] = [
 /// What is about to run.
 #[derive(Clone, Debug)]
 pub struct MultiRunPlan {
-    /// `None` where results decide.
+    /// `None` if results decide.
     pub configurations: Option<usize>,
     pub trials: usize,
-    /// At most; `None` where nothing limits them.
+    /// At most; `None` if there is no limit.
     pub total_runs: Option<usize>,
     pub confidence_level: f64,
     pub cooldown_seconds: f64,
-    /// Lines on when trials end early, and on how long all of it may take.
+    /// Lines on when trials end early, and on how long everything may take.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub fn multi_run_banner(plan: &MultiRunPlan) -> Vec<String> {
     lines
 }
 
-/// Lines after the last one.
+/// Lines after the last run.
 pub fn multi_run_summary(report: &ConfidenceReport) -> Vec<String> {
     let mut lines = heading("AGGREGATE STATISTICS SUMMARY");
     lines.extend([

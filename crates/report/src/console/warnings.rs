@@ -8,7 +8,7 @@ use crate::run::RunResult;
 use aiperf_types::RequestError;
 use serde_json::Value;
 
-/// Server-reported token counts differ from those counted here.
+/// Server-reported token counts differ from the client's.
 pub(crate) fn token_counts(run: &RunResult, page: Page) -> Option<String> {
     let share = share(run, "usage_discrepancy_count")?;
     let limit = run.limits.usage_diff_pct;
@@ -38,7 +38,7 @@ Fix Options:
   - --extra-inputs min_tokens:<N> - Set minimum output length (vLLM, TensorRT-LLM, SGLang)
   - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
 
-/// The same where the server was asked to go on.
+/// The same, although the server was asked to ignore the end of sequence.
 const SHORTER_ALL_THE_SAME: &str = "Why: Outputs are shorter than requested although ignore_eos was sent: the server does not know it, or counts tokens in another way.
 
 Fix Options:
@@ -46,7 +46,7 @@ Fix Options:
   - --tokenizer <name> - Count with the tokenizer of the model being served
   - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
 
-const RECOUNTED: &str = "Why: The server reports exactly the requested length. Its text, split into tokens again here, comes to another number.
+const RECOUNTED: &str = "Why: The server reports exactly the requested length. Its text, split into tokens again here, has another number of them.
 
 Fix Options:
   - --use-server-token-count - Use server-reported token counts
@@ -67,7 +67,7 @@ Fix Options:
   - --tokenizer <name> - Count with the tokenizer of the model being served
   - --use-server-token-count - Use server-reported token counts if tokenizer mismatch suspected";
 
-/// Outputs are not as long as was asked for.
+/// Outputs do not have the requested length.
 pub(crate) fn output_lengths(run: &RunResult, page: Page) -> Option<String> {
     let share = share(run, "osl_mismatch_count")?;
     let (percent, tokens) = (run.limits.osl_mismatch_pct, run.limits.osl_mismatch_tokens);
@@ -89,7 +89,7 @@ Diagnostics:
     Some(panel("Output Sequence Length Mismatch Warning", &text, page))
 }
 
-/// What fits, without ways that were gone already.
+/// The explanation that fits, without advice that the run already follows.
 fn explanation(run: &RunResult) -> String {
     let was_sent = |key: &str| !matches!(run.input_config["endpoint"]["extra"][key], Value::Null | Value::Bool(false));
     let text = match direction(run) {
@@ -103,7 +103,7 @@ fn explanation(run: &RunResult) -> String {
     text.lines().filter(is_new).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the server's own counts are all what was asked for, where that was the same of every request.
+/// Whether the server's counts are all the requested length, if that was the same for every request.
 fn reports_requested_length(run: &RunResult) -> bool {
     let requested = || {
         let (length, difference) =
@@ -131,13 +131,13 @@ fn direction(run: &RunResult) -> &'static str {
     }
 }
 
-/// Share of failed requests, in percent, from which results are those of the lucky ones.
+/// Share of failed requests, in percent, from which the results represent only the lucky ones.
 const FAILED_PERCENT: u64 = 1;
 /// Reasons that a panel names, and columns of each.
 const REASONS: usize = 3;
 const REASON_WIDTH: usize = 100;
 
-/// Many requests failed, and most often why.
+/// Many requests failed, and the most frequent reasons.
 pub(crate) fn failures(run: &RunResult, page: Page) -> Option<String> {
     let (failed, total) = (run.metrics.failed, run.metrics.records);
     if failed * 100 <= total * FAILED_PERCENT {
@@ -162,7 +162,7 @@ pub(crate) fn failures(run: &RunResult, page: Page) -> Option<String> {
     Some(panel("Failed Requests Warning", &lines.join("\n"), page))
 }
 
-/// Errors that differ in their numbers alone are one reason, from the commonest to the rarest.
+/// Errors that differ only in their numbers are one reason; the most frequent is first.
 fn reasons(errors: &[&(RequestError, u64)]) -> Vec<(String, u64)> {
     struct Reason<'a> {
         name: String,
@@ -187,7 +187,7 @@ fn reasons(errors: &[&(RequestError, u64)]) -> Vec<(String, u64)> {
     reasons.into_iter().map(text).collect()
 }
 
-/// Each number has a letter.
+/// Replaces each number with a letter.
 fn without_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut was_digit = false;
@@ -202,7 +202,7 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
-/// What the run itself doubts about its numbers.
+/// The run's doubts about its own numbers.
 pub(crate) fn doubts(run: &RunResult, page: Page) -> Option<String> {
     let lines: Vec<String> = run.doubts.iter().map(|doubt| format!("- {doubt}")).collect();
     (!lines.is_empty()).then(|| panel("Measurement Warning", &lines.join("\n"), page))

@@ -1,4 +1,4 @@
-//! Lines, fields and columns of statistics, as CSV files have them.
+//! Lines, fields and columns of statistics for CSV files.
 
 use aiperf_types::Stats;
 
@@ -35,7 +35,7 @@ pub(crate) fn quoted(field: &str) -> String {
     }
 }
 
-/// Appends a line with its end.
+/// Appends a line with its line break.
 pub(crate) fn push_line(out: &mut String, line: &str) {
     out.push_str(line);
     out.push_str(LINE_END);

@@ -1,7 +1,7 @@
-//! JSON text, byte by byte: what every JSON file here is made of.
+//! JSON text, byte by byte: used for every JSON file here.
 //!
-//! Floats are in shortest round-trip form and keep their decimal point, so that a reader sees at once what is a float;
-//! NaN and infinities become `null`; text other than ASCII stays as it is.
+//! Floats have the shortest round-trip form and keep their decimal point, so that a reader recognises them as floats.
+//! NaN and infinities become `null`. Non-ASCII text stays as it is.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) fn push_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Below this, whole numbers have all their digits: nanoseconds since 1970 are some 1.8e18.
+/// Below this, whole numbers have all their digits: nanoseconds since 1970 are about 1.8e18.
 const LONGEST_PLAIN: f64 = 1e21;
 
 /// Very small and very large numbers carry an exponent with a sign and at least two digits.
@@ -48,13 +48,13 @@ pub(crate) fn push_key(out: &mut Vec<u8>, key: &str) {
     out.push(b':');
 }
 
-/// Appends such a member that is a number.
+/// The same with a number.
 pub(crate) fn push_number(out: &mut Vec<u8>, key: &str, value: u64) {
     push_key(out, key);
     push_int(out, value);
 }
 
-/// Appends such a member that is a text.
+/// The same with a text.
 pub(crate) fn push_text(out: &mut Vec<u8>, key: &str, text: &str) {
     push_key(out, key);
     push_str(out, text);
@@ -101,15 +101,14 @@ pub(crate) fn push_texts(out: &mut Vec<u8>, members: &[(String, String)]) {
     out.push(b'}');
 }
 
-/// A document, written from the top down: indented by two spaces a level, unless it is compact; nothing after the last
-/// brace.
+/// A document, written from the top down: indented by two spaces per level, or compact; nothing follows the last brace.
 #[derive(Default)]
 pub(crate) struct Pretty {
     out: Vec<u8>,
-    /// For each open object or list, whether something is in it already.
+    /// For each open object or list, whether it has items already.
     open: Vec<bool>,
     after_key: bool,
-    /// Everything on one line, without a blank.
+    /// Everything on one line, without spaces.
     compact: bool,
 }
 
@@ -183,13 +182,13 @@ impl Pretty {
         self.str(text);
     }
 
-    /// A member that is a number, or null where there is none.
+    /// A number, or null if there is none.
     pub(crate) fn number(&mut self, key: &str, value: Option<f64>) {
         self.key(key);
         self.f64(value.unwrap_or(f64::NAN));
     }
 
-    /// Text that is JSON already.
+    /// Text that is already JSON.
     fn raw(&mut self, text: &[u8]) {
         self.place();
         self.out.extend_from_slice(text);
@@ -220,17 +219,17 @@ impl Pretty {
         }
     }
 
-    /// The text since this was last asked for; what follows continues it.
+    /// The text since the last call; what follows continues it.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// The whole text, or what is left of it.
+    /// The whole text, or the rest of it.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.out
     }
 
-    /// Puts the comma, line break and indentation that belong before the next item.
+    /// Writes the comma, line break and indentation before the next item.
     fn place(&mut self) {
         if std::mem::take(&mut self.after_key) {
             return;
@@ -255,7 +254,7 @@ pub(crate) fn push_new_line(out: &mut Vec<u8>, level: usize) {
     out.resize(out.len() + 2 * level, b' ');
 }
 
-/// A document as files hold it.
+/// A document in the form of a file.
 pub fn document_text(document: &Value) -> Vec<u8> {
     let mut json = Pretty::default();
     json.value(document);
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_null() {
+    fn nan_and_infinity_are_null() {
         assert_eq!([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(float), ["null", "null", "null"]);
     }
 

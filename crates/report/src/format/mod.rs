@@ -1,4 +1,4 @@
-//! How values become text and bytes: JSON, CSV, numbers, points in time, and column chunks of Parquet files.
+//! Conversion of values to text and bytes: JSON, CSV, numbers, points in time, and column chunks of Parquet files.
 
 pub(crate) mod csv;
 pub(crate) mod json;

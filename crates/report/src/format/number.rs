@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers for people.
 
 /// Two decimals, rounded half to even on the binary value; empty when absent or not finite.
 pub(crate) fn csv_cell(value: Option<f64>) -> String {
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_parted_by_commas() {
+    fn commas_separate_thousands() {
         for (value, text) in [
             (0.0, "0.00"),
             (999.994, "999.99"),
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_or_no_number_has_no_text() {
+    fn an_absent_value_or_nan_has_no_text() {
         assert_eq!([None, Some(f64::NAN), Some(f64::INFINITY)].map(grouped), [None, None, None]);
         assert_eq!([None, Some(f64::NAN), Some(f64::NEG_INFINITY)].map(csv_cell), ["", "", ""]);
     }

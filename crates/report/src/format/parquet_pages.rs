@@ -1,8 +1,8 @@
 //! Column chunks of Parquet files, made of runs.
 //!
-//! In a table of time series most columns have one value for thousands of rows. The library's own column writers take
-//! them value by value, which costs some 30 ns each; here a run costs the same whatever its length. The library still
-//! writes page headers, row groups and the footer. `cargo bench -p aiperf-report` gives the cost of a file.
+//! In a table of time series most columns have one value for thousands of rows. The library's column writers take
+//! values one by one, at about 30 ns each; here a run has the same cost at any length. The library still writes page
+//! headers, row groups and the footer. `cargo bench -p aiperf-report` gives the cost of a file.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
@@ -15,7 +15,7 @@ use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use std::collections::HashMap;
 
-/// A chunk ready to be appended to a row group.
+/// A chunk, ready to append to a row group.
 pub(crate) struct Chunk {
     pub(crate) bytes: Bytes,
     pub(crate) close: ColumnCloseResult,
@@ -24,16 +24,16 @@ pub(crate) struct Chunk {
 /// The values of one column in one row group.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnData {
-    /// Whether rows have a value, and how many of them.
+    /// Runs of rows with or without a value.
     present: Vec<(bool, usize)>,
     values: Values,
 }
 
 #[derive(Debug)]
 enum Values {
-    /// One after the other, as they are.
+    /// One after another, as they are.
     Plain(Vec<u8>),
-    /// Those that occur, and for each row which: in runs, or packed to so many bits.
+    /// The distinct values, and for each row the index of its value: in runs, or packed to a number of bits.
     Dictionary { plain: Vec<u8>, entries: usize, indices: Indices },
 }
 
@@ -43,16 +43,16 @@ impl Default for Values {
     }
 }
 
-/// Which of a dictionary's values each row has.
+/// The dictionary index of each row.
 #[derive(Debug)]
 pub(crate) enum Indices {
     Runs(Vec<(usize, usize)>),
     Each(Vec<usize>),
 }
 
-/// What the heads of a dictionary and of a page take, about.
+/// About the size of the headers of a dictionary and of a page.
 const PAGE_HEADS: usize = 128;
-/// Runs that are at least so long on average are shorter than the values themselves.
+/// Runs of at least this average length take fewer bytes than the values themselves.
 const LONG_RUN: usize = 4;
 
 impl ColumnData {
@@ -70,7 +70,8 @@ impl ColumnData {
         Self { present, values: dictionary.values(Indices::Runs(indices)) }
     }
 
-    /// Texts that take turns: of each stretch its texts and the rows, or `None` and the rows without any.
+    /// Repeating sequences of texts: for each stretch its texts and the number of rows, or `None` and the rows without
+    /// any.
     pub(crate) fn cycles<'a, T: Iterator<Item = &'a str>>(
         stretches: impl Iterator<Item = (Option<T>, std::ops::Range<usize>)>,
     ) -> Self {
@@ -107,7 +108,7 @@ impl ColumnData {
         Self { present, values: Values::Dictionary { plain, entries: indices.len(), indices: Indices::Runs(indices) } }
     }
 
-    /// Floats as they are, in stretches; `None` are rows without.
+    /// Floats, in stretches; `None` are rows without a value.
     pub(crate) fn floats<'a>(stretches: impl Iterator<Item = (Option<&'a [f64]>, usize)>) -> Self {
         let mut present = Vec::new();
         let mut plain = Vec::new();
@@ -143,7 +144,7 @@ impl ColumnData {
         pages.chunk(column, statistics, Compression::SNAPPY, snappy)
     }
 
-    /// Which rows have a value, with the length before.
+    /// Which rows have a value, preceded by the length in bytes.
     fn levels(&self) -> Vec<u8> {
         let mut levels = Vec::new();
         push_levels(&mut levels, self.present.iter().map(|(present, rows)| (usize::from(*present), *rows)), 1);
@@ -151,16 +152,16 @@ impl ColumnData {
     }
 }
 
-/// The content of a chunk, before it is compressed: all of it on one page, behind its dictionary.
+/// The content of a chunk before compression: all on one page, after its dictionary.
 pub(crate) struct Pages<'a> {
-    /// Its values one after the other, and how many there are.
+    /// Its values one after another, and their number.
     pub(crate) dictionary: Option<(&'a [u8], usize)>,
     /// Levels and values.
     pub(crate) data: &'a [u8],
-    /// Where the data changes its nature, for a compression that asks.
+    /// Where the kind of data changes, for a compression that uses it.
     pub(crate) parts: &'a [usize],
     pub(crate) encoding: Encoding,
-    /// Values, also those that are absent.
+    /// The number of values, including absent ones.
     pub(crate) values: usize,
     pub(crate) rows: usize,
 }
@@ -233,10 +234,10 @@ fn external(error: snap::Error) -> ParquetError {
 /// The texts of a column, each once.
 #[derive(Default)]
 pub(crate) struct Dictionary<'a> {
-    /// One after the other, each with its length before.
+    /// One after another, each preceded by its length.
     pub(crate) plain: Vec<u8>,
     known: HashMap<&'a [u8], usize>,
-    /// Often the next one is the same again.
+    /// The next text is often the same.
     last: Option<(&'a [u8], usize)>,
 }
 
@@ -259,7 +260,7 @@ impl<'a> Dictionary<'a> {
         self.known.len()
     }
 
-    /// A column without any value needs no dictionary.
+    /// A column without values needs no dictionary.
     fn values(self, indices: Indices) -> Values {
         match self.known.len() {
             0 => Values::default(),
@@ -269,7 +270,7 @@ impl<'a> Dictionary<'a> {
 }
 
 impl Indices {
-    /// In the form that takes less room.
+    /// In the form that takes fewer bytes.
     pub(crate) fn of(each: Vec<usize>) -> Self {
         let mut runs = Vec::new();
         each.iter().for_each(|index| extend(&mut runs, *index, 1));
@@ -293,18 +294,18 @@ pub(crate) fn extend<T: PartialEq>(runs: &mut Vec<(T, usize)>, value: T, rows: u
     }
 }
 
-/// Bits that the largest of some values takes, at least one.
+/// Bits of the largest value, at least one.
 pub(crate) fn bits(largest: usize) -> u8 {
     (usize::BITS - largest.leading_zeros()).max(1) as u8
 }
 
-/// A value and how often it is repeated.
+/// A value and its number of repetitions.
 pub(crate) fn push_run(out: &mut Vec<u8>, value: usize, length: usize, bits: u8) {
     push_varint(out, (length << 1) as u64);
     out.extend_from_slice(&value.to_le_bytes()[..usize::from(bits.div_ceil(8))]);
 }
 
-/// Levels in runs, with their length in bytes before.
+/// Levels in runs, preceded by their length in bytes.
 pub(crate) fn push_levels(out: &mut Vec<u8>, runs: impl Iterator<Item = (usize, usize)>, bits: u8) {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -313,7 +314,7 @@ pub(crate) fn push_levels(out: &mut Vec<u8>, runs: impl Iterator<Item = (usize, 
     out[at..at + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Values of so many bits, one behind the other, in groups of eight.
+/// Values of `bits` bits, one after another, in groups of eight.
 pub(crate) fn push_packed(out: &mut Vec<u8>, values: &[usize], bits: u8) {
     let groups = values.len().div_ceil(8);
     push_varint(out, (groups << 1 | 1) as u64);
@@ -321,7 +322,7 @@ pub(crate) fn push_packed(out: &mut Vec<u8>, values: &[usize], bits: u8) {
     push_bits(out, filled_up, bits);
 }
 
-/// Values of so many bits, one behind the other, in whole bytes together.
+/// Values of `bits` bits, one after another, padded to whole bytes at the end.
 pub(crate) fn push_bits(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, bits: u8) {
     if bits == 0 {
         return;

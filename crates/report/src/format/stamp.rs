@@ -4,7 +4,7 @@ use aiperf_types::WallNs;
 
 /// ISO 8601 in UTC without an offset, to the microsecond; the fraction is left out when it is zero.
 pub(crate) fn iso(at: WallNs) -> String {
-    // Readers compare with files rounded to the nearest microsecond.
+    // Readers compare with files that are rounded to the nearest microsecond.
     let micros = at.0.saturating_add(500) / 1_000;
     let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -17,7 +17,7 @@ pub(crate) fn iso(at: WallNs) -> String {
     text
 }
 
-/// The date and the time of day to the millisecond, as log lines have them.
+/// The date, and the time of day to the millisecond, for log lines.
 pub fn log_time(at: WallNs) -> (String, String) {
     let (seconds, millis) = (at.0 / 1_000_000_000, at.0 / 1_000_000 % 1_000);
     let (year, month, day) = date(seconds / 86_400);

@@ -1,4 +1,4 @@
-//! The table of GPUs below the tables of the summary CSV: a row a GPU and metric.
+//! The table of GPUs below the tables of the summary CSV: one row per GPU and metric.
 
 use crate::format::csv::{LINE_END, columns, quoted};
 use crate::format::number::csv_cell;
@@ -6,10 +6,10 @@ use crate::run::GpuTelemetryResult;
 use aiperf_observe::gpu::{Gpu, GpuSummary};
 use aiperf_types::Stats;
 
-/// A column by its name, and what a GPU has in it.
+/// A column by its name, and its value for a GPU.
 type Column = (&'static str, fn(&Gpu) -> Option<&str>);
 
-/// Columns that are there only where a GPU has a value for them.
+/// Columns that exist only if some GPU has a value.
 const OPTIONAL: [Column; 4] = [
     ("Hostname", |gpu| gpu.hostname.as_deref()),
     ("Namespace", |gpu| gpu.namespace.as_deref()),
@@ -17,7 +17,7 @@ const OPTIONAL: [Column; 4] = [
     ("GPU_Instance", |gpu| gpu.instance.as_deref()),
 ];
 
-/// The table behind two empty lines; its head alone where there is no GPU.
+/// The table after two empty lines; only its head if there is no GPU.
 pub(crate) fn gpu_rows(result: &GpuTelemetryResult) -> String {
     let telemetry = &result.telemetry;
     let gpus: Vec<(&str, &GpuSummary)> = telemetry

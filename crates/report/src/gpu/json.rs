@@ -1,4 +1,4 @@
-//! What GPUs reported as JSON: in the summary, and in the folder of a phase.
+//! GPU metrics as JSON: in the summary, and in the folder of a phase.
 
 use crate::format::stamp::iso;
 use crate::run::{GpuTelemetryResult, PhaseResult, observed_phase};

@@ -1,13 +1,13 @@
-//! Every sample of every GPU, as one compact JSON line: written while the run is on.
+//! Every sample of every GPU as one compact JSON line, written while the run is on.
 
 use crate::format::json::{push_f64, push_int, push_key, push_str, push_text};
 use aiperf_observe::gpu::{Gpu, GpuScrape};
 
-/// As the ready marker names it.
+/// Its name in the ready marker.
 pub const NAME: &str = "gpu_telemetry_jsonl";
 pub(crate) const LABEL: &str = "GPU Telemetry JSONL Export";
 
-/// Appends a line a GPU.
+/// Appends one line per GPU.
 pub fn record_lines(out: &mut Vec<u8>, scrape: &GpuScrape) {
     for reading in &scrape.readings {
         let Gpu { index, uuid, instance, model, pci_bus_id, device, hostname, namespace, pod, platform, .. } =
@@ -49,7 +49,7 @@ mod tests {
     use aiperf_types::WallNs;
 
     #[test]
-    fn a_line_has_its_keys_in_order_and_what_is_absent_not_at_all() {
+    fn a_line_has_its_keys_in_order_and_omits_absent_ones() {
         let page = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\",UUID=\"GPU-aaaa\",pci_bus_id=\"00000000:01:00.0\",\
                     device=\"nvidia0\",modelName=\"NVIDIA H100\",Hostname=\"h1\"} 1300000\n\
                     DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-aaaa\"} 303\n";

@@ -1,4 +1,4 @@
-//! The files of what GPUs reported.
+//! The files of GPU metrics.
 //!
 //! # Layout
 //! - `json`: their part of the summary, and of each phase

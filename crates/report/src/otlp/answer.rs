@@ -1,4 +1,4 @@
-//! The answer of a receiver to an export, by the rules of OTLP over HTTP.
+//! The response of a receiver to an export, by the rules of OTLP over HTTP.
 
 use super::messages::{ExportMetricsServiceResponse, Status};
 use aiperf_plan::redact::Redactor;
@@ -6,11 +6,11 @@ use aiperf_transport::{FetchError, Fetched};
 use aiperf_types::{Nanos, WallNs, acts_on_terminal};
 use prost::Message;
 
-/// What came of an export.
+/// The result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Taken(Receipt),
-    /// Not now: the same may be taken later, by its own word after so long.
+    /// Not now: the same export may succeed later, after a delay that the receiver may name.
     Later {
         why: String,
         after: Option<Nanos>,
@@ -21,30 +21,30 @@ pub enum Answer {
     },
 }
 
-/// How much of an export was taken.
+/// How much of an export was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Receipt {
     Whole,
     Part(Rejected),
-    /// Its report of that is no message of OTLP.
+    /// Its report is not an OTLP message.
     Unreadable,
 }
 
-/// What a receiver did not take of an export that it took.
+/// What a receiver rejected of an accepted export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
     pub points: i64,
     pub why: String,
 }
 
-/// Statuses after which the same may be sent again.
+/// Statuses after which the same export may be sent again.
 const RETRYABLE: [u16; 4] = [429, 502, 503, 504];
-/// Characters of a receiver's message that are passed on.
+/// Characters of a receiver's message to show.
 const LONGEST: usize = 200;
 const PROTOBUF: &str = "application/x-protobuf";
 
 impl Answer {
-    /// What an exchange with the receiver means; `now` is for dates in it. A receiver may echo secrets.
+    /// Interprets an exchange with the receiver; `now` is for dates in it. A receiver may echo secrets.
     pub fn of(called: Result<Fetched, FetchError>, now: WallNs, redactor: &Redactor) -> Self {
         match called {
             Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(receipt(&fetched, redactor)),
@@ -78,7 +78,7 @@ fn receipt(fetched: &Fetched, redactor: &Redactor) -> Receipt {
     Receipt::Part(Rejected { points: partial.rejected_data_points, why: beginning(&partial.error_message, redactor) })
 }
 
-/// The error message of an answer, after a colon.
+/// The error message of a response, after a colon.
 fn error_message(fetched: &Fetched, redactor: &Redactor) -> String {
     let text = match fetched.media_type == PROTOBUF {
         true => Status::decode(fetched.body.as_slice()).map(|status| status.message).unwrap_or_default(),
@@ -88,7 +88,7 @@ fn error_message(fetched: &Fetched, redactor: &Redactor) -> String {
     if text.is_empty() { text } else { format!(": {text}") }
 }
 
-/// Secrets go first: cut in two, they would not be known any more.
+/// Secrets are hidden first: a truncated secret would not be recognised.
 fn beginning(text: &str, redactor: &Redactor) -> String {
     let line: String =
         redactor.hide(text.trim()).chars().map(|c| if acts_on_terminal(c) { ' ' } else { c }).take(LONGEST).collect();
@@ -105,7 +105,7 @@ fn wait(text: &str, now: WallNs) -> Option<Nanos> {
     Some(Nanos((until * 1_000_000_000).saturating_sub(now.0).min(86_400_000_000_000)))
 }
 
-/// Seconds since 1970 of a date as HTTP has them: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Seconds since 1970 of an HTTP date: `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn date(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut parts = text.split_once(", ")?.1.split(' ');
@@ -115,7 +115,7 @@ fn date(text: &str) -> Option<u64> {
     let year: u64 = parts.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
     let mut clock = parts.next()?.split(':').map(|part| part.parse::<u64>().ok().filter(|part| *part < 61));
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days of the civil calendar, years counted from March.
+    // Days of the civil calendar; years begin in March here.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1;
     Some(days.checked_sub(719_468)? * 86_400 + hour * 3600 + minute * 60 + second)
@@ -130,7 +130,7 @@ mod tests {
     const SECRET: &str = "sk-SUPERSECRETTOKEN0123456789";
 
     #[test]
-    fn a_secret_at_the_edge_of_what_is_shown_is_not_cut_but_hidden() {
+    fn a_secret_at_the_edge_of_the_shown_text_is_hidden_and_not_cut() {
         for padding in LONGEST - SECRET.len() - 8..LONGEST + 8 {
             let body = format!("{} {SECRET} said the receiver", "x".repeat(padding));
             let Answer::Refused { why } = answered(400, &[], "text/plain", body.into_bytes()) else { panic!() };
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_sent_again_is_so_by_the_rules_of_otlp() {
+    fn the_rules_of_otlp_decide_what_may_be_sent_again() {
         for status in [429, 502, 503, 504] {
             assert!(matches!(answered(status, &[], "", vec![]), Answer::Later { after: None, .. }), "{status}");
         }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_says_when_to_come_again_in_seconds_or_by_a_date() {
+    fn a_receiver_names_a_delay_in_seconds_or_by_a_date() {
         let after = |text: &str| match answered(429, &[("Retry-After", text)], "", vec![]) {
             Answer::Later { after, .. } => after.map(|after| after.as_secs_f64()),
             other => panic!("{other:?}"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_taken_of_an_export_is_reported() {
+    fn the_rejected_part_of_an_export_is_reported() {
         let partial =
             ExportMetricsPartialSuccess { rejected_data_points: 7, error_message: "no histograms".to_owned() };
         let body = ExportMetricsServiceResponse { partial_success: Some(partial) }.encode_to_vec();
@@ -208,7 +208,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_answer_breaks_anything(
+        fn any_response_is_handled(
             status in 100_u16..600,
             text in ".{0,40}",
             body in proptest::collection::vec(proptest::num::u8::ANY, 0..64),

@@ -6,13 +6,13 @@ use aiperf_plan::otlp::operation_name;
 use aiperf_plan::{OtlpPlan, Plan};
 use aiperf_types::{HistogramPoint, PhaseId, PhaseTargets};
 
-/// What the points of one run have in common.
+/// The common attributes of the points of one run.
 #[derive(Clone, Debug)]
 pub(super) struct Attributes {
     ids: RunIds,
-    /// The attributes that the conventions for generative AI ask for.
+    /// The attributes that the conventions for generative AI require.
     conventions: [KeyValue; 3],
-    /// Phases that share their kind with another, by index: they differ by name.
+    /// By index: phases that share their kind with another, and so need their name.
     named: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! One message of everything there is to send: cumulative, from one start.
+//! One message with all values: cumulative, from one start.
 
 use super::attributes::Attributes;
 use super::messages::{
@@ -15,24 +15,24 @@ use prost::Message;
 use std::io::Write;
 use std::sync::Arc;
 
-/// What the reference calls the part that measures.
+/// The reference's name of the part that measures.
 const SCOPE: &str = "aiperf.records";
 
-/// What is sent of a run, as it is known so far.
+/// The state of a run to send, as far as it is known.
 pub struct Exporting {
     resource: Resource,
     attributes: Attributes,
     anchor: WallAnchor,
-    /// Since when everything counts.
+    /// The start of all cumulative values.
     start: MonoNs,
     histograms: Option<Arc<Histograms>>,
-    /// `None` where it is not wanted.
+    /// `None` if it is not enabled.
     timing: Option<Timing>,
     gzip: bool,
 }
 
 impl Exporting {
-    /// What a plan sends, from now on; `version` is that of the program.
+    /// The exporter of a plan; `version` is that of the program.
     pub fn new(plan: &Plan, otlp: &OtlpPlan, version: &str, anchor: WallAnchor, now: MonoNs) -> Self {
         Self {
             resource: resource(plan, otlp, version),
@@ -45,7 +45,7 @@ impl Exporting {
         }
     }
 
-    /// Takes an event.
+    /// Updates the state with an event.
     pub fn hear(&mut self, event: &RunEvent) {
         if let RunEvent::Histograms(histograms) | RunEvent::RecordsComplete(Some(histograms)) = event {
             self.histograms = Some(histograms.clone());

@@ -1,7 +1,7 @@
-//! The messages of OTLP metrics that are sent and answered, field by field as `opentelemetry/proto` numbers them.
+//! The OTLP metrics messages that are sent and received, with the field numbers of `opentelemetry/proto`.
 //!
-//! Written here because the crate of the project depends on its SDK, tonic and their futures; `scripts/check-telemetry`
-//! holds these against the official definition in another language.
+//! They are defined here because the project's crate depends on its SDK, tonic and their futures.
+//! `scripts/check-telemetry` compares them with the official definition in another language.
 
 use prost::{Enumeration, Message, Oneof};
 

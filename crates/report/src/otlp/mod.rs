@@ -1,14 +1,14 @@
-//! Metrics as OTLP has them: what a run measured and how far its phases are, put into messages of protobuf, and what the
-//! answers of receivers mean. Nothing here waits or sends.
+//! Metrics for OTLP: measured values and the progress of phases as protobuf messages, and the meaning of receivers'
+//! responses. Nothing here waits or sends.
 //!
 //! # Layout
 //! - [`messages`]: the messages of OTLP metrics
-//! - [`resource`]: who sends
+//! - [`resource`]: the sender
 //! - `attributes`: the attributes of points
 //! - [`timing`]: phases as counters
-//! - [`export`]: one message of all there is
-//! - [`answer`]: the answer of a receiver to it
-//! - [`pacing`]: when the next is due
+//! - [`export`]: one message with all values
+//! - [`answer`]: the response of a receiver
+//! - [`pacing`]: when the next export is due
 
 pub mod answer;
 mod attributes;

@@ -1,12 +1,13 @@
-//! When the next export is due. Everything is cumulative: one that failed is not sent again, the next one holds it all.
+//! When the next export is due. Everything is cumulative: a failed export is not repeated, because the next one
+//! contains everything.
 
 use aiperf_types::{MonoNs, Nanos};
 
-/// After the first failure; twice as long after each further one.
+/// The wait after the first failure; it doubles with each further one.
 const FIRST_WAIT: Nanos = Nanos(500_000_000);
 const LONGEST_WAIT: Nanos = Nanos(30_000_000_000);
 
-/// A beat, and how it slows down while a receiver does not answer.
+/// An interval that grows while a receiver does not respond.
 #[derive(Clone, Debug)]
 pub struct Pacing {
     every: Nanos,
@@ -25,21 +26,21 @@ impl Pacing {
         self.next
     }
 
-    /// An export was taken, or never will be: the beat goes on, and what was missed of it is not made up for.
+    /// An export was accepted, or never will be: the interval continues, and missed exports are not made up for.
     pub fn settled(&mut self, now: MonoNs) {
         self.failures = 0;
         self.next = self.next.plus(self.every).max(now);
     }
 
-    /// An export may be taken later: waits as long as the receiver asks, or longer and longer. One that asks for no wait
-    /// is not asked without pause.
+    /// An export may be accepted later: waits as long as the receiver asks, or with growing delays. If a receiver asks
+    /// for no delay, there is one all the same.
     pub fn put_off(&mut self, now: MonoNs, after: Option<Nanos>) {
         let wait = after.map_or_else(|| self.wait(now), |asked| asked.max(FIRST_WAIT));
         self.failures = self.failures.saturating_add(1);
         self.next = now.plus(wait);
     }
 
-    /// Spread by a tenth either way, so that several clients do not come back together.
+    /// Varied by a tenth either way, so that several clients do not return together.
     fn wait(&self, now: MonoNs) -> Nanos {
         let wait = FIRST_WAIT.0.saturating_mul(1 << self.failures.min(16)).min(LONGEST_WAIT.0);
         Nanos(wait - wait / 10 + wait / 5 * (now.0 % 1000) / 1000)
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beat_is_kept_and_what_was_missed_is_not_made_up_for() {
+    fn the_interval_is_kept_and_missed_exports_are_not_made_up_for() {
         let mut pacing = Pacing::new(Nanos(2 * SECOND), at(10));
         assert_eq!(pacing.next(), at(12));
         pacing.settled(at(13));
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_is_down_is_asked_less_and_less_often_and_then_as_before() {
+    fn a_receiver_that_is_down_is_tried_less_and_less_often_and_then_as_before() {
         let mut pacing = Pacing::new(Nanos(2 * SECOND), at(0));
         let mut now = at(2);
         let mut waits = Vec::new();
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_says_when_is_asked_then() {
+    fn a_delay_that_a_receiver_asks_for_is_kept() {
         let mut pacing = Pacing::new(Nanos(2 * SECOND), at(0));
         pacing.put_off(at(2), Some(Nanos(7 * SECOND)));
         assert_eq!(pacing.next(), at(9));

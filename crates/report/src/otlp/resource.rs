@@ -1,13 +1,12 @@
-//! Who sends: the resource that all metrics belong to.
+//! The sender: the resource of all metrics.
 
 use super::messages::{KeyValue, Resource};
 use aiperf_plan::{OtlpPlan, Plan};
 
-/// What the reference calls the part of it that sends.
+/// The reference's name of its part that sends.
 const INSTANCE: &str = "records_manager";
 
-/// The attributes of a run: those that the environment has for all programs, the run's own, and the user's, each over
-/// those before it.
+/// The attributes of a run: those of the environment, the run's own, and the user's; later ones override earlier ones.
 pub fn resource(plan: &Plan, otlp: &OtlpPlan, version: &str) -> Resource {
     let own =
         [("telemetry.sdk.language", "rust"), ("telemetry.sdk.name", "aiperf"), ("telemetry.sdk.version", version)];

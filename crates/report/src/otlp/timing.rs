@@ -1,4 +1,4 @@
-//! How far phases are, as counters that only grow and values that go up and down.
+//! The progress of phases, as counters that only grow and gauges.
 
 use aiperf_types::{MonoNs, PhaseId, PhaseProgress, PhaseTargets, RunEvent};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ pub(super) struct PhaseTiming {
     /// When its requests were done.
     done: Option<MonoNs>,
     counts: PhaseProgress,
-    /// By gauge: whether it was ever anything but nothing.
+    /// By gauge: whether it ever had a value other than zero.
     seen: [bool; GAUGES.len()],
 }
 
-/// A counter: what is added to its name, the field it is known by, and its value.
+/// A counter: the suffix of its name, its field, and its value.
 pub(super) type Counter = (&'static str, &'static str, fn(&PhaseProgress) -> u64);
 
 pub(super) const COUNTERS: [Counter; 8] = [
@@ -30,7 +30,7 @@ pub(super) const COUNTERS: [Counter; 8] = [
     ("sessions.turns_total", "total_session_turns", |counts| counts.session_turns),
 ];
 
-/// The same of what goes up and down, with its unit.
+/// The same for a gauge, with its unit.
 pub(super) type Gauge = (&'static str, &'static str, &'static str, fn(&PhaseTiming, MonoNs) -> f64);
 
 pub(super) const GAUGES: [Gauge; 6] = [
@@ -44,7 +44,7 @@ pub(super) const GAUGES: [Gauge; 6] = [
     ("phase.elapsed_sec", "requests_elapsed_time", "s", |phase, now| phase.elapsed_seconds(now)),
 ];
 
-/// Anything smaller is nothing.
+/// Smaller values count as zero.
 const NOTHING: f64 = 1e-9;
 
 impl PhaseTiming {
@@ -52,7 +52,7 @@ impl PhaseTiming {
         self.done.unwrap_or(now).since(self.started).as_secs_f64()
     }
 
-    /// Counters never fall, whatever order news come in.
+    /// Counters never fall, in any order of events.
     fn update(&mut self, counts: &PhaseProgress, at: MonoNs) {
         let before = self.counts;
         let counters = |counts: &PhaseProgress| COUNTERS.map(|(.., value)| value(counts));
@@ -63,26 +63,26 @@ impl PhaseTiming {
         self.seen.iter_mut().zip(values).for_each(|(seen, value)| *seen |= value.abs() >= NOTHING);
     }
 
-    /// A counter's value, once it is any.
+    /// A counter's value, once it is not zero.
     pub(super) fn counter(&self, (_, _, value): Counter) -> Option<f64> {
         Some(value(&self.counts)).filter(|value| *value > 0).map(|value| value as f64)
     }
 
-    /// The value of a gauge by its place, once it was any.
+    /// The value of a gauge by its index, once it was not zero.
     pub(super) fn gauge(&self, place: usize, now: MonoNs) -> Option<f64> {
         let value = GAUGES[place].3(self, now);
         (self.seen[place] || value.abs() >= NOTHING).then_some(value)
     }
 }
 
-/// What is known of all phases.
+/// The state of all phases.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
     pub(super) phases: Vec<PhaseTiming>,
 }
 
 impl Timing {
-    /// Updates the phase that an event is about.
+    /// Updates the phase of an event.
     pub fn hear(&mut self, event: &RunEvent) {
         let (phase, counts, at, is_done) = match event {
             RunEvent::PhaseStarted(started) => {
@@ -100,7 +100,7 @@ impl Timing {
                 let Some(known) = self.phases.iter().find(|known| known.phase.index == progress.phase.index) else {
                     return;
                 };
-                // Its record counts are older than what ended the requests.
+                // Its record counts are older than the end of its requests.
                 let counts = PhaseProgress { ending: known.counts.ending, ..progress.counts };
                 (&progress.phase, counts, known.started.plus(progress.elapsed), false)
             }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_counts_up_and_its_requests_in_flight_come_and_go() {
+    fn counters_of_a_phase_grow_and_requests_in_flight_rise_and_fall() {
         let mut timing = Timing::default();
         [started(), progress(100, counts(5, 2))].iter().for_each(|event| timing.hear(event));
         let now = MonoNs(1_100_000_000);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn news_that_come_late_take_nothing_back() {
+    fn late_events_do_not_lower_counters() {
         let mut timing = Timing::default();
         for event in [started(), progress(200, counts(9, 7)), progress(100, counts(5, 2))] {
             timing.hear(&event);

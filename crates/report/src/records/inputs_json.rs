@@ -1,7 +1,7 @@
-//! `inputs.json`: what will be sent, session by session.
+//! `inputs.json`: the requests of each session, before they are sent.
 //!
-//! Bodies arrive compact, as they go over the wire, and leave indented. One body is in memory at a time, so a dataset
-//! of any size costs no second copy.
+//! Bodies arrive compact, as they are sent, and are written indented. One body is in memory at a time, so a dataset of
+//! any size needs no second copy.
 
 use crate::format::json::{push_new_line, push_str};
 use serde::de::IgnoredAny;
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// Level of a body: inside the document, `data`, the session and `payloads`.
 const BODY_LEVEL: usize = 4;
 
-/// Writes the whole document: one entry a session, one body a turn, in the order given.
+/// Writes the whole document: one entry per session, one body per turn, in the given order.
 pub fn write_inputs<W, S, B, T>(out: &mut W, sessions: S) -> io::Result<()>
 where
     W: Write + ?Sized,
@@ -50,16 +50,16 @@ fn push_body(out: &mut Vec<u8>, body: &[u8]) {
     }
 }
 
-/// An object or list that is open while indenting.
+/// An open object or list during indentation.
 struct Open {
     is_object: bool,
-    /// Something is in it already.
+    /// Whether it has items already.
     filled: bool,
-    /// Where the member being written starts, its comma and line break included; members that are null go again.
+    /// The start of the current member, with its comma and line break; members that are null are removed again.
     member_at: usize,
 }
 
-/// Indents valid JSON. Members that are null are left out, as they do not change a request.
+/// Indents valid JSON. Members that are null are left out, because they do not change a request.
 fn indent(out: &mut Vec<u8>, json: &[u8], level: usize) {
     let mut open: Vec<Open> = Vec::new();
     let mut expects_key = false;
@@ -114,7 +114,7 @@ fn indent(out: &mut Vec<u8>, json: &[u8], level: usize) {
     }
 }
 
-/// Puts the comma, line break and indentation before a key or a list item; a member's value follows its colon.
+/// Writes the comma, line break and indentation before a key or a list item; a member's value follows its colon.
 fn place(out: &mut Vec<u8>, open: &mut [Open], is_key: bool, level: usize) {
     let depth = level + open.len();
     let Some(innermost) = open.last_mut() else { return };
@@ -128,7 +128,7 @@ fn place(out: &mut Vec<u8>, open: &mut [Open], is_key: bool, level: usize) {
     push_new_line(out, depth);
 }
 
-/// Length of the string, number or word that starts here.
+/// The length of the string, number or word that starts here.
 fn scalar_len(json: &[u8]) -> usize {
     if json[0] != b'"' {
         return json.iter().position(|byte| b",:]} \t\r\n".contains(byte)).unwrap_or(json.len());
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn null_members_are_left_out_wherever_they_stand() {
+    fn null_members_are_left_out_everywhere() {
         for (json, kept) in [
             (r#"{"a":null}"#, "{}"),
             (r#"{"a":null,"b":1}"#, "{\n  \"b\": 1\n}"),

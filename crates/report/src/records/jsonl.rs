@@ -1,8 +1,8 @@
-//! The records file: one compact JSON line a request, in order of completion.
+//! The records file: one compact JSON line per request, in order of completion.
 //!
-//! This is the one writer on the path of every request, so it does nothing twice: what is the same for a whole run
-//! (metric keys and units, names of phases) is text already, numbers go straight into a buffer that is reused, and
-//! nothing is allocated. `cargo bench -p aiperf-report` gives its cost.
+//! This writer runs for every request, so it does nothing twice: text that is the same for a whole run (metric keys and
+//! units, names of phases) is prepared, numbers go straight into a reused buffer, and nothing is allocated. `cargo
+//! bench -p aiperf-report` gives its cost.
 
 use super::metadata::{Metadata, push_count, push_error};
 use super::trace_data;
@@ -48,14 +48,14 @@ struct MetricKey {
 }
 
 impl RecordLine {
-    /// A writer for the run with this id, from which the names of its workers and record threads are derived.
+    /// A writer for the run with this id; the names of its workers and record threads derive from it.
     pub fn new(benchmark_id: &str) -> Self {
         let keys = registry::all().iter().map(|metric| MetricKey::new(metric)).collect();
         Self { metadata: Metadata::new(benchmark_id), keys }
     }
 
-    /// Appends the line of one request, with its line break. A record with neither a metric nor an error gives
-    /// no line; returns whether there is one.
+    /// Appends the line of one request, with its line break. A record with neither a metric nor an error has no line;
+    /// returns whether there is one.
     pub fn write(
         &mut self,
         out: &mut Vec<u8>,
@@ -89,7 +89,7 @@ impl RecordLine {
         true
     }
 
-    /// Metrics come in registry order, as the keys are: one walk finds them all.
+    /// Metrics are in registry order, like the keys: one pass finds them all.
     fn push_metrics(&self, out: &mut Vec<u8>, metrics: &RecordMetrics) -> bool {
         let start = out.len();
         let mut keys = self.keys.iter();
@@ -142,7 +142,7 @@ pub(crate) fn push_value(out: &mut Vec<u8>, value: Value<'_>) {
     }
 }
 
-/// What the server reported of speculative decoding; what it left out is left out.
+/// The server's data on speculative decoding; absent values are left out.
 pub(crate) fn push_spec_decode(out: &mut Vec<u8>, reported: &SpecDecode) {
     out.extend_from_slice(b"{\"engine\":\"vllm\"");
     let float = |out: &mut Vec<u8>, key: &str, value: Option<f64>| {

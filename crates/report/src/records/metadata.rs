@@ -1,4 +1,4 @@
-//! What all record files contain of a request: its `metadata`, and its error.
+//! The parts of a request that all record files contain: its `metadata`, and its error.
 
 use crate::format::json::{push_int, push_str};
 use aiperf_types::{CorrelationId, PhaseId, RecordMeta, RequestError, uuid_text};
@@ -12,7 +12,7 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// For the run with this id, from which the names of its workers and record threads are derived.
+    /// For the run with this id; the names of its workers and record threads derive from it.
     pub(crate) fn new(benchmark_id: &str) -> Self {
         Self { ids: RunIds::new(benchmark_id), phases: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl Metadata {
         out.push(b'}');
     }
 
-    /// The members that name a phase, made when the phase is first met.
+    /// The members that name a phase, made when the phase first occurs.
     fn phase(&mut self, phase: &Arc<PhaseId>) -> &[u8] {
         let known = self.phases.iter().position(|(known, _)| known == phase);
         let at = known.unwrap_or_else(|| {
@@ -72,7 +72,7 @@ fn push_correlation_id(out: &mut Vec<u8>, id: &CorrelationId) {
     }
 }
 
-/// Appends a member of a whole number with its key, where there is one.
+/// Appends a member with a whole number, if there is one.
 #[inline]
 pub(crate) fn push_count(out: &mut Vec<u8>, key: &[u8], value: Option<u64>) {
     if let Some(value) = value {
@@ -132,7 +132,8 @@ pub(crate) fn hex(value: u32) -> [u8; 8] {
     std::array::from_fn(|at| HEX[(value >> (28 - 4 * at) & 15) as usize])
 }
 
-/// Names for the workers and record threads of a run: look random, differ from run to run, never collide within one.
+/// Names for the workers and record threads of a run: they look random, differ from run to run, and never collide
+/// within one.
 #[derive(Clone, Copy, Debug)]
 pub struct RunIds {
     seed: u32,
@@ -140,7 +141,7 @@ pub struct RunIds {
 
 impl RunIds {
     pub fn new(benchmark_id: &str) -> Self {
-        // FNV-1a: any hash that spreads short texts will do.
+        // FNV-1a: any hash that spreads short texts works.
         let seed = benchmark_id
             .bytes()
             .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -155,7 +156,7 @@ impl RunIds {
         scramble(!self.seed ^ u32::from(number))
     }
 
-    /// As records and whatever is sent elsewhere call a worker.
+    /// The name of a worker in records and in exports.
     pub fn worker_id(self, number: u16) -> String {
         format!("worker_{:08x}", self.worker(number))
     }

@@ -1,13 +1,13 @@
-//! Records: what was sent, what came back, and what was measured of each request.
+//! Records: what was sent, received and measured, for each request.
 //!
 //! # Layout
-//! - `metadata`: which request a record is of; `trace_data`: its HTTP trace
-//! - [`jsonl`]: one line a request, written while the run is on
+//! - `metadata`: the request of a record; `trace_data`: its HTTP trace
+//! - [`jsonl`]: one line per request, written while the run is on
 //! - [`reading`]: the same lines read back, as columns
 //! - `parquet`: the same records as columns
 //! - [`raw_jsonl`]: the same with everything sent and received
-//! - [`outputs_json`]: generated text, gathered while the run is on; `sorted_entries`: in the order of requests
-//! - [`inputs_json`]: what will be sent, written before the run
+//! - [`outputs_json`]: generated text, collected while the run is on; `sorted_entries`: in the order of requests
+//! - [`inputs_json`]: the requests to send, written before the run
 
 pub(crate) mod metadata;
 mod trace_data;

@@ -1,6 +1,6 @@
-//! `outputs.json`: what was generated, in the order of requests.
+//! `outputs.json`: the generated text, in the order of requests.
 //!
-//! Entries are made on record threads and gathered while the run is on; the file appears whole when it is over.
+//! Record threads make entries, which are collected while the run is on. The file appears as a whole at the end.
 
 use super::jsonl::push_value;
 use super::sorted_entries::{SortedEntries, key, push_entry};
@@ -50,7 +50,7 @@ pub(crate) const SINK: RecordFile = RecordFile {
     },
 };
 
-/// Takes entries as they come. No other thread reads them before the run is over.
+/// Collects entries as they arrive. No other thread reads them before the run is over.
 struct Gathering(Arc<Mutex<SortedEntries>>);
 
 impl Write for Gathering {
@@ -59,7 +59,7 @@ impl Write for Gathering {
         Ok(entries.len())
     }
 
-    /// What waits in memory is of no use to anyone before the run is over.
+    /// Collected entries are not needed before the run is over.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -114,7 +114,7 @@ impl OutputEntry {
 impl RecordEncoder for OutputEntry {
     fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
         let RecordView { meta, .. } = record;
-        // What the run itself cut off is no result of the server: only files of single requests list it.
+        // A request that the run cut off is no result of the server: only files of single requests list it.
         if meta.phase.kind != PhaseKind::Profiling || record.exchange.was_cut_off() {
             return;
         }
@@ -144,7 +144,7 @@ impl RecordEncoder for OutputEntry {
     }
 }
 
-/// The reasoning of a model and then its output; `None` when both are empty.
+/// The reasoning of a model and then its output; `None` if both are empty.
 fn generated(parsed: &Parsed) -> Option<Cow<'_, str>> {
     let [reasoning, output] =
         [&parsed.reasoning_text, &parsed.output_text].map(|text| text.as_deref().unwrap_or_default());

@@ -1,8 +1,8 @@
-//! The raw file: one compact JSON line a request, with everything that was sent and everything that came.
+//! The raw file: one compact JSON line per request, with everything that was sent and received.
 //!
-//! A body of JSON is in its line byte by byte as it was sent, but for the secrets that it held and for line breaks
-//! between its tokens, which are spaces here. A body that is no JSON, such as a form, is a string; one that is no text
-//! is an object with its `raw_bytes` in Base64.
+//! A JSON body is in its line byte by byte as it was sent, except for secrets and for line breaks between its tokens,
+//! which become spaces. A body that is not JSON, such as a form, is a string. A body that is not text is an object with
+//! its `raw_bytes` in Base64.
 
 use super::metadata::{Metadata, push_count, push_error};
 use crate::export::{RecordFile, RecordWriting};
@@ -102,7 +102,7 @@ impl RecordEncoder for RawLine {
 }
 
 impl RawLine {
-    /// Appends the body of a request, where there was one.
+    /// Appends the body of a request, if it had one.
     fn push_payload(&self, out: &mut Vec<u8>, body: &Body) {
         if body.is_empty() {
             return;
@@ -127,7 +127,7 @@ impl RawLine {
     }
 }
 
-/// Line breaks of valid JSON are between its tokens.
+/// Line breaks of valid JSON occur only between its tokens.
 fn push_on_one_line(out: &mut Vec<u8>, json: &[u8]) {
     let start = out.len();
     out.extend_from_slice(json);

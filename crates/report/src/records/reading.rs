@@ -1,8 +1,8 @@
-//! Records of a run read back: some of their metrics as columns, one number a request.
+//! Reads the records of a run back: some of their metrics as columns, one number per request.
 //!
-//! A file of a million requests has gigabytes, of which a comparison needs some numbers a line; so lines are read one by
-//! one, and what is not asked for is skipped without being kept. Files may be packed (`.gz`, `.zst`), and may end in the
-//! middle: what was there before is returned, with a note that it ended so.
+//! A file of a million requests has gigabytes, of which a comparison needs a few numbers per line. So lines are read
+//! one by one, and other values are skipped and not stored. Files may be compressed (`.gz`, `.zst`), and may end early:
+//! the lines before the end are returned, with a note.
 
 use flate2::bufread::MultiGzDecoder;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -12,23 +12,23 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// A line longer than this is no record: a request of a million tokens has some 20 MB.
+/// A longer line is no record: a request of a million tokens has about 20 MB.
 const LONGEST_LINE: u64 = 64 << 20;
 /// Bytes read at a time.
 const READ_SIZE: usize = 1 << 18;
 
-/// Requests that succeeded while the run measured, in the order of the file.
+/// Requests that succeeded in measured phases, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordColumns {
     /// When each request started, nanoseconds since 1970.
     pub starts: Vec<i64>,
-    /// When its answer was whole.
+    /// When its response was complete.
     pub ends: Vec<i64>,
-    /// One for each tag that was asked for, in that order.
+    /// One for each requested tag, in that order.
     pub columns: Vec<RecordColumn>,
-    /// Lines that are no records.
+    /// Lines that are not records.
     pub malformed: u64,
-    /// The first of them, counted from 1, and what is wrong with it.
+    /// The first of them, counted from 1, and its fault.
     pub first_malformed: Option<(u64, String)>,
     /// Why the file could not be read to its end.
     pub cut_off: Option<String>,
@@ -38,16 +38,16 @@ pub struct RecordColumns {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordColumn {
     pub tag: String,
-    /// As the first record has it; `None` where none has the metric.
+    /// As in the first record; `None` if none has the metric.
     pub unit: Option<String>,
-    /// NaN where a request has no number.
+    /// NaN if a request has no number.
     pub values: Vec<f64>,
-    /// Requests have several values each, which are not kept.
+    /// Requests have several values each, which are not stored.
     pub is_list: bool,
 }
 
 impl RecordColumns {
-    /// Reads a file. An error is one of opening it; later ones are part of the result.
+    /// Reads a file. Only a failure to open it is an error; later ones are part of the result.
     pub fn read(path: &Path, tags: &[String]) -> io::Result<Self> {
         let file = BufReader::with_capacity(READ_SIZE, File::open(path)?);
         Ok(match path.extension().and_then(|end| end.to_str()) {
@@ -60,7 +60,6 @@ impl RecordColumns {
         })
     }
 
-    /// How many requests there are.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
@@ -103,7 +102,7 @@ impl RecordColumns {
     }
 }
 
-/// Goes past the end of the line.
+/// Skips to the end of the line.
 fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffered = lines.fill_buf()?;
@@ -122,7 +121,7 @@ fn skip_line(lines: &mut impl BufRead) -> io::Result<()> {
 struct Reading {
     found: RecordColumns,
     row: Row,
-    /// The metrics of the last line, and their columns: most often the next one has the same in the same order.
+    /// The metrics of the last line, and their columns: the next line usually has the same in the same order.
     keys: Vec<(Vec<u8>, Option<usize>)>,
 }
 
@@ -157,12 +156,12 @@ impl Reading {
     }
 }
 
-/// What is kept of one line.
+/// The stored part of one line.
 struct Row {
     start: Option<i64>,
     end: Option<i64>,
     has_failed: bool,
-    /// Not of a phase that only warms up.
+    /// Not of a warm-up phase.
     is_measured: bool,
     values: Vec<f64>,
 }
@@ -252,7 +251,7 @@ struct Metrics<'a> {
 }
 
 impl Metrics<'_> {
-    /// The column of the metric at a place of a line.
+    /// The column of the metric at a position of a line.
     fn column(&mut self, at: usize, key: &[u8]) -> Option<usize> {
         if let Some((known, column)) = self.keys.get(at)
             && known == key
@@ -391,7 +390,7 @@ impl<'de> Visitor<'de> for Value {
     }
 }
 
-/// Text as bytes: copied only where it has escapes, and not looked at twice; none of ours is anything but ASCII.
+/// Text as bytes: copied only if it has escapes, and not checked again; all of ours is ASCII.
 struct Text<'a>(Cow<'a, [u8]>);
 
 impl<'de: 'a, 'a> serde::Deserialize<'de> for Text<'a> {
@@ -440,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_succeeded_while_measuring_is_kept_and_gaps_are_no_numbers() {
+    fn successful_requests_of_measured_phases_are_kept_and_lists_are_not_numbers() {
         let warm_up = line(2, 2.0, "").replace("profiling", "warmup");
         let failed = line(3, 3.0, ",\"error\":{\"code\":500}");
         let cancelled = line(4, 4.0, "").replace("\"benchmark_phase\"", "\"was_cancelled\":true,\"benchmark_phase\"");
@@ -453,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_counted_and_the_first_is_named() {
+    fn malformed_lines_are_counted_and_the_first_is_named() {
         let cut = line(2, 2.0, "");
         let other_unit = line(3, 3.0, "").replace("ms\"}}}", "s\"}}}");
         let text = [line(1, 1.0, ""), cut[..40].to_owned() + "\n", "[]\n\n{}\n".to_owned(), other_unit].concat();
@@ -464,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_file_that_ends_in_the_middle_gives_what_was_there() {
+    fn a_compressed_file_that_ends_early_gives_the_lines_before_its_end() {
         let dir = tempfile::tempdir().unwrap();
         let text: String = (0..20_000).map(|at| line(at, (at * 7919 % 1000) as f64, "")).collect();
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -493,7 +492,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_end_the_reading(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let found = columns(&bytes);
             prop_assert_eq!(found.starts.len(), found.columns[0].values.len());
         }

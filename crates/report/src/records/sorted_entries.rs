@@ -1,8 +1,8 @@
-//! Entries in the order of their keys, however many come in whichever order.
+//! Entries in the order of their keys, for any number and any order of arrival.
 //!
-//! A bounded number of bytes waits in memory. When there are more, they go to a scratch file as one sorted run, and in the
-//! end runs are merged: ten million entries of 700 bytes are some 840 runs, which take 27 MB to read side by side. The
-//! scratch file has no name from the moment it is open, so nothing is left of it whatever ends the process.
+//! A bounded number of bytes is kept in memory. Beyond that, they go to a scratch file as one sorted run, and at the
+//! end the runs are merged: ten million entries of 700 bytes are about 840 runs, which take 27 MB to read side by side.
+//! The scratch file has no name once it is open, so nothing remains of it however the process ends.
 
 use crate::files;
 use std::cmp::Reverse;
@@ -13,17 +13,17 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes that wait in memory.
+/// Bytes to keep in memory.
 const TOGETHER: usize = 8 << 20;
-/// Bytes that are read of a run at a time.
+/// Bytes of a run to read at a time.
 const READ: usize = 32 << 10;
 
-/// What entries are sorted by: its bytes, so that it can be read back as it was written.
+/// The sort key: bytes, so that it can be read back as it was written.
 pub(crate) type Key = [u8; 14];
 /// A key and the length of its entry.
 const HEADER: usize = size_of::<Key>() + size_of::<u64>();
 
-/// The key of a request: its number, its turn, and which phase has this number.
+/// The key of a request: its number, its turn, and the phase that has this number.
 pub(crate) fn key(number: u64, turn: u32, phase: u16) -> Key {
     let mut key = [0; 14];
     key[..8].copy_from_slice(&number.to_be_bytes());
@@ -32,7 +32,7 @@ pub(crate) fn key(number: u64, turn: u32, phase: u16) -> Key {
     key
 }
 
-/// Appends an entry with its key, as [`SortedEntries::take`] wants it.
+/// Appends an entry with its key, in the form for [`SortedEntries::take`].
 pub(crate) fn push_entry(out: &mut Vec<u8>, key: Key, push: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&key);
     out.extend_from_slice(&[0; 8]);
@@ -49,20 +49,20 @@ fn header(bytes: &[u8]) -> Option<(Key, usize)> {
     Some((*key, HEADER + u64::from_le_bytes(*length) as usize))
 }
 
-/// Takes entries and gives them back in order. Entries of one key stay in the order in which they came.
+/// Collects entries and returns them in order. Entries with the same key stay in the order of arrival.
 #[derive(Debug)]
 pub(crate) struct SortedEntries {
-    /// Beside which file the scratch file is made.
+    /// The scratch file is made beside this file.
     path: PathBuf,
     together: usize,
     waiting: Vec<u8>,
     scratch: Option<File>,
-    /// Where in the scratch file each run lies.
+    /// The range of each run in the scratch file.
     runs: Vec<Range<u64>>,
 }
 
 impl SortedEntries {
-    /// What waits, and as much again while it is sorted.
+    /// The collected bytes, and as many again while they are sorted.
     pub(crate) const HOLDS: usize = 2 * TOGETHER;
 
     pub(crate) fn new(path: &Path) -> Self {
@@ -87,7 +87,7 @@ impl SortedEntries {
             sources.extend(self.runs.iter().map(run));
         }
         sources.push(Source::Memory { bytes: &self.waiting, order: sorted(&self.waiting).into_iter() });
-        // Of equal keys the earlier run goes first.
+        // Of equal keys, the earlier run is first.
         let mut next = BinaryHeap::with_capacity(sources.len());
         for (index, source) in sources.iter_mut().enumerate() {
             next.extend(source.key()?.map(|key| Reverse((key, index))));
@@ -100,7 +100,7 @@ impl SortedEntries {
         Ok(())
     }
 
-    /// Writes what waits as a run.
+    /// Writes the collected entries as a run.
     fn spill(&mut self) -> io::Result<()> {
         let scratch = match &self.scratch {
             Some(scratch) => scratch,
@@ -119,7 +119,7 @@ impl SortedEntries {
     }
 }
 
-/// A file without a name, where there is room for the results too.
+/// A file without a name, on the disk of the results.
 fn open_scratch(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
@@ -130,7 +130,7 @@ fn open_scratch(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Where entries lie, in the order of their keys.
+/// The ranges of entries, in the order of their keys.
 fn sorted(entries: &[u8]) -> Vec<(Key, Range<usize>)> {
     let mut at = 0;
     let each = std::iter::from_fn(|| {
@@ -158,7 +158,7 @@ impl Source<'_> {
         }
     }
 
-    /// The next entry, whose key was asked for before.
+    /// The next entry, whose key was read before.
     fn entry(&mut self) -> &[u8] {
         match self {
             Self::Run(run) => run.entry(),
@@ -171,13 +171,13 @@ impl Source<'_> {
     }
 }
 
-/// A run being read.
+/// A run during reading.
 struct Run<'a> {
     file: &'a File,
-    /// What was not read yet.
+    /// The unread part.
     left: Range<u64>,
     buffer: Vec<u8>,
-    /// Where in the buffer the next entry begins.
+    /// The start of the next entry in the buffer.
     at: usize,
 }
 
@@ -199,7 +199,7 @@ impl Run<'_> {
         entry
     }
 
-    /// Makes sure that so many bytes from the next entry on are in the buffer.
+    /// Fills the buffer with at least `wanted` bytes from the next entry on.
     fn fill(&mut self, wanted: usize) -> io::Result<()> {
         let there = self.buffer.len() - self.at;
         if there >= wanted {
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What comes back of entries that were taken, with so many bytes in memory.
+    /// Writes and reads entries back, with `together` bytes in memory.
     fn sorted_texts(entries: &[(Key, String)], together: usize) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let mut taken = SortedEntries { together, ..SortedEntries::new(&dir.path().join("sub/x.json")) };
@@ -237,12 +237,12 @@ mod tests {
         });
         visited.unwrap();
         let left = std::fs::read_dir(dir.path().join("sub")).into_iter().flatten().count();
-        assert_eq!(left, 0, "a scratch file that somebody sees");
+        assert_eq!(left, 0, "a visible scratch file");
         out
     }
 
     #[test]
-    fn an_entry_may_be_longer_than_what_is_read_at_a_time() {
+    fn an_entry_may_be_longer_than_one_read() {
         let long = "x".repeat(3 * READ);
         let entries = [(key(2, 0, 0), long.clone()), (key(1, 0, 0), "a".to_owned()), (key(0, 0, 0), long.clone())];
         assert_eq!(sorted_texts(&entries, 1), [long.clone(), "a".to_owned(), long]);
@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entries_come_back_in_the_order_of_their_keys_wherever_they_waited(
+        fn entries_are_returned_in_the_order_of_their_keys_from_memory_or_disk(
             keys in prop::collection::vec((0u64..40, 0u32..3, 0u16..2), 0..120),
             together in 1usize..3000,
         ) {
@@ -277,7 +277,7 @@ mod tests {
                 (next(), next() as u32, next() as u16)
             };
             prop_assert_eq!(read.iter().map(numbers).collect::<Vec<_>>(), order);
-            // A stable sort of everything is the same.
+            // A stable sort of everything gives the same.
             entries.sort_by_key(|(key, _)| *key);
             prop_assert_eq!(read, entries.into_iter().map(|(_, text)| text).collect::<Vec<_>>());
         }

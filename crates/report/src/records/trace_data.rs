@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 /// Names the layout of the fields.
 const TRACE_TYPE: &str = "aiohttp";
 
-/// Appends the member with its comma. What never happened is left out; both lists of chunks are always there.
+/// Appends the member with its comma. Events that did not happen are left out; both lists of chunks are always present.
 pub(crate) fn push(out: &mut Vec<u8>, trace: &HttpTrace) {
     let mut members = Members { out, anchor: trace.anchor };
     members.out.extend_from_slice(b",\"trace_data\":{\"trace_type\":");
@@ -102,7 +102,7 @@ impl Members<'_> {
         push_texts(self.out, fields);
     }
 
-    /// Redirects and tries that went before, where there were any.
+    /// Earlier redirects and attempts, if there were any.
     fn legs(&mut self, key: &str, legs: &[EarlierLeg]) {
         if legs.is_empty() {
             return;

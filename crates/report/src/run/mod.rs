@@ -1,7 +1,7 @@
-//! What there is to write down: one finished run.
+//! The input of all files: one finished run.
 //!
 //! # Layout
-//! - `server_metrics`, `gpu_telemetry`: what observers saw while it was on
+//! - `server_metrics`, `gpu_telemetry`: the results of observers
 
 mod gpu_telemetry;
 mod server_metrics;
@@ -20,72 +20,72 @@ use std::sync::Arc;
 pub struct RunResult {
     /// Version of the program that ran it.
     pub version: String,
-    /// Who the run is and how it was started.
+    /// The identity of the run and how it was started.
     pub info: RunInfo,
-    /// Which kind of endpoint was measured.
+    /// The endpoint type that was measured.
     pub endpoint: EndpointKind,
     pub models: Vec<String>,
-    /// Live sessions at most in the first profiling phase; `None` is no limit.
+    /// The most live sessions in the first profiling phase; `None` is no limit.
     pub concurrency: Option<u32>,
     /// The resolved configuration, secrets redacted.
     pub input_config: Value,
-    /// Where a public dataset came from.
+    /// The source of a public dataset.
     pub dataset: Option<Provenance>,
-    /// What is written where.
+    /// Which files are written, and where.
     pub artifacts: ArtifactPlan,
     /// Metrics of the profiling phases.
     pub metrics: Summary,
-    /// The same, cut into slices of time; none unless asked for.
+    /// The same by slices of time; empty unless requested.
     pub slices: Vec<Slice>,
-    /// Metrics of the warm-up, when it had records.
+    /// Metrics of the warm-up, if it had records.
     pub warmup: Option<Summary>,
-    /// Every phase on its own, in order.
+    /// Every phase separately, in order.
     pub phases: Vec<PhaseResult>,
-    /// Distinct errors of the profiling phases in order of first occurrence, with how often each happened.
+    /// Distinct errors of the profiling phases in order of first occurrence, with their counts.
     pub errors: Vec<(RequestError, u64)>,
     /// Start of the first profiling phase.
     pub start: WallNs,
-    /// When the last request of the profiling phases was over.
+    /// When the last request of the profiling phases ended.
     pub end: WallNs,
     /// Interrupted by the user.
     pub was_cancelled: bool,
-    /// Why the metrics cover only a part of the run; `None` when they cover all of it.
+    /// Why the metrics cover only a part of the run; `None` if they cover all of it.
     pub incomplete_reason: Option<String>,
-    /// How exact the measurement itself was.
+    /// How exact the measurement was.
     pub measurement: Option<Value>,
-    /// What a reader of the numbers should know of the measurement, one sentence each.
+    /// Warnings that a number may be wrong, one sentence each.
     pub doubts: Vec<String>,
     /// Parts of the run that died before they could report, and why.
     pub degraded: Vec<String>,
     /// Limits that the warnings on the console name.
     pub limits: Thresholds,
-    /// Limits that fail the run, held against it.
+    /// Limits that fail the run, with their verdicts.
     pub judged: Vec<JudgedLimit>,
     /// Show the HTTP trace table.
     pub show_trace_timing: bool,
-    /// What was seen of the servers; `None` where they were not watched, or nothing was seen.
+    /// The results of the servers; `None` if they were not observed, or reported nothing.
     pub server_metrics: Option<Arc<ServerMetricsResult>>,
-    /// What was seen of GPUs; `None` where they were not watched.
+    /// The results of GPUs; `None` if they were not observed.
     pub gpu_telemetry: Option<Arc<GpuTelemetryResult>>,
 }
 
-/// What happened in one phase.
+/// The results of one phase.
 #[derive(Clone, Debug)]
 pub struct PhaseResult {
     pub id: PhaseId,
     pub start: WallNs,
-    /// When its last request was over.
+    /// When its last request ended.
     pub end: WallNs,
     pub successful: u64,
     pub failed: u64,
-    /// Distinct errors with how often each happened.
+    /// Distinct errors with their counts.
     pub errors: Vec<(RequestError, u64)>,
     /// Interrupted by the user.
     pub was_cancelled: bool,
     pub metrics: Summary,
 }
 
-/// The phase that something was observed in, as files of observers describe it.
+/// The phase of an observation, for the files of observers.
 pub(crate) fn observed_phase(phase: &PhaseResult) -> Value {
     json!({
         "phase_index": phase.id.index,
@@ -98,7 +98,7 @@ pub(crate) fn observed_phase(phase: &PhaseResult) -> Value {
     })
 }
 
-/// Who a run is and how it was started: enough to run it again.
+/// The identity of a run and how it was started: enough to run it again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunInfo {
     /// Identity of the run.
@@ -122,7 +122,7 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// The run of a plan, with its command line as it may be shown.
+    /// The run of a plan, with its redacted command line.
     pub fn of(run: &RunIdentity, cli_command: String) -> Self {
         let place = run.place.clone();
         Self {
@@ -138,7 +138,7 @@ impl RunInfo {
         }
     }
 
-    /// A run on its own: the first trial of the only variation.
+    /// A single run: the first trial of the only variation.
     pub fn single(benchmark_id: impl Into<String>, random_seed: Option<u64>, cli_command: Option<String>) -> Self {
         Self {
             benchmark_id: benchmark_id.into(),
@@ -155,22 +155,22 @@ impl RunInfo {
 }
 
 impl RunResult {
-    /// Whether there were requests, and every one of them failed.
+    /// Whether there were requests, and all of them failed.
     pub fn nothing_succeeded(&self) -> bool {
         self.metrics.records > 0 && self.metrics.failed == self.metrics.records
     }
 
-    /// What was seen of the servers, where there is anything to write or show of it.
+    /// The results of the servers, if there is anything to write or show.
     pub(crate) fn observed(&self) -> Option<&ServerMetricsResult> {
         self.server_metrics.as_deref().filter(|observed| observed.has_metrics())
     }
 
-    /// What was seen of GPUs, where there was any.
+    /// The results of GPUs, if there were any.
     pub(crate) fn gpus(&self) -> Option<&GpuTelemetryResult> {
         self.gpu_telemetry.as_deref().filter(|gpus| gpus.has_data())
     }
 
-    /// Errors from the commonest to the rarest.
+    /// Errors, most frequent first.
     pub(crate) fn commonest_errors(&self) -> Vec<&(RequestError, u64)> {
         let mut errors: Vec<_> = self.errors.iter().collect();
         errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

@@ -1,31 +1,31 @@
-//! The servers' own metrics, as a run has them.
+//! The server metrics of a run.
 
 use aiperf_observe::{ServerMetrics, Store, Window};
 use aiperf_plan::ServerMetricsFormats;
 use aiperf_types::WallNs;
 
-/// What was seen of the servers while a run was on, and what its files need besides.
+/// The server metrics collected during a run, and what its files need besides.
 #[derive(Debug)]
 pub struct ServerMetricsResult {
     pub metrics: ServerMetrics,
     /// Every sample.
     pub store: Store,
-    /// What `metrics` are over: the samples that time series have too.
+    /// The window of `metrics`: the samples that time series contain too.
     pub window: Window,
     pub formats: ServerMetricsFormats,
-    /// Name of the machine that collected them.
+    /// The name of the collecting machine.
     pub hostname: String,
-    /// When collecting was over.
+    /// When collecting ended.
     pub exported: WallNs,
 }
 
 impl ServerMetricsResult {
-    /// Whether a page of any server gave anything. Without, no file is written and no table shown.
+    /// Whether a page of any server had metrics. If not, no file is written and no table shown.
     pub fn has_metrics(&self) -> bool {
         !self.metrics.endpoints.is_empty()
     }
 
-    /// What tables call an endpoint: host, port and path, or its URL where that is the name of several.
+    /// The name of an endpoint in tables: host, port and path, or its URL if several have the same name.
     pub(crate) fn display_name<'a>(&'a self, url: &'a str) -> &'a str {
         let endpoints = &self.metrics.endpoints;
         let Some(known) = endpoints.iter().find(|endpoint| &*endpoint.url == url) else { return url };

@@ -1,5 +1,5 @@
-//! The servers' own metrics as CSV: a table for each kind, with a column for each label, and one of how servers
-//! describe themselves.
+//! Server metrics as CSV: a table for each kind, with a column for each label, and one with the servers' descriptions
+//! of themselves.
 
 use super::statistics::{COUNTER, ESTIMATES, GAUGE, Number, statistics};
 use crate::export::Exporter;
@@ -44,8 +44,8 @@ const SECTIONS: [Section; 4] = [
     Section { kind: MetricKind::Unknown, statistics: &[&GAUGE], has_buckets: false },
 ];
 
-/// Writes the profiling phases, without slices of time. Tables are parted by an empty line, and nothing else in the
-/// file is one.
+/// Writes the profiling phases, without slices of time. Tables are separated by an empty line, and the file has no
+/// other empty lines.
 pub fn write_server_metrics_csv(out: &mut impl Write, observed: &ServerMetricsResult) -> io::Result<()> {
     let mut is_first = true;
     for section in &SECTIONS {
@@ -70,7 +70,7 @@ fn write_section(
     let columns: BTreeMap<&str, usize> = labels.iter().enumerate().map(|(column, name)| (*name, column)).collect();
     let mut rows: Vec<Row<'_>> =
         rows.into_iter().map(|(metric, series)| Row::new(metric, series, &columns, observed)).collect();
-    // Series of a metric come sorted by endpoint and labels, and stay so.
+    // The series of a metric are sorted by endpoint and labels, and stay so.
     rows.sort_by(Row::place);
     let names = section.statistics.concat();
     let head = ["Endpoint", "Type", "Metric", "Unit"].into_iter().chain(names.iter().copied());
@@ -84,7 +84,7 @@ struct Row<'a> {
     metric: &'a Metric,
     series: &'a Series,
     endpoint: &'a str,
-    /// Columns of the labels that it has, and their values, in order.
+    /// The columns of its labels, and their values, in order.
     labels: Vec<(usize, &'a str)>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Row<'a> {
 
     /// Rows with the same labels are together.
     fn place(&self, other: &Self) -> Ordering {
-        // As texts of a 0 or a 1 a column would be compared: the first column that only one of them has decides.
+        // Compares like texts of 0 and 1 per column: the first column that only one of them has decides.
         fn columns<'b>(row: &'b Row<'_>) -> impl Iterator<Item = Reverse<usize>> + 'b {
             row.labels.iter().map(|(column, _)| Reverse(*column))
         }
@@ -131,7 +131,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// How servers describe themselves in labels: a row for each label.
+/// The servers' descriptions of themselves: a row for each label.
 fn write_infos(out: &mut impl Write, observed: &ServerMetricsResult, is_first: &mut bool) -> io::Result<()> {
     let infos = observed.metrics.metrics.iter().filter(|metric| is_info(metric));
     let mut rows: Vec<(&Metric, &str, &Series)> = infos
@@ -152,12 +152,12 @@ fn write_infos(out: &mut impl Write, observed: &ServerMetricsResult, is_first: &
     Ok(())
 }
 
-/// A gauge that is always 1 and carries information in its labels.
+/// A gauge that is always 1 and has information in its labels.
 fn is_info(metric: &Metric) -> bool {
     metric.kind == MetricKind::Gauge && !has_labels(metric)
 }
 
-/// Whether the labels of a metric have columns: those of a description of the server would fill the table.
+/// Whether the labels of a metric have columns: those of a description would fill the table.
 fn has_labels(metric: &Metric) -> bool {
     !metric.name.ends_with("_info")
 }
@@ -197,7 +197,7 @@ fn number_cell(value: Number) -> String {
     }
 }
 
-/// A field. Readers take tables apart at empty lines, so a field has none.
+/// A field. Readers split tables at empty lines, so a field has none.
 fn cell(text: &str) -> String {
     quoted(&without_empty_lines(text))
 }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_occur_together_stand_together_and_rare_ones_first() {
+    fn labels_that_occur_together_are_together_and_rare_ones_first() {
         let all = [series(&["b", "x"]), series(&["a", "x"]), series(&["a", "x"]), series(&["c"]), series(&[])];
         assert_eq!(label_columns(all.iter()), ["b", "a", "x", "c"]);
     }

@@ -1,6 +1,6 @@
-//! The servers' own metrics as JSON: statistics of every series over the profiling phases, and over the warm-up.
+//! Server metrics as JSON: statistics of every series over the profiling phases, and over the warm-up.
 //!
-//! With slices of time a long run has millions of them: one series is in memory as text at a time.
+//! With slices of time, a long run has millions of statistics: one series at a time is in memory as text.
 
 use super::statistics::{Number, statistics};
 use super::unique_names::UniqueNames;

@@ -1,4 +1,4 @@
-//! Every page that a server gave, as one compact JSON line: written while the run is on.
+//! Every page of a server as one compact JSON line, written while the run is on.
 
 use super::unique_names::UniqueNames;
 use crate::files::LinesFile;
@@ -9,11 +9,11 @@ use aiperf_types::PhaseId;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// As the ready marker names it.
+/// Its name in the ready marker.
 pub const NAME: &str = "server_metrics_jsonl";
 pub(crate) const LABEL: &str = "Server Metrics JSONL Export";
 
-/// A file that takes lines while a run is on. It is there from its first line on: a run without any leaves none.
+/// A file that receives lines while a run is on. It is created with its first line: a run without any leaves no file.
 #[derive(Debug)]
 pub struct ScrapeFile {
     path: PathBuf,

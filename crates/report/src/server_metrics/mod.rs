@@ -1,7 +1,7 @@
-//! The files of the servers' own metrics.
+//! The files of server metrics.
 //!
 //! # Layout
-//! - `statistics`, `unique_names`: what these files and the tables of the console share
+//! - `statistics`, `unique_names`: shared by these files and the tables of the console
 //! - [`json`], [`csv`]: statistics of every series
 //! - `phases`: each phase, endpoint by endpoint
 //! - [`parquet`]: every sample

@@ -1,5 +1,5 @@
-//! The servers' own metrics as Parquet: every sample of the profiling phases, cumulative values counted from their
-//! start, a row for each bucket of a histogram, a column for each label.
+//! Server metrics as Parquet: every sample of the profiling phases, cumulative values counted from their start, one row
+//! per bucket of a histogram, one column per label.
 
 use crate::export::Exporter;
 use crate::format::json::push_str;
@@ -37,9 +37,9 @@ pub(crate) const EXPORTER: Exporter = Exporter {
 /// Version of the file's layout.
 const SCHEMA_VERSION: &str = "1.0";
 const SCHEMA_NOTE: &str = "Label columns vary by endpoint/model. Use union_by_name=true for cross-file queries.";
-/// Rows of a row group at most.
+/// The most rows of a row group.
 const GROUP: usize = 10_000;
-/// A series of so many rows has row groups of its own, in which most columns have one value.
+/// A series with this many rows has its own row groups, in which most columns have one value.
 const OWN_GROUP: usize = 1_000;
 /// Longer texts have no bounds in the footer, which every reader reads first.
 const LONGEST_BOUND: usize = 64;
@@ -136,7 +136,7 @@ impl<'a> Rows<'a> {
         Self { series, unit, deltas: deltas(series, &observed.window) }
     }
 
-    /// Rows for each instant.
+    /// Rows per instant.
     fn width(&self) -> usize {
         match &self.deltas.columns {
             DeltaColumns::Values(_) => 1,
@@ -148,7 +148,7 @@ impl<'a> Rows<'a> {
         self.deltas.timestamps.len() * self.width()
     }
 
-    /// Something of each instant, and how many of the rows have it.
+    /// One value per instant, and how many rows have it.
     fn by_instant<'b, T: Copy>(
         &'b self,
         of: &'b [T],
@@ -172,7 +172,7 @@ struct Table<W: Write> {
 }
 
 impl<W: Write + Send> Table<W> {
-    /// Writes a long series in groups of one size, whole instants in each.
+    /// Writes a long series in groups of one size, with whole instants in each.
     fn write_alone(&mut self, rows: &Rows<'_>) -> Result<()> {
         let width = rows.width();
         let whole = if width > GROUP { GROUP } else { GROUP / width * width };
@@ -271,7 +271,7 @@ fn timestamps(parts: &[Part<'_>]) -> (ColumnData, Statistics) {
     (data, statistics)
 }
 
-/// The values that a histogram has once an instant.
+/// The values that a histogram has once per instant.
 fn of_instants(
     parts: &[Part<'_>],
     of: impl for<'b> Fn(&'b DeltaColumns<'_>) -> Option<&'b Vec<f64>>,
@@ -306,15 +306,14 @@ fn bounds(parts: &[Part<'_>]) -> (ColumnData, Statistics) {
     (data, statistics)
 }
 
-/// Every column with its name. Labels are sorted; one that is named like a column that every file has is kept as
-/// `label_<name>`.
+/// Every column with its name. Labels are sorted; a label with the name of a fixed column is stored as `label_<name>`.
 fn columns(observed: &ServerMetricsResult) -> Vec<(String, Column)> {
     let fixed = |columns: &[(&str, Fixed)]| -> Vec<(String, Column)> {
         columns.iter().map(|(name, column)| ((*name).to_owned(), Column::Fixed(*column))).collect()
     };
     let labels: BTreeSet<&Arc<str>> =
         observed.store.series().flat_map(|series| series.labels()).map(|(name, _)| name).collect();
-    // To DuckDB and others, columns that differ only in case are the same.
+    // For DuckDB and others, columns that differ only in case are the same.
     let folded = |name: &str| name.to_lowercase();
     let mut taken: BTreeSet<String> =
         BEFORE_LABELS.iter().chain(&BEHIND_LABELS).map(|(name, _)| (*name).to_owned()).collect();
@@ -347,7 +346,7 @@ fn schema(names: &[String], columns: &[Column]) -> Result<TypePtr> {
     Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields?).build()?))
 }
 
-/// What a reader should know of the run.
+/// The facts about the run that a reader needs.
 fn metadata(run: &RunResult, observed: &ServerMetricsResult, names: &[String], columns: &[Column]) -> Vec<KeyValue> {
     let store = &observed.store;
     let range = observed.window.range();

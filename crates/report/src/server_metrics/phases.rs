@@ -1,5 +1,5 @@
-//! The servers' own metrics endpoint by endpoint: of one phase, beside its summary (keys sorted, a line break at the
-//! end), and of all for the live API.
+//! Server metrics by endpoint: of one phase, beside its summary (keys sorted, a line break at the end), and of all
+//! phases for the live API.
 
 use super::json::{push_info, push_series, push_urls};
 use super::unique_names::UniqueNames;
@@ -14,7 +14,7 @@ pub(crate) const FILE: &str = aiperf_plan::FileNames::PHASE_SERVER_METRICS;
 /// Version of the document's layout.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Writes the document of a phase; without data where nothing was fetched while it was on.
+/// Writes the document of a phase; without data if nothing was fetched in the phase.
 pub(crate) fn write_phase_metrics(
     out: &mut impl Write,
     run: &RunResult,
@@ -78,7 +78,7 @@ fn write_data(
     Ok(())
 }
 
-/// Each endpoint by the name that tables have for it, over all profiling phases.
+/// Each endpoint by its name in tables, over all profiling phases.
 pub fn endpoint_summaries(observed: &ServerMetricsResult) -> io::Result<Value> {
     let (mut out, mut json) = (Vec::new(), Pretty::compact());
     write_endpoints(&mut out, &mut json, &observed.metrics.endpoints, &observed.metrics.metrics, observed)?;
@@ -157,7 +157,7 @@ fn sorted(mut value: Value) -> Value {
     value
 }
 
-/// Puts what another file has in an order of its own.
+/// Sorts the members that another file writes in its own order.
 fn push_sorted(json: &mut Pretty, push: impl FnOnce(&mut Pretty)) {
     let mut text = Pretty::default();
     push(&mut text);

@@ -1,8 +1,8 @@
-//! The statistics of a series by name, as every file and table has them.
+//! The statistics of a series by name, for every file and table.
 
 use aiperf_observe::SeriesStats;
 
-/// A statistic: counts are whole.
+/// A statistic: counts are integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
@@ -34,7 +34,7 @@ pub(crate) const ESTIMATES: [&str; 9] = [
     "p99_estimate",
 ];
 
-/// The statistics of a series that are there, by name, in the order of the JSON file.
+/// The statistics that a series has, by name, in the order of the JSON file.
 pub(crate) fn statistics(stats: &SeriesStats) -> Vec<(&'static str, Number)> {
     let float = |value: f64| Some(Number::Float(value));
     let values: Vec<Option<Number>> = match stats {

@@ -1,10 +1,9 @@
-//! Names of metrics that are keys of one object.
+//! Names of metrics as keys of one object.
 
 use aiperf_observe::MetricKind;
 use std::collections::BTreeSet;
 
-/// Names for JSON keys: servers may use one name for two kinds, and then the later one has its kind added,
-/// `name (counter)`.
+/// Names for JSON keys: if a server uses one name for two kinds, the later one gets its kind added, `name (counter)`.
 #[derive(Default)]
 pub(crate) struct UniqueNames(BTreeSet<String>);
 

@@ -1,4 +1,4 @@
-//! The summary CSV: a table of distributions, a table of single values, and a table of GPUs where they were looked for.
+//! The summary CSV: a table of distributions, a table of single values, and a table of GPUs if they were observed.
 
 use crate::export::Exporter;
 use crate::format::csv::{columns, push_line, quoted};
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_measured_is_an_empty_file() {
+    fn without_metrics_the_file_is_empty() {
         assert_eq!(summary_csv(&Summary::default()), "");
     }
 }

@@ -1,4 +1,4 @@
-//! The summary JSON: one stats block a metric, and what is needed to understand and repeat the run.
+//! The summary JSON: one statistics block per metric, and what is needed to understand and repeat the run.
 
 use crate::export::Exporter;
 use crate::format::json::Pretty;
@@ -126,7 +126,7 @@ fn document(run: &RunResult, scope: &Scope<'_>) -> Vec<u8> {
     json.finish()
 }
 
-/// The stats blocks of a run by tag, as its summary has them, on one line.
+/// The statistics blocks of a run by tag, as in its summary, on one line.
 pub(crate) fn metrics_on_one_line(metrics: &Summary) -> String {
     let (leading, others) = in_file_order(metrics);
     let mut json = Pretty::compact();

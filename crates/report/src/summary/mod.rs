@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`json`], [`csv`]: over the profiling phases
-//! - [`timeslices_json`], [`timeslices_csv`]: the same, cut into slices of time
+//! - [`timeslices_json`], [`timeslices_csv`]: the same by slices of time
 //! - [`phases`]: the index of phases, and the files of each
 
 pub mod csv;

@@ -1,4 +1,4 @@
-//! `phase_manifest.json`: an index of the phases of a run that had more than one.
+//! `phase_manifest.json`: an index of the phases of a run with several.
 
 use super::csv::summary_csv;
 use super::json::phase_summary_json;
@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 /// Name of the index in the artifact directory.
 pub const PHASE_MANIFEST: &str = FileNames::PHASE_MANIFEST;
-/// Folder of the folders of phases.
+/// The folder with the folders of phases.
 pub(crate) const PHASES: &str = FileNames::PHASES;
 
 pub(crate) const EXPORTER: Exporter = Exporter {
@@ -67,13 +67,13 @@ fn as_text(document: &Value) -> Vec<u8> {
     bytes
 }
 
-/// Folder of a phase's own files, relative to the artifact directory.
+/// The folder of a phase's own files, relative to the artifact directory.
 pub fn phase_folder(name: &str) -> String {
     let safe: String = name.chars().map(|c| if matches!(c, '/' | '\\' | '\0') { '_' } else { c }).collect();
     format!("{PHASES}/{}", if safe.starts_with('.') { format!("_{safe}") } else { safe })
 }
 
-/// Removes the phases' own files of an earlier run, and their folders unless there are other files in them.
+/// Removes the phase files of an earlier run, and their folders unless they contain other files.
 pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
     let phases = plan.dir.join(PHASES);
     let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };

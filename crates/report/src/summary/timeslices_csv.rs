@@ -19,7 +19,7 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     },
 };
 
-/// Writes the slices of a run in which a request started, metrics by tag. Their numbers count from the start of the
+/// Writes the slices of a run in which a request started, metrics by tag. Slice numbers count from the start of the
 /// run.
 pub fn write_timeslices_csv(out: &mut impl Write, slices: &[Slice]) -> io::Result<()> {
     write!(out, "{HEADER}{LINE_END}")?;

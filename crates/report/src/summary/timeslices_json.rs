@@ -1,6 +1,6 @@
 //! Time slices as JSON: the results of the requests that started in each, and the configuration of the run.
 //!
-//! A slice takes some 25 KB, and a long run has tens of thousands: one is in memory as text at a time.
+//! A slice takes about 25 KB, and a long run has tens of thousands: one at a time is in memory as text.
 
 use super::json::{in_file_order, push_metric};
 use crate::export::Exporter;
@@ -20,8 +20,8 @@ pub(crate) const EXPORTER: Exporter = Exporter {
     },
 };
 
-/// Writes the slices of a run in which a request started. Their numbers count from the start of the run, so that a gap
-/// shows.
+/// Writes the slices of a run in which a request started. Slice numbers count from the start of the run, so that a gap
+/// is visible.
 pub fn write_timeslices_json(out: &mut impl Write, run: &RunResult) -> io::Result<()> {
     let mut json = Pretty::default();
     json.begin_object();

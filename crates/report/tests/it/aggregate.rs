@@ -1,4 +1,4 @@
-//! Many runs as people and programs read them.
+//! The files and tables of many runs.
 
 use aiperf_metrics::Stats;
 use aiperf_report::aggregate::collated_json::collated_json;
@@ -34,7 +34,7 @@ fn across(mean: f64, unit: &str) -> AcrossRuns {
     }
 }
 
-/// What only one of several runs has.
+/// A value that only one of several runs has.
 fn lone(value: f64, unit: &str) -> AcrossRuns {
     let (mean, std, cv, se, ci_low, ci_high, t_critical) = (None, None, None, None, None, None, None);
     AcrossRuns { mean, std, min: value, max: value, cv, se, ci_low, ci_high, t_critical, unit: unit.to_owned() }
@@ -144,7 +144,7 @@ fn trials_as_json() {
 }
 
 #[test]
-fn trials_of_a_cell_say_which_it_is() {
+fn trials_of_a_cell_name_the_cell() {
     let one = |key: &str| {
         let mut report = trials();
         report.tally.successful.truncate(1);
@@ -188,7 +188,7 @@ fn a_sweep_of_several_trials() {
 }
 
 #[test]
-fn the_banner_says_what_is_about_to_run() {
+fn the_banner_shows_what_is_about_to_run() {
     let plan = MultiRunPlan {
         configurations: Some(2),
         trials: 3,

@@ -60,7 +60,7 @@ fn tree(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_run_leaves_its_files_and_the_marker_says_so() {
+fn a_run_leaves_its_files_and_the_ready_marker() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(&dir.path().join("deep/er"));
     let artifacts = Artifacts::prepare(&plan).unwrap();
@@ -246,7 +246,7 @@ fn one_exporter_that_fails_does_not_stop_the_others() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
-    // A folder in its place: the file cannot be renamed onto it.
+    // A folder in its place: the file cannot be renamed to it.
     fs::create_dir_all(dir.path().join("profile_export_aiperf.csv/in the way")).unwrap();
     let earlier =
         ExportFailure::of("records", dir.path().join("profile_export.jsonl"), std::io::Error::other("disk full"));
@@ -325,7 +325,7 @@ const DEFAULT_FORMATS: ServerMetricsFormats =
     ServerMetricsFormats { json: true, csv: true, jsonl: false, parquet: true };
 
 #[test]
-fn what_servers_said_is_written_in_the_formats_asked_for() {
+fn server_metrics_are_written_in_the_formats_of_the_plan() {
     let dir = tempfile::tempdir().unwrap();
     let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
@@ -359,7 +359,7 @@ fn what_servers_said_is_written_in_the_formats_asked_for() {
 }
 
 #[test]
-fn a_run_whose_servers_said_nothing_has_no_file_of_them() {
+fn a_run_without_server_metrics_has_no_file_of_them() {
     let dir = tempfile::tempdir().unwrap();
     let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
@@ -382,7 +382,7 @@ fn samples_outside_of_profiling_give_no_time_series() {
 }
 
 #[test]
-fn each_phase_has_what_servers_said_while_it_was_on() {
+fn each_phase_has_the_server_metrics_of_its_time() {
     let dir = tempfile::tempdir().unwrap();
     let plan = summary_only(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();

@@ -1,4 +1,4 @@
-//! What people read, as they read it.
+//! The console report, as people see it.
 
 use crate::support;
 
@@ -53,7 +53,7 @@ fn a_narrow_screen_wraps_labels_and_keeps_numbers_whole() {
 }
 
 #[test]
-fn what_only_developers_are_shown_stands_in_tables_of_its_own() {
+fn metrics_for_developers_have_their_own_tables() {
     let mut run = some_run();
     run.metrics.results.push(result("requested_osl", &distribution("tokens", 1.0)));
     run.metrics.results.push(result("stream_setup_latency", &distribution("ms", 0.1)));
@@ -75,7 +75,7 @@ fn a_screen_with_colours() {
 }
 
 #[test]
-fn trace_timing_stands_below_the_metrics_when_asked_for() {
+fn trace_timing_is_below_the_metrics_if_requested() {
     insta::assert_snapshot!(report(&RunResult { show_trace_timing: true, ..some_run() }, Page::file()));
 }
 
@@ -111,7 +111,7 @@ fn with_failures(failed: u64) -> RunResult {
 }
 
 #[test]
-fn many_failures_are_told_at_the_end_with_their_commonest_reasons() {
+fn many_failures_are_reported_at_the_end_with_their_commonest_reasons() {
     let text = report(&with_failures(1_234), Page::file());
     insta::assert_snapshot!(text[text.find('╭').unwrap()..]);
     assert!(!report(&with_failures(200), Page::file()).contains('╭'), "one in a hundred is not many");
@@ -137,7 +137,7 @@ fn reasons_that_differ_in_numbers_alone_are_one() {
     );
 }
 
-/// A run that was asked for 60 tokens each, and had 54.
+/// A run that requested 60 tokens each, and got 54.
 fn with_short_outputs(extra: Value, reported: f64) -> String {
     let mut run = some_run();
     run.input_config = json!({ "endpoint": { "extra": extra } });
@@ -164,7 +164,7 @@ fn outputs_of_another_length_are_explained_by_what_is_known() {
 }
 
 #[test]
-fn doubts_about_the_measurement_stand_after_the_tables() {
+fn doubts_about_the_measurement_follow_the_tables() {
     let doubts = vec![
         "12.5% of chunks arrived several to a read; each may be up to 4.21 ms earlier than reported (mean 0.52 ms)"
             .into(),
@@ -177,7 +177,7 @@ fn doubts_about_the_measurement_stand_after_the_tables() {
     insta::assert_snapshot!(narrow[narrow.find('╭').unwrap()..]);
 }
 
-/// A run with numbers as large as they get.
+/// A run with very large numbers.
 fn busy_run() -> RunResult {
     let mut run = some_run();
     run.metrics.results.push(result("effective_decode_throughput_per_user", &distribution("tokens/sec/user", 900.0)));
@@ -240,7 +240,7 @@ fn no_screen_breaks_a_line_or_a_word() {
 }
 
 #[test]
-fn a_run_with_nothing_to_show_says_nothing() {
+fn a_run_with_nothing_to_show_prints_nothing() {
     assert_eq!(report(&empty_run(), Page::file()), "");
 }
 
@@ -293,7 +293,7 @@ fn the_footer_names_every_file_and_breaks_no_path() {
 }
 
 #[test]
-fn parts_that_died_are_told_below_the_files() {
+fn parts_that_died_are_listed_below_the_files() {
     let degraded = vec!["server metrics: the thread that collects them failed".to_owned(), "another part".to_owned()];
     let run = RunResult { degraded, ..some_run() };
     let files = [WrittenFile { label: "Log File", path: "/runs/one/logs/aiperf.log".into() }];

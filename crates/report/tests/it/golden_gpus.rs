@@ -92,7 +92,7 @@ fn golden_rows_of_gpus() {
     });
 }
 
-/// A screen of 80 columns: nothing is wider, and what is left out is listed.
+/// A screen of 80 columns: nothing is wider, and omitted columns are listed.
 #[test]
 fn tables_of_gpus_fit_a_narrow_screen() {
     let file = area().files_of(TELEMETRY).into_iter().next().unwrap();
@@ -104,7 +104,7 @@ fn tables_of_gpus_fit_a_narrow_screen() {
 }
 
 #[test]
-fn without_gpus_nothing_is_said_unless_somebody_asked() {
+fn without_gpus_nothing_is_printed_unless_the_user_asked() {
     let quiet = GpuTelemetryResult { telemetry: GpuTelemetry::default(), is_requested: false };
     let run = RunResult { gpu_telemetry: Some(Arc::new(quiet)), ..empty_run() };
     assert!(!report(&run, Page::file()).contains("GPU"));

@@ -1,5 +1,5 @@
-//! Lines printed of metrics against golden data: the block of a run that is on, its numbers, lengths of time and counts
-//! of bytes, and the line of accepted drafts.
+//! Lines of live metrics compared with golden data: the block of a running benchmark, its numbers, durations and byte
+//! counts, and the line of accepted drafts.
 
 use crate::support;
 
@@ -11,7 +11,7 @@ use aiperf_types::ServerSnapshot;
 use serde_json::Value;
 use support::{BYTES, DURATION, LIVE_BLOCK, LIVE_NUMBER, exports, number};
 
-/// What a server's snapshot may hold.
+/// The members of a server's snapshot.
 const SERVER_KEYS: [&str; 10] = [
     "prefix_cache_hit_rate",
     "unique_input_tokens_srv",
@@ -42,7 +42,7 @@ fn golden_files_that_nothing_here_reads_are_named() {
     area().print_unread("report: metrics", &[is_block, is_drafts_line]);
 }
 
-/// What a server reports, if anything.
+/// The server's report, if there is one.
 fn server_line(server: &Value) -> Option<ServerLine> {
     server.as_object()?;
     let value = |name: &&'static str| Some((*name, server[*name].as_f64()?));

@@ -1,7 +1,7 @@
-//! Raw lines and `outputs.json` against those of real runs.
+//! Raw lines and `outputs.json` compared with those of real runs.
 //!
-//! A golden line is turned back into its exchange and written again; a golden document is made again of
-//! the records beside it, handed over from the last to the first.
+//! A golden line is turned back into its exchange and written again. A golden document is made again from the records
+//! beside it, handed over in reverse order.
 
 use crate::support;
 
@@ -88,7 +88,7 @@ fn golden_raw_lines_are_written_as_they_were_read() {
     tally.finish();
 }
 
-/// The document that is made of records.
+/// The document made from records.
 fn outputs_of(records: &RunFile, texts: &Value) -> String {
     let dir = tempfile::tempdir().unwrap();
     let plan = ArtifactPlan { outputs: true, ..ArtifactPlan::new(dir.path(), FileNames::new(None)).without_records() };

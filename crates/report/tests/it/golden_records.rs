@@ -1,7 +1,7 @@
-//! Record lines against those of real runs.
+//! Record lines compared with those of real runs.
 //!
-//! A golden line is turned back into what was measured, its metrics are computed again, and the line is written again:
-//! metadata, errors and the text of every number have to come out as they were.
+//! A golden line is turned back into measurements, its metrics are computed again, and the line is written again:
+//! metadata, errors and the text of every number must be the same.
 
 use crate::support;
 
@@ -16,7 +16,7 @@ use support::*;
 /// Metrics that the reference does not have.
 const OURS: &[&str] = &["http_req_tls_handshaking"];
 
-/// Metrics of tokens that the reference also gives to endpoints that produce none.
+/// Metrics of tokens that the reference also has for endpoints that produce none.
 const NOT_OURS_WITHOUT_TOKENS: &[&str] = &["output_sequence_length"];
 
 /// The metrics of a line by tag, each as its text.
@@ -28,7 +28,7 @@ fn metric_texts(line: &str) -> BTreeMap<&str, &str> {
     inner.split("},\"").map(|member| member.split_once("\":{").unwrap()).collect()
 }
 
-/// Quotients may differ in their last digit, which depends on the order of the operations; times may not.
+/// Quotients may differ in their last digit, which depends on the order of operations; times may not.
 fn is_nearly(ours: &str, theirs: &str) -> bool {
     let split = |text: &str| {
         let (value, unit) = text.strip_prefix("\"value\":").unwrap().split_once(",\"unit\":").unwrap();

@@ -1,4 +1,4 @@
-//! Whole files against those of real runs.
+//! Whole files compared with those of real runs.
 
 use crate::support;
 
@@ -37,7 +37,7 @@ fn check_summary(file: &RunFile) {
     let find = |key: &str| ours.iter().find(|(known, _)| *known == key).map(|(_, text)| *text);
     for (key, text) in &theirs {
         match *key {
-            // Every run has its labels here; the reference leaves them out outside sweeps.
+            // Every run has its labels here; the reference omits them outside sweeps.
             "run_info" => {
                 let ours: Map<String, Value> = serde_json::from_str(find(key).unwrap()).unwrap();
                 let theirs: Map<String, Value> = serde_json::from_str(text).unwrap();
@@ -46,7 +46,7 @@ fn check_summary(file: &RunFile) {
                 assert_eq!(keys, theirs.keys().collect::<Vec<_>>());
                 assert!(["run_label", "variation_label", "variation_index"].iter().all(|key| ours.contains_key(*key)));
             }
-            // Metrics of the warm-up are in no order in the reference.
+            // Metrics of the warm-up have no order in the reference.
             "warmup_metrics" => {
                 let ours: Value = serde_json::from_str(find(key).unwrap()).unwrap();
                 assert_eq!(ours, serde_json::from_str::<Value>(text).unwrap());
@@ -54,7 +54,7 @@ fn check_summary(file: &RunFile) {
             _ => assert_eq!(find(key).map(respelled), Some(respelled(text)), "{key}"),
         }
     }
-    // The fixed members come in the same order; those that follow are in no order in the reference.
+    // The fixed members have the same order; those after them have no order in the reference.
     let fixed = |members: &[(&str, &str)]| -> Vec<String> {
         let last = members.iter().rposition(|(key, _)| ["end_time", "warmup_metrics"].contains(key)).unwrap();
         members[..=last].iter().map(|(key, _)| (*key).to_owned()).collect()
@@ -72,7 +72,7 @@ fn golden_summary_csv_from_its_json() {
             continue;
         };
         tally.run(table.name(), || {
-            // The reference spells this one header without spaces.
+            // The reference spells this header without spaces.
             let expected = table.text.replace("GoodRequestFraction", "Good Request Fraction");
             same_text(&run_csv(&run_of(&summary.json)), &expected);
         });
@@ -97,19 +97,19 @@ fn check_console(run: &RunResult, expected: &str) {
     let mut run = run.clone();
     run.show_trace_timing = run.info.cli_command.as_deref().unwrap_or("").contains("--show-trace-timing");
     if run.was_cancelled {
-        // After Ctrl-C the reference loses the groups of metrics that come from passes over the whole run, and shows
-        // them at the end of the main table.
+        // After Ctrl-C the reference loses the groups of metrics from passes over the whole run, and shows them at the
+        // end of the main table.
         for metric in &mut run.metrics.results {
             let by_pass = registry::find(&metric.tag).is_some_and(|known| known.kind().name() == "analysis");
             metric.group = if by_pass { ConsoleGroup::Default } else { metric.group };
         }
     }
-    // What was tried already is no advice; the reference gives it all the same.
+    // Advice that the run already follows is omitted here; the reference shows it.
     if let Some(extra) = run.input_config["endpoint"]["extra"].as_object_mut() {
         extra.retain(|key, _| !["ignore_eos", "min_tokens"].contains(&key.as_str()));
     }
-    // Outputs longer than asked for are explained in the reference as if they were shorter: with the sign turned, its
-    // words are ours.
+    // The reference explains outputs that are too long as if they were too short: with the sign inverted, its words are
+    // ours.
     let mut expected = expected.to_owned();
     let is_longer = |metric: &&mut MetricResult| metric.tag == "osl_mismatch_diff_pct" && metric.stats.avg > Some(0.0);
     for metric in run.metrics.results.iter_mut().filter(is_longer) {
@@ -124,14 +124,14 @@ fn check_console(run: &RunResult, expected: &str) {
     same_text(&report(&run, Page::file()), &decided(&expected));
 }
 
-/// The reference's console text with what was decided otherwise.
+/// The reference's console text with our decisions applied.
 fn decided(text: &str) -> String {
     let text = without_usage_table(text);
     let text = without_gpu_notes(&text);
     let text = with_adjusted_in_order(&text);
     let text = text.replacen("    1. Check the backend", "    2. Check the backend", 1);
     let Some((before, rest)) = cut(&text, "HTTP Trace Timing", "└") else { return text };
-    // The trace table comes after the metric tables, and the hint only once.
+    // The trace table follows the metric tables, and the hint occurs only once.
     let (trace, after) = rest;
     let hint_end = "(TRT-LLM reports it by default).\n";
     let after = after
@@ -144,7 +144,7 @@ fn decided(text: &str) -> String {
     }
 }
 
-/// Error-adjusted metrics are in the order of the metrics they adjust; in the reference they are in no order.
+/// Error-adjusted metrics have the order of the metrics they adjust; in the reference they have no order.
 fn with_adjusted_in_order(text: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let place = |header: &str| lines.iter().position(|line| line.contains(header));
@@ -158,7 +158,7 @@ fn with_adjusted_in_order(text: &str) -> String {
     lines.concat()
 }
 
-/// Text before a table with its two empty lines, the table itself, and what follows.
+/// The text before a table with its two empty lines, the table itself, and the text after it.
 fn cut<'a>(text: &'a str, title: &str, last: &str) -> Option<(&'a str, (&'a str, &'a str))> {
     let at = text.find(title)?;
     let start = text[..at].rfind('\n')? + 1;
@@ -167,7 +167,7 @@ fn cut<'a>(text: &'a str, title: &str, last: &str) -> Option<(&'a str, (&'a str,
     Some((text[..start].strip_suffix("\n\n")?, (&text[start..end], &text[end..])))
 }
 
-/// GPU notes are printed only when there are GPUs or the user asked.
+/// GPU notes are printed only if there are GPUs or the user asked.
 fn without_gpu_notes(text: &str) -> String {
     let text = match cut(text, "GPU Telemetry Platform", "╰") {
         Some((before, (_, after))) => format!("{before}{after}"),
@@ -219,7 +219,7 @@ fn golden_phase_manifest() {
     for file in run_files(PHASES) {
         tally.run(file.name(), || {
             let listed = file.json["phases"].as_array().unwrap();
-            // The run's own prefix is in the names of the files.
+            // The names of the files contain the run's prefix.
             let summary_name = listed[0]["metrics_json"].as_str().map(|path| path.rsplit('/').next().unwrap());
             let plan = ArtifactPlan::new("/runs/one", FileNames::new(summary_name));
             let phases = listed.iter().map(phase_of).collect();
@@ -230,7 +230,7 @@ fn golden_phase_manifest() {
     tally.finish();
 }
 
-/// A manifest without the files of what was observed in a phase: the runs of these tests have observed nothing.
+/// A manifest without the files of observers: the runs of these tests have no observations.
 fn without_observed(manifest: &str) -> String {
     let files = ["\"server_metrics_json\": \"phases/", "\"gpu_telemetry_json\": \"phases/"];
     let is_observed = |line: &&str| files.iter().any(|file| line.trim_start().starts_with(file));

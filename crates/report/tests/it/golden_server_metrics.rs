@@ -1,4 +1,4 @@
-//! Files of the servers' own metrics against golden data.
+//! Server metrics files compared with golden data.
 
 use crate::support;
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use support::observed::*;
 use support::*;
 
-/// Runs a check on every golden run of which there is such a file.
+/// Runs a check on every golden run that has such a file.
 fn each_run(title: &str, file_kind: &str, skip: fn(&Value) -> Option<&'static str>, check: impl Fn(&File)) {
     let mut tally = Tally::new(title);
     for file in watched_runs() {
@@ -31,7 +31,7 @@ fn each_run(title: &str, file_kind: &str, skip: fn(&Value) -> Option<&'static st
     tally.finish();
 }
 
-/// Why the result of pages here is not what the reference made of them.
+/// Why the result of pages here differs from that of the reference.
 fn done_better(golden: &Value) -> Option<&'static str> {
     let refused = golden["expected"]["disabled_on_parse_error"].as_array();
     if refused.is_some_and(|refused| !refused.is_empty()) {
@@ -59,7 +59,7 @@ fn csv_of(run: &RunResult) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// The tables of a golden file: the reference puts comments before them, which their readers fail on.
+/// The tables of a golden file: the reference puts comments before them, on which readers fail.
 fn tables(csv: &str) -> String {
     csv.split_inclusive('\n').skip_while(|line| line.starts_with('#')).collect()
 }
@@ -72,7 +72,7 @@ fn golden_statistics_are_written_as_json() {
         |_| None,
         |file| {
             let expected = &file.content["expected"]["json"];
-            // As text: the order of keys counts.
+            // As text: the order of keys matters.
             let ours = serde_json::to_string_pretty(&json_of(&run_of_document(&file.content))).unwrap();
             same_text(&ours, &serde_json::to_string_pretty(expected).unwrap());
         },
@@ -92,8 +92,7 @@ fn golden_statistics_are_written_as_csv() {
     );
 }
 
-/// Series that the reference keeps of metrics which a page does not declare: of several label sets the last alone,
-/// where all are kept here.
+/// Series that the reference keeps of undeclared metrics: only the last of several label sets. Here all are kept.
 fn is_kept_by_reference(golden: &Value, name: &str, labels: &[(&str, &str)]) -> bool {
     let metric = &golden["expected"]["json"]["metrics"][name];
     if metric["type"] != "unknown" || metric["description"] != "" {
@@ -106,8 +105,8 @@ fn is_kept_by_reference(golden: &Value, name: &str, labels: &[(&str, &str)]) -> 
     metric["series"].as_array().unwrap().iter().any(is_it)
 }
 
-/// The result of the pages of a golden file, less what section 15 asks for beyond it: more label sets (4), numbers of
-/// resets (2), more units (14).
+/// The result of the pages of a golden file, without what section 15 adds: more label sets (4), numbers of resets (2),
+/// more units (14).
 fn watched(golden: &Value) -> RunResult {
     let mut run = watch(golden);
     let mut observed = Arc::into_inner(run.server_metrics.take().unwrap()).unwrap();
@@ -145,7 +144,7 @@ fn without_empties(value: &Value) -> Value {
 }
 
 #[test]
-fn golden_pages_come_to_json() {
+fn golden_pages_become_json() {
     each_run("JSON of pages", "json", done_better, |file| {
         let expected = without_empties(&file.content["expected"]["json"]);
         same_json(&json_of(&watched(&file.content)), &expected);
@@ -153,14 +152,14 @@ fn golden_pages_come_to_json() {
 }
 
 #[test]
-fn golden_pages_come_to_csv() {
+fn golden_pages_become_csv() {
     each_run("CSV of pages", "csv", done_better, |file| {
         let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
         same_text(&csv_of(&watched(&file.content)), &expected);
     });
 }
 
-/// A page as the reference writes it: without how servers describe themselves, and without 15.4.
+/// A page as the reference writes it: without the servers' descriptions of themselves, and without 15.4.
 fn as_reference_keeps_it(golden: &Value, mut scrape: Scrape) -> Scrape {
     scrape.families.retain(|family| !family.name.ends_with("_info"));
     for family in &mut scrape.families {
@@ -172,9 +171,9 @@ fn as_reference_keeps_it(golden: &Value, mut scrape: Scrape) -> Scrape {
 }
 
 #[test]
-fn golden_pages_come_to_lines() {
+fn golden_pages_become_lines() {
     each_run("lines of pages", "jsonl", done_better, |file| {
-        // The reference leaves duplicates out.
+        // The reference omits duplicates.
         let unique = scrapes(&file.content).into_iter().filter(|scrape| !scrape.is_duplicate);
         let mut text = Vec::new();
         unique.for_each(|scrape| scrape_line(&mut text, &as_reference_keeps_it(&file.content, scrape)));
@@ -203,7 +202,7 @@ fn cell(field: &Field) -> Value {
     }
 }
 
-/// What a Parquet file holds.
+/// The content of a Parquet file.
 struct ReadBack {
     columns: Vec<(String, &'static str)>,
     metadata: BTreeMap<String, String>,
@@ -230,8 +229,8 @@ impl ReadBack {
         self.columns.iter().position(|(known, _)| known == name).unwrap()
     }
 
-    /// Without labels that are named like other columns: the reference drops them, and here they are kept, for they tell
-    /// series apart.
+    /// Without labels that have the name of another column: the reference drops them; here they are kept, because they
+    /// distinguish series.
     fn without_renamed_labels(mut self) -> Self {
         let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         let is_renamed =
@@ -248,7 +247,7 @@ impl ReadBack {
 }
 
 #[test]
-fn golden_pages_come_to_parquet() {
+fn golden_pages_become_parquet() {
     each_run("Parquet of pages", "parquet", done_better, |file| {
         let (golden, expected) = (&file.content, &file.content["expected"]["parquet"]);
         let mut ours = read_back(&watched(golden));
@@ -256,7 +255,7 @@ fn golden_pages_come_to_parquet() {
         assert_eq!(serde_json::json!(keys), expected["metadata_keys"]);
         let all_columns = ours.columns.len();
         ours = ours.without_renamed_labels();
-        // More columns (15.15) and more series (15.4) than the reference has are counted too.
+        // Columns (15.15) and series (15.4) that the reference does not have are counted too.
         let is_bare = |metric: &Value| metric["type"] == "unknown" && metric["description"] == "";
         let has_bare = golden["expected"]["json"]["metrics"].as_object().unwrap().values().any(is_bare);
         let has_more_columns = all_columns != ours.columns.len();

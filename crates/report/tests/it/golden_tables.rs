@@ -1,4 +1,4 @@
-//! Cells, tables and panels against golden data.
+//! Cells, tables and panels compared with golden data.
 
 use crate::support;
 
@@ -15,7 +15,7 @@ const CSV_CELL: Shape = |case| has(case, "input.value") && has(case, "expected.s
 const RENDERING: Shape = |case| has(case, "input.metrics") && has(case, "expected.json_blocks");
 const ERROR_TABLE: Shape = |case| has(&case["input"]["errors"][0], "count") && case["expected"].is_string();
 const EXIT_PANEL: Shape = |case| has(&case["input"]["errors"][0], "operation") && case["expected"].is_string();
-/// A histogram of accepted drafts, and the line it makes.
+/// A histogram of accepted drafts, and its line.
 const DRAFTS_LINE: Shape = |case| {
     let is_step = |step: &String| step.parse::<u32>().is_ok();
     let is_line = |line: &str| line.starts_with("Accepted drafts");
@@ -28,7 +28,7 @@ fn page(input: &Value) -> Page {
     Page::plain(input["width"].as_u64().unwrap() as usize)
 }
 
-/// Runs the cases of a shape, each with its input and what is expected.
+/// Runs the cases of a shape, each with its input and the expected output.
 fn each_case(title: &str, shape: Shape, skip: impl Fn(&Value) -> Option<String>, check: impl Fn(&Value, &Value)) {
     let mut tally = Tally::new(title);
     tally.run_files(&exports().files_of(shape), shape, skip, |case| check(&case["input"], &case["expected"]));
@@ -60,18 +60,18 @@ fn golden_csv_numbers() {
         let text = summary_csv(&summary(vec![metric]));
         let cell = text.strip_prefix("Metric,Value\r\na,").unwrap().strip_suffix("\r\n").unwrap();
         let expected = expected["summary_csv"].as_str().unwrap();
-        // What is no number leaves its cell empty; the reference prints it.
+        // NaN and infinity leave their cell empty; the reference prints them.
         let expected = if ["nan", "inf", "-inf"].contains(&expected) { "" } else { expected };
         assert_eq!(cell, expected);
     });
 }
 
-/// A recorded table in which what is no number is absent.
+/// A recorded table without NaN and infinity.
 fn shown_finite(table: &str) -> String {
     table.replace(" nan ", " N/A ").replace(" -inf ", "  N/A ").replace(" inf ", " N/A ")
 }
 
-/// A recorded file in which the cell of what is no number is empty.
+/// A recorded file in which the cells of NaN and infinity are empty.
 fn written_finite(csv: &str) -> String {
     let cell = |cell: &str| if ["nan", "inf", "-inf"].contains(&cell) { String::new() } else { cell.to_owned() };
     let line = |line: &str| line.split(',').map(cell).collect::<Vec<_>>().join(",");
@@ -106,7 +106,7 @@ fn golden_metric_rendering() {
                 endpoint: EndpointKind::parse(input["endpoint_type"].as_str().unwrap()).unwrap(),
                 ..empty_run()
             };
-            // The case is about tables and the hint below them: warnings have goldens of their own.
+            // The case is about tables and the hint below them: warnings have their own goldens.
             let drawn = report(&run, page(input));
             let drawn = drawn.split("\n╭").next().unwrap();
             assert_eq!(drawn, shown_finite(&without_usage_table(expected["console"].as_str().unwrap())));
@@ -114,14 +114,14 @@ fn golden_metric_rendering() {
 
             let document: Value = serde_json::from_slice(&summary_json(&run)).unwrap();
             for (tag, block) in expected["json_blocks"].as_object().unwrap() {
-                // Compared as text: the order of the members counts.
+                // Compared as text: the order of the members matters.
                 assert_eq!(document[tag].to_string(), block.to_string(), "{tag}");
             }
         },
     );
 }
 
-/// The messages of an error table without spaces: a long one has several rows.
+/// The messages of an error table without spaces: a long message has several rows.
 fn messages(table: &str) -> String {
     let rows = table.lines().filter(|line| line.starts_with('│'));
     let cells = rows.filter_map(|row| row.split('│').nth(3));
@@ -141,8 +141,8 @@ fn golden_console_error_table() {
                 .collect();
             let drawn = report(&RunResult { errors: errors.clone(), ..empty_run() }, page(input));
             let expected = expected.as_str().unwrap();
-            // Messages are shown as they are, which the reference takes for markup, and a long word is wrapped, which
-            // the reference cuts.
+            // Messages are shown as they are, where the reference interprets markup; and a long word is wrapped, where
+            // the reference cuts it.
             let has_markup = errors.iter().any(|(error, _)| error.message.contains("[/"));
             if has_markup || expected.contains('…') {
                 for (error, _) in &errors {
@@ -203,7 +203,7 @@ fn golden_line_of_accepted_drafts() {
     );
 }
 
-/// How metrics are shown, in a file that lists all of them.
+/// The display of metrics, from a file that lists all of them.
 fn displayed(content: &Value) -> Vec<&Value> {
     let lists = ["registered", "injected", "error_adjusted"].into_iter().filter_map(|list| content[list].as_array());
     lists.flatten().filter(|metric| has(metric, "header") && has(metric, "console_group")).collect()
@@ -221,7 +221,7 @@ fn golden_metrics_are_shown_under_their_labels_in_their_groups() {
                 continue;
             };
             tally.run(text("tag"), || {
-                // The reference spells this one header without spaces.
+                // The reference spells this header without spaces.
                 let header = text("header").replace("GoodRequestFraction", "Good Request Fraction");
                 assert_eq!(metric.header, header);
                 assert_eq!(metric.group.name(), text("console_group").to_lowercase());

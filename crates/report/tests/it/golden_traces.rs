@@ -1,4 +1,4 @@
-//! `trace_data` of record lines against that of the reference.
+//! `trace_data` of record lines compared with that of the reference.
 
 use crate::support;
 
@@ -102,7 +102,7 @@ fn golden_traces_are_written_as_recorded() {
     };
     tally.run_files(&area.files_of(TRACE), TRACE, skip, |case| {
         let line = line(trace_of(&case["perf"]));
-        // As texts, for the order of members counts.
+        // As texts: the order of members matters.
         assert_eq!(line["trace_data"].to_string(), case["expected"]["trace_data"].to_string());
     });
     tally.finish();
@@ -134,14 +134,14 @@ fn golden_traces_of_runs_are_written_as_they_were_read() {
 }
 
 #[test]
-fn a_trace_stands_between_metrics_and_error() {
+fn a_trace_is_between_metrics_and_error() {
     let line = line(HttpTrace::default());
     let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["metadata", "metrics", "trace_data", "error"]);
 }
 
 #[test]
-fn a_handshake_is_told_apart_from_the_connect_that_holds_it() {
+fn a_handshake_is_separate_from_the_connect_that_contains_it() {
     let instants = |from, to| (MonoNs(from), MonoNs(to));
     let trace = HttpTrace { connect: instants(10, 50), tls: instants(20, 45), ..HttpTrace::default() };
     let data = &line(trace)["trace_data"];

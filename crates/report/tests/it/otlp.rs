@@ -1,4 +1,4 @@
-//! Messages of OTLP, held against bytes that the official definition wrote (`scripts/check-telemetry --record`).
+//! OTLP messages compared with bytes that the official definition wrote (`scripts/check-telemetry --record`).
 
 use aiperf_report::otlp::messages::{
     AnyValue, Data, ExportMetricsServiceRequest, HistogramDataPoint, KeyValue, Number, NumberDataPoint, Value as Any,

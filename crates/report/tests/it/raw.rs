@@ -1,4 +1,4 @@
-//! Raw lines and `outputs.json`, whatever a request was and brought.
+//! Raw lines and `outputs.json`, for any request and response.
 
 use crate::support;
 
@@ -58,7 +58,7 @@ fn line(exchange: &Exchange, raw: &RawExchange, error: Option<RequestError>) -> 
     text
 }
 
-/// What represents the body of a request.
+/// The member for the body of a request.
 fn payload(body: impl Into<Body>) -> String {
     let exchange = Exchange { request_body: body.into(), ..Exchange::default() };
     let text = line(&exchange, &RawExchange::default(), None);
@@ -180,24 +180,24 @@ fn a_stream_that_is_cut_is_marked_as_such() {
 struct Output {
     meta: RecordMeta,
     thought: &'static str,
-    said: &'static str,
+    output: &'static str,
     failure: Option<Failure>,
 }
 
-fn output(session_num: u64, turn: u32, said: &'static str) -> Output {
-    Output { meta: meta(session_num, turn, PhaseKind::Profiling), thought: "", said, failure: None }
+fn output(session_num: u64, turn: u32, output: &'static str) -> Output {
+    Output { meta: meta(session_num, turn, PhaseKind::Profiling), thought: "", output, failure: None }
 }
 
-/// Writes records, and returns what the file then contains, if there is one.
+/// Writes records, and returns the content of the file, if there is one.
 fn outputs(dir: &Path, records: &[Output]) -> Option<Value> {
     let plan = ArtifactPlan { outputs: true, ..ArtifactPlan::new(dir, FileNames::new(None)).without_records() };
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let run = RecordRun { redactor: redactor(), ..record_run() };
     let [OpenRecordFile { name, path, writing }] = artifacts.open_record_files(&run).unwrap().try_into().ok().unwrap();
     let (mut encoder, mut file) = ((writing.encoder)(), writing.file);
-    for Output { meta, thought, said, failure } in records {
+    for Output { meta, thought, output, failure } in records {
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let parsed = Parsed { output_text: text(said), reasoning_text: text(thought), ..Parsed::default() };
+        let parsed = Parsed { output_text: text(output), reasoning_text: text(thought), ..Parsed::default() };
         let view = RecordView {
             exchange: &Exchange { failure: failure.clone(), ..Exchange::default() },
             parsed: &parsed,
@@ -221,7 +221,7 @@ fn outputs(dir: &Path, records: &[Output]) -> Option<Value> {
 }
 
 #[test]
-fn outputs_are_in_the_order_of_requests_and_say_what_was_thought_and_said() {
+fn outputs_are_in_the_order_of_requests_with_reasoning_and_output() {
     let dir = tempfile::tempdir().unwrap();
     let mut records = vec![output(1, 1, "c"), output(12, 0, "d"), output(1, 0, "b"), output(0, 0, "")];
     records[2].thought = "hm ";
@@ -242,7 +242,7 @@ fn a_run_that_captured_nothing_has_no_outputs() {
 }
 
 #[test]
-fn a_secret_that_was_said_back_is_not_in_the_outputs() {
+fn a_secret_that_the_server_echoed_is_not_in_the_outputs() {
     let dir = tempfile::tempdir().unwrap();
     let document = outputs(dir.path(), &[output(0, 0, "your key is sk-live-1234567")]).unwrap();
     assert_eq!(document["data"][0]["response_text"], "your key is <redacted>");

@@ -1,4 +1,4 @@
-//! Record lines, whatever a request brought.
+//! Record lines, for any response.
 
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits, Value};
 use aiperf_report::RecordLine;
@@ -57,7 +57,7 @@ fn cancelled() -> Measured {
 }
 
 #[test]
-fn what_a_server_tells_of_speculative_decoding_is_kept() {
+fn the_servers_data_on_speculative_decoding_is_written() {
     let reported = SpecDecode {
         mean_acceptance_length: Some(2.0),
         draft_acceptance_rate: Some(0.5),
@@ -87,7 +87,7 @@ fn a_cancelled_request_has_its_time_and_its_error() {
 }
 
 #[test]
-fn a_record_with_nothing_to_say_has_no_line() {
+fn an_empty_record_has_no_line() {
     assert_eq!(line(&meta("a"), &Measured::default(), &RecordMetrics::default()), None);
 }
 

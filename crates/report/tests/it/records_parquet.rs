@@ -25,7 +25,7 @@ fn failed(mut record: (RecordMeta, Measured), error: RequestError) -> (RecordMet
     record
 }
 
-/// Records of every sort, and one that writes nothing.
+/// Records of every kind, and one that writes nothing.
 fn of_every_sort() -> Vec<(RecordMeta, Measured)> {
     let mut noise = Noise(7);
     let mut plain = |number: u64, chunks: u64| streamed(number, chunks, &mut noise);
@@ -210,7 +210,7 @@ fn a_run_without_records_has_a_file_without_rows() {
 }
 
 #[test]
-fn units_and_what_the_run_came_to_are_in_the_file() {
+fn units_and_the_results_of_the_run_are_in_the_file() {
     let dir = tempfile::tempdir().unwrap();
     write_run(dir.path(), &record_run(), &of_every_sort());
     let file = parquet(dir.path());
@@ -229,7 +229,7 @@ fn units_and_what_the_run_came_to_are_in_the_file() {
     assert_eq!(text("aiperf.schema_version"), "1.0");
 }
 
-/// The name that the file has while the run is on.
+/// The name of the file while the run is on.
 fn temporary(dir: &Path) -> PathBuf {
     dir.join(format!("records/.profile_export.parquet.{}.tmp", std::process::id()))
 }
@@ -240,7 +240,7 @@ fn temporaries(dir: &Path) -> usize {
 }
 
 #[test]
-fn until_the_run_is_summed_up_the_file_has_another_name() {
+fn until_the_run_is_summarised_the_file_has_another_name() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
@@ -249,7 +249,7 @@ fn until_the_run_is_summed_up_the_file_has_another_name() {
     let folder = dir.path().join("records");
     assert!(!folder.join("profile_export.parquet").exists());
     assert_eq!(temporaries(&folder), 1);
-    // Writing failed elsewhere, or the run was never summed up.
+    // Writing failed elsewhere, or the run was never summarised.
     drop(open);
     assert_eq!(temporaries(&folder), 0);
 }
@@ -274,7 +274,7 @@ fn other_files_in_the_folder_of_the_records_stay() {
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("profile_export.parquet"), "PAR1").unwrap();
     fs::write(folder.join("notes.txt"), "mine").unwrap();
-    // A folder that has the name of the file of earlier versions is the user's.
+    // A folder with the name of an earlier version's file belongs to the user.
     fs::create_dir(dir.path().join("profile_export.parquet")).unwrap();
     Artifacts::prepare(&plan(dir.path())).unwrap().remove_stale().unwrap();
     let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -294,7 +294,7 @@ fn a_file_in_the_place_of_the_folder_is_refused_before_anything_is_removed() {
 }
 
 #[test]
-fn a_file_that_was_deleted_fails_alone_and_says_so_once() {
+fn a_deleted_file_fails_alone_with_one_error() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan(dir.path());
     let artifacts = Artifacts::prepare(&plan).unwrap();
@@ -312,7 +312,7 @@ fn a_file_that_was_deleted_fails_alone_and_says_so_once() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_told_when_rows_do_not_fit() {
+fn a_full_disk_is_reported_when_rows_do_not_fit() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("records")).unwrap();
     std::os::unix::fs::symlink("/dev/full", temporary(dir.path())).unwrap();
@@ -340,7 +340,7 @@ fn a_full_disk_is_told_when_rows_do_not_fit() {
     assert_eq!(temporaries(dir.path()), 0);
 }
 
-/// The file is at most a quarter of the JSONL's size for answers of 100 tokens, streamed one by one.
+/// For responses of 100 tokens, streamed one by one, the file has at most a quarter of the JSONL's size.
 #[test]
 fn a_file_of_streamed_answers_has_a_quarter_of_the_size() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Time series of servers' metrics, written and read back: whatever shares a row group, every sample is there.
+//! Time series of server metrics, written and read back: every sample is there, whatever shares a row group.
 
 use crate::support;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use support::empty_run;
 use support::observed::ALL_FORMATS;
 
-/// A series: its labels, its bounds where it is a histogram, and every how many pages it is there.
+/// A series: its labels, its bounds if it is a histogram, and its interval in pages.
 #[derive(Clone, Debug)]
 struct Shape {
     labels: Vec<(&'static str, &'static str)>,

@@ -1,4 +1,4 @@
-//! Tables of what servers reported of themselves.
+//! Tables of the metrics that servers report.
 
 use crate::support;
 
@@ -6,7 +6,7 @@ use aiperf_report::{Page, RunResult, report};
 use serde_json::{Value, json};
 use support::observed::*;
 
-/// A document of statistics, as far as tables look at it.
+/// A document of statistics, as far as tables use it.
 fn document(metrics: Value) -> Value {
     let info = json!({
         "total_fetches": 2, "first_fetch_ns": 1, "last_fetch_ns": 2, "avg_fetch_latency_ms": 1.0, "unique_updates": 2,
@@ -50,7 +50,7 @@ fn shown(run: &RunResult, columns: usize) -> String {
     report(run, Page::screen(columns))
 }
 
-/// Tables of recorded runs, below each other.
+/// Tables of recorded runs, one below another.
 fn recorded_tables(columns: usize) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/data/server-metrics");
     let run = |name: &str| {
@@ -111,7 +111,7 @@ fn labels_are_shown_where_series_differ_in_them() {
 }
 
 #[test]
-fn endpoints_of_one_name_are_told_apart_by_their_urls() {
+fn endpoints_with_the_same_name_are_shown_by_their_urls() {
     let series = [1, 2].map(|node| gauge(node, json!({}), 1.0));
     let mut document = document(json!({ "vllm:num_requests_running": metric("gauge", None, json!(series)) }));
     let text = document.to_string().replace("http://node-2:8000", "https://node-1:8000");

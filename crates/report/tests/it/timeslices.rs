@@ -1,4 +1,4 @@
-//! Time slices: the files against those of real runs, and what real runs do not show.
+//! Time slices: the files compared with those of real runs, and cases that real runs do not have.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ use aiperf_types::WallNs;
 use serde_json::{Value, json};
 use support::*;
 
-/// The run that a file of slices was written of. The reference numbers slices by their place in the list.
+/// The run from which a file of slices was written. The reference numbers slices by their position in the list.
 fn run_with_slices(document: &Value) -> RunResult {
     let slices = document["timeslices"].as_array().unwrap().iter().enumerate().map(|(place, slice)| Slice {
         index: place as u64,
@@ -36,7 +36,7 @@ fn csv_of(slices: &[Slice]) -> String {
     String::from_utf8(written).unwrap()
 }
 
-/// The lines of an indented document whose members are in no order.
+/// The lines of an indented document whose members have no order.
 fn sorted_lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(',')).collect();
     lines.sort_unstable();
@@ -49,7 +49,7 @@ fn golden_timeslices() {
     for file in run_files(SLICES) {
         tally.run(file.name(), || {
             let written = json_of(&run_with_slices(&file.json));
-            // The number of each slice, so that gaps show, is ours.
+            // The number of each slice, which makes gaps visible, is ours.
             let lines = written.lines().filter(|line| !line.starts_with("      \"index\": "));
             let theirs: String = lines.flat_map(|line| [line, "\n"]).collect();
             assert_eq!(sorted_lines(&respelled(&theirs)), sorted_lines(&respelled(&file.text)));
@@ -66,7 +66,7 @@ fn golden_timeslices() {
             continue;
         };
         tally.run(table.name(), || {
-            // The reference spells this one header without spaces.
+            // The reference spells this header without spaces.
             let expected = table.text.replace("GoodRequestFraction", "Good Request Fraction");
             same_text(&csv_of(&run_with_slices(&slices.json).slices), &expected);
         });
@@ -89,7 +89,7 @@ fn sliced_run() -> RunResult {
 }
 
 #[test]
-fn a_slice_says_where_it_stands_and_whether_it_was_cut_short() {
+fn a_slice_has_its_index_and_whether_it_is_complete() {
     let run = sliced_run();
     insta::assert_snapshot!(json_of(&run));
     insta::assert_snapshot!(csv_of(&run.slices).replace("\r\n", "<crlf>\n"));
@@ -111,7 +111,7 @@ fn slices_have_files_of_their_own_when_there_are_any() {
         ["CSV Export", "JSON Export", "Timeslice CSV Export", "Timeslice JSON Export", "Console Output"]
     );
 
-    // A later run without slices into the same directory.
+    // A later run without slices, in the same directory.
     let run = RunResult { slices: Vec::new(), ..run };
     let artifacts = Artifacts::prepare(&plan).unwrap();
     artifacts.remove_stale().unwrap();

@@ -1,4 +1,4 @@
-//! Files with a text of the user's own.
+//! Files with a text of the user.
 #![cfg(unix)]
 
 use crate::support;

@@ -1,9 +1,9 @@
-//! The columns as Arrow has them, for readers that go by it: Parquet has no place for what a column is measured in, and
-//! Arrow's fields have metadata. Such readers find `{"unit": "ms"}` there.
+//! The Arrow schema of the columns: Parquet has no place for the unit of a column, but Arrow's fields have metadata.
+//! Readers that use Arrow find `{"unit": "ms"}` there.
 //!
 //! The schema is a message of Arrow's IPC format, in base64. The message is a flatbuffer: tables with an index of their
-//! members before them, and offsets that point forward. It is written from the top down, and offsets are filled in when
-//! what they point to is written. `scripts/check-docs` holds it against Arrow itself.
+//! members before them, and offsets that point forward. It is written from the top down, and an offset is filled in
+//! when its target is written. `scripts/check-docs` compares it with Arrow itself.
 
 use super::column::{Column, ELEMENT, Kind};
 use super::columns::Columns;
@@ -46,7 +46,7 @@ pub(crate) fn arrow_schema(columns: &Columns) -> String {
 
 struct FlatBuffer(Vec<u8>);
 
-/// Where a table begins. Each member has four bytes, whatever it is: none here is longer.
+/// The start of a table. Every member has four bytes: none here is longer.
 struct Table {
     at: usize,
 }
@@ -74,7 +74,7 @@ impl FlatBuffer {
         table
     }
 
-    /// A list of so many offsets; gives their places.
+    /// A list of `length` offsets; returns their positions.
     fn vector(&mut self, place: usize, length: usize) -> impl Iterator<Item = usize> + use<> {
         let at = self.0.len().next_multiple_of(4);
         self.0.resize(at, 0);
@@ -93,7 +93,7 @@ impl FlatBuffer {
         self.0.push(0);
     }
 
-    /// Fills in an offset, which counts from its own place.
+    /// Fills in an offset, which is relative to its own position.
     fn point(&mut self, place: usize, at: usize) {
         self.0[place..place + 4].copy_from_slice(&((at - place) as u32).to_le_bytes());
     }
@@ -164,7 +164,7 @@ mod tests {
             at + self.u32(at)
         }
 
-        /// Where a member of a table is; `None` where it has its default.
+        /// The position of a member of a table; `None` if it has its default.
         fn member(&self, table: usize, number: usize) -> Option<usize> {
             let index = table - self.u32(table);
             let at = 4 + 2 * number;

@@ -1,6 +1,6 @@
-//! A record as cells: what travels from the record threads to the one that makes columns.
+//! A record as cells: the data between the record threads and the thread that makes columns.
 //!
-//! A row is its length in bytes and its cells in the order of columns; a cell is the number of its column and a value
+//! A row is its length in bytes and its cells in the order of columns. A cell is the number of its column and a value
 //! whose form follows from the column. Columns without a cell are absent. All integers are little-endian.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ impl<'o> Cells<'o> {
         Self { out, column: 0 }
     }
 
-    /// What is written next is of this column.
+    /// The next value belongs to this column.
     pub(crate) fn go_to(&mut self, column: usize) {
         self.column = column as u16;
     }
@@ -45,7 +45,7 @@ impl<'o> Cells<'o> {
         self.out.push(value.into());
     }
 
-    /// What is no number is absent, as it is `null` in the JSONL.
+    /// NaN and infinity are absent, as they are `null` in the JSONL.
     pub(crate) fn float(&mut self, value: f64) {
         if value.is_finite() {
             self.begin();
@@ -81,7 +81,7 @@ impl<'o> Cells<'o> {
         }
     }
 
-    /// A name and a number behind it.
+    /// A name and the number after it.
     pub(crate) fn id(&mut self, name: &str, number: [u8; 8]) {
         self.begin();
         self.length(name.len() + number.len());
@@ -147,7 +147,7 @@ impl<'a> CellReader<'a> {
         self.take().map(|length| u32::from_le_bytes(length) as usize)
     }
 
-    /// Where a text is in the bytes.
+    /// The range of a text in the bytes.
     pub(crate) fn text(&mut self) -> Option<Range<usize>> {
         let length = self.length()?;
         self.skip(length)

@@ -1,8 +1,8 @@
-//! Rows to compressed column chunks.
+//! Turns rows into compressed column chunks.
 //!
-//! Each kind of value has the encoding that its content calls for: texts that repeat (phases, workers) a dictionary,
-//! those that do not (ids) their lengths and then all their bytes; whole numbers their differences; floats byte by
-//! byte, all first bytes, then all second ones, so that what they share is together.
+//! Each kind of value has the encoding that fits its content: texts that repeat (phases, workers) a dictionary; texts
+//! that do not (ids) their lengths and then all their bytes; whole numbers their differences; floats byte by byte, all
+//! first bytes, then all second ones, so that equal bytes are together.
 
 use super::cells::CellReader;
 use super::column::Kind;
@@ -17,11 +17,11 @@ use parquet::schema::types::ColumnDescPtr;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows that are more than this leave nothing in memory: one huge record must not stay for ever.
+/// Larger rows leave nothing in memory: one huge record must not stay for ever.
 const MOST_KEPT: usize = 16 << 20;
 
-/// Turns rows into the column chunks of a row group. What that takes in memory is kept from one group to the next: it is
-/// megabytes, and an allocator that is asked for them again and again holds a multiple of it.
+/// Turns rows into the column chunks of a row group. Its memory is reused from one group to the next: it is megabytes,
+/// and an allocator that is asked for them repeatedly holds a multiple.
 pub(crate) struct GroupEncoder {
     columns: Arc<Columns>,
     data: Vec<ColumnValues>,
@@ -41,7 +41,7 @@ impl GroupEncoder {
         while let Some(mut row) = reader.row() {
             while let Some(column) = row.column() {
                 let values = self.data.get_mut(column).ok_or_else(broken)?;
-                // What was passed over since the last cell is absent.
+                // Rows skipped since the last cell are absent.
                 if values.levels.rows < count {
                     values.levels.fill(count);
                 }
@@ -76,7 +76,7 @@ enum Values {
     Ints(Vec<i64>),
     Floats(Vec<f64>),
     Bools(Vec<bool>),
-    /// Where they are in the rows.
+    /// Their ranges in the rows.
     Texts(Vec<Range<usize>>),
 }
 
@@ -84,7 +84,7 @@ enum Values {
 struct Levels {
     is_list: bool,
     rows: usize,
-    /// 0 is absent; of a list, 1 is empty.
+    /// 0 is absent; for a list, 1 is empty.
     definition: Vec<(usize, usize)>,
     /// 0 starts a row.
     repetition: Vec<(usize, usize)>,
@@ -189,7 +189,7 @@ impl ColumnValues {
         page.end_part();
         let statistics = self.values.statistics(self.levels.nulls());
         match &self.values {
-            // Readers differ in what they expect of no values at all, but for this.
+            // Readers disagree about an empty list of values, except for this form.
             values if values.is_empty() => {}
             Values::Ints(values) => page.ints(values),
             Values::Floats(values) => page.floats(values),
@@ -204,7 +204,7 @@ impl ColumnValues {
     }
 }
 
-/// The texts of a column, in the rows they are in.
+/// The texts of a column, within their rows.
 struct Texts<'a> {
     rows: &'a [u8],
     places: &'a [Range<usize>],
@@ -227,7 +227,7 @@ impl Values {
         }
     }
 
-    /// Bounds of numbers let readers pass over row groups.
+    /// Bounds of numbers let readers skip row groups.
     fn statistics(&self, nulls: u64) -> Statistics {
         let nulls = Some(nulls);
         match self {
@@ -244,10 +244,10 @@ impl Values {
     }
 }
 
-/// The page of a chunk while it is made.
+/// The page of a chunk under construction.
 struct Page {
     data: Vec<u8>,
-    /// Where its bytes change their nature.
+    /// Where the kind of data changes.
     parts: Vec<usize>,
     encoding: Encoding,
     dictionary: Option<(Vec<u8>, usize)>,
@@ -259,9 +259,9 @@ impl Default for Page {
     }
 }
 
-/// A text that occurs so often on average is worth a place in a dictionary.
+/// A text that occurs this often on average is worth a dictionary entry.
 const OFTEN: usize = 3;
-/// Texts of which hardly any occurred twice are taken for ids.
+/// If hardly any of these texts occurs twice, they are treated as ids.
 const SAMPLE: usize = 1 << 9;
 
 impl Page {
@@ -327,13 +327,13 @@ impl Page {
     }
 }
 
-/// The value that all are.
+/// The value that all have in common.
 fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
 }
 
-/// The texts of a column, each once, and which of them each row has; `None` where most occur once or twice.
+/// The texts of a column, each once, and the index of each row; `None` if most occur once or twice.
 fn in_a_dictionary<'a>(texts: &Texts<'a>) -> Option<(Dictionary<'a>, Indices)> {
     let count = texts.places.len();
     let (mut dictionary, mut indices) = (Dictionary::default(), Vec::with_capacity(count));

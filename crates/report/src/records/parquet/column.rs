@@ -1,8 +1,8 @@
-//! One column: its name, what its values are, and what they are measured in.
+//! One column: its name, the type of its values, and their unit.
 
 use parquet::basic::Type as Physical;
 
-/// What lists call their elements.
+/// The name of list elements.
 pub(crate) const ELEMENT: &str = "element";
 
 pub(crate) struct Column {
@@ -11,7 +11,7 @@ pub(crate) struct Column {
     pub(crate) unit: Option<&'static str>,
 }
 
-/// What the values of a column are.
+/// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Int,
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Of a column's values, or those of its lists.
+    /// The physical type of the values, or of the elements of lists.
     pub(crate) fn physical(self) -> Physical {
         match self {
             Self::Int => Physical::INT64,

@@ -1,5 +1,5 @@
-//! The columns of the file: metadata as the JSONL names it, a column for each metric that records of the run may have,
-//! what servers reported of speculative decoding, and the error.
+//! The columns of the file: metadata with the names of the JSONL, one column per metric that records of the run may
+//! have, the server's data on speculative decoding, and the error.
 
 use super::cells::Cells;
 use super::column::{Column, ELEMENT, Kind};
@@ -14,7 +14,7 @@ use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use std::io;
 use std::sync::Arc;
 
-/// A record, as far as columns other than metrics look at it.
+/// The parts of a record that columns other than metrics use.
 pub(crate) struct Source<'a> {
     pub(crate) ids: RunIds,
     pub(crate) meta: &'a RecordMeta,
@@ -27,7 +27,7 @@ impl Source<'_> {
     }
 }
 
-/// A column that every file has. A record without a value writes no cell.
+/// A column of every file. A record without a value writes no cell.
 struct Fixed {
     name: &'static str,
     kind: Kind,
@@ -155,7 +155,7 @@ impl Columns {
         &self.leaves
     }
 
-    /// Writes the cells of a record that are not metrics, and those of its metrics where they belong.
+    /// Writes the cells of a record: its own, and those of its metrics in their place.
     pub(crate) fn write(&self, of: &Source<'_>, cells: &mut Cells<'_>, metrics: impl FnOnce(&mut Cells<'_>)) {
         let write = |fixed: &[Fixed], first: usize, cells: &mut Cells<'_>| {
             for (at, fixed) in fixed.iter().enumerate() {
@@ -197,7 +197,7 @@ fn schema(columns: &[Column]) -> Result<TypePtr> {
     Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields?).build()?))
 }
 
-/// A list is three levels deep, as the format's rules for lists have it; its elements are never absent.
+/// A list has three levels, by the format's rules for lists; its elements are never absent.
 fn field(column: &Column) -> Result<TypePtr> {
     if !column.kind.is_list() {
         return leaf(column.name, column.kind, Repetition::OPTIONAL);

@@ -1,12 +1,12 @@
-//! Whole numbers by what each adds to the one before: the format's DELTA_BINARY_PACKED.
+//! Whole numbers by their differences: the format's DELTA_BINARY_PACKED.
 //!
-//! Instants of neighbouring records are near each other, and counts are often the same.
+//! Instants of neighbouring records are close to each other, and counts are often equal.
 
 use crate::format::parquet_pages::{push_bits, push_varint};
 
 /// Values of a block, which has its own smallest difference.
 const BLOCK: usize = 128;
-/// Values that have as many bits as the widest of them needs.
+/// Values with as many bits as the widest of them needs.
 const MINIBLOCK: usize = 32;
 
 pub(crate) fn push_deltas(out: &mut Vec<u8>, values: impl ExactSizeIterator<Item = i64>) {
@@ -38,12 +38,12 @@ fn push_block(out: &mut Vec<u8>, deltas: &[i64]) {
     for (at, miniblock) in miniblocks.enumerate() {
         let bits = bits(miniblock);
         out[widths + at] = bits;
-        // A part of a miniblock is filled up.
+        // A partial miniblock is padded.
         push_bits(out, miniblock.iter().map(above).chain(std::iter::repeat(0)).take(MINIBLOCK), bits);
     }
 }
 
-/// Small numbers of either sign are small.
+/// Maps small numbers of either sign to small numbers.
 fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }

@@ -1,9 +1,10 @@
-//! The records file as columns: a row for each line of the JSONL, in the same order.
+//! The records file as columns: one row per line of the JSONL, in the same order.
 //!
 //! Encoders put records into cells on the record threads ([`rows`] into [`cells`], by the table in [`columns`]). The
-//! thread of the file collects these, which costs a copy, and parts them into row groups; a thread of lowest priority
-//! turns each group into compressed column chunks ([`chunks`]), and that of the file appends what is done ([`writing`]).
-//! No other thread waits for that one: a group is a value, and what it has not done may be done by others.
+//! file's thread collects these, which costs a copy, and divides them into row groups. A thread of the lowest priority
+//! turns each group into compressed column chunks ([`chunks`]), and the file's thread appends finished groups
+//! ([`writing`]). No thread waits for the one of lowest priority: a group is a value, and another thread can do the
+//! work.
 
 mod arrow_schema;
 mod cells;

@@ -18,8 +18,8 @@ impl RecordRow {
         Self { columns, ids: RunIds::new(benchmark_id) }
     }
 
-    /// Metrics of a record come in the order of columns: one walk finds them all. Columns and records
-    /// follow from the metrics of the run, so that each finds its place; should one not, it alone is left out.
+    /// The metrics of a record are in the order of columns: one pass finds them all. Columns and records follow from
+    /// the metrics of the run, so each finds its place; if one does not, only that one is left out.
     fn push_metrics(&self, cells: &mut Cells<'_>, metrics: &RecordMetrics) {
         let mut columns = self.columns.metrics();
         for (metric, value) in metrics.iter() {

@@ -1,5 +1,5 @@
-//! The file while the run is on: rows are collected into row groups, which are turned into chunks by a thread of lowest
-//! priority and appended in order by the thread that hands rows on.
+//! The file during the run: rows are collected into row groups. A thread of the lowest priority turns these into
+//! chunks, and the thread that hands over rows appends them in order.
 
 use super::arrow_schema::arrow_schema;
 use super::chunks::GroupEncoder;
@@ -23,23 +23,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Version of the file's layout.
 const SCHEMA_VERSION: &str = "1.0";
-/// Bytes of rows that make a row group: some 2,700 records with 100 chunks each, or 6,000 without. While it is turned
-/// into chunks it takes about as much again.
+/// Bytes of rows in a row group: about 2,700 records with 100 chunks each, or 6,000 without. Turning it into chunks
+/// takes about as much again.
 const GROUP: usize = 4 << 20;
-/// Groups that may wait for the thread. What is more is done by the thread that hands rows on.
+/// Groups that may wait for the thread. The thread that hands over rows does the work of further ones.
 const MOST_WAITING: usize = 2;
 
-/// What all of it takes in memory: the rows of one group more than may wait, and of one that is collected; what the two
-/// have at hand who turn them into chunks; the chunks, and what an allocator keeps of all that.
+/// The memory of all of it: the rows of one group more than may wait, and of one that is being collected; the buffers
+/// of the two encoders; the chunks; and what an allocator keeps.
 pub(crate) const HOLDS: usize = 64 << 20;
 
-/// Rows that belong together, and what came of them.
+/// Rows of one group, and its chunks when they are done.
 struct Group {
     rows: Vec<u8>,
     chunks: OnceLock<Result<Vec<Chunk>>>,
 }
 
-/// Everything about the file. Going without having been finished, it leaves nothing behind.
+/// The state of the file. If it is dropped unfinished, it leaves nothing behind.
 pub(crate) struct Writing {
     columns: Arc<Columns>,
     rows: Vec<u8>,
@@ -48,7 +48,7 @@ pub(crate) struct Writing {
     to_thread: Sender<Arc<Group>>,
     /// For groups that the thread has not done.
     own: Option<GroupEncoder>,
-    /// Room of groups that are written, for the next ones.
+    /// Buffers of written groups, for the next ones.
     spare: Vec<Vec<u8>>,
     file: SerializedFileWriter<File>,
     staged: Staged,
@@ -67,7 +67,7 @@ impl Writing {
         Ok(Self { columns, rows, waiting, to_thread, own: None, spare, file, staged })
     }
 
-    /// What takes rows, and what is left to do when the run is summed up.
+    /// The writer of rows, and the completion for the end of the run.
     pub(crate) fn ends(self) -> (RowsFile, Completion) {
         let shared = Arc::new(Mutex::new(Some(self)));
         let rows = RowsFile(shared.clone());
@@ -94,12 +94,12 @@ impl Writing {
         let room = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(GROUP));
         let rows = std::mem::replace(&mut self.rows, room);
         let group = Arc::new(Group { rows, chunks: OnceLock::new() });
-        // A thread that is gone does nothing, and then it is done here.
+        // If the thread is gone, the group is encoded here.
         let _ = self.to_thread.send(group.clone());
         self.waiting.push_back(group);
     }
 
-    /// Appends groups that are done, and does itself what is more than may wait.
+    /// Appends groups that are done, and encodes those beyond the number that may wait.
     fn append_done(&mut self, may_wait: usize) -> io::Result<()> {
         let is_due = |waiting: usize, group: &Arc<Group>| waiting > may_wait || group.chunks.get().is_some();
         while let Some(group) = self.waiting.front().filter(|group| is_due(self.waiting.len(), group)) {
@@ -152,12 +152,12 @@ impl Writing {
     }
 }
 
-/// Turns groups into chunks, one after the other, until the sender is gone.
+/// Turns groups into chunks, one after another, until the sender is gone.
 fn encode_groups(groups: &Receiver<Arc<Group>>, mut encoder: GroupEncoder) {
-    // Where that is not possible, it competes with the others for a core.
+    // If that is not possible, it competes with others for a core.
     let _ = sys::set_idle_priority();
     for group in groups {
-        // The other thread did it meanwhile.
+        // The other thread did it in the meantime.
         if Arc::strong_count(&group) > 1 {
             let _ = group.chunks.set(encoder.chunks(&group.rows));
         }
@@ -177,7 +177,7 @@ fn append(file: &mut SerializedFileWriter<File>, chunks: &[Chunk]) -> Result<()>
 pub(crate) struct RowsFile(Arc<Mutex<Option<Writing>>>);
 
 impl RowsFile {
-    /// An error is the end of the file: what was written of it goes at once, as the disk may be full.
+    /// An error ends the file: what was written is removed at once, because the disk may be full.
     fn put(&self, put: impl FnOnce(&mut Writing) -> io::Result<()>) -> io::Result<()> {
         let mut writing = lock(&self.0);
         let result = writing.as_mut().ok_or_else(gone).and_then(put);
@@ -209,7 +209,7 @@ fn gone() -> io::Error {
     io::Error::other("it could not be written while the run was on")
 }
 
-/// The error of the disk, where it was the disk.
+/// The I/O error, if it was one.
 fn as_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -226,7 +226,7 @@ mod tests {
     use aiperf_metrics::{Metrics, RunTraits};
     use aiperf_types::EndpointKind;
 
-    /// A row with one text, which makes a group.
+    /// A row with one text, large enough for a group.
     fn long_row(columns: &Columns) -> Vec<u8> {
         let column = columns.iter().position(|column| column.name == "conversation_id").unwrap() as u16;
         let mut row = ((GROUP + 6) as u32).to_le_bytes().to_vec();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_thread_does_not_do_is_done_by_whoever_hands_rows_on() {
+    fn the_thread_that_hands_over_rows_does_what_the_encoder_thread_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let columns = Columns::of(&Metrics::for_run(RunTraits::new(EndpointKind::Chat, true))).unwrap();
         let mut writing = Writing::open(&dir.path().join("records.parquet"), columns.into()).unwrap();

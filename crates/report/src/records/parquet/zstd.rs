@@ -1,21 +1,21 @@
 //! Pages compressed with Zstandard.
 //!
-//! Most of a page of floats is noise, the lower bytes of every value, and what is not has codes of its own: so each part of
-//! a page becomes blocks of its own, and noise is stored as it is.
+//! Most of a page of floats is noise, the lower bytes of every value, and the rest needs its own codes. So each part of
+//! a page becomes separate blocks, and noise is stored as it is.
 
 use parquet::errors::{ParquetError, Result};
 use std::io;
 use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::compress_bound;
 
-/// The fastest that codes bytes by how often they occur; those below only look for repetitions.
+/// The fastest level that codes bytes by their frequency; lower levels only look for repetitions.
 const LEVEL: i32 = 1;
-/// What a block or an end may add.
+/// Bytes that a block or an end may add.
 const HEADS: usize = 32;
 
 pub(crate) struct Compressor {
     encoder: Encoder<'static>,
-    /// Room for the largest page so far.
+    /// Capacity for the largest page so far.
     room: Vec<u8>,
 }
 
@@ -24,7 +24,7 @@ impl Compressor {
         Ok(Self { encoder: Encoder::new(LEVEL).map_err(external)?, room: Vec::new() })
     }
 
-    /// Compresses bytes. `ends` are the places where they change their nature, in ascending order.
+    /// Compresses bytes. `ends` are the positions where the kind of data changes, in ascending order.
     pub(crate) fn compress(&mut self, bytes: &[u8], ends: &[usize]) -> Result<Vec<u8>> {
         self.put(bytes, ends).map_err(external)?;
         Ok(self.room.as_slice().to_vec())
@@ -49,7 +49,7 @@ impl Compressor {
     }
 }
 
-/// There was room for whatever comes of the bytes.
+/// The capacity is enough for any result.
 fn all_out(left: usize) -> io::Result<()> {
     if left == 0 { Ok(()) } else { Err(io::Error::other("a compressed page is longer than it may be")) }
 }
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_compressed_comes_back(
+        fn any_bytes_are_restored(
             parts in prop::collection::vec((0..70_000usize, any::<bool>(), any::<u8>()), 0..4),
         ) {
             let (mut bytes, mut ends) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Runs made of a handful of records, written down by the real writers.
+//! Runs of a few records, written by the real writers.
 
 use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Thresholds, VendorTotals};
 use aiperf_plan::{ArtifactPlan, FileNames};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 const EPOCH: u64 = 1_760_000_000_000_000_000;
 const MS: u64 = 1_000_000;
-/// Wide enough for every label to have the lines it asks for.
+/// Wide enough for all lines of every label.
 const WIDE: Page = Page::plain(400);
 
-/// Request `number` of a run: sent 100 ms after the one before, and answered in pieces so many milliseconds after that.
+/// Request `number` of a run: sent 100 ms after the one before, with a response in pieces after these milliseconds.
 pub(crate) fn answered(number: u64, pieces_ms: &[u64]) -> Measured {
     let start = 1_000 * MS + number * 100 * MS;
     let start_wall = EPOCH + number * 100 * MS;
@@ -60,12 +60,12 @@ pub(crate) fn refused(number: u64) -> Measured {
     }
 }
 
-/// Three requests, answered as in the first, the second and the third list.
+/// Three requests, with responses as in the first, the second and the third list.
 pub(crate) fn three(pieces_ms: [&[u64]; 3]) -> Vec<Measured> {
     (0..).zip(pieces_ms).map(|(number, pieces)| answered(number, pieces)).collect()
 }
 
-/// Three requests, answered whole after 10, 20 and 40 ms.
+/// Three requests with whole responses after 10, 20 and 40 ms.
 pub(crate) fn three_whole() -> Vec<Measured> {
     three([&[10], &[20], &[40]])
 }
@@ -75,7 +75,7 @@ pub(crate) fn three_streams() -> Vec<Measured> {
     three([&[10, 15, 30], &[20, 25, 40], &[30, 35, 50]])
 }
 
-/// Counts of ours for each request: so many tokens in, and so many out.
+/// Client-side token counts for each request: input and output.
 pub(crate) fn counted(mut records: Vec<Measured>, input: u64, output: Option<u64>) -> Vec<Measured> {
     for record in &mut records {
         record.tokens = TokenCounts { input: Some(input), output, ..TokenCounts::default() };
@@ -99,7 +99,7 @@ pub(crate) fn text_usage(prompt: u64, completion: u64) -> Usage {
     }
 }
 
-/// A run about to be measured.
+/// A run to measure.
 pub(crate) struct Bench {
     traits: RunTraits,
     network_rtt_ns: Option<f64>,
@@ -137,12 +137,12 @@ impl Bench {
         Self { gpu: Some(totals), ..self }
     }
 
-    /// Members that the summary has besides those of every run.
+    /// Members of the summary besides those of every run.
     pub(crate) fn with_members(self, extra_members: &'static [&'static str]) -> Self {
         Self { extra_members, ..self }
     }
 
-    /// Measures some requests and writes down what came of them.
+    /// Measures some requests and writes the results.
     pub(crate) fn run(self, records: &[Measured]) -> Shown {
         let metrics = Metrics::for_run(self.traits);
         let mut accumulator = Accumulator::new(&metrics);
@@ -232,7 +232,7 @@ fn meta(number: u64, m: &Measured) -> RecordMeta {
     }
 }
 
-/// What the console calls the metrics of an endpoint type.
+/// The console title of the metrics of an endpoint type.
 fn title(endpoint: EndpointKind) -> &'static str {
     use EndpointKind::*;
     match endpoint {

@@ -1,11 +1,12 @@
-//! Every endpoint type, given records that carry all that a record can: what the type is not about is not shown.
+//! Every endpoint type, with records that contain everything a record can: metrics that do not fit the type are not
+//! shown.
 
 use crate::kinds::bench::{Bench, counted, refused, three_streams};
 use aiperf_metrics::{Flags, Metric, registry};
 use aiperf_testkit::vocabulary::*;
 use aiperf_types::{EndpointKind, Measured, TokenCounts, Usage};
 
-/// Three streams and a failure, with every number that some endpoint could give.
+/// Three streams and a failure, with every number that some endpoint could report.
 fn everything() -> Vec<Measured> {
     let mut records = counted(three_streams(), 40, Some(5));
     for record in &mut records {
@@ -38,7 +39,7 @@ fn everything() -> Vec<Measured> {
     records
 }
 
-/// Of every run of these records, whatever the endpoint: cache and tool use are reported by the server alone.
+/// In every run of these records, for any endpoint: only the server reports cache and tool use.
 const ALWAYS: &[Group] =
     &[SENT, CURVES, ANSWERED, HTTP, USAGE_CACHE_READ, USAGE_CACHE_WRITE, USAGE_TOOLS, FAILED, ADJUSTED];
 /// Endpoints that tokenize their input.
@@ -48,11 +49,11 @@ const WRITES: &[Group] =
     &[OUTPUT, OUTPUT_TEXT, REASONING, ASKED_LENGTH, USAGE_COMPLETION, USAGE_REASONING, USAGE_PREDICTION];
 /// The same, streamed.
 const STREAMS: &[Group] = &[STREAM, STREAM_OUTPUT, STREAM_GAPS, ADJUSTED_STREAM];
-/// Our counts of the input against the server's.
+/// Client-side counts of the input compared with the server's.
 const READS_DIFFER: &[Group] = &[PROMPT_DIFFERENCE];
-/// Our counts of answers that are not text.
+/// Client-side counts of responses that are not text.
 const COUNTS_NONE: &[Group] = &[EMPTY_OUTPUT];
-/// Our counts of the output against the server's.
+/// Client-side counts of the output compared with the server's.
 const WRITES_DIFFER: &[Group] = &[COMPLETION_DIFFERENCE, REASONING_DIFFERENCE];
 /// Endpoints that accept audio, and those of them that produce tokens.
 const HEARS: &[Group] = &[AUDIO, USAGE_AUDIO];
@@ -62,8 +63,8 @@ const SEES: &[Group] = &[IMAGES];
 /// Endpoints that produce video.
 const FILMS: &[Group] = &[VIDEO];
 
-/// What an endpoint type shows of these records besides what every one does: answered whole, and what a stream and our
-/// own counts add.
+/// What an endpoint type shows of these records besides the common metrics: with whole responses, and what streaming
+/// and client-side counts add.
 struct Kind {
     endpoint: EndpointKind,
     shows: &'static [&'static [Group]],
@@ -155,7 +156,8 @@ fn what_is_hidden_is_shown_when_asked_for_on_the_console_in_tables_of_its_own() 
     asked(false, true).shows(&[&chat[..], &[REPLAY, EXPERIMENTAL]].concat());
     let run = asked(true, true);
     run.shows(&[&chat[..], &[REPLAY, INTERNAL, INTERNAL_REPLAY, EXPERIMENTAL]].concat());
-    // Released 2 ms before; the head came after 1 ms and the first token after 10; 4 tokens of thought to 5 of output.
+    // Released 2 ms before; the head arrived after 1 ms and the first token after 10; 4 tokens of reasoning to 5 of
+    // output.
     assert_eq!((run.avg("credit_drop_latency"), run.value(0, "stream_prefill_latency")), (2.0, 9.0));
     assert_eq!((run.avg("thinking_efficiency"), run.avg("overall_thinking_efficiency")), (0.8, 0.8));
 }

@@ -5,7 +5,7 @@ use aiperf_testkit::vocabulary::*;
 use aiperf_types::SpecDecode;
 use aiperf_types::{EndpointKind, Measured, TokenCounts};
 
-/// These and one that failed, of which the input is known where it was counted here.
+/// Adds a failed request; its input is known if the client counted it.
 fn and_one_that_failed(mut records: Vec<Measured>, input: Option<u64>) -> Vec<Measured> {
     // What a server sent before it failed is not a measurement.
     let failed = Measured {
@@ -47,7 +47,7 @@ fn a_stream_that_failed_among_others_brings_adjusted_twins_of_all_four_times() {
     assert_eq!((run.avg("request_error_rate"), run.avg("completed_request_count")), (25.0, 4.0));
     assert_eq!((run.avg("error_request_count"), run.avg("total_error_isl")), (1.0, 70.0));
     assert_eq!((run.stat("adj_request_latency", "p50"), run.stat("adj_request_latency", "count")), (50.0, 4.0));
-    // The failed one does not lengthen the run: it has no answer.
+    // The failed request does not lengthen the run: it has no response.
     assert_eq!((run.avg("request_count"), run.avg("benchmark_duration")), (3.0, 0.25));
     assert!(run.console.contains("NVIDIA AIPerf | Error Summary"));
 }
@@ -126,6 +126,6 @@ fn the_first_request_counts_for_the_start_although_it_failed() {
         answered(3, &[40]),
     ]);
     run.shows(&[SENT, CURVES, ANSWERED, HTTP, FAILED, ADJUSTED]);
-    // Sent at 0, 100, 200 and 300 ms; the last answer after 40 more.
+    // Sent at 0, 100, 200 and 300 ms; the last response after 40 more.
     assert_eq!((run.avg("benchmark_duration"), run.avg("request_count")), (0.34, 3.0));
 }

@@ -1,4 +1,4 @@
-//! Endpoints of images, audio and video, and text endpoints that are given them.
+//! Endpoints of images, audio and video, and text endpoints with such input.
 
 use crate::kinds::bench::{Bench, answered, counted, text_usage, three, three_streams, three_whole, with_usage};
 use aiperf_testkit::vocabulary::*;
@@ -54,7 +54,7 @@ fn edited_images_have_a_latency_an_image_and_a_length_of_input() {
 
 #[test]
 fn retrieved_images_have_no_tokens_whatever_was_counted_and_reported() {
-    // Neither reads tokens nor gives any, whatever else is counted and reported.
+    // It neither reads nor produces tokens, whatever else is counted and reported.
     let records = with_usage(with_images(counted(three_whole(), 16, Some(0)), 1), text_usage(16, 1));
     let run = Bench::of(EndpointKind::ImageRetrieval, false).run(&records);
     run.shows(&[SENT, CURVES, ANSWERED, HTTP, IMAGES]);
@@ -133,7 +133,7 @@ fn chat_about_audio_has_a_real_time_factor_beside_its_tokens() {
         USAGE_AUDIO,
         USAGE_AUDIO_OUT,
     ]);
-    // Two seconds of audio, answered 40 ms after the second request.
+    // Two seconds of audio, with a response 40 ms after the second request.
     assert_eq!((run.value(1, "rtfx"), run.avg("total_usage_completion_audio_tokens")), (50.0, 90.0));
 }
 

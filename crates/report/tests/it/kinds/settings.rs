@@ -1,4 +1,4 @@
-//! What a run is asked for, and what is known about its surroundings.
+//! Settings of a run, and data about its environment.
 
 use crate::kinds::bench::{Bench, answered, counted, refused, three_streams, three_whole};
 use aiperf_metrics::gpu::OverGpus;
@@ -48,14 +48,14 @@ fn failed_requests_are_attempts_that_were_not_good() {
     run.shows(&[WHOLE, &[GOODPUT, GOODPUT_RATE, FAILED, ADJUSTED]].concat());
     assert_eq!((run.avg("good_request_count"), run.avg("good_request_fraction")), (2.0, 0.5));
 
-    // Nothing was good where everything failed; without a duration there is no rate.
+    // If everything failed, nothing was good; without a duration there is no rate.
     let run = Bench::of(EndpointKind::Chat, false).with(objectives("request_latency:20")).run(&[refused(0)]);
     run.shows(&[SENT, CURVES, GOODPUT, FAILED]);
     assert_eq!((run.avg("good_request_count"), run.avg("good_request_fraction")), (0.0, 0.0));
 }
 
 #[test]
-fn a_replayed_schedule_tells_how_late_it_was() {
+fn a_replayed_schedule_has_metrics_of_its_lag() {
     let mut records = streams();
     // Sent 100 ms apart where the trace has 100, 99 and 80: the offsets grow by 0, 1 and 21 ms.
     for (record, scheduled) in records.iter_mut().zip([100.0, 199.0, 279.0]) {
@@ -75,7 +75,7 @@ fn a_replayed_schedule_tells_how_late_it_was() {
 fn a_known_network_is_taken_off_the_times() {
     let run = Bench::of(EndpointKind::Chat, true).with_network_rtt(15e6).run(&streams());
     run.shows(&[STREAMED, &[NETWORK, NETWORK_STREAM]].concat());
-    // First tokens after 10, 20 and 30 ms, less 15, never below nothing.
+    // First tokens after 10, 20 and 30 ms, minus 15, never below zero.
     assert_eq!(run.stat("network_adjusted_time_to_first_token", "min"), 0.0);
     assert_eq!(run.stat("network_adjusted_time_to_first_token", "p50"), 5.0);
     assert_eq!((run.avg("network_adjusted_request_latency"), run.avg("network_rtt")), (25.0, 15.0));

@@ -4,7 +4,7 @@ use crate::kinds::bench::{Bench, answered, counted, text_usage, three_streams, t
 use aiperf_testkit::vocabulary::*;
 use aiperf_types::{EndpointKind, Measured, Usage};
 
-/// Three streams of 5 tokens where 10 were asked for.
+/// Three streams of 5 tokens where 10 were requested.
 fn streams() -> Vec<Measured> {
     let mut records = with_usage(counted(three_streams(), 40, Some(5)), text_usage(50, 5));
     records.iter_mut().for_each(|record| record.requested_osl = Some(10));
@@ -36,11 +36,11 @@ fn a_chat_stream_has_times_of_its_tokens_and_differences_to_the_servers_counts()
     assert_eq!((run.avg("inter_token_latency"), run.value(0, "output_token_throughput_per_user")), (5.0, 200.0));
     // Gaps of 5 and 15 ms in each of three streams.
     assert_eq!((run.avg("inter_chunk_latency"), run.stat("inter_chunk_latency", "count")), (10.0, 6.0));
-    // The third is sent after 200 ms and over 50 ms later: 15 tokens in a quarter of a second.
+    // The third is sent after 200 ms and ends 50 ms later: 15 tokens in a quarter of a second.
     assert_eq!((run.avg("benchmark_duration"), run.avg("output_token_throughput")), (0.25, 60.0));
     assert_eq!((run.avg("osl_mismatch_diff_pct"), run.avg("osl_mismatch_count")), (-50.0, 3.0));
     assert_eq!((run.avg("usage_prompt_tokens_diff_pct"), run.avg("usage_discrepancy_count")), (25.0, 3.0));
-    // Released 2 ms before, over 1 ms after the last chunk.
+    // Released 2 ms before, ended 1 ms after the last chunk.
     assert_eq!((run.avg("request_latency"), run.avg("effective_latency")), (40.0, 43.0));
 }
 
@@ -83,12 +83,12 @@ fn completions_answered_whole_have_counts_and_rates_and_no_times_of_tokens() {
     let run = Bench::of(EndpointKind::Completions, false).run(&counted(three_whole(), 40, Some(5)));
     run.shows(&[SENT, CURVES, ANSWERED, HTTP, INPUT, OUTPUT, OUTPUT_TEXT]);
     assert_eq!((run.stat("request_latency", "sum"), run.stat("request_latency", "p50")), (70.0, 20.0));
-    // The third is sent after 200 ms and answered 40 ms later.
+    // The third is sent after 200 ms; its response takes 40 ms.
     assert!((run.avg("request_throughput") - 12.5).abs() < 1e-9);
 }
 
 #[test]
-fn an_answer_whole_although_pieces_of_it_could_be_told_apart_has_no_stream() {
+fn a_whole_response_in_several_pieces_has_no_stream_metrics() {
     let run = Bench::of(EndpointKind::Chat, false).run(&counted(three_streams(), 40, Some(5)));
     run.shows(&[SENT, CURVES, ANSWERED, HTTP, INPUT, OUTPUT, OUTPUT_TEXT]);
     assert_eq!(run.avg("effective_decode_concurrency"), 0.0);
@@ -149,9 +149,9 @@ fn thoughts_are_counted_apart_and_are_not_the_first_output() {
         USAGE_REASONING,
         REASONING_DIFFERENCE,
     ]);
-    // The first chunk is a thought, the second, 5 ms later, is output.
+    // The first chunk is reasoning, the second, 5 ms later, is output.
     assert_eq!((run.value(0, "time_to_first_token"), run.value(0, "time_to_first_output_token")), (10.0, 15.0));
-    // 5 tokens of output after 4 of thought; the server counted 8, of which 3.
+    // 5 tokens of output after 4 of reasoning; the server counted 8, 3 of them reasoning.
     assert_eq!((run.avg("output_sequence_length"), run.avg("total_reasoning_tokens")), (9.0, 12.0));
     assert_eq!((run.avg("usage_reasoning_tokens_diff_pct"), run.avg("usage_discrepancy_count")), (25.0, 3.0));
 }
@@ -229,7 +229,7 @@ fn what_a_server_reports_of_its_cache_and_its_predictions_is_in_the_files() {
 }
 
 #[test]
-fn a_stream_of_one_chunk_says_nothing_about_the_time_between_tokens() {
+fn a_stream_of_one_chunk_has_no_time_between_tokens() {
     let mut records = counted(three_streams(), 40, Some(5));
     let alone = counted(vec![answered(3, &[25])], 40, Some(5));
     let only = Bench::of(EndpointKind::Chat, true).run(&alone);

@@ -1,4 +1,4 @@
-//! Endpoints that read tokens and give none: embeddings and rankings.
+//! Endpoints that read tokens and produce none: embeddings and rankings.
 
 use crate::kinds::bench::{Bench, counted, three_whole, with_usage};
 use aiperf_testkit::vocabulary::*;
@@ -21,7 +21,7 @@ fn embeddings_have_a_length_of_input_and_a_length_of_output_of_0() {
         run.shows(&[SENT, CURVES, ANSWERED, HTTP, INPUT, EMPTY_OUTPUT, USAGE_PROMPT, PROMPT_DIFFERENCE]);
         assert_eq!((run.avg("output_sequence_length"), run.value(0, "output_sequence_length")), (0.0, 0.0));
         assert_eq!((run.avg("input_sequence_length"), run.avg("total_isl")), (16.0, 48.0));
-        // Answered in 10, 20 and 40 ms, the last of them sent after 200 ms.
+        // Responses after 10, 20 and 40 ms, the last request sent after 200 ms.
         assert!((run.avg("input_token_throughput") - 48.0 / 0.24).abs() < 1e-9);
         assert_eq!((run.stat("request_latency", "p50"), run.avg("usage_prompt_tokens_diff_pct")), (20.0, 25.0));
     }

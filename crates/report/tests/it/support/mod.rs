@@ -19,16 +19,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The golden data about what a run leaves behind.
+/// The golden data about the files of a run.
 pub(crate) fn exports() -> Area {
     Area::of("exports")
 }
 
-/// A run while it is on, and the block that it prints.
+/// A running benchmark, and the block that it prints.
 pub(crate) const LIVE_BLOCK: Shape = |case| has(case, "input.elapsed_s") && case["expected"].is_string();
 /// A number, and its two forms in that block.
 pub(crate) const LIVE_NUMBER: Shape = |case| has(case, "expected.ms") && has(case, "expected.int");
-/// A length of time, and its forms.
+/// A duration, and its forms.
 pub(crate) const DURATION: Shape = |case| has(case, "expected.elapsed") && has(case, "expected.eta");
 /// A count of bytes, and its text.
 pub(crate) const BYTES: Shape = |case| {
@@ -36,11 +36,11 @@ pub(crate) const BYTES: Shape = |case| {
     (case["input"].is_null() || case["input"].is_u64()) && case["expected"].as_str().is_some_and(is_bytes)
 };
 
-/// A file of a golden run: what it is shows in its content.
+/// A file of a golden run: its content shows its kind.
 pub(crate) struct RunFile {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
-    /// What it holds, where that is one JSON value.
+    /// Its content, if that is one JSON value.
     pub(crate) json: Value,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn beside(file: &RunFile, is_kind: IsKind) -> Option<RunFile> {
     run_files(is_kind).into_iter().find(|other| other.path.parent() == file.path.parent())
 }
 
-/// A number as golden data writes it; what is no number has a form of its own.
+/// A number in golden data; NaN and infinity have their own forms.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value.get("$float").and_then(Value::as_str) {
         Some("nan") => Some(f64::NAN),
@@ -118,7 +118,7 @@ pub(crate) fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// A result from its block; what people see of it comes from the registry, or is given.
+/// A result from its block; its display comes from the registry, or is given.
 pub(crate) fn result(tag: &str, block: &Value) -> MetricResult {
     let get = |name: &str| block.get(name).and_then(number);
     let stats = Stats {
@@ -141,7 +141,7 @@ pub(crate) fn result(tag: &str, block: &Value) -> MetricResult {
     let known = registry::find(tag);
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     let header = known.map(|metric| metric.header).or(text("header")).unwrap_or(tag);
-    // Single values have no count, whatever the reference's intermediate results have.
+    // Single values have no count, though the reference's intermediate results do.
     let single = known.is_some_and(|metric| matches!(metric.kind(), Kind::Aggregate(_) | Kind::Derived));
     MetricResult {
         tag: tag.to_owned().into(),
@@ -175,7 +175,7 @@ pub(crate) fn errors(list: &Value) -> Vec<(RequestError, u64)> {
         .collect()
 }
 
-/// A run with nothing in it.
+/// An empty run.
 pub(crate) fn empty_run() -> RunResult {
     let names = FileNames::new(None);
     RunResult {
@@ -217,13 +217,13 @@ pub(crate) fn record_run() -> RecordRun {
     }
 }
 
-/// Writes everything of a run, one part after the other.
+/// Writes everything of a run, one part after another.
 pub(crate) fn write_all(artifacts: &Artifacts, run: &RunResult, earlier: Vec<ExportFailure>) -> Written {
     let first = artifacts.write_first(run, earlier, Vec::new());
     artifacts.write_rest(run, first)
 }
 
-/// The run that a summary was written of.
+/// The run from which a summary was written.
 pub(crate) fn run_of(document: &Value) -> RunResult {
     let info = &document["run_info"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -255,13 +255,13 @@ pub(crate) fn run_of(document: &Value) -> RunResult {
     }
 }
 
-/// The telemetry of a run that saw no GPU, as all of these.
+/// The telemetry of a run without GPUs, as in all of these.
 fn without_gpus(telemetry: &Value) -> Arc<GpuTelemetryResult> {
     let at = |key: &str| instant(telemetry["summary"][key].as_str().unwrap());
     Arc::new(GpuTelemetryResult::without_sources(TimeRange { start: at("start_time"), end: at("end_time") }))
 }
 
-/// The instant of a time as summaries write it.
+/// The instant of a time in a summary.
 pub(crate) fn instant(text: &str) -> WallNs {
     let (date, time) = text.split_once('T').unwrap();
     let mut parts = date.split('-').map(|part| part.parse::<i64>().unwrap());
@@ -292,7 +292,7 @@ pub(crate) fn without_usage_table(text: &str) -> String {
     kept
 }
 
-/// Compares long texts, and shows the first line that differs instead of both of them.
+/// Compares long texts, and shows only the first line that differs.
 pub(crate) fn same_text(ours: &str, theirs: &str) {
     let (ours, theirs) = (respelled(ours), respelled(theirs));
     for (at, (our, their)) in ours.split('\n').zip(theirs.split('\n')).enumerate() {
@@ -301,7 +301,7 @@ pub(crate) fn same_text(ours: &str, theirs: &str) {
     assert_eq!(ours.len(), theirs.len());
 }
 
-/// Compares JSON, the order of keys included; floats may differ by a billionth.
+/// Compares JSON, including the order of keys; floats may differ by a billionth.
 #[track_caller]
 pub(crate) fn same_json(ours: &Value, theirs: &Value) {
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What was seen of servers, made from golden data.
+//! Server metrics, made from golden data.
 
 use super::{empty_run, number};
 use aiperf_golden::{Area, File, has};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) const ALL_FORMATS: ServerMetricsFormats =
     ServerMetricsFormats { json: true, csv: true, jsonl: true, parquet: true };
 
-/// Runs whose servers were watched: what they sent, and what the files contain.
+/// Runs with observed servers: their pages, and the contents of the files.
 pub(crate) fn watched_runs() -> Vec<File> {
     let is_one = |file: &File| has(&file.content, "scrapes") && has(&file.content, "expected.json");
     Area::of("server-metrics").files().into_iter().filter(is_one).collect()
@@ -31,7 +31,7 @@ pub(crate) fn run_of_document(golden: &Value) -> RunResult {
 
 /// The run of a golden file with these metrics.
 pub(crate) fn with_metrics(golden: &Value, metrics: ServerMetrics, store: Store) -> RunResult {
-    // Time series of the reference are over all of the time up to the last page that brought something new.
+    // Time series of the reference end with the last page that had something new.
     let TimeRange { start, end } = metrics.profiling;
     let range = TimeRange { start, end: store.last_update().map_or(end, |update| update.max(end)) };
     let observed = ServerMetricsResult {
@@ -50,7 +50,7 @@ pub(crate) fn with_metrics(golden: &Value, metrics: ServerMetrics, store: Store)
     }
 }
 
-/// The metrics that a JSON file was written of.
+/// The metrics from which a JSON file was written.
 pub(crate) fn metrics_of(document: &Value) -> ServerMetrics {
     let summary = &document["summary"];
     let urls = |key: &str| texts(&summary[key]);
@@ -70,7 +70,7 @@ pub(crate) fn metrics_of(document: &Value) -> ServerMetrics {
     }
 }
 
-/// What tables call an endpoint.
+/// The name of an endpoint in tables.
 pub(crate) fn display_name(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.strip_suffix("/metrics").unwrap_or(rest).to_owned()
@@ -199,7 +199,7 @@ fn slice(kind: MetricKind, value: &Value) -> Timeslice {
     Timeslice { start: range.start, end: range.end, is_complete, stats }
 }
 
-/// The pages of a golden file, in the order in which they came.
+/// The pages of a golden file, in the order of arrival.
 pub(crate) fn scrapes(golden: &Value) -> Vec<Scrape> {
     let mut last: HashMap<&str, u64> = HashMap::new();
     let scrape = |scrape: &'static Value| {

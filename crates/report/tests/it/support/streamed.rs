@@ -1,4 +1,4 @@
-//! Records of streamed answers that look like those of a server, and are the same each time.
+//! Records of streamed responses that look like those of a server, and are the same each time.
 
 use aiperf_types::{
     ContentMark, CorrelationId, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, TokenCounts, Usage,
@@ -30,12 +30,12 @@ pub(crate) fn phase(kind: PhaseKind) -> Arc<PhaseId> {
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// A streamed answer of so many chunks, as a server gives it: one by one.
+/// A streamed response of `chunks` chunks, as a server sends it: one by one.
 pub(crate) fn streamed(number: u64, chunks: u64, noise: &mut Noise) -> (RecordMeta, Measured) {
     streamed_in_bursts(number, chunks, 1, noise)
 }
 
-/// The same where so many chunks come with one read.
+/// The same with `burst` chunks per read.
 pub(crate) fn streamed_in_bursts(number: u64, chunks: u64, burst: u64, noise: &mut Noise) -> (RecordMeta, Measured) {
     let wall = 1_794_702_161_284_864_294 + number * 4 * MILLISECOND + noise.below(3 * MILLISECOND);
     let start = MonoNs(5_000_000_000 + number * 4 * MILLISECOND);
@@ -47,7 +47,7 @@ pub(crate) fn streamed_in_bursts(number: u64, chunks: u64, burst: u64, noise: &m
         if chunk % burst > 0 {
             continue;
         }
-        // Near normal, by the sum of four.
+        // Nearly normal, by the sum of four.
         at += 5 * MILLISECOND + (0..4).map(|_| noise.below(3 * MILLISECOND / 2)).sum::<u64>();
     }
     let end = content.last().map_or(at, |mark| mark.at.0);
