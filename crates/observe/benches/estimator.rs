@@ -1,8 +1,8 @@
 //! How far estimated percentiles are from true ones, beside linear interpolation: `cargo bench -p aiperf-observe
 //! --bench estimator` prints the tables.
 //!
-//! Made-up requests come at random instants; their values go into the buckets of a real server, which is scraped three
-//! times a second. Shown of a percentile is its relative error, over many seeds: median and worst.
+//! Synthetic requests arrive at random instants. Their values go into the buckets of a real server, which is scraped
+//! three times a second. For each percentile the table shows the relative error over many seeds: median and worst.
 
 use aiperf_observe::estimator::{estimate, learn};
 

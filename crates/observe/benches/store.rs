@@ -1,4 +1,4 @@
-//! What keeping pages costs, in time and memory: `cargo bench -p aiperf-observe --bench store`.
+//! The cost of storing pages, in time and memory: `cargo bench -p aiperf-observe --bench store`.
 
 use aiperf_observe::{
     Family, HistogramSample, MetricKind, Observed, Samples, ScalarSample, Scrape, ScrapeTimes, Store, TimeRange,
@@ -14,7 +14,7 @@ const INTERVAL: u64 = 333_000_000;
 fn main() {
     println!("| what | cost |");
     println!("| --- | --- |");
-    // First, while nothing was freed that it could use again.
+    // Must be first: nothing has been freed yet that it could use again.
     an_hour();
     for (what, scalars, histograms) in
         [("5,000 scalar series", 5_000, 0), ("5,000 numbers, 200 histograms of 22 buckets among them", 200, 200)]
@@ -110,7 +110,7 @@ fn run(pages: u64) -> Observed {
     }
 }
 
-/// What the process holds, as Linux counts it.
+/// The memory of the process, as Linux counts it.
 fn resident_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,6 +1,5 @@
-//! Reads metrics pages, each a JSON string on a line of its own, and prints what became of each, one JSON object a
-//! line: what the page declares, and the families that are kept of it. `scripts/check-exposition` compares it with
-//! another reader's.
+//! Reads metrics pages, each a JSON string on its own line, and prints one JSON object per page: what the page
+//! declares, and the families that are kept. `scripts/check-exposition` compares it with another reader.
 
 use aiperf_observe::exposition::line::SUFFIXES;
 use aiperf_observe::exposition::{self, Document, Label, Part};

@@ -14,7 +14,7 @@ pub struct Deltas<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeltaColumns<'a> {
-    /// Raw for gauges and the unknown; since the reference for counters.
+    /// Raw for gauges and unknown kinds; since the reference for counters.
     Values(Vec<f64>),
     /// All since the reference.
     Histogram {
@@ -33,7 +33,7 @@ impl Default for DeltaColumns<'_> {
     }
 }
 
-/// The very samples that the statistics of the same window are made of.
+/// Uses the same samples as the statistics of the same window.
 pub fn deltas<'a>(series: StoredSeries<'a>, window: &Window) -> Deltas<'a> {
     let Some(view) = window.view(series) else { return Deltas::default() };
     let is_total = matches!(series.kind(), MetricKind::Counter | MetricKind::Histogram);

@@ -1,23 +1,23 @@
-//! Numbers that come one by one, of which none is kept: sums and counts of buckets, so that nothing grows or is sorted
-//! while a run is on.
+//! Statistics of numbers that are not stored: sums and counts of buckets, so that nothing grows or is sorted while a
+//! run is on.
 
 use std::collections::BTreeMap;
 
-/// Bits of a number that a bucket leaves out: eight bits of the fraction stay, so that it is at most 0.4% wide.
+/// Bits of a number that a bucket ignores: eight bits of the fraction stay, so a bucket is at most 0.4% wide.
 const DROPPED_BITS: u32 = 52 - 8;
 
-/// All numbers so far. Percentiles are within the width of a bucket, everything else is as exact as adding is.
+/// All numbers so far. Percentiles are exact to the width of a bucket; everything else is as exact as addition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distribution {
     pub(crate) count: u64,
     pub(crate) sum: f64,
     pub(crate) min: f64,
     pub(crate) max: f64,
-    /// As it goes along, for the squares.
+    /// The running mean, for the squares.
     mean: f64,
     /// Squares of the distances to the mean.
     squares: f64,
-    /// How many fell into each, and the latest of them, by order of value.
+    /// The count of each bucket and its latest value, in the order of values.
     buckets: BTreeMap<i64, (u64, f64)>,
 }
 
@@ -39,12 +39,12 @@ impl Distribution {
         self.sum / self.count as f64
     }
 
-    /// Of a sample, with one less than its size as divisor; zero for a single value.
+    /// Of a sample (divisor n - 1); zero for a single value.
     pub(crate) fn deviation(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }
 
-    /// A value that was seen, of the bucket that has the one asked for.
+    /// A value from the bucket of the percentile.
     pub(crate) fn percentile(&self, percent: f64) -> f64 {
         let rank = (self.count.saturating_sub(1) as f64 * percent / 100.0).round() as u64;
         let mut before = 0;
@@ -62,7 +62,7 @@ impl Extend<f64> for Distribution {
     }
 }
 
-/// Number of a value's bucket; larger values have larger ones.
+/// The number of a value's bucket; larger values have larger numbers.
 fn place(value: f64) -> i64 {
     let bits = (value.abs().to_bits() >> DROPPED_BITS) as i64;
     if value < 0.0 { -bits } else { bits }

@@ -1,19 +1,19 @@
-//! Percentiles of a histogram: observations are placed in their buckets so that they agree with all that is known, and
-//! the percentiles are read off them.
+//! Percentiles of a histogram: observations are placed in their buckets so that they agree with everything that is
+//! known, and the percentiles are read from them.
 //!
-//! Known are the counts of buckets, the sum of all observations, and means of single buckets: between two pages often
+//! The counts of buckets, the sum of all observations, and means of single buckets are known: between two pages often
 //! only one bucket grew, and then the growth of the sum shows where in it the observations lie.
 
 use crate::numbers::{percentiles, sum};
 use std::ops::Range;
 
-/// More observations than this are scaled down: percentiles do not change by it.
+/// More observations than this are scaled down: this does not change percentiles.
 const MOST_OBSERVATIONS: f64 = 100_000.0;
-/// The share of observations from which a bucket's mean is taken to be that of all.
+/// The share of observations from which a bucket's mean is assumed to be that of all.
 const DOMINANT_SHARE: f64 = 0.95;
-/// Four deviations over the bucket's width, below which observations sit at two points.
+/// Four deviations over the bucket's width; below this, observations sit at two points.
 const TWO_POINT_SPREAD: f64 = 0.01;
-/// The same, below which they are partly spread evenly, if the mean is also this near to the middle.
+/// The same; below this, they are partly spread evenly, if the mean is also this near to the middle.
 const BLEND_SPREAD: f64 = 0.2;
 const BLEND_OFFSET: f64 = 0.3;
 /// How many deviations from the mean observations reach.
@@ -22,12 +22,12 @@ const REACH: f64 = 3.0;
 const SUM_TOLERANCE: f64 = 0.001;
 /// How far observations are moved to meet the sum, in widths of their bucket.
 const MOST_SHIFT: f64 = 0.4;
-/// Where the mean of the last bucket is taken to be if the sum does not show it, in largest finite bounds.
+/// The assumed mean of the last bucket if the sum does not show it, in multiples of the largest finite bound.
 const UNBOUNDED_MEAN: f64 = 1.5;
-/// Deviations need so many intervals.
+/// Deviations need this many intervals.
 const LEAST_INTERVALS: usize = 3;
 
-/// What intervals in which only one bucket grew show of it.
+/// What intervals in which only one bucket grew show about it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LearnedBucket {
     /// The mean of each interval.
@@ -56,7 +56,7 @@ impl LearnedBucket {
         (self.observations > 0.0).then(|| self.sum / self.observations)
     }
 
-    /// Of the intervals' means, whatever their weights.
+    /// Of the intervals' means, without their weights.
     pub fn variance(&self) -> Option<f64> {
         if self.means.len() < LEAST_INTERVALS {
             return None;
@@ -71,7 +71,7 @@ impl LearnedBucket {
 /// One sample of a histogram: sum, count, and the observations up to each bound.
 pub type Snapshot<'a> = (f64, f64, &'a [f64]);
 
-/// Goes through consecutive samples, and learns from each interval in which exactly one bucket grew.
+/// Reads consecutive samples, and learns from each interval in which exactly one bucket grew.
 pub fn learn<'a>(buckets: usize, snapshots: impl IntoIterator<Item = Snapshot<'a>>) -> Vec<LearnedBucket> {
     let mut learned = vec![LearnedBucket::default(); buckets];
     let mut snapshots = snapshots.into_iter();
@@ -135,8 +135,8 @@ impl Bucket {
 
 /// The nine percentiles of [`aiperf_types::stats::PERCENTILES`].
 ///
-/// `bounds` are upper bounds in ascending order, `up_to` the observations up to each, `learned` what is known of each
-/// bucket or nothing at all. `None` where there is nothing to estimate from.
+/// `bounds` are upper bounds in ascending order, `up_to` the observations up to each, `learned` the data on each bucket
+/// or empty. `None` if there is nothing to estimate from.
 pub fn estimate(
     bounds: &[f64],
     up_to: &[i64],

@@ -29,8 +29,7 @@ pub struct ServerMetrics {
 }
 
 impl ServerMetrics {
-    /// Endpoints that were started anew while profiling was on, sorted by URL, each with the number of its series that
-    /// fell.
+    /// Endpoints that were restarted during profiling, sorted by URL, each with the number of its series that fell.
     pub fn resets(&self) -> Vec<(Arc<str>, u64)> {
         let mut fallen: BTreeMap<&Arc<str>, u64> = BTreeMap::new();
         let series = self.metrics.iter().flat_map(|metric| &metric.series);
@@ -104,7 +103,7 @@ pub struct Series {
     pub endpoint_url: Arc<str>,
     pub labels: Labels,
     pub stats: SeriesStats,
-    /// How often a value fell where it must not: the server was started anew.
+    /// How often a value fell that must not fall: the server was restarted.
     pub resets: u64,
     /// Of histograms, over the window: observations up to each bound.
     pub buckets: Option<Vec<Bucket>>,

@@ -1,4 +1,4 @@
-//! Calls for pages, and what comes of them.
+//! Calls for pages, and their results.
 
 use super::endpoint::{Fetch, Outcome, Purpose};
 use crate::results::ScrapeError;
@@ -26,7 +26,7 @@ pub(super) fn call(fetch: &Fetch, cadence: &Cadence) -> Call {
     let timeout = match fetch.purpose {
         Purpose::Probe => cadence.reachability_timeout,
         Purpose::Boundary | Purpose::Fallback => cadence.scrape_timeout,
-        // Silence ends it, not its length.
+        // Silence ends it, not its duration.
         Purpose::Tick => Nanos(u64::MAX / 4),
     };
     Call {
@@ -64,7 +64,7 @@ pub(super) fn outcome(fetch: &Fetch, shown: &str, result: &Result<Fetched, Fetch
     }
 }
 
-/// The error's name, as Python's libraries have it.
+/// The error's name in Python's libraries.
 pub(super) fn kind_of(result: &Result<Fetched, FetchError>) -> &'static str {
     match result {
         Ok(_) => "ClientResponseError",
@@ -76,7 +76,7 @@ pub(super) fn kind_of(result: &Result<Fetched, FetchError>) -> &'static str {
     }
 }
 
-/// Counts an error with those like it.
+/// Counts an error with equal ones.
 pub(crate) fn note_error(errors: &mut Vec<ScrapeError>, url: &Arc<str>, kind: &str, message: &str) {
     let known = errors.iter().position(|error| error.kind == kind && error.message == message);
     // A server may send another text each time.

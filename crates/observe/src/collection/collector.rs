@@ -1,4 +1,4 @@
-//! Collection as a run holds it: started, notified of phases, waited for.
+//! The collection of a run: it is started, follows the phases, and is waited for.
 
 use super::keeper::{Keeper, Kept, Message, Verdict};
 use super::kind::PageKind;
@@ -14,20 +14,20 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-/// How often a wait looks for a stop request.
+/// How often a wait checks for a stop request.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 
-/// How often the end of the threads is looked for.
+/// How often the end of the threads is checked.
 const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
 
 /// What collection needs.
 pub struct Setup<K> {
     pub kind: K,
     pub pages: Vec<WatchedPage>,
-    /// `None`: none are looked for.
+    /// `None`: no discovery.
     pub pods: Option<Pods>,
     pub cadence: Cadence,
-    /// The run's own.
+    /// The run's anchor.
     pub anchor: WallAnchor,
     pub fetcher: Fetcher,
     pub announce: Arc<dyn Announce>,
@@ -39,11 +39,11 @@ pub struct Setup<K> {
 pub struct Collector<K: PageKind> {
     channels: Channels<K::Content>,
     scraping: JoinHandle<io::Result<Scraped>>,
-    keeping: JoinHandle<Kept<K::Store>>,
+    keeping: JoinHandle<KeptPages<K::Store>>,
     cadence: Cadence,
 }
 
-/// What the threads hear. When this goes, they end.
+/// The channels to the threads. When it is dropped, they end.
 struct Channels<C> {
     commands: UnboundedSender<Command>,
     messages: Sender<Message<C>>,
@@ -51,13 +51,13 @@ struct Channels<C> {
 
 impl<C> Drop for Channels<C> {
     fn drop(&mut self) {
-        // They hold ends of each other's channels, so that neither would notice that this one is gone.
+        // The threads hold ends of each other's channels, so neither would notice that this one is gone.
         let _ = self.commands.send(Command::Stop);
         let _ = self.messages.send(Message::Finish);
     }
 }
 
-/// Why what was collected is not there.
+/// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     #[error("pages could not be fetched: {0}")]
@@ -72,14 +72,14 @@ pub enum CollectError {
 #[derive(Debug)]
 pub struct Collected<S> {
     pub store: S,
-    /// In the order in which they were found.
+    /// In the order of discovery.
     pub endpoints: Vec<CollectedEndpoint>,
-    /// Why the file of scrapes is not whole.
+    /// Why the file of scrapes is incomplete.
     pub file_failure: Option<io::Error>,
 }
 
 impl<K: PageKind> Collector<K> {
-    /// Starts to look who answers.
+    /// Starts checking which endpoints respond.
     pub fn start(setup: Setup<K>) -> io::Result<Self> {
         let (commands, obeyed) = unbounded_channel();
         let (messages, inbox) = mpsc::channel();
@@ -122,18 +122,18 @@ impl<K: PageKind> Collector<K> {
         Ok(Self { channels, scraping, keeping, cadence })
     }
 
-    /// Has every scrape written as a line, those before included.
+    /// Writes every scrape as a line, including earlier ones.
     pub fn write_to(&self, file: Box<dyn Write + Send>) {
         let _ = self.channels.messages.send(Message::WriteTo(file));
     }
 
-    /// What takes the run's events.
+    /// The receiver of the run's events.
     pub fn listener(&self) -> impl Fn(&RunEvent) + Send + Sync + use<K> {
         let commands = self.channels.commands.clone();
         move |event| forward(&commands, event)
     }
 
-    /// The same for callers that want no page of a stopped run: the first end of a phase after that ends it.
+    /// The same for callers that need no page of a stopped run: the first end of a phase after the stop ends it.
     pub fn listener_until<F>(&self, is_stopped: F) -> impl Fn(&RunEvent) + Send + Sync + use<K, F>
     where
         F: Fn() -> bool + Send + Sync,
@@ -147,7 +147,7 @@ impl<K: PageKind> Collector<K> {
         }
     }
 
-    /// Waits until it is known who answers, and their first pages are there.
+    /// Waits until it is known which endpoints respond, and their first pages have arrived.
     pub fn wait_until_settled(&self, is_stopped: impl Fn() -> bool) {
         let longest = Duration::from_nanos(self.cadence.settle_limit.0);
         wait(&self.channels.commands, Command::WhenSettled, longest, is_stopped);
@@ -161,8 +161,8 @@ impl<K: PageKind> Collector<K> {
         }
     }
 
-    /// Waits for the last pages and gives everything. After a stop request it waits for none, and only so long
-    /// for what is being read.
+    /// Waits for the last pages and returns everything. After a stop request it waits for no page, and only for a
+    /// limited time for pages being read.
     pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Collected<K::Store>, CollectError> {
         let Self { channels, scraping, keeping, cadence } = self;
         let _ = channels.commands.send(Command::Finish);
@@ -182,7 +182,7 @@ impl<K: PageKind> Collector<K> {
             }
             std::thread::sleep(LOOK_WHETHER_FINISHED);
         }
-        let Kept { store, file_failure } = keeping.join().map_err(|_| CollectError::Panicked)?;
+        let KeptPages { store, file_failure } = keeping.join().map_err(|_| CollectError::Panicked)?;
         Ok(Collected { store, endpoints: scraped.endpoints, file_failure })
     }
 }
@@ -195,7 +195,7 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// Waits until the pages of the phase that ended are there: what the next one does is on none of them.
+    /// Waits until the pages of the phase that ended have arrived: none of them shows the next phase.
     pub fn wait(&self, is_stopped: impl Fn() -> bool) {
         wait(&self.commands, Command::WhenUpToDate, self.longest, is_stopped);
     }
@@ -220,7 +220,7 @@ fn wait(
 
 fn forward(commands: &UnboundedSender<Command>, event: &RunEvent) {
     if matches!(event, RunEvent::PhaseStarted(_) | RunEvent::RequestsDone(_)) {
-        // The thread is gone once collection is over.
+        // The thread is gone once collection has ended.
         let _ = commands.send(Command::Event(event.clone()));
     }
 }

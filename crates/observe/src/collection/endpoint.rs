@@ -1,74 +1,74 @@
-//! When an endpoint is fetched, and what follows from what came of it: a state machine without a clock or a socket.
+//! When an endpoint is fetched, and what follows from each result: a state machine without a clock or a socket.
 
 use aiperf_plan::{MetricsEndpoint, MetricsUrl};
 use aiperf_types::{MonoNs, Nanos, PhaseId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// An endpoint that does not answer is tried again this soon, then half as often each time.
+/// An endpoint that does not respond is tried again after this time, then half as often each time.
 const FIRST_RETRY: Nanos = Nanos(1_000_000_000);
 const LONGEST_RETRY: Nanos = Nanos(30_000_000_000);
-/// What a scrape that failed may put the next one off by.
+/// The longest delay after a failed scrape.
 const LONGEST_BACKOFF: Nanos = Nanos(5_000_000_000);
 
 /// Pages of an endpoint that may wait to be read before the next is fetched.
 const MOST_UNREAD: u32 = 4;
 
-/// What a fetch is for.
+/// The purpose of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Whether the endpoint answers; the page is the first sample.
+    /// Checks whether the endpoint responds; the page is the first sample.
     Probe,
-    /// Whether the page of another path is one, where this was none.
+    /// Checks another path, because this one had no page.
     Fallback,
-    /// One each interval.
+    /// One per interval.
     Tick,
     /// At the start or end of a phase, or the last one of a run.
     Boundary,
 }
 
-/// A fetch to be made now.
+/// A fetch to make now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fetch {
     pub(crate) url: MetricsUrl,
     pub(crate) purpose: Purpose,
-    /// What its samples belong to.
+    /// The phase of its samples.
     pub(crate) phase: Option<Arc<PhaseId>>,
 }
 
-/// What came of a fetch.
+/// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Page,
-    /// It may be otherwise next time.
+    /// The next fetch may succeed.
     Failed(String),
-    /// It will never be otherwise.
+    /// No later fetch can succeed.
     NotPrometheus(String),
 }
 
-/// What is logged of an endpoint.
+/// What is logged about an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     Found,
-    /// It does not answer; logged once.
+    /// It does not respond; logged once.
     Unreachable(String),
-    /// The page is looked for elsewhere from now on, and found there.
+    /// The page was found at another path, and is fetched there from now on.
     Moved {
         from: String,
         to: String,
     },
-    /// It is fetched no more.
+    /// It is no longer fetched.
     Disabled(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Probing,
-    /// Another path is tried, because this one's page was none.
+    /// Another path is being tried, because this one had no page.
     Trying {
         reason: String,
         from: MetricsUrl,
-        /// Its page is there and not read yet.
+        /// Its page has arrived and is not read yet.
         is_fetched: bool,
     },
     Alive,
@@ -82,7 +82,7 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     url: MetricsUrl,
-    /// Other places of its page that were not tried yet.
+    /// Other paths that were not tried yet.
     root: Option<MetricsUrl>,
     prometheus: Option<MetricsUrl>,
     state: State,
@@ -123,13 +123,13 @@ impl Endpoint {
         }
     }
 
-    /// Its page is at its URL, or nowhere.
+    /// Its page is only at its URL.
     pub(crate) fn only_there(mut self) -> Self {
         (self.root, self.prometheus) = (None, None);
         self
     }
 
-    /// Where its page is, as far as known.
+    /// The URL of its page, as far as known.
     pub(crate) fn url(&self) -> &MetricsUrl {
         &self.url
     }
@@ -138,7 +138,7 @@ impl Endpoint {
         self.state == State::Alive
     }
 
-    /// It answered, now or earlier.
+    /// Whether it ever responded.
     pub(crate) fn was_reached(&self) -> bool {
         self.was_reached
     }
@@ -148,7 +148,7 @@ impl Endpoint {
         self.has_been_read
     }
 
-    /// Whether it is known what it is: its first page was read, or there is none.
+    /// Whether its state is known: its first page was read, or there is none.
     pub(crate) fn is_settled(&self) -> bool {
         match self.state {
             State::Probing | State::Trying { .. } => false,
@@ -162,14 +162,14 @@ impl Endpoint {
         !self.is_alive() || self.owed.is_empty() && self.in_flight != Some(Purpose::Boundary)
     }
 
-    /// Wants a page as of now, for a phase. One that is on its way began too early to be it.
+    /// Requests a page as of now, for a phase. A page in flight began too early.
     pub(crate) fn want_boundary(&mut self, phase: Option<Arc<PhaseId>>) {
         if self.is_alive() {
             self.owed.push_back(phase);
         }
     }
 
-    /// Another phase began: pages of the one before would show what it does.
+    /// Another phase began: pages for the one before would show the new phase.
     pub(crate) fn forget_boundaries(&mut self) {
         self.owed.clear();
     }
@@ -179,19 +179,19 @@ impl Endpoint {
         !self.owed.is_empty() && self.in_flight == Some(Purpose::Tick)
     }
 
-    /// The fetch in flight is over without a word.
+    /// The fetch in flight ended without a result.
     pub(crate) fn abandon(&mut self) {
         self.in_flight = None;
     }
 
-    /// Another endpoint fetches the same page: this one is fetched no more, and nothing is logged.
+    /// Another endpoint fetches the same page: this one is no longer fetched, and nothing is logged.
     pub(crate) fn retire(&mut self) {
         self.state = State::Off;
         self.is_redundant = true;
         self.owed.clear();
     }
 
-    /// Whether it is fetched no more.
+    /// Whether it is no longer fetched.
     pub(crate) fn is_off(&self) -> bool {
         self.state == State::Off
     }
@@ -200,7 +200,7 @@ impl Endpoint {
         self.is_redundant
     }
 
-    /// What is to be fetched now, at most one at a time; `phase` is the one that is on.
+    /// The fetch to make now, at most one at a time; `phase` is the current phase.
     pub(crate) fn poll(&mut self, now: MonoNs, phase: Option<&Arc<PhaseId>>) -> Option<Fetch> {
         if self.in_flight.is_some() {
             return None;
@@ -213,7 +213,7 @@ impl Endpoint {
             State::Trying { .. } => (Purpose::Fallback, phase.cloned()),
             State::Alive => match self.owed.pop_front() {
                 Some(phase) => (Purpose::Boundary, phase),
-                // Pages that are not read as fast as they come would only pile up.
+                // Pages that are not read as fast as they arrive would only pile up.
                 None if now >= self.next_tick && self.unread >= MOST_UNREAD => {
                     self.next_tick = after(self.next_tick, self.interval, now);
                     return None;
@@ -249,7 +249,7 @@ impl Endpoint {
         match (purpose, outcome) {
             (Purpose::Probe, Outcome::Page) => self.found(now),
             (Purpose::Probe, Outcome::Failed(reason)) => self.missing(now, reason),
-            // Whether it is a page of metrics is known once it is read.
+            // Only reading shows whether it is a page of metrics.
             (Purpose::Fallback, Outcome::Page) => {
                 if let State::Trying { is_fetched, .. } = &mut self.state {
                     *is_fetched = true;
@@ -258,7 +258,7 @@ impl Endpoint {
             }
             (Purpose::Fallback, Outcome::Failed(why)) => self.give_up(Some(&why)),
             (Purpose::Fallback, Outcome::NotPrometheus(_)) => self.give_up(None),
-            // What it was fetched for is over: another path is being tried, or none any more.
+            // Its purpose is over: another path is being tried, or none any more.
             (Purpose::Tick | Purpose::Boundary, _) if !self.is_alive() => Vec::new(),
             (Purpose::Tick | Purpose::Boundary, Outcome::Page) => {
                 self.failures = 0;
@@ -325,7 +325,7 @@ impl Endpoint {
         vec![Notice::Unreachable(reason)]
     }
 
-    /// What is there is no page of metrics: it may be elsewhere.
+    /// There is no page of metrics here: it may be at another path.
     fn doubt(&mut self, reason: String) -> Vec<Notice> {
         self.owed.clear();
         self.was_reached = true;
@@ -359,8 +359,8 @@ impl Endpoint {
     }
 }
 
-/// The first instant after `now` that lies a whole number of intervals after `from`: ticks that were missed are left
-/// out, and the rest keep their places.
+/// The first instant after `now` that is a whole number of intervals after `from`: missed ticks are skipped, and the
+/// rest keep their times.
 pub(crate) fn after(from: MonoNs, interval: Nanos, now: MonoNs) -> MonoNs {
     let missed = now.since(from).0 / interval.0.max(1);
     MonoNs(from.0.saturating_add((missed + 1).saturating_mul(interval.0.max(1))))
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boundary_waits_for_the_page_in_flight_and_is_fetched_anew() {
+    fn a_boundary_waits_for_the_page_in_flight_and_is_fetched_after_it() {
         let mut endpoint = alive();
         endpoint.poll(at(100), None).unwrap();
         endpoint.want_boundary(Some(phase()));

@@ -1,4 +1,4 @@
-//! The thread that keeps what was read: in the order in which pages came, with the live snapshot and the file of lines.
+//! The thread that stores pages in the order of arrival, and makes the live snapshot and the file of lines.
 
 use super::kind::{FetchedPage, PageKind, ReadPage};
 use super::lines::Lines;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// A page that the reading thread did not get done in this time is read here.
+/// A page that the reading thread has not read within this time is read here.
 const RELIEF_AFTER: Nanos = Nanos::from_millis(500);
 
 /// Messages to the keeper.
@@ -24,13 +24,13 @@ pub(super) enum Message<C> {
     Read(u64, Box<Read<C>>),
     /// A profiling phase began, or none is on any more.
     Profiling(Option<WallNs>),
-    /// Lines are written there from now on, those that waited included.
+    /// Lines are written there from now on, including those that waited.
     WriteTo(Box<dyn Write + Send>),
     /// No page follows.
     Finish,
 }
 
-/// A page that was read, with a number that is equal for equal texts.
+/// A page that was read, with a fingerprint that is equal for equal texts.
 pub(super) struct Read<C> {
     page: ReadPage<C>,
     fingerprint: u64,
@@ -39,19 +39,19 @@ pub(super) struct Read<C> {
 /// The keeper's verdict on a page: it could be read, or why not.
 pub(super) struct Verdict {
     pub(super) endpoint: usize,
-    /// As its page carried it.
+    /// As in its page.
     pub(super) url: Arc<str>,
     pub(super) result: Result<(), String>,
 }
 
-/// What is kept when all is over.
-pub(super) struct Kept<S> {
+/// The result when everything is over.
+pub(super) struct KeptPages<S> {
     pub(super) store: S,
-    /// Why the file of lines is not whole.
+    /// Why the file of lines is incomplete.
     pub(super) file_failure: Option<io::Error>,
 }
 
-/// A page on its way through the reading thread.
+/// A page for the reading thread.
 struct Job {
     page: FetchedPage,
     /// Another thread read it.
@@ -68,18 +68,18 @@ struct Waiting<C> {
 pub(super) struct Keeper<K: PageKind> {
     pub(super) kind: Arc<K>,
     pub(super) inbox: Receiver<Message<K::Content>>,
-    /// Where the reading thread puts what it read: the inbox.
+    /// The inbox, where the reading thread puts its results.
     pub(super) results: Sender<Message<K::Content>>,
     pub(super) verdicts: Box<dyn Fn(Verdict) + Send>,
     pub(super) announce: Arc<dyn Announce>,
-    /// The content of pages is written, once there is a file.
+    /// Whether the content of pages is written, once there is a file.
     pub(super) writes_lines: bool,
     pub(super) publish_every: Nanos,
 }
 
 impl<K: PageKind> Keeper<K> {
-    /// Keeps until nothing follows.
-    pub(super) fn run(self) -> Kept<K::Store> {
+    /// Stores pages until no more follow.
+    pub(super) fn run(self) -> KeptPages<K::Store> {
         let (jobs, to_read) = channel::<(u64, Arc<Job>)>();
         let kind = self.kind.clone();
         let results = self.results.clone();
@@ -90,7 +90,7 @@ impl<K: PageKind> Keeper<K> {
         let jobs = thread.is_some().then_some(jobs);
         drop(self.results);
         let mut keeping = Keeping::<K> {
-            kept: Kept { store: self.kind.store(), file_failure: None },
+            kept: KeptPages { store: self.kind.store(), file_failure: None },
             waiting: VecDeque::new(),
             reader: K::Reader::default(),
             lines: if self.writes_lines { Lines::waiting() } else { Lines::None },
@@ -105,7 +105,7 @@ impl<K: PageKind> Keeper<K> {
         };
         let (mut next, mut finishing) = (0, false);
         while !(finishing && keeping.waiting.is_empty()) {
-            // Once nothing follows there is nothing to wait for but the processor.
+            // At the end there is nothing to wait for but the processor.
             let patience = if finishing { Nanos::ZERO } else { RELIEF_AFTER };
             let left = keeping.waiting.front().map(|first| first.since.plus(patience).since(mono_now()));
             let message = match left {
@@ -126,7 +126,7 @@ impl<K: PageKind> Keeper<K> {
                 Ok(Message::Read(number, read)) => keeping.put(number, read),
                 Ok(Message::Profiling(start)) => {
                     keeping.profiling = start;
-                    // The page of the start has nothing to publish yet.
+                    // The first page has nothing to publish yet.
                     keeping.published = mono_now();
                 }
                 Ok(Message::WriteTo(file)) => keeping.write_to(file),
@@ -150,7 +150,7 @@ fn read<K: PageKind>(kind: &K, reader: &mut K::Reader, page: &FetchedPage) -> Re
     Read { page: kind.read(reader, page), fingerprint: hasher.finish() }
 }
 
-/// What the reading thread does, at the lowest priority there is.
+/// The reading thread, at the lowest priority.
 fn read_pages<K: PageKind>(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Message<K::Content>>, kind: &K) {
     // At normal priority it reads as well.
     let _ = sys::set_idle_priority();
@@ -167,14 +167,14 @@ fn read_pages<K: PageKind>(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Me
 }
 
 struct Keeping<K: PageKind> {
-    kept: Kept<K::Store>,
-    /// In the order in which they came.
+    kept: KeptPages<K::Store>,
+    /// In the order of arrival.
     waiting: VecDeque<Waiting<K::Content>>,
     reader: K::Reader,
     kind: Arc<K>,
-    /// Warnings that were logged of an endpoint, and are not repeated.
+    /// Warnings about an endpoint that were logged, and are not repeated.
     warned: BTreeSet<(usize, WarningCause)>,
-    /// Length and fingerprint of the page before, by endpoint and URL.
+    /// Length and fingerprint of the previous page, by endpoint and URL.
     last_page: HashMap<(usize, Arc<str>), (usize, u64)>,
     /// Start of the profiling phase that is on.
     profiling: Option<WallNs>,
@@ -186,7 +186,7 @@ struct Keeping<K: PageKind> {
 }
 
 impl<K: PageKind> Keeping<K> {
-    /// The reading thread is done with a page, unless it was too late.
+    /// The reading thread has read a page; ignored if it was too late.
     fn put(&mut self, number: u64, read: Box<Read<K::Content>>) {
         if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.number == number) {
             waiting.read.get_or_insert(read);
@@ -201,7 +201,7 @@ impl<K: PageKind> Keeping<K> {
         }
     }
 
-    /// Keeps every page up to the first that is not read yet.
+    /// Stores every page up to the first that is not read yet.
     fn keep_in_order(&mut self) {
         while self.waiting.front().is_some_and(|first| first.read.is_some()) {
             let Some(Waiting { job, read: Some(read), .. }) = self.waiting.pop_front() else { return };

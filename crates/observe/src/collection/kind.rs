@@ -1,4 +1,4 @@
-//! What a kind of pages must give: how one is read, what is kept of all, and how messages name them.
+//! The interface of a kind of page: how one is read, what is kept of all, and how messages name them.
 
 use crate::exposition::PageWarning;
 use crate::scrape::ScrapeTimes;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A page as it was fetched.
 #[derive(Debug)]
 pub struct FetchedPage {
-    /// Number of its endpoint.
+    /// The number of its endpoint.
     pub endpoint: usize,
     pub url: Arc<str>,
     pub text: String,
@@ -16,17 +16,17 @@ pub struct FetchedPage {
     pub phase: Option<Arc<PhaseId>>,
     /// A caller waits for it.
     pub is_urgent: bool,
-    /// Without it totals are the same.
+    /// Totals are the same without it.
     pub is_between_boundaries: bool,
 }
 
-/// A page, read.
+/// The result of reading a page.
 #[derive(Debug)]
 pub struct ReadPage<C> {
-    /// `None` where the page had nothing to keep; the reason where it is no page of metrics.
+    /// `None` if the page had nothing to keep; the reason if it is no page of metrics.
     pub content: Result<Option<C>, String>,
     pub warnings: Vec<PageWarning>,
-    /// Its content as lines of a file, where one is written.
+    /// Its content as lines of a file, if one is written.
     pub line: Vec<u8>,
 }
 
@@ -39,26 +39,26 @@ impl<C> Default for ReadPage<C> {
 pub trait PageKind: Send + Sync + 'static {
     /// The content of one page.
     type Content: Send + 'static;
-    /// What a thread that reads pages keeps from one to the next.
+    /// The state that a reading thread keeps between pages.
     type Reader: Default;
-    /// What is kept of all.
+    /// The store of all pages.
     type Store: Send + 'static;
 
     const WORDS: &'static Words;
-    /// Whether a page that is none is looked for at another path.
+    /// Whether another path is tried if there is no page.
     const LOOKS_ELSEWHERE: bool;
 
     /// Reads a page: the work that no thread waits for.
     fn read(&self, reader: &mut Self::Reader, page: &FetchedPage) -> ReadPage<Self::Content>;
 
-    /// Where nothing is kept yet.
+    /// An empty store.
     fn store(&self) -> Self::Store;
 
-    /// Keeps the content of a page; returns warnings about what could not be kept. A duplicate has the text of the page
-    /// before.
+    /// Stores the content of a page; returns warnings about what could not be stored. A duplicate has the text of the
+    /// page before.
     fn keep(store: &mut Self::Store, page: &FetchedPage, content: Self::Content, is_duplicate: bool) -> Vec<String>;
 
-    /// The event for consumers now; `profiling` is when the profiling phase began that is on.
+    /// The event for live consumers; `profiling` is the start of the current profiling phase.
     fn live(store: &mut Self::Store, profiling: Option<WallNs>) -> Option<RunEvent>;
 }
 
@@ -70,16 +70,16 @@ pub struct Words {
     pub title: &'static str,
     /// The flag that turns it off.
     pub off: &'static str,
-    /// What its endpoints are called.
+    /// The word for its endpoints.
     pub sources: &'static str,
     /// Names of the threads that fetch, keep and read.
     pub threads: [&'static str; 3],
-    /// The variable that sets how long a page at a boundary may take.
+    /// The variable that limits the wait for a page at a boundary.
     pub wait_limit: &'static str,
     /// The variable that sets when the last pages are fetched.
     pub flush: &'static str,
-    /// What follows where the last page is missing.
+    /// The consequence of a missing last page.
     pub last_failed: &'static str,
-    /// The message where no endpoint answers, given which and why.
+    /// The message if no endpoint responds, given which and why.
     pub none_reached: fn(&str) -> String,
 }

@@ -1,22 +1,22 @@
-//! The file that takes what was observed, line by line.
+//! The file of observations, line by line.
 
 use std::io::{self, Write};
 
 pub(crate) enum Lines {
-    /// They are not wanted, or can be written no more.
+    /// Lines are not needed, or can no longer be written.
     None,
-    /// The file is not there yet.
+    /// There is no file yet.
     Waiting(Vec<u8>),
     Open(Box<dyn Write + Send>),
 }
 
 impl Lines {
-    /// Those of a file that comes later.
+    /// Lines for a file that is opened later.
     pub(crate) fn waiting() -> Self {
         Self::Waiting(Vec::new())
     }
 
-    /// Lines go there from now on, those that waited first.
+    /// Opens the file, and writes the lines that waited.
     pub(crate) fn open(&mut self, file: Box<dyn Write + Send>) -> io::Result<()> {
         match std::mem::replace(self, Self::Open(file)) {
             Self::Waiting(lines) => self.write(&lines),
@@ -24,8 +24,7 @@ impl Lines {
         }
     }
 
-    /// Writes lines; after a failure there are none any more. A file that waits for room on its disk (`WouldBlock`) has
-    /// kept them.
+    /// Writes lines; after a failure, further lines are dropped.
     pub(crate) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
         match self {
             _ if lines.is_empty() => Ok(()),

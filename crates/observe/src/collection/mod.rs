@@ -1,18 +1,18 @@
-//! Pages of metrics fetched while a run is on, read and kept.
+//! Pages of metrics, fetched while a run is on, read and stored.
 //!
-//! Three threads, because each may be held up by something that must not hold up the others: one fetches (its instants
-//! matter, so it does nothing else), one reads pages at the lowest priority, and one keeps what was read, writes it down
-//! and reads itself what has waited too long for a core.
+//! There are three threads, because each may be delayed by something that must not delay the others. One fetches; its
+//! instants matter, so it does nothing else. One reads pages at the lowest priority. One stores what was read, writes
+//! the lines, and itself reads pages that have waited too long for a core.
 //!
 //! # Layout
-//! - [`kind`]: what a kind of pages must give; `server_pages`: those of servers
-//! - `setup`: what collection is given and what it returns of an endpoint
-//! - `endpoint`: when an endpoint is fetched, and what follows from what came of it
-//! - `running`: which phases are on, and whose a page is
-//! - `calls`: the calls for pages, and what comes of them
+//! - [`kind`]: the interface of a kind of page; `server_pages`: those of servers
+//! - `setup`: the input of collection and its result for an endpoint
+//! - `endpoint`: when an endpoint is fetched, and what follows from each result
+//! - `running`: which phases are on, and to which a page belongs
+//! - `calls`: the calls for pages, and their results
 //! - `scraper`: the thread that fetches
 //! - `keeper`: the thread that keeps; `lines`: the file it writes
-//! - `collector`: all of it, as a run holds it
+//! - `collector`: all of it, for a run
 
 pub(crate) mod calls;
 mod collector;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// The phases that are on.
 #[derive(Debug, Default)]
 pub(super) struct Running {
-    /// In the order in which they began.
+    /// In the order of their starts.
     on: Vec<Arc<PhaseId>>,
     /// The profiling phase that ended last, unless another phase began after it.
     profiled: Option<Arc<PhaseId>>,
@@ -27,8 +27,8 @@ impl Running {
         }
     }
 
-    /// Whose the pages are that are fetched now: of the phase that began last, and after the end of all what the server
-    /// has not counted yet still belongs to the one that was measured.
+    /// The phase of the pages that are fetched now: the one that began last. After the end of all phases, what the
+    /// server has not counted yet still belongs to the one that was measured.
     pub(super) fn current(&self) -> Option<&Arc<PhaseId>> {
         self.on.last().or(self.profiled.as_ref())
     }
@@ -37,7 +37,7 @@ impl Running {
         self.on.iter().any(|phase| phase.kind == PhaseKind::Profiling)
     }
 
-    /// Whether nothing is on any more and something was measured.
+    /// Whether no phase is on any more and something was measured.
     pub(super) fn is_measured(&self) -> bool {
         self.on.is_empty() && self.profiled.is_some()
     }

@@ -1,4 +1,4 @@
-//! The thread that fetches: one runtime, one session an endpoint, nothing that takes time.
+//! The thread that fetches: one runtime, one session per endpoint, nothing that takes time.
 
 use super::calls::{PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
 use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
@@ -19,9 +19,9 @@ use std::sync::mpsc::Sender;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, LocalSet};
 
-/// Idle connections are given up before servers do: uvicorn closes them after 5 s.
+/// Idle connections are closed before servers do it: uvicorn closes them after 5 s.
 const KEEPALIVE: Nanos = Nanos::from_millis(4_000);
-/// What a page that is slow in coming may hold up one at a boundary.
+/// How long a slow page may delay one at a boundary.
 const LONGEST_HOLD: Nanos = Nanos::from_millis(1_000);
 /// A wait that is long enough to be logged.
 const WORTH_A_WORD: Nanos = Nanos::from_millis(300);
@@ -31,11 +31,11 @@ pub(super) enum Command {
     Event(RunEvent),
     /// A page was read, or could not be.
     Verdict(Verdict),
-    /// Answered once it is known what every endpoint is.
+    /// Answered when the state of every endpoint is known.
     WhenSettled(Sender<()>),
-    /// Answered once no page at a boundary is still to come.
+    /// Answered when no page at a boundary is pending.
     WhenUpToDate(Sender<()>),
-    /// The run is over: the last pages, and the end.
+    /// The run is over: fetch the last pages and end.
     Finish,
     /// The same, without waiting for anything.
     Stop,
@@ -48,7 +48,7 @@ pub(super) enum Delivery {
     Profiling(Option<WallNs>),
 }
 
-/// What came of fetching.
+/// The result of fetching.
 pub(super) struct Scraped {
     pub(super) endpoints: Vec<CollectedEndpoint>,
 }
@@ -80,7 +80,7 @@ struct Watched {
     held_up: Option<MonoNs>,
     /// Why it was unreachable at first.
     unreachable: Option<String>,
-    /// A page after the last request did not come in its time: another would not either.
+    /// A page after the last request did not arrive in time: another would not either.
     is_given_up: bool,
     /// A late page was logged.
     is_late_logged: bool,
@@ -94,12 +94,12 @@ struct Scraper {
     was_profiled: bool,
     /// When the last pages are due.
     final_at: Option<MonoNs>,
-    /// They were asked for.
+    /// The last pages were requested.
     is_final: bool,
     is_finishing: bool,
     settled: Vec<Sender<()>>,
     up_to_date: Vec<Sender<()>>,
-    /// Pods are still looked for.
+    /// Discovery of pods is in progress.
     is_discovering: bool,
 }
 
@@ -122,18 +122,18 @@ pub(super) fn run(mut fetching: Fetching, mut commands: UnboundedReceiver<Comman
     };
     pages.iter().for_each(|page| scraper.watch(page));
     let scraped = runtime.block_on(LocalSet::new().run_until(scraper.scrape(&mut commands)));
-    // A name that is being looked up is not waited for.
+    // A name lookup in progress is not waited for.
     runtime.shutdown_background();
     scraped.map(|()| scraper.scraped())
 }
 
-/// What a task of this thread has done.
+/// The result of a task of this thread.
 enum Done {
     Fetched(Box<FetchDone>),
     Discovered(Discovered),
 }
 
-/// A fetch that is over.
+/// A finished fetch.
 struct FetchDone {
     endpoint: usize,
     fetch: Fetch,
@@ -171,7 +171,7 @@ impl Scraper {
         });
     }
 
-    /// Looks for pods beside everything else.
+    /// Discovers pods in parallel with everything else.
     fn discover(&mut self, done: &UnboundedSender<Done>) {
         let Some(Pods { plan, cluster }) = self.fetching.pods.take() else { return };
         self.is_discovering = true;
@@ -197,7 +197,7 @@ impl Scraper {
         while !self.is_over() {
             let now = mono_now();
             self.start_due(now, &done);
-            // The last page may be here before it is known to be the last.
+            // The last page may arrive before it is known to be the last.
             if self.is_over() {
                 break;
             }
@@ -282,7 +282,7 @@ impl Scraper {
             }
             RunEvent::RequestsDone(done) => {
                 self.running.end(&done.phase);
-                // A page of its own also while another phase is on: its totals reach until now.
+                // It gets its own page even while another phase is on: its totals reach until now.
                 self.want_boundary(&done.phase);
                 if !self.running.is_profiling() {
                     (self.fetching.deliver)(Delivery::Profiling(None));
@@ -306,7 +306,7 @@ impl Scraper {
         self.retire_twins();
         let is_due = self.final_at.is_some_and(|at| now >= at);
         let phase = self.running.current();
-        // Where nothing is waited for, the page at the end of the phase is the last.
+        // If nothing is waited for, the page at the end of the phase is the last.
         let is_last_to_come = self.is_finishing && is_due && !std::mem::replace(&mut self.is_final, true);
         if is_last_to_come && self.fetching.cadence.flush > Nanos::ZERO {
             for watched in self.watched.iter_mut().filter(|watched| !watched.is_given_up) {
@@ -314,7 +314,7 @@ impl Scraper {
             }
         }
         for (number, watched) in self.watched.iter_mut().enumerate() {
-            // After the last pages no other is wanted.
+            // After the last pages no other is needed.
             if self.is_final && watched.endpoint.is_up_to_date() {
                 continue;
             }
@@ -332,7 +332,7 @@ impl Scraper {
         }
     }
 
-    /// Of two endpoints with the same page, the later leaves it to the other.
+    /// Of two endpoints with the same page, the later one is retired.
     fn retire_twins(&mut self) {
         for number in 1..self.watched.len() {
             let (before, rest) = self.watched.split_at_mut(number);
@@ -463,7 +463,7 @@ impl Scraper {
         }
     }
 
-    /// Which endpoints answer, in one line; another where some do not.
+    /// Logs which endpoints respond, in one line, and which do not, in another.
     fn log_start(&self) {
         let watched = self.watched.iter().filter(|watched| !watched.endpoint.is_redundant());
         let (found, missing): (Vec<&Watched>, Vec<&Watched>) =
@@ -476,7 +476,7 @@ impl Scraper {
         let is_promised = missing.iter().any(|watched| watched.is_named);
         let missing: Vec<String> = missing.iter().map(named).collect();
         if found.is_empty() && missing.is_empty() {
-            // Each of them was disabled, with a word of its own.
+            // Each of them was disabled, with its own message.
             return;
         }
         let Words { title, sources, none_reached, .. } = self.fetching.words;
@@ -498,11 +498,11 @@ impl Scraper {
         let held_up = self.watched.iter().filter_map(|watched| Some(watched.held_up?.plus(LONGEST_HOLD)));
         let ticks = self.watched.iter().filter_map(|watched| watched.endpoint.next_deadline());
         let last = self.final_at.filter(|_| self.is_finishing);
-        // Once the last pages were asked for, nothing else is due.
+        // Once the last pages were requested, nothing else is due.
         held_up.chain(ticks.chain(last).filter(|_| !self.is_final)).min()
     }
 
-    /// The run is over, and the last pages are there, or no endpoint is left.
+    /// Whether the run is over, and the last pages have arrived or no endpoint is left.
     fn is_over(&self) -> bool {
         let none_alive = || self.watched.iter().all(|watched| !watched.endpoint.is_alive());
         let all = || self.watched.iter().all(|watched| watched.endpoint.is_up_to_date());
@@ -528,7 +528,7 @@ impl Scraper {
 }
 
 impl Watched {
-    /// A page that is so slow that it holds up one at a boundary is let go.
+    /// Gives up a page that is so slow that it delays one at a boundary.
     fn let_go_of_slow_page(&mut self, now: MonoNs) {
         if !self.endpoint.is_held_up() {
             self.held_up = None;

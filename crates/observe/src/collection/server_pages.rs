@@ -1,4 +1,4 @@
-//! Pages of servers, from their text to scrapes.
+//! Pages of servers, from text to scrapes.
 
 use super::kind::{FetchedPage, PageKind, ReadPage, Words};
 use crate::exposition::Reader;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Puts a scrape into a line, appended.
+/// Appends a scrape as a line.
 pub type EncodeLine = fn(&mut Vec<u8>, &Scrape);
 
 /// How pages of servers are read.
@@ -34,7 +34,7 @@ const WORDS: Words = Words {
     none_reached: |missing| {
         format!(
             "Server metrics are off: no Prometheus endpoint answers ({missing}). See what is there: curl -i \
-             BASE/metrics; where it is elsewhere, say so: --server-metrics http://HOST:8002/metrics (Triton's port); to \
+             BASE/metrics; if it is elsewhere: --server-metrics http://HOST:8002/metrics (Triton's port); to \
              look for none: --no-server-metrics"
         )
     },
@@ -126,14 +126,14 @@ fn hide_label_names(labels: &mut Labels, names: &mut HiddenNames<'_>) {
     }
 }
 
-/// Names of one page, looked at once each: a page has few, and many samples.
+/// The names of one page, each checked once: a page has few names, and many samples.
 struct HiddenNames<'r> {
     redactor: &'r Redactor,
     known: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
 impl HiddenNames<'_> {
-    /// What a name becomes, where it holds a secret.
+    /// The replacement of a name, if it contains a secret.
     fn of(&mut self, name: &Arc<str>) -> Option<Arc<str>> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
@@ -144,8 +144,7 @@ impl HiddenNames<'_> {
     }
 }
 
-/// The name, or with the first number from 2 on that makes it one that is not taken: two names may differ in the secret
-/// alone.
+/// The name, with the first number from 2 on that makes it unique: two names may differ only in the secret.
 fn free(name: Arc<str>, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
     if !is_taken(&name) {
         return name;

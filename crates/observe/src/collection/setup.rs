@@ -1,4 +1,4 @@
-//! What collection is given and what it returns of an endpoint.
+//! The input of collection, and its result for an endpoint.
 
 use crate::discovery::Cluster;
 use crate::results::ScrapeError;
@@ -11,22 +11,22 @@ pub trait Announce: Send + Sync {
     fn emit(&self, event: RunEvent);
 }
 
-/// A page to be watched.
+/// A page to watch.
 #[derive(Clone, Debug)]
 pub struct WatchedPage {
     pub endpoint: MetricsEndpoint,
-    /// A guess: where nothing answers, nothing is logged, and it is left alone.
+    /// A guess: if it does not respond, nothing is logged, and it is not tried again.
     pub is_guess: bool,
 }
 
-/// Pods that have pages too.
+/// The discovery of pods with pages.
 pub struct Pods {
     pub plan: PodDiscovery,
     /// The cluster that the program runs in.
     pub cluster: Option<Cluster>,
 }
 
-/// What is known of an endpoint when all is over.
+/// The result for an endpoint when everything is over.
 #[derive(Debug)]
 pub struct CollectedEndpoint {
     pub url: MetricsUrl,

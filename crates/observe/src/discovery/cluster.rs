@@ -1,4 +1,4 @@
-//! The cluster that the program runs in: where its API is, and how the program shows who it is.
+//! The cluster that the program runs in: the location of its API, and the program's credentials.
 
 use aiperf_plan::BaseUrl;
 use aiperf_plan::redact::REDACTED;
@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// The cluster that the program runs in.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// How its API is reached, or why it cannot be.
+    /// How to reach its API, or why that is not possible.
     pub(super) access: Result<Access, String>,
-    /// The program's own namespace, where it is known.
+    /// The program's own namespace, if it is known.
     pub(super) namespace: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl Token {
         format!("Bearer {}", self.0)
     }
 
-    /// A text that may be shown.
+    /// Removes the token from a text.
     pub(super) fn hidden_in(&self, text: &str) -> String {
         text.replace(&self.0, REDACTED)
     }

@@ -1,4 +1,4 @@
-//! How the pods of a cluster are asked for, page by page, and what it means when they are not given.
+//! Requests for the pods of a cluster, page by page, and the meaning of a refusal.
 
 use super::cluster::Access;
 use super::pods::Endpoints;
@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Pods on a page: some megabytes of JSON.
+/// Pods per page: some megabytes of JSON.
 const PAGE: usize = 250;
 /// The longest name of a namespace.
 const LONGEST_NAMESPACE: usize = 63;
-/// Characters of a server's message that are shown, and bytes of an answer in which one is looked for.
+/// Characters of a server's message to show, and bytes of a response in which to look for one.
 const LONGEST_MESSAGE: usize = 300;
 const LONGEST_REFUSAL: usize = 64 << 10;
 
-/// Where pods are looked for.
+/// Where pods are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     Everywhere,
@@ -26,7 +26,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// What the user configured, or else the program's own namespace.
+    /// The configured namespace, or else the program's own.
     pub(super) fn new(configured: Option<&str>, own: Option<&str>) -> Result<Self, String> {
         let configured = configured.map(str::trim).filter(|name| !name.is_empty());
         let Some(name) = configured.or(own) else {
@@ -48,7 +48,7 @@ impl Scope {
         Ok(Self::Namespace(name.to_owned()))
     }
 
-    /// The path and query of a page: the first, or the one that a token of the page before it names.
+    /// The path and query of a page: the first, or the one that a token of the previous page names.
     pub(super) fn path(&self, label_selector: Option<&str>, token: Option<&str>) -> String {
         let mut path = match self {
             Self::Everywhere => "/api/v1/pods".to_owned(),
@@ -63,7 +63,7 @@ impl Scope {
         path
     }
 
-    /// A role that lets its holder list pods here, in one line of YAML.
+    /// A role that allows its holder to list pods here, in one line of YAML.
     fn role(&self) -> String {
         let (kind, metadata) = match self {
             Self::Everywhere => ("ClusterRole", "{name: aiperf-discovery}".to_owned()),
@@ -85,20 +85,20 @@ impl fmt::Display for Scope {
     }
 }
 
-/// A value as it is written in a path or query: all but RFC 3986's unreserved characters with percent signs.
+/// A value escaped for a path or query: percent signs for everything but RFC 3986's unreserved characters.
 fn escaped(value: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     value.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
 }
 
-/// Reads a page and gives the token of the next, where there is one. A pod that cannot be read costs itself.
+/// Reads a page and returns the token of the next, if there is one. A pod that cannot be read is skipped.
 pub(super) fn read_page(body: &[u8], is_selected: bool, found: &mut Endpoints) -> Result<Option<String>, String> {
     let no_list = |error: serde_json::Error| format!("the API server's answer is no list of pods: {error}");
     let page: BTreeMap<String, &RawValue> = serde_json::from_slice(body).map_err(no_list)?;
     let items = page.get("items").ok_or("the API server's answer is no list of pods: it has no items")?;
     // An empty list may be written as null.
     let pods: Option<Vec<&RawValue>> = serde_json::from_str(items.get()).map_err(no_list)?;
-    // One tree at a time: those of a whole page are many times its text.
+    // One tree at a time: the trees of a whole page take many times its text.
     for pod in pods.unwrap_or_default() {
         if let Ok(pod) = serde_json::from_str::<Value>(pod.get()) {
             found.add(&pod, is_selected);
@@ -108,7 +108,7 @@ pub(super) fn read_page(body: &[u8], is_selected: bool, found: &mut Endpoints) -
     Ok(metadata["continue"].as_str().filter(|token| !token.is_empty()).map(str::to_owned))
 }
 
-/// What an answer other than a list means.
+/// The meaning of a response other than a list.
 pub(super) fn refusal(status: u16, body: &[u8], access: &Access, scope: &Scope) -> String {
     let body: Option<Value> =
         body.get(..body.len().min(LONGEST_REFUSAL)).and_then(|it| serde_json::from_slice(it).ok());
@@ -131,12 +131,12 @@ pub(super) fn refusal(status: u16, body: &[u8], access: &Access, scope: &Scope) 
     }
 }
 
-/// What it means that there is no answer.
+/// The meaning of a missing response.
 pub(super) fn failure(error: &FetchError, access: &Access, timeout: Nanos) -> String {
     match error {
         FetchError::TimedOut(_) => timed_out(access, timeout),
         FetchError::Failed { failure: Failure::Certificate { address, reason }, .. } => {
-            // The way out that a reason ends with is of servers that requests go to.
+            // The advice at the end of a reason is for servers that receive requests.
             let reason = reason.split(';').next().unwrap_or_default();
             let authorities = access.authorities.display();
             format!("connect to {address} failed: {reason}; the cluster's authorities are those of '{authorities}'")

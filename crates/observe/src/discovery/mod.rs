@@ -1,10 +1,10 @@
-//! Kubernetes discovery: the metrics of pods, found by asking the cluster that the program runs in.
+//! Kubernetes discovery: the metrics of pods, found through the API of the cluster that the program runs in.
 //!
 //! # Layout
-//! - `cluster`: where the cluster's API is, and how the program shows who it is
+//! - `cluster`: the location of the cluster's API, and the program's credentials
 //! - `pods`: which pods serve metrics, and at which URLs
-//! - `listing`: how pods are asked for, page by page, and what a refusal means
-//! - here: the asking
+//! - `listing`: requests for pods, page by page, and the meaning of a refusal
+//! - here: the calls
 
 mod cluster;
 mod listing;
@@ -22,19 +22,19 @@ use std::time::Duration;
 
 /// Bytes of a page.
 const SIZE_LIMIT: usize = 32 << 20;
-/// How long a connection waits for the next page to be asked for.
+/// How long a connection waits for the request of the next page.
 const KEEPALIVE: Nanos = Nanos::from_millis(10_000);
 
-/// What a cluster was found to have.
+/// The result of discovery.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Discovered {
-    /// Sorted, none twice, to be used as they are.
+    /// Sorted, without duplicates, ready to use.
     pub urls: Vec<MetricsUrl>,
     pub notices: Vec<(LogLevel, String)>,
 }
 
-/// Looks for pods that serve metrics. Whatever goes wrong is a warning: a run goes on with the endpoints it has. The
-/// cluster's own authorities are trusted and no others, and no proxy is asked, whatever the fetcher does otherwise.
+/// Discovers pods that serve metrics. Every failure is a warning: the run continues with the endpoints it has. Only the
+/// cluster's own authorities are trusted, and no proxy is used, whatever the fetcher does otherwise.
 pub async fn discover(plan: &PodDiscovery, cluster: Option<&Cluster>, fetcher: &Fetcher) -> Discovered {
     let cluster = match (plan.mode, cluster) {
         (DiscoveryMode::Disabled, _) | (DiscoveryMode::Auto, None) => return Discovered::default(),
@@ -66,7 +66,7 @@ pub async fn discover(plan: &PodDiscovery, cluster: Option<&Cluster>, fetcher: &
     discovered
 }
 
-/// Asks for all pages. Some of them would be worse than none: which pods are watched would change from run to run.
+/// Requests all pages. A part of them would be worse than none: the set of watched pods would change from run to run.
 async fn listed(plan: &PodDiscovery, access: &Access, scope: &Scope, fetcher: &Fetcher) -> Result<Endpoints, String> {
     let tls = TlsSettings::new(Trust::File(access.authorities.clone()), false);
     tls.config().map_err(|error| format!("the cluster's authorities cannot be had: {error}"))?;
@@ -92,7 +92,7 @@ async fn listed(plan: &PodDiscovery, access: &Access, scope: &Scope, fetcher: &F
             body: Default::default(),
             timeout: Duration::from_nanos(plan.timeout.0),
             size_limit: SIZE_LIMIT,
-            // The token is for the API server alone.
+            // The token is for the API server only.
             follows_redirects: false,
         };
         let answer = session.fetch(&call).await.map_err(|error| listing::failure(&error, access, plan.timeout))?;
@@ -104,7 +104,7 @@ async fn listed(plan: &PodDiscovery, access: &Access, scope: &Scope, fetcher: &F
             return Ok(found);
         }
         if next == token {
-            return Err("the API server's list of pods does not end: a page says that it follows itself".to_owned());
+            return Err("the API server's list of pods does not end: a page names itself as the next".to_owned());
         }
         token = next;
     }
@@ -118,7 +118,7 @@ impl Discovered {
 
     fn of(found: Endpoints, scope: &Scope, mode: DiscoveryMode) -> Self {
         let summary = match found.len() {
-            // Who asked for it expects something.
+            // The user asked for it, so expects something.
             0 => (
                 if mode == DiscoveryMode::Kubernetes { LogLevel::Warning } else { LogLevel::Info },
                 format!(
@@ -135,7 +135,7 @@ impl Discovered {
     }
 }
 
-/// So many characters of another's text as a message shows it: whatever a terminal would act on is escaped.
+/// Up to `longest` characters of foreign text, escaped for a terminal.
 fn shown(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for c in text.chars().take(longest) {

@@ -14,7 +14,7 @@ const PORT: &str = "prometheus.io/port";
 const SCHEME: &str = "prometheus.io/scheme";
 const PATH: &str = "prometheus.io/path";
 
-/// What the images of inference servers have in their names, in lower case.
+/// Parts of the image names of inference servers, in lower case.
 const SERVER_IMAGES: &[&str] = &[
     "vllm",
     "sglang",
@@ -28,10 +28,10 @@ const SERVER_IMAGES: &[&str] = &[
     "dynamo",
 ];
 
-/// Characters of a pod's name that are shown: what the API allows, and no more where a server does not keep to it.
+/// Characters of a pod's name to show: as many as the API allows, even if a server sends more.
 const LONGEST_NAME: usize = 253;
 
-/// The pages of all pods looked at, and the pods that should have some and have none.
+/// The pages of all pods seen, and the pods that should have some and have none.
 #[derive(Default)]
 pub(super) struct Endpoints {
     /// By their text, which is their order.
@@ -56,7 +56,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// A mistake in an annotation is its writer's to mend; the rest happens to pods in good order.
+    /// A mistake in an annotation is for its author to fix; the other faults occur in healthy pods.
     fn level(self) -> LogLevel {
         match self {
             Self::Address => LogLevel::Debug,
@@ -80,7 +80,7 @@ impl Fault {
 }
 
 impl Endpoints {
-    /// Looks at a pod; one that a label selector of the user found needs no other sign.
+    /// Adds a pod; one that the user's label selector found needs no other sign.
     pub(super) fn add(&mut self, pod: &Value, is_selected: bool) {
         let pod = Pod(pod);
         if !is_selected && !pod.is_marked() {
@@ -115,7 +115,7 @@ impl Endpoints {
         self.urls.len()
     }
 
-    /// Messages about pods that should have had a page and have none.
+    /// Messages about pods that should have a page and have none.
     pub(super) fn notices(&self) -> impl Iterator<Item = (LogLevel, String)> {
         self.left_out.iter().map(|(fault, LeftOut { first, others })| {
             let others = match others {
@@ -127,18 +127,18 @@ impl Endpoints {
         })
     }
 
-    /// The URLs in order, none twice.
+    /// The URLs in order, without duplicates.
     pub(super) fn into_urls(self) -> Vec<MetricsUrl> {
         self.urls.into_values().collect()
     }
 }
 
-/// The signs by which pods are found, as messages name them.
+/// The signs by which pods are found, for messages.
 pub(super) fn signs() -> String {
     format!("the label {ENABLED_LABEL}=true, the annotation {PATHS}, or the image of an inference server")
 }
 
-/// A pod as the API describes it, of which anything may be missing or of another type.
+/// A pod from the API, in which anything may be missing or have another type.
 struct Pod<'a>(&'a Value);
 
 impl<'a> Pod<'a> {
@@ -158,7 +158,7 @@ impl<'a> Pod<'a> {
         self.0["metadata"]["annotations"][name].as_str().map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Scheme, address and port, as a URL begins.
+    /// Scheme, address and port, as in a URL.
     fn origin(&self) -> Result<String, Fault> {
         let address = self.0["status"]["podIP"].as_str().and_then(|ip| ip.trim().parse::<IpAddr>().ok());
         let host = match address.ok_or(Fault::Address)? {

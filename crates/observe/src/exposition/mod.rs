@@ -67,8 +67,8 @@ impl fmt::Display for Incompatible {
 
 impl std::error::Error for Incompatible {}
 
-/// Reads the pages of an endpoint one after the other. Names and label values that were on an earlier page are shared
-/// with it instead of being made anew.
+/// Reads the pages of an endpoint one after another. Names and label values from an earlier page are shared and not
+/// allocated again.
 #[derive(Debug, Default)]
 pub struct Reader {
     strings: strings::Strings,

@@ -1,5 +1,5 @@
-//! Metrics of the user's own: a file with a row `DCGM_FIELD, gauge|counter, help text` for each, as DCGM exporters have
-//! them. The help text gives the name that people read and, in `(in UNIT)`, the unit.
+//! Metrics of the user: a file with a row `DCGM_FIELD, gauge|counter, help text` for each, as for DCGM exporters. The
+//! help text contains the display name and, in `(in UNIT)`, the unit.
 
 use super::dcgm;
 use super::table::{CustomMetric, GpuMetric, GpuMetricKind, METRICS};
@@ -22,16 +22,16 @@ pub struct Custom {
     pub skipped: Vec<SkippedRow>,
 }
 
-/// How fields of DCGM begin.
+/// The prefix of DCGM fields.
 const FIELD: &str = "DCGM_FI_";
-/// Prefixes that mean nothing.
+/// Prefixes to remove.
 const PREFIXES: [&str; 2] = ["DCGM_FI_DEV_", "DCGM_FI_PROF_"];
-/// Words that are no words.
+/// Words that stay in capitals.
 const ABBREVIATIONS: [&str; 10] = ["gpu", "xid", "sm", "nvlink", "pci", "pcie", "cpu", "ram", "vram", "ecc"];
 /// Characters of a row that a message shows.
 const SHOWN: usize = 60;
 
-/// Units by how rows spell them, in small letters: what they are called, and what a value is multiplied by.
+/// Units by their spelling in rows, in lower case: the name, and the factor for a value.
 const UNITS: &[(&str, &str, f64)] = &[
     ("w", "W", 1.0),
     ("%", "%", 1.0),
@@ -51,18 +51,18 @@ const UNITS: &[(&str, &str, f64)] = &[
     ("us", "us", 1.0),
     ("ms", "ms", 1.0),
     ("s", "sec", 1.0),
-    // Millijoules, which DCGM counts in; megajoules are written with a capital.
+    // Millijoules, the unit of DCGM; megajoules have a capital.
     ("mj", "MJ", 1e-9),
     ("j", "J", 1.0),
 ];
 
-/// What is in no unit that is known is counted.
+/// A value without a known unit is a count.
 const COUNT: (&str, f64) = ("count", 1.0);
 
-/// Metrics of one file: a GPU reports some hundreds.
+/// Metrics of one file: a GPU reports a few hundred.
 const MOST_METRICS: usize = 4096;
 
-/// Reads a file. Every text is one, if only of rows that are skipped.
+/// Reads a file. Every text is valid; bad rows are skipped.
 pub fn parse(text: &str) -> Custom {
     let mut custom = Custom::default();
     let mut known: HashSet<Arc<str>> = METRICS.iter().map(|metric| metric.key.as_ref().into()).collect();
@@ -88,7 +88,7 @@ pub fn parse(text: &str) -> Custom {
     custom
 }
 
-/// A row's metric; none where it is collected anyway.
+/// The metric of a row; `None` if it is collected anyway.
 fn read(row: &str, known: &HashSet<Arc<str>>) -> Result<Option<CustomMetric>, String> {
     let mut cells = row.splitn(3, ',').map(str::trim);
     let (Some(field), Some(kind), Some(help)) = (cells.next(), cells.next(), cells.next()) else {
@@ -119,7 +119,7 @@ fn key(field: &str) -> String {
     format!("nvidia_{}", rest.to_lowercase())
 }
 
-/// The text before the first bracket, each word with a capital; the key where there is none.
+/// The text before the first bracket, with a capital for each word; the key if there is none.
 fn name(help: &str, key: &str) -> String {
     let text = help.split('(').next().unwrap_or_default().trim();
     let text = if text.is_empty() { key.replace('_', " ") } else { text.to_owned() };

@@ -1,4 +1,4 @@
-//! What GPUs report by now, for live consumers.
+//! The current GPU metrics, for live consumers.
 
 use super::reading::{Gpu, order};
 use super::series::GpuSourceSeries;
@@ -101,7 +101,7 @@ fn state(source: &str, gpu: &Gpu, samples: &BTreeMap<MetricId, Samples>, table: 
     GpuState { metrics: samples.iter().map(value).collect(), title: title.into() }
 }
 
-/// What tables call a source: host, port and path, without one `/metrics` at its end.
+/// The name of a source in tables: host, port and path, without a final `/metrics`.
 pub fn display_name(source: &str) -> &str {
     let rest = source.split_once("://").map_or(source, |(_, rest)| rest);
     let rest = rest.split('?').next().unwrap_or_default();

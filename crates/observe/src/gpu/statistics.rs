@@ -21,7 +21,7 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Increase {
     pub amount: f64,
-    /// How often it fell, which means that it was started anew.
+    /// How often it fell, which means that it was reset.
     pub resets: u64,
 }
 
@@ -35,7 +35,7 @@ pub fn of_kind(kind: GpuMetricKind, times: &[WallNs], values: &[f64], span: Span
 }
 
 /// From the last sample before the span, or else the first within it, to the last within it. A counter that fell was
-/// started anew, and what it had counted by then is not known: where it ended below where it began, nothing.
+/// reset, and its count until then is unknown: if it ended below its start, there is no value.
 pub fn increase(times: &[WallNs], values: &[f64], span: Span) -> Option<Increase> {
     let samples = || times.iter().copied().zip(values.iter().copied()).filter(|(_, value)| !value.is_nan());
     let inside: Vec<f64> = samples().filter(|(at, _)| span.holds(*at)).map(|(_, value)| value).collect();

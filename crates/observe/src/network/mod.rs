@@ -1,15 +1,15 @@
 //! The round trip to the servers, measured while a run is on.
 //!
-//! One thread of its own opens a connection to each server at a beat and closes it again. What is taken as the round
-//! trip is the kernel's own time of the handshake, so that a busy client does not lengthen it.
+//! A separate thread opens a connection to each server at an interval and closes it again. The round trip is the
+//! kernel's own time of the handshake, so a busy client does not lengthen it.
 //!
 //! # Layout
 //! - `sample`: one probe and its outcome
 //! - `summary`: the results of all of them
-//! - `setup`: what the probing thread is given and returns
+//! - `setup`: the input of the probing thread and its result
 //! - `pacing`: when a server is probed
 //! - `probing`: the thread that probes
-//! - `prober`: all of it, as a run holds it
+//! - `prober`: all of it, for a run
 
 mod pacing;
 mod prober;

@@ -11,7 +11,7 @@ pub(super) fn statistics(view: &View<'_>, slice: Option<Nanos>) -> Option<Statis
     let last = totalled.clone().next_back()?;
     let first = view.reference().unwrap_or(totalled.start);
     let values: Vec<f64> = view.samples.iter().map(|&sample| view.series.scalars()[sample]).collect();
-    // A server that was started anew counts from zero; what it had counted before is not known to be in or out.
+    // A server that was restarted counts from zero; whether its earlier count is included is not known.
     let total = (values[last] - values[first]).max(0.0);
     let seconds = view.seconds(first, last);
     let resets = values[first..=last].windows(2).filter(|pair| pair[1] < pair[0]).count() as u64;

@@ -85,7 +85,7 @@ impl Change {
     }
 }
 
-/// Whether a server was started anew between two samples.
+/// Whether a server was restarted between two samples.
 fn has_fallen(before: Snapshot<'_>, now: Snapshot<'_>) -> bool {
     now.1 < before.1 || now.0 < before.0 || now.2.last() < before.2.last()
 }

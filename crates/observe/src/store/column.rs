@@ -160,7 +160,7 @@ impl Column {
         }
     }
 
-    /// What a page leaves out is zero; what it adds to the first page's bounds is left out.
+    /// Buckets that a page omits count zero; buckets beyond the first page's bounds are left out.
     pub(super) fn set_histogram(&mut self, fetch: u32, sample: &HistogramSample) -> Result<(), StoreFault> {
         let at = self.claim(fetch);
         let Values::Histograms { bounds, rows } = &mut self.values else { return Ok(()) };

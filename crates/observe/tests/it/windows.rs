@@ -225,7 +225,7 @@ fn histograms_are_counted_past_the_end_and_divided_by_the_window() {
 fn slices_of_a_histogram_share_its_bounds_even_where_the_whole_has_no_buckets() {
     let profiling = phase(0, PhaseKind::Profiling);
     let mut store = Store::new();
-    // The server counts one bucket anew, so that the whole shows nothing of it.
+    // The server resets one bucket, so the whole window shows nothing of it.
     for (seconds, low, count) in [(0.0, 5.0, 5.0), (0.25, 0.0, 6.0), (0.5, 1.0, 7.0), (0.75, 2.0, 8.0)] {
         let buckets = vec![(Arc::from("1"), low), (Arc::from("+Inf"), count)];
         store.add(tagged(histogram_page(at(seconds), buckets, Some(count), Some(count)), &profiling));

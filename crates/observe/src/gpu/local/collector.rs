@@ -230,7 +230,7 @@ impl Reading {
                 if !self.seen.contains(&key) || read.contains(&key) {
                     continue;
                 }
-                let text = format!("GPU {} ({}) says nothing any more", gpu.index, gpu.uuid);
+                let text = format!("GPU {} ({}) does not respond any more", gpu.index, gpu.uuid);
                 note_error(&mut locked(&self.kept).errors, source, "GpuLost", &text);
                 if self.silent.insert(key) {
                     announce.say(LogLevel::Warning, format!("{SUBJECT} of {source}: {text}"));
@@ -383,7 +383,7 @@ mod tests {
         let collected = collector.finish();
         assert_eq!(power(&collected), [1.0, 2.0, 3.0]);
         let logged = heard.logged.lock().unwrap();
-        let lost = logged.iter().filter(|text| text.contains("GPU 1 (GPU-1) says nothing any more")).count();
+        let lost = logged.iter().filter(|text| text.contains("GPU 1 (GPU-1) does not respond any more")).count();
         assert_eq!((lost, collected.errors.len(), collected.errors[0].count), (1, 1, 2), "{logged:?}");
     }
 
