@@ -1,4 +1,4 @@
-//! The two things done to every streamed chunk on a record thread: cutting it out of the stream, reading its JSON.
+//! The two steps for every streamed chunk on a record thread: cutting it out of the stream, and parsing its JSON.
 
 use aiperf_dialect::{Answer, Api, Delivery, sse::Splitter};
 use aiperf_plan::{BaseUrl, EndpointPlan};

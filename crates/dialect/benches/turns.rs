@@ -1,5 +1,5 @@
-//! What the turns of a session cost the worker that sends them: reading the reply while it comes, taking it, and
-//! putting the next request together.
+//! The cost of the turns of a session for the worker that sends them: reading the reply as it arrives, taking it, and
+//! assembling the next request.
 
 use aiperf_dialect::{Answer, Api, Session};
 use aiperf_plan::{BaseUrl, EndpointPlan};

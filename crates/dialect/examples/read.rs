@@ -1,5 +1,5 @@
-//! Prints what a dialect reads out of a response: `read TYPE [--streaming] < response`, where the response is a body as
-//! a server sent it, framing removed (`curl --no-buffer`).
+//! Prints what a dialect parses from a response: `read TYPE [--streaming] < response`, where the response is a body as
+//! a server sent it, without framing (`curl --no-buffer`).
 
 use aiperf_dialect::{Answer, Api, Data, Delivery};
 use aiperf_plan::{BaseUrl, EndpointPlan};

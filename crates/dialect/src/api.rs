@@ -1,4 +1,4 @@
-//! An endpoint as the plan has it, ready to be spoken to.
+//! An endpoint of the plan, with its dialect.
 
 use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::shared::payload_template::PayloadTemplate;
@@ -10,7 +10,7 @@ use aiperf_plan::EndpointPlan;
 use std::ops::Deref;
 use thiserror::Error;
 
-/// An endpoint's dialect with its settings, made once a run.
+/// An endpoint's dialect with its settings, made once per run.
 pub struct Api {
     pub dialect: &'static Dialect,
     settings: ApiSettings,
@@ -25,7 +25,7 @@ impl Deref for Api {
 }
 
 impl Api {
-    /// Fails where what the user gave cannot be understood, before anything is sent.
+    /// Fails if the user's template or response field is invalid, before anything is sent.
     pub fn new(endpoint: &EndpointPlan, model: &str) -> Result<Self, ApiError> {
         let dialect = dialect(endpoint.kind);
         let template = endpoint.template.as_deref().filter(|_| dialect.is_free);
@@ -54,13 +54,13 @@ impl Api {
 /// Why an endpoint cannot be spoken to as the plan has it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ApiError {
-    /// A template that is none.
+    /// An invalid template.
     #[error(
         "{name} is no template that can be used: {reason}\n  bodies are made from it\n  try: a template that makes \
          JSON, as in {{\"text\": {{{{ text|tojson }}}}}}"
     )]
     Template { name: String, reason: String },
-    /// A path into answers that is none.
+    /// An invalid path into responses.
     #[error(
         "response_field is no JMESPath expression that can be used: {reason}\n  it is '{}'\n  try: a path into an \
          answer, as in choices[0].message.content, or leave it out: text is looked for in the usual places",

@@ -1,17 +1,17 @@
 //! How requests of each API are encoded, and how its responses are read.
 //!
-//! Pure: a conversation turn becomes a body, bytes become a parsed answer. No socket, no clock; instants come in with
-//! the bytes.
+//! The crate is pure: a conversation turn becomes a body, bytes become a parsed response. No socket, no clock; instants
+//! arrive with the bytes.
 //!
 //! # Layout
 //! In the order in which to read them.
-//! - `text`: JSON as servers write it, members of it that need not be what they should be, server-sent events
-//! - [`response`]: readers of responses and their content, every vendor's usage, an exchange's responses folded into
-//!   one
-//! - [`request`]: what a body is made from, a conversation as it goes on, forms, URLs and heads, what of a body is
-//!   counted
-//! - [`settings`]: an endpoint as the plan has it
-//! - [`kinds`]: one file an endpoint type and the table that lists them; [`api`]: an endpoint with its dialect
+//! - `text`: JSON as servers write it, members that may have another type than expected, server-sent events
+//! - [`response`]: readers of responses and their content, every vendor's usage, and an exchange's responses folded
+//!   into one
+//! - [`request`]: the inputs of a body, the state of a conversation, forms, URLs and heads, and the counted parts of a
+//!   body
+//! - [`settings`]: an endpoint of the plan
+//! - [`kinds`]: one file per endpoint type and the table that lists them; [`api`]: an endpoint with its dialect
 //! - [`video`]: the steps of a request that makes a video
 //! - [`control`]: calls to servers around a run
 //!

@@ -1,4 +1,4 @@
-//! Emptying servers' caches before a run, and switching their profilers on and off around its phases.
+//! Hooks: emptying servers' caches before a run, and switching their profilers on and off around its phases.
 
 use super::{Call, Method, Outcome, headers};
 use aiperf_plan::{BaseUrl, EndpointPlan, redact};
@@ -31,7 +31,7 @@ pub fn is_success(outcome: Outcome<'_>) -> bool {
     matches!(outcome, Outcome::Answered { status: 200..300, .. })
 }
 
-/// Why a call failed, as messages have it: never the text of the server.
+/// Why a call failed, for messages: never contains text of the server.
 pub fn failure(call: &Call, outcome: Outcome<'_>, reason: &str) -> String {
     let what = format!("control_plane {} {} failed", call.method.name(), redact::url(&call.url));
     match outcome {
@@ -40,7 +40,7 @@ pub fn failure(call: &Call, outcome: Outcome<'_>, reason: &str) -> String {
     }
 }
 
-/// Statuses of a server that cannot do it now, and may later.
+/// Statuses of a server that cannot do it now, but may later.
 const PASSING: &[u16] = &[409, 423, 429, 503];
 
 /// The longest wait before a call is made again.
@@ -57,7 +57,7 @@ pub enum Next {
     Fail,
 }
 
-/// Calls that are retried while their failure may pass: after 1, 2, 4, 8, 8 ... seconds.
+/// Calls that are retried while the failure may be temporary: after 1, 2, 4, 8, 8 ... seconds.
 #[derive(Clone, Debug)]
 pub struct Retries {
     deadline: MonoNs,

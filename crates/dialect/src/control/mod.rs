@@ -1,4 +1,4 @@
-//! Calls to servers around a run, beside its requests: what is asked, what an answer means, and when to ask again.
+//! Calls to servers around a run, besides its requests: the call, the meaning of a response, and when to call again.
 //!
 //! # Layout
 //! - [`probes`]: whether a server is ready
@@ -15,7 +15,7 @@ pub struct Call {
     pub method: Method,
     /// The server: where to connect to.
     pub server: BaseUrl,
-    /// What is asked for, without credentials; for a socket as if it were `http://localhost`.
+    /// The requested URL, without credentials; for a socket as if it were `http://localhost`.
     pub url: String,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -43,11 +43,12 @@ pub enum Outcome<'a> {
         status: u16,
         body: &'a [u8],
     },
-    /// No answer: the connection failed, or time was up.
+    /// No response: the connection failed, or time was up.
     Failed,
 }
 
-/// Header fields of a call: the user's, and who asks. A call is no request of the benchmark, so it has no ids of one.
+/// Header fields of a call: the user's, and the user agent. A call is no request of the benchmark, so it has no ids of
+/// one.
 fn headers(endpoint: &EndpointPlan, server: &BaseUrl) -> Vec<(String, String)> {
     let mut fields = vec![("Accept".to_owned(), "*/*".to_owned())];
     for (name, value) in &endpoint.headers {

@@ -1,4 +1,4 @@
-//! Whether a server is ready: it lists the model, or it answers a request of one token.
+//! Whether a server is ready: it lists the model, or it responds to a request of one token.
 
 use super::{Call, Method, Outcome, add, headers};
 use crate::kinds::{chat, dialect};
@@ -7,7 +7,7 @@ use aiperf_plan::{BaseUrl, EndpointPlan, Readiness};
 use aiperf_types::{EndpointKind, MonoNs, Nanos};
 use serde_json::Value;
 
-/// What is asked to learn whether a server is ready.
+/// The probe that checks whether a server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
     Models,
@@ -50,7 +50,7 @@ fn get(endpoint: &EndpointPlan, server: &BaseUrl, url: String) -> Call {
     Call { method: Method::Get, server: server.clone(), url, headers: headers(endpoint, server), body: Vec::new() }
 }
 
-/// Whether a request of this endpoint type can be made to ask whether a server is ready; all others ask by chat.
+/// Whether the readiness probe can use this endpoint type; all other types are probed with chat.
 pub fn is_asked_in_its_own_type(kind: EndpointKind) -> bool {
     dialect(kind).smallest_request.is_some()
 }
@@ -72,22 +72,22 @@ fn inference(endpoint: &EndpointPlan, server: &BaseUrl, model: &str) -> Call {
     }
 }
 
-/// Whether a list of models, as `/v1/models` answers it, names a model.
+/// Whether a response of `/v1/models` lists a model.
 pub fn lists(body: &[u8], model: &str) -> bool {
     let list = serde_json::from_slice::<Value>(body).unwrap_or_default();
     list["data"].as_array().is_some_and(|models| models.iter().any(|entry| entry["id"] == model))
 }
 
-/// What to do next while a server is waited for.
+/// The next step while waiting for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Make the probe's call.
     Ask { timeout: Nanos },
     /// Make the call to the base URL: there is no list of models.
     AskBase { timeout: Nanos },
-    /// Do nothing until this instant, then go on.
+    /// Do nothing until this instant, then continue.
     Wait { until: MonoNs },
-    /// It is ready. A status of 4xx shows that it answers, not that it will answer the benchmark.
+    /// It is ready. A status of 4xx shows that it responds, not that it will serve the benchmark.
     Ready { doubtful: Option<u16> },
     /// Time is up.
     GiveUp { attempts: u32 },

@@ -171,7 +171,7 @@ struct UsualDelta<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// The content of a chunk of the usual shape; `None` where that needs a closer look.
+/// The content of a chunk of the usual form; `None` if it needs the general parser.
 fn parse_usual(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, Only<UsualChoice<'_>>> = json::object(json)?;
     if chunk.has_error() {
@@ -214,21 +214,21 @@ fn tool_text(calls: &RawValue) -> Option<Cow<'_, str>> {
 
 fn message_data(message: Message<'_>) -> Option<Data<'_>> {
     let calls = message.tool_calls.and_then(tool_text);
-    // A refusal is an answer: it took as long, and the user reads it.
+    // A refusal is a response: it took as long, and the user reads it.
     let content = joined_texts([message.content.text, message.refusal.whole()]);
     let apart = message.reasoning_content.whole().or_else(|| message.reasoning.whole());
     Data::of(apart.or(message.content.thought), content, calls)
 }
 
-/// Text, or a message with tool calls as a later turn must repeat it.
+/// Text, or a message with tool calls in the form that a later turn must repeat.
 #[derive(Default)]
 struct ChatCapture {
     text: TextCapture,
-    /// The output without reasoning; `None` as long as there is none.
+    /// The output without reasoning; `None` while there is none.
     content: Option<String>,
-    /// A response had calls: those that look like it may have them too.
+    /// A response had calls, so similar ones may have them too.
     has_calls: bool,
-    /// Calls by their index, as far as they have come.
+    /// Calls by their index, as far as they have arrived.
     calls: BTreeMap<u64, Map<String, Value>>,
 }
 
@@ -320,10 +320,10 @@ fn may_call(text: &str) -> bool {
     CALL.find_iter(text.as_bytes()).any(|at| !is_empty(at))
 }
 
-/// What is looked for in every chunk is made ready once.
+/// The searcher for every chunk is prepared once.
 static CALL: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("_call"));
 
-/// Adds to a call what a chunk of a stream holds of it.
+/// Adds the delta of a chunk to a call.
 fn merge_call(call: &mut Map<String, Value>, delta: &Map<String, Value>) {
     for member in ["id", "type"] {
         if let Some(value) = delta.get(member).filter(|value| is_truthy(Some(value))) {

@@ -58,7 +58,7 @@ struct UsualChoice<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// The content of a chunk of the usual shape; `None` where that needs a closer look.
+/// The content of a chunk of the usual form; `None` if it needs the general parser.
 fn parse_usual(json: &str) -> Option<Piece<'_>> {
     let chunk: Chunk<'_, Only<UsualChoice<'_>>> = json::object(json)?;
     if chunk.has_error() || !is_known(chunk.object.0.as_deref()) {

@@ -1,4 +1,4 @@
-//! What an endpoint type must give.
+//! The interface of an endpoint type.
 
 use crate::request::inputs::Inputs;
 use crate::request::{DialectError, Frame, Request, inputs};
@@ -9,15 +9,15 @@ use aiperf_types::{EndpointKind, Turn};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// What an endpoint type must give.
+/// The interface of an endpoint type.
 pub struct Dialect {
     pub kind: EndpointKind,
     pub carries: Carries,
     /// The members of a body.
     pub frame: fn(&Request<'_>) -> Result<Frame, DialectError>,
-    /// What reads the responses of one exchange.
+    /// Makes the reader for the responses of one exchange.
     pub reader: fn(&ApiSettings) -> Box<dyn Reader>,
-    /// What gathers the reply out of them, where a later turn needs it.
+    /// Makes the capture that collects the reply, if a later turn needs it.
     pub capture: fn(&ApiSettings) -> Box<dyn Capture>,
     /// The content of a body, for counting.
     pub inputs: fn(&Map<String, Value>) -> Inputs,
@@ -25,17 +25,17 @@ pub struct Dialect {
     pub reserved: &'static [&'static str],
     /// Contents (`texts`, `images`, `audios`) of which only the first is sent.
     pub sends_first_of: &'static [&'static str],
-    /// Beside its items a body depends only on the endpoint, the tools and the settings of its turn (model and output
-    /// limit): it is encoded once for turns that agree in these.
+    /// Besides its items, a body depends only on the endpoint, the tools and the settings of its turn (model and output
+    /// limit): it is encoded once for turns with the same settings.
     pub has_steady_frame: bool,
-    /// A limit of output has no place in its bodies, and a user should know.
+    /// Its bodies have no output limit, and the user should know.
     pub ignores_max_tokens: bool,
     /// The user defines bodies and responses, by a template and a response field.
     pub is_free: bool,
     pub ending: Ending,
-    /// An answer holds a vector for each input of its request.
+    /// A response contains a vector for each input of its request.
     pub embeds_each_input: bool,
-    /// The input tokens of a turn can be counted by what its request adds to the one before.
+    /// The input tokens of a turn can be counted from what its request adds to the one before.
     pub counts_additions: bool,
     /// The body of its smallest request to a model, which probes whether a server is ready; without one, chat's is sent.
     pub smallest_request: Option<fn(&str) -> Value>,
@@ -47,12 +47,12 @@ pub enum Ending {
     Unmarked,
     /// `[DONE]`, or a finish reason.
     Done,
-    /// An event of its own kind.
+    /// An event of a special type.
     Event,
 }
 
 impl Dialect {
-    /// A type with what each has to give, and nothing special about it.
+    /// A type with its required functions and default properties.
     pub(super) const fn new(
         kind: EndpointKind,
         frame: fn(&Request<'_>) -> Result<Frame, DialectError>,
@@ -83,7 +83,7 @@ impl Dialect {
         Some((self.inputs)(value.as_object()?))
     }
 
-    /// Vectors that a request asks for, where its answer holds one for each input.
+    /// The number of vectors that a request asks for, if its response has one for each input.
     pub fn vectors_asked(&self, body: &[u8]) -> Option<u32> {
         if !self.embeds_each_input {
             return None;
@@ -99,7 +99,7 @@ impl Dialect {
 
     /// The texts of encoded items, each with a comma before it; `None` when they are not JSON.
     pub fn texts_of_items(&self, items: &[Bytes]) -> Option<Vec<String>> {
-        // Any one with a role makes all of them messages, here as in the whole list.
+        // A single item with a role makes all of them messages, here as in the whole list.
         let mut body = br#"{"messages":[{"role":""}"#.to_vec();
         items.iter().for_each(|piece| body.extend_from_slice(piece));
         body.extend_from_slice(b"]}");
@@ -122,7 +122,7 @@ pub enum Carries {
     /// All turns, as a list of items.
     History(&'static History),
     LastTurn,
-    /// One turn, and a conversation has no other.
+    /// One turn; a conversation cannot have more.
     OneTurn,
 }
 
@@ -130,16 +130,16 @@ pub enum Carries {
 pub struct History {
     /// The items that a turn adds.
     pub items: fn(&ApiSettings, &Turn) -> Result<Vec<Value>, DialectError>,
-    /// How a message ends whose content is one text, behind it.
+    /// The end of a message whose content is one text, after the text.
     pub text_end: &'static str,
-    /// What comes before the first of them.
+    /// Makes what precedes the first of them.
     pub opening: for<'a> fn(&Request<'a>, Option<&Value>) -> Opening,
 }
 
-/// What comes before the items of turns.
+/// What precedes the items of turns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Opening {
     pub items: Vec<Value>,
-    /// Its last item takes the place of the turns' first, which is part of it.
+    /// Its last item replaces the first item of the turns, which is part of it.
     pub replaces_first: bool,
 }

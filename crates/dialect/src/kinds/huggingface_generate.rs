@@ -17,7 +17,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     if let Some(max) = request.turn.max_tokens {
         parameters.insert("max_new_tokens".into(), max.into());
     }
-    // What the plan adds is for the model; what the turn adds is for the body.
+    // Extras of the plan are for the model; those of the turn are for the body.
     parameters.extend(request.api.endpoint.extra.clone());
     let mut frame = Frame::default();
     frame.set("inputs", request.texts().collect::<Vec<_>>().join(" "));
@@ -26,7 +26,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-/// The shape nearly every event has, read without building a tree.
+/// The form of nearly every event, read without building a tree.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(default, borrow)]
@@ -55,7 +55,7 @@ struct Whole<'a> {
 
 fn read(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
     let text = match delivery {
-        // Special tokens too: a server that ends with `</s>` made that token.
+        // Special tokens count too: a server that ends with `</s>` produced that token.
         Delivery::Event => match json::object::<Event<'_>>(json) {
             Some(Event { token, error: None, details: None }) => token.map(|token| token.text),
             _ => return read_tree(json, delivery),
@@ -68,8 +68,7 @@ fn read(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
     Some(piece(text))
 }
 
-/// A list of answers, of which the first counts; an answer with details, as the last event has them; an error; or
-/// nothing.
+/// A list of responses, of which the first counts; a response with details, as in the last event; an error; or nothing.
 fn read_tree(json: &str, delivery: Delivery) -> Option<Piece<'_>> {
     let value: Value = serde_json::from_str(json).ok()?;
     let text = match delivery {

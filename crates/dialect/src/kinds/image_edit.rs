@@ -17,7 +17,7 @@ pub const DIALECT: Dialect = Dialect {
     ..Dialect::new(EndpointKind::ImageEdit, frame, |_| Box::new(Stateless(|text, _| read(text))))
 };
 
-/// How pictures begin in base64, and what they are.
+/// The first base64 characters of picture formats, and their types.
 const MAGIC: &[(&str, &str)] = &[
     ("iVBORw0KGgo", "image/png"),
     ("/9j/", "image/jpeg"),

@@ -130,7 +130,7 @@ struct Block<'a> {
     stop_reason: Option<&'a RawValue>,
 }
 
-/// Names of kinds that matter. They may be written in other ways.
+/// Names of the kinds that matter. They may be written in other ways.
 const NAMES: [&str; 14] = [
     "content_block_delta",
     "text_delta",
@@ -173,13 +173,13 @@ fn parse(json: &str) -> Option<Piece<'_>> {
         Some("message_start") => usage(event.message.0.and_then(|message| message.usage)),
         Some("message_delta") => usage(event.usage),
         Some("message_stop") => Piece { finishes: true, ..Piece::default() },
-        Some("error") => Piece { error: Some(untold()), ..Piece::default() },
+        Some("error") => Piece { error: Some(unnamed_error()), ..Piece::default() },
         _ => Piece::default(),
     };
     Some(Piece { error: error.or(piece.error), ..piece })
 }
 
-fn untold() -> ResponseError {
+fn unnamed_error() -> ResponseError {
     ResponseError::Reported { code: None, message: "the message failed".into() }
 }
 
@@ -210,23 +210,23 @@ fn whole(content: &RawValue) -> Option<Data<'_>> {
     Data::of(thought, spoken, called)
 }
 
-/// Text, or blocks as a later turn must repeat them.
+/// Text, or blocks in the form that a later turn must repeat.
 #[derive(Default)]
 struct MessagesCapture {
     text: TextCapture,
     output: String,
-    /// Thoughts and calls by their index.
+    /// Reasoning and calls by their index.
     blocks: BTreeMap<u32, OpenBlock>,
 }
 
 struct OpenBlock {
     is_thought: bool,
     block: Map<String, Value>,
-    /// Of a call: its input as far as it has come.
+    /// The input of a call, as far as it has arrived.
     input: String,
 }
 
-/// An event as far as it matters for later turns.
+/// The parts of an event that later turns need.
 #[derive(Deserialize)]
 struct Kept<'a> {
     #[serde(rename = "type", default, borrow)]
@@ -257,7 +257,8 @@ impl Capture for MessagesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
         piece.of_choice(0).filter_map(Data::content).for_each(|content| self.output.push_str(content));
-        // Most events are a bit of text. A whole message, which has its content, may hold more than what counts of it.
+        // Most events are a piece of text. A whole message, which has its content, may contain more than what is
+        // counted.
         if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"content\"").is_none() {
             return;
         }
@@ -314,7 +315,7 @@ impl OpenBlock {
         Some(Self { is_thought, block, input: String::new() })
     }
 
-    /// The same at its beginning: it has what deltas will add to.
+    /// The same at its beginning: it has the members that deltas extend.
     fn started(block: Value) -> Option<Self> {
         let mut open = Self::of(block)?;
         let added: &[(&str, Value)] = match open.is_thought {
@@ -399,7 +400,7 @@ mod tests {
         let event = json!({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}});
         let busy = ResponseError::Reported { code: None, message: "busy".into() };
         assert_eq!(read(&event).error, Some(busy));
-        assert_eq!(read(&json!({"type": "error"})).error, Some(untold()));
+        assert_eq!(read(&json!({"type": "error"})).error, Some(unnamed_error()));
     }
 
     #[test]
@@ -433,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_counts_for_nothing_is_repeated_all_the_same() {
+    fn a_block_that_is_not_counted_is_repeated_all_the_same() {
         let blocks = [json!({"type": "text", "text": "a"}), json!({"type": "tool_use", "id": "c", "input": {}})];
         let message = json!({"type": "message", "content": blocks});
         assert_eq!(read(&message).data, Some(Data::Text("a".into())));

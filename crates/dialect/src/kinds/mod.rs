@@ -1,5 +1,5 @@
-//! Endpoint types: one file each, and the table that lists them; `dialect` is what each must give, [`shared`] what
-//! several have in common.
+//! Endpoint types: one file each, and the table that lists them. `dialect` is the interface of a type, [`shared`] the
+//! code that several types share.
 
 pub mod audio_transcription;
 pub mod chat;

@@ -1,4 +1,4 @@
-//! Payloads sent as they are, to servers that speak whatever they speak.
+//! Payloads sent as they are, for servers of any API.
 
 use super::{Carries, Dialect};
 use crate::kinds::shared::detect::AnyReader;

@@ -32,7 +32,7 @@ const PARTS: Parts = Parts {
     video: false,
 };
 
-/// Items of answers that servers do not take back.
+/// Items of responses that servers do not accept as input.
 const NOT_SENT: [&str; 6] = [
     "web_search_call",
     "file_search_call",
@@ -63,7 +63,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
         frame.set_encoded("tools", tools.clone());
     }
     frame.extend(request.extras());
-    // Servers report usage unasked; those that do not are asked where it is what is counted.
+    // Servers report usage unasked; those that do not are asked if it is what is counted.
     if request.api.endpoint.server_token_count && is_truthy(frame.get("stream")) {
         let mut options = frame.get("stream_options").and_then(Value::as_object).cloned().unwrap_or_default();
         options.entry("include_usage").or_insert(Value::Bool(true));
@@ -90,7 +90,7 @@ fn opening(request: &Request<'_>, _: Option<&Value>) -> Opening {
     Opening { items: items.into_iter().collect(), replaces_first: false }
 }
 
-/// An event of a stream, or a whole response. Most are deltas: what those have not is kept small, and read when needed.
+/// An event of a stream, or a whole response. Most are deltas: other members are kept small, and read when needed.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(rename = "type", default, borrow)]
@@ -124,7 +124,7 @@ struct Event<'a> {
     message: Str<'a>,
 }
 
-/// The response that an event is about.
+/// The response of an event.
 #[derive(Deserialize)]
 struct Response<'a> {
     #[serde(default, borrow)]
@@ -166,10 +166,10 @@ struct Part<'a> {
     refusal: Str<'a>,
 }
 
-/// The place of a text in a response: the output, and the content in it.
+/// The position of a text in a response: the output, and the content in it.
 type Place = (Index, Index);
 
-/// Remembers which texts came bit by bit: they are repeated whole.
+/// Remembers which texts arrived piece by piece: they are repeated whole.
 #[derive(Default)]
 struct ResponsesReader {
     streamed: HashSet<Place>,
@@ -202,13 +202,13 @@ impl ResponsesReader {
                 data(Data::of(event.delta.0, None, None))
             }
             "response.function_call_arguments.delta" => data(Data::of(None, None, event.delta.0)),
-            // The name of a call comes before its arguments, and never again among them.
+            // The name of a call precedes its arguments, and is never repeated among them.
             "response.output_item.added" => {
                 let item = event.item.and_then(|item| json::object::<Item<'a>>(item.get()));
                 let call = item.filter(|item| item.kind.is("function_call"));
                 data(Data::of(None, None, call.and_then(|call| call.name.0)))
             }
-            // Whole again: it came, and adds nothing new.
+            // The whole text again: it adds nothing new.
             "response.output_text.done" if self.streamed.contains(&place) => {
                 data(event.text.0.map(|_| Data::Text(Cow::Borrowed(""))))
             }
@@ -279,19 +279,19 @@ fn whole(event: Event<'_>) -> Piece<'_> {
     Piece { data, usage, error, ..Piece::default() }
 }
 
-/// The items of an answer as a later turn must repeat them, and the id by which the server knows it.
+/// The items of a response in the form that a later turn must repeat, and the id by which the server knows it.
 struct ResponsesCapture {
     text: TextCapture,
-    /// Items of the whole answer, and those that came one by one.
+    /// Items of the whole response, and those that arrived one by one.
     items: [Vec<Value>; 2],
     has_failed: bool,
-    /// Whether the server was asked to keep the answer.
+    /// Whether the server was asked to store the response.
     is_kept: bool,
     id: Option<String>,
     is_id_void: bool,
 }
 
-/// An event as far as it matters for later turns.
+/// The parts of an event that later turns need.
 #[derive(Deserialize)]
 struct Kept<'a> {
     #[serde(rename = "type", default, borrow)]
@@ -345,7 +345,7 @@ impl ResponsesCapture {
 impl Capture for ResponsesCapture {
     fn take(&mut self, piece: &Piece<'_>, text: &str) {
         self.text.take(piece, text);
-        // Most events are a bit of text, which neither is a response nor holds one.
+        // Most events are a piece of text, which neither is a response nor contains one.
         if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"response\"").is_none() {
             return;
         }
@@ -394,7 +394,7 @@ impl Capture for ResponsesCapture {
     }
 }
 
-/// What makes two items the same: an id, or everything in them in any order.
+/// The identity of an item: its id, or all its members in any order.
 fn identity(item: &Value) -> String {
     let ids = ["id", "call_id", "item_id"].into_iter().filter_map(|member| item.get(member));
     if let Some(id) = ids.filter_map(Value::as_str).find(|id| !id.is_empty()) {

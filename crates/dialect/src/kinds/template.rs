@@ -1,4 +1,4 @@
-//! Payloads made from a template of the user's, in Jinja.
+//! Payloads made from the user's template, in Jinja.
 
 use super::{Carries, Dialect};
 use crate::kinds::shared::detect::AnyReader;
@@ -16,13 +16,13 @@ pub const DIALECT: Dialect = Dialect {
     ..Dialect::new(EndpointKind::Template, frame, |api| Box::new(AnyReader { field: api.response_field.clone() }))
 };
 
-/// How much of what a template made an error shows, in characters.
+/// Characters of a template's output that an error shows.
 const SHOWN: usize = 100;
 
 /// What usually helps.
 const FILLED_IN: &str = "|tojson where a value goes in, as in {\"text\": {{ text|tojson }}}";
 
-/// Reads a template once for all requests; fails with the line and the reason where it is none.
+/// Parses a template once for all requests; fails with the line and the reason if it is invalid.
 pub(crate) fn payload_template(source: &str) -> Result<PayloadTemplate, String> {
     PayloadTemplate::new(source, VARIABLES.iter().map(|(name, _)| *name))
 }
@@ -59,7 +59,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
 
 type Variable = fn(&Request<'_>) -> Value;
 
-/// What a template may look at.
+/// The variables of a template.
 const VARIABLES: &[(&str, Variable)] = &[
     ("text", |request| first(&request.turn.texts)),
     ("texts", |request| all(&request.turn.texts)),
@@ -128,7 +128,7 @@ fn turns(request: &Request<'_>) -> Value {
     request.turns().map(|turn| Value::from(Serde(turn))).collect()
 }
 
-/// Everything that a request is made from.
+/// All inputs of a request.
 fn request_info(request: &Request<'_>) -> Value {
     #[derive(Serialize)]
     struct Info<'a> {

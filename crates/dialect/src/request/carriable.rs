@@ -1,11 +1,11 @@
-//! Whether an endpoint type can carry what a turn holds.
+//! Whether an endpoint type can carry the contents of a turn.
 
 use super::DialectError;
 use aiperf_types::{EndpointKind, Media, Turn};
 
-/// Fails where a turn has media that the type takes none of: a request without them would measure something else.
+/// Fails if a turn has media that the type does not accept: a request without them would measure something else.
 ///
-/// A whole payload or messages in place of the contents are the user's own and go as they are.
+/// A whole payload, or messages in place of the contents, belong to the user and are sent as they are.
 pub fn carriable(kind: EndpointKind, turn: &Turn) -> Result<(), DialectError> {
     if turn.raw_payload.is_some() || turn.raw_messages.is_some() {
         return Ok(());

@@ -10,7 +10,7 @@ pub enum DialectError {
     /// More than one turn where only one can be sent.
     #[error(
         "the {0} endpoint sends one turn; this conversation has more\n  try: one turn each, or an endpoint type that \
-         carries what was said before, such as chat"
+         carries earlier turns, such as chat"
     )]
     OneTurnOnly(&'static str),
     /// A content that the type cannot carry.
@@ -19,7 +19,7 @@ pub enum DialectError {
     /// A content that the type needs.
     #[error("the {0} endpoint needs {1}")]
     Missing(&'static str, &'static str),
-    /// A content that is not what it should be.
+    /// A content of the wrong form.
     #[error("{0}")]
     Malformed(String),
     #[error("cannot encode the request body: {0}")]

@@ -4,16 +4,16 @@ use super::DialectError;
 use bytes::Bytes;
 use serde_json::Value;
 
-/// Bytes from which a piece is not copied any more: a late turn of a long conversation would cost as much as all before
-/// it. Some 60 of them go out in one write.
+/// Longer pieces are not copied any more: otherwise a late turn of a long conversation would cost as much as all turns
+/// before it. About 60 of them are sent in one write.
 const LONGEST_COPIED: usize = 64 << 10;
 
 /// Bytes around the text of a message.
 const ROOM_FOR_ROLE: usize = 64;
 
-/// Encoded items, each with a comma before it. The items of turns that are over are joined, so that a list of any
-/// length is a few pieces: each is at least twice as long as the next, or too long to be copied again, and a byte is
-/// copied as often as what holds it grows by half. Cheap to clone.
+/// Encoded items, each with a comma before it. The items of finished turns are joined, so that a list of any length is
+/// a few pieces: each is at least twice as long as the next, or too long to be copied again, and a byte is copied as
+/// often as its piece grows by half. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Items {
     /// The very first item, then what is joined, then the last turn.

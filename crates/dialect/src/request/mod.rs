@@ -1,13 +1,13 @@
-//! Requests: what one is made from, and the frame around its turns.
+//! Requests: their inputs, and the frame around their turns.
 //!
 //! # Layout
 //! - `frame`: a body's members, and the place of the turns among them
 //! - `error`: why a request cannot be encoded
-//! - `carriable`: whether a type can carry what a turn holds
-//! - `notes`: what is not sent of conversations, or not as it seems
+//! - `carriable`: whether a type can carry the contents of a turn
+//! - `notes`: notes on contents that are not sent, or not as expected
 //! - [`multipart`]: bodies as forms
 //! - `items`: encoded turns: a list that grows turn by turn
-//! - `session`: a conversation as it goes on: turns and answers in, bodies out
+//! - `session`: the state of a conversation: turns and responses in, bodies out
 //! - [`url`]: base URL and path joined; [`head`]: request line and header fields, with the ids spliced in
 //! - [`inputs`]: the content of a body, for counting
 
@@ -34,7 +34,7 @@ use aiperf_types::{Conversation, Media, Turn};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-/// One turn about to be asked.
+/// One turn to send.
 pub struct Request<'a> {
     pub api: &'a ApiSettings,
     pub conversation: &'a Conversation,
@@ -45,7 +45,7 @@ pub struct Request<'a> {
     pub tools: Option<&'a Bytes>,
     /// The system blocks of the latest turn that has any, encoded.
     pub system: Option<&'a Bytes>,
-    /// By which the server knows its answer to the turn before.
+    /// The id by which the server knows its response to the turn before.
     pub previous_response_id: Option<&'a str>,
 }
 

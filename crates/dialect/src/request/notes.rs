@@ -1,4 +1,4 @@
-//! What is not sent of conversations, or not as it seems: for the user to know before a run.
+//! Notes on contents of conversations that are not sent, or not as expected, for the user before a run.
 
 use crate::kinds::dialect;
 use crate::kinds::shared::rankings::{is_passages, is_query, named};
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Something about a turn that goes out otherwise than it looks.
+/// A note on a turn.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Note {
     /// The type has no limit of output to put it into.
     MaxTokensUnused,
     /// A text whose name the type does not know.
     TextIgnored(String),
-    /// Only the first is asked.
+    /// Only the first is sent.
     ManyQueries,
     NoPassages,
     /// Of several contents of a kind only the first is sent.
@@ -116,7 +116,7 @@ impl Notes {
         notes.into_iter().for_each(|note| *self.turns.entry(note).or_default() += 1);
     }
 
-    /// A line for each, with how many turns it is about, where it is about turns.
+    /// A line for each note, with the number of turns, if it is about turns.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let kind = self.kind.name();
         self.turns.iter().map(move |(note, turns)| match turns {

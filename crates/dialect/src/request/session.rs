@@ -1,4 +1,4 @@
-//! A conversation as it goes on: turns and answers in, bodies out.
+//! The state of a conversation: turns and responses in, bodies out.
 
 use super::items::{EncodedTurn, Items, encode_item};
 use super::{DialectError, Frame, HistoryEntry, Request};
@@ -20,7 +20,7 @@ pub struct EncodedRequest {
     pub headers: Vec<(String, String)>,
 }
 
-/// Pieces that the items of most bodies are.
+/// The items of most bodies are this many pieces.
 const FEW_PIECES: usize = 8;
 
 /// What a request adds to the one before it in its session, for counting prompts.
@@ -69,11 +69,11 @@ pub struct Session {
     /// Turns as items, by their index, where they were encoded beforehand.
     prepared: Arc<[Option<EncodedTurn>]>,
     items: Items,
-    /// The frame of an earlier turn, where it serves for others.
+    /// The frame of an earlier turn, if it serves for others.
     frame: Option<SteadyFrame>,
-    /// Images that the last request carries, where that is known without looking into its body.
+    /// Images of the last request, if that is known without its body.
     images: Option<u32>,
-    /// Whether prompts are counted by what each adds. Once one cannot be, none after it is.
+    /// Whether prompts are counted by what each adds. After one that cannot be, none is.
     has_deltas: bool,
     /// What was added since the last request, where that is counted.
     added: Vec<Bytes>,
@@ -118,12 +118,12 @@ impl Session {
         }
     }
 
-    /// The same conversation, each turn of which is asked as if it were the only one.
+    /// The same conversation, with each turn sent as if it were the only one.
     pub fn of_turns_alone(api: Arc<Api>, conversation: Arc<Conversation>) -> Self {
         Self::in_mode(ContextMode::MessageArrayWithResponses, api, conversation)
     }
 
-    /// Fails where a turn can never be asked after those before it, whatever the answers are.
+    /// Fails if a turn can never be sent after those before it, whatever the responses are.
     pub fn check_carried(&self, turn: usize) -> Result<(), DialectError> {
         let dialect = self.api.dialect;
         let is_alone = turn == 0 || self.mode == ContextMode::MessageArrayWithResponses;
@@ -138,8 +138,7 @@ impl Session {
         &self.conversation
     }
 
-    /// Encodes what the turns after the first add, so that asking them only puts pieces together. Returns how many
-    /// bytes that is.
+    /// Encodes what the turns after the first add, so that sending them only joins pieces. Returns the number of bytes.
     pub fn prepare_turns(&mut self) -> Result<usize, DialectError> {
         let Carries::History(history) = &self.api.dialect.carries else { return Ok(0) };
         let encode = |(index, turn): (usize, &Turn)| {
@@ -170,7 +169,7 @@ impl Session {
         }
     }
 
-    /// The request of one turn. Turns before it that were never asked count as sent.
+    /// The request of one turn. Turns before it that were never sent count as sent.
     pub fn ask(&mut self, turn: usize) -> Result<EncodedRequest, DialectError> {
         let conversation = self.conversation.clone();
         let asked = conversation.turns.get(turn).ok_or(DialectError::NoTurn)?;
@@ -217,7 +216,7 @@ impl Session {
         Ok(frame)
     }
 
-    /// What the last request adds to those before it, where prompts can be counted so.
+    /// What the last request adds to those before it, if prompts can be counted so.
     pub fn take_delta(&mut self) -> Option<PromptDelta> {
         self.delta.take()
     }
@@ -232,8 +231,7 @@ impl Session {
         Some(PromptDelta { continues, items: opening.iter().cloned().chain(added).collect() })
     }
 
-    /// Images that the last request carries; `None` where only its body shows it, because the user wrote it or it is a
-    /// form.
+    /// Images of the last request; `None` if only its body shows it, because the user wrote it or it is a form.
     pub fn images(&self) -> Option<u32> {
         self.images
     }
@@ -247,7 +245,7 @@ impl Session {
         (!is_verbatim && self.api.endpoint.body != BodyKind::Multipart).then(|| images(asked))
     }
 
-    /// Whether an answer is needed for what comes after it.
+    /// Whether later turns need the response.
     pub fn wants_reply(&self) -> bool {
         self.mode == ContextMode::DeltasWithoutResponses
             && self.asked < self.conversation.turns.len()
@@ -259,7 +257,7 @@ impl Session {
         self.response_id = response_id.filter(|id| !id.is_empty());
     }
 
-    /// Takes the answer to the last turn asked.
+    /// Takes the response to the last turn sent.
     pub fn take(&mut self, reply: Reply) -> Result<(), DialectError> {
         if self.mode != ContextMode::DeltasWithoutResponses {
             return Ok(());
@@ -308,7 +306,7 @@ impl Session {
         if let Some(blocks) = &turn.raw_system {
             self.system = Some(encoded(blocks)?);
         }
-        // What the items hold is not kept twice.
+        // The content of items is not stored twice.
         if history.is_none() {
             self.history.push(entry);
         }

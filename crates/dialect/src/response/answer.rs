@@ -1,4 +1,4 @@
-//! An exchange's responses folded into one parsed answer.
+//! Folds an exchange's responses into one parsed response.
 
 use crate::api::Api;
 use crate::kinds::Ending;
@@ -15,41 +15,41 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Room for a short answer: what grows from nothing is moved five times before it has this much.
+/// Capacity for a short response: a list that grows from nothing is moved five times before it has this much.
 const MARKS_AT_FIRST: usize = 32;
 const TEXT_AT_FIRST: usize = 128;
 
-/// Events of a stream that may have no content. What is kept of an answer has room for no more of the size that servers
-/// send; of empty ones it has room for twenty times as many, which would keep a thread busy for long.
+/// The most events of a stream without content. A stored response has room for no more events of the usual size. Of
+/// empty ones it has room for twenty times as many, which would keep a thread busy for long.
 const MOST_SILENT: usize = 1_000_000;
 
-/// What is reported of a stream whose last event has no end.
+/// The error of a stream that ends inside an event.
 const CUT: &str = "Response payload is not completed: the stream ended inside an event";
 
 /// Reads the responses of one exchange, in order.
 pub struct Answer {
     reader: Box<dyn Reader>,
     capture: Option<Box<dyn Capture>>,
-    /// Texts of choices after the first, and what those thought.
+    /// Texts of choices after the first, and their reasoning.
     other_choices: BTreeMap<u32, String>,
     other_thoughts: BTreeMap<u32, String>,
     splitter: sse::Splitter,
     parsed: Parsed,
     usage: Map<String, Value>,
-    /// Reports of speculative decoding: only one that is alone is believed.
+    /// Reports of speculative decoding: one is used only if it is the only one.
     spec_decode: Vec<Map<String, Value>>,
-    /// The read before the current one, and the current one: several responses of one read lie in between.
+    /// The previous read and the current one: several responses of one read lie in between.
     reads: (MonoNs, MonoNs),
     in_read: u32,
     shape: Shape,
-    /// What answers before this one taught.
+    /// Messages known from earlier responses.
     known: Option<Rc<KnownMessages>>,
-    /// Texts that the capture has not got yet: of which choice, and from where in its output.
-    untold: Option<(u32, usize)>,
+    /// Texts not yet flushed to the capture: their choice, and their start in its output.
+    unflushed: Option<(u32, usize)>,
     ending: Ending,
-    /// What marks the end of a stream has come.
+    /// The end marker of the stream has arrived.
     is_finished: bool,
-    /// `[DONE]` has come, whether it marks the end of this type or not.
+    /// `[DONE]` has arrived, whether or not it is the end marker of this type.
     has_done: bool,
 }
 
@@ -69,28 +69,28 @@ impl Answer {
             in_read: 0,
             shape: Shape::default(),
             known: None,
-            untold: None,
+            unflushed: None,
             ending: api.dialect.ending,
             is_finished: false,
             has_done: false,
         }
     }
 
-    /// Gathers the reply for later turns too.
+    /// Collects the reply for later turns too.
     #[must_use]
     pub fn capturing(mut self, api: &Api) -> Self {
         self.capture = Some((api.dialect.capture)(api));
         self
     }
 
-    /// Goes by what earlier answers of the same server taught, and teaches those after it.
+    /// Uses messages known from earlier responses of the same server, and adds to them.
     #[must_use]
     pub fn knowing(mut self, known: Rc<KnownMessages>) -> Self {
         self.known = Some(known).filter(|_| self.reader.is_stateless());
         self
     }
 
-    /// Whether a piece of the answer has come.
+    /// Whether some content has arrived.
     pub fn has_content(&self) -> bool {
         !self.parsed.content.is_empty()
     }
@@ -107,7 +107,7 @@ impl Answer {
         }
         let mut rest = bytes;
         if self.splitter.is_between_messages() {
-            // What looks like a message before it ends like it, too: its end need not be looked for.
+            // A message that begins in the remembered form also ends in it: there is no need to search for its end.
             while let Some((message, text, after)) = self.shape.first_of(rest) {
                 self.take_known(message, text, at);
                 rest = after;
@@ -124,7 +124,7 @@ impl Answer {
 
     pub fn end_stream(&mut self, at: MonoNs) {
         let mut splitter = std::mem::take(&mut self.splitter);
-        // What comes after the last event is no part of the answer.
+        // What follows the last event is not part of the response.
         let is_over = self.has_done || (self.ending == Ending::Event && self.is_finished);
         if !is_over && splitter.is_cut() {
             self.parsed.error = Some(RequestError::exception("ClientPayloadError", CUT, &[]));
@@ -145,12 +145,12 @@ impl Answer {
         };
     }
 
-    /// Takes a body that is no text: it came, and has no content.
+    /// Takes a body that is not text: it arrived, and has no content.
     pub fn feed_binary(&mut self, at: MonoNs) {
         self.count_response(at);
     }
 
-    /// Takes content whose bytes were not kept: all that is known of it is that it came.
+    /// Takes content whose bytes were not stored: only its arrival is known.
     pub fn arrived(&mut self, at: MonoNs) {
         self.count_response(at);
         self.parsed.content.push(ContentMark { at, output: true, reasoning: false });
@@ -185,7 +185,7 @@ impl Answer {
     }
 
     fn take_message(&mut self, message: &[u8], at: MonoNs) -> bool {
-        // Nearly all events differ from the one before in their text alone.
+        // Nearly all events differ from the one before only in their text.
         if let Some(text) = self.shape.text_of(message) {
             self.take_known(message, text, at);
             return true;
@@ -250,7 +250,7 @@ impl Answer {
         }
     }
 
-    /// Reads one response. One without content may be an error of another form.
+    /// Reads one response. One without content may be an error in another form.
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
         let Some(mut piece) = self.reader.read(text, delivery) else {
             let error = Some(reader::listed_error(text)?);
@@ -283,12 +283,12 @@ impl Answer {
         let from = output.len();
         output.push_str(text);
         self.mark(ContentMark { at, output: true, reasoning: false });
-        if self.untold.is_some() {
+        if self.unflushed.is_some() {
             return;
         }
         if let Some(capture) = &mut self.capture {
             if capture.takes_texts() {
-                self.untold = Some((choice, from));
+                self.unflushed = Some((choice, from));
                 return;
             }
             let piece = Piece { choice, data: Some(Data::Text(text.into())), ..Piece::default() };
@@ -298,7 +298,7 @@ impl Answer {
 
     /// Flushes pending text to the capture, before anything else goes there.
     fn flush_texts(&mut self) {
-        if let Some((choice, from)) = self.untold.take()
+        if let Some((choice, from)) = self.unflushed.take()
             && let Some(capture) = &mut self.capture
         {
             let output = output_of(choice, &mut self.parsed.output_text, &mut self.other_choices);
@@ -306,7 +306,7 @@ impl Answer {
         }
     }
 
-    /// Takes what is not the JSON it should be; `None` when nothing can be made of it.
+    /// Takes data that is not valid JSON; `None` if it is useless.
     fn take_odd(&mut self, text: &str, delivery: Delivery, at: MonoNs) -> Option<bool> {
         let mended = json::mended(text);
         let text = match &mended {
@@ -317,14 +317,14 @@ impl Answer {
             None => text,
         };
         serde_json::from_str::<IgnoredAny>(text).ok()?;
-        // Of a member that is there twice the last counts.
+        // If a member occurs twice, the last one counts.
         if let Ok(object) = serde_json::from_str::<Map<String, Value>>(text) {
             let once = Value::Object(object).to_string();
             if let Some(piece) = self.read(&once, delivery) {
                 return Some(self.take_piece(piece, &once, delivery, at));
             }
         }
-        // JSON of another shape has no content, but it can be read.
+        // JSON of another form has no content, but it is readable.
         Some(true)
     }
 
@@ -344,7 +344,7 @@ impl Answer {
             }
             usage::fold(&mut self.usage, usage);
         }
-        // A second one is enough to believe none.
+        // After a second one, none is used.
         if self.spec_decode.len() < 2 {
             self.spec_decode.extend(piece.spec_decode.take());
         }
@@ -361,7 +361,7 @@ impl Answer {
         true
     }
 
-    /// Takes the content of a response. However many choices it belongs to, it came once.
+    /// Takes the content of a response. However many choices it has, it arrived once.
     fn take_contents(&mut self, piece: &Piece<'_>, at: MonoNs) {
         let mut mark = ContentMark { at, output: false, reasoning: false };
         if let Some(data) = &piece.data {
@@ -421,7 +421,7 @@ impl Answer {
                 output("");
                 mark.output = true;
             }
-            // They came, and there is no text to count.
+            // They arrived, and there is no text to count.
             Data::Rankings(_) | Data::ImageRetrieval(_) | Data::Images(_) => {
                 output("");
                 mark.output = true;
@@ -438,7 +438,7 @@ fn output_of<'a>(choice: u32, first: &'a mut Option<String>, others: &'a mut BTr
     }
 }
 
-/// Puts the texts of other choices behind the first's, and returns where each ends.
+/// Appends the texts of other choices to the first's, and returns where each ends.
 fn append_others(text: &mut Option<String>, others: &BTreeMap<u32, String>) -> Vec<usize> {
     if others.is_empty() {
         return Vec::new();
@@ -453,7 +453,7 @@ fn append_others(text: &mut Option<String>, others: &BTreeMap<u32, String>) -> V
 }
 
 fn too_silent() -> RequestError {
-    let message = format!("Invalid inference result: {MOST_SILENT} events of the stream say nothing");
+    let message = format!("Invalid inference result: {MOST_SILENT} events of the stream have no content");
     RequestError::exception("InvalidInferenceResultError", message, &[])
 }
 
@@ -466,7 +466,7 @@ fn reported_error(delivery: Delivery, code: Option<i64>, text: &str) -> RequestE
     RequestError { code: Some(code.unwrap_or(502)), ..RequestError::exception(kind, message, &[]) }
 }
 
-/// Seconds or megabytes that a video may have taken: no fewer than none, and no more than thirty years or a petabyte.
+/// A possible number of seconds or megabytes for a video: at least zero, and at most thirty years or a petabyte.
 fn is_possible(number: f64) -> bool {
     (0.0..=1e9).contains(&number)
 }

@@ -1,20 +1,20 @@
-//! What an answer leaves for the turns after it.
+//! What a response provides for later turns.
 
 use crate::response::reader::{Data, Piece};
 use aiperf_types::{Media, Reply, Turn};
 
-/// Gathers the reply out of the responses of one exchange, in order.
+/// Collects the reply from the responses of one exchange, in order.
 pub trait Capture {
-    /// Takes one response: what was read of it, and its text.
+    /// Takes one response: its parsed content, and its text.
     fn take(&mut self, piece: &Piece<'_>, text: &str);
 
-    /// Whether of responses that differ from an earlier one in their text alone nothing but that has to be seen. It may
-    /// change when a response is taken.
+    /// Whether only the text matters of responses that differ from an earlier one only in their text. It may change
+    /// when a response is taken.
     fn takes_texts(&self) -> bool {
         false
     }
 
-    /// Whether a response without content leaves nothing for later turns either, by its text.
+    /// Whether a response without content provides nothing for later turns either, judged by its text.
     fn ignores(&self, text: &str) -> bool {
         let _ = text;
         false
@@ -28,7 +28,7 @@ pub trait Capture {
     fn finish(self: Box<Self>) -> Reply;
 }
 
-/// Text alone: what most answers leave.
+/// Text only: what most responses provide.
 #[derive(Default)]
 pub struct TextCapture {
     text: String,

@@ -1,7 +1,6 @@
-//! Messages that earlier answers had. Those of another response differ from them in its id and its time alone, and mean
-//! the same: the first message with a role, the last with a reason to end, and how a text is wrapped. A thread that
-//! reads many responses one after the other need not read their JSON again (`scripts/turns` measures what a turn
-//! costs).
+//! Messages known from earlier responses. Those of another response differ from them only in its id and its time, and
+//! mean the same: the first message with a role, the last with a finish reason, and the form around a text. So a thread
+//! that reads many responses need not parse their JSON again (`scripts/turns` measures the cost of a turn).
 
 use crate::response::shape::{Shape, plain_text};
 use memchr::{memchr2, memmem};
@@ -12,7 +11,7 @@ use std::sync::LazyLock;
 /// A server has three or four of them.
 const MOST: usize = 8;
 
-/// What was learned of the answers read on one thread.
+/// Messages learned from the responses read on one thread.
 #[derive(Debug, Default)]
 pub struct KnownMessages(RefCell<Vec<Known>>);
 
@@ -25,15 +24,15 @@ struct Known {
 
 #[derive(Debug)]
 enum Meaning {
-    /// Nothing; and nothing that a reply is made of, where that was looked at.
+    /// No content; `of_replies`: also checked that it contributes nothing to a reply.
     Nothing { of_replies: bool, finishes: bool },
-    /// A text of one choice, with this behind it.
+    /// A text of one choice, and the bytes after it.
     Text { choice: u32, after: Vec<u8> },
 }
 
 /// The known content of a message.
 pub(super) enum Content<'a> {
-    /// Nothing, but perhaps that the answer ends.
+    /// No content, but possibly the end of the response.
     Nothing {
         finishes: bool,
     },
@@ -41,7 +40,7 @@ pub(super) enum Content<'a> {
 }
 
 impl KnownMessages {
-    /// The content of a message, if it is a known one; `for_reply`, if a reply is made of it.
+    /// The content of a message, if it is known; `for_reply` if a reply is collected.
     pub(super) fn find<'a>(&self, message: &'a [u8], for_reply: bool) -> Option<Content<'a>> {
         let known = self.0.borrow();
         if known.is_empty() {
@@ -70,7 +69,7 @@ impl KnownMessages {
         self.learn(message, message.len(), Meaning::Nothing { of_replies, finishes });
     }
 
-    /// Learns a message with a text, by its place in it, and nothing else.
+    /// Learns a message with a text at a position, and nothing else.
     pub(super) fn learn_text(&self, message: &[u8], text: Range<usize>, choice: u32) {
         self.learn(message, text.start, Meaning::Text { choice, after: message[text.end..].to_vec() });
     }
@@ -79,7 +78,7 @@ impl KnownMessages {
         let mut known = self.0.borrow_mut();
         let Some(Holes { id, time }) = holes(message).filter(|holes| holes.time.end <= end) else { return };
         let parts = [&message[..id.start], &message[id.end..time.start], &message[time.end..end]].map(<[u8]>::to_vec);
-        // A server whose messages always differ in more teaches nothing.
+        // A server whose messages always differ in more is not worth learning.
         if known.len() == MOST {
             known.remove(0);
         }
@@ -87,7 +86,7 @@ impl KnownMessages {
     }
 }
 
-/// Where a message has its id and its time.
+/// The positions of a message's id and time.
 struct Holes {
     id: Range<usize>,
     time: Range<usize>,
@@ -96,7 +95,7 @@ struct Holes {
 const BEFORE_ID: &[u8] = b"data: {\"id\":\"";
 static BEFORE_TIME: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("\"created\":"));
 
-/// Both, where they are among the first members, as those write them who stream chats.
+/// Both, if they are among the first members, as in streamed chats.
 fn holes(message: &[u8]) -> Option<Holes> {
     let rest = message.strip_prefix(BEFORE_ID)?;
     let id_len = memchr2(b'"', b'\\', rest).filter(|end| rest[*end] == b'"')?;

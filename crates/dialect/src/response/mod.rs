@@ -1,11 +1,11 @@
-//! Responses: their readers, their content, and all of an exchange folded into one.
+//! Responses: their readers, their content, and all responses of an exchange folded into one.
 //!
 //! # Layout
 //! - [`reader`]: readers of responses, and the content of one; [`vectors`]: embeddings in it
-//! - [`capture`]: what they leave for later turns
-//! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: what a server reports of speculative decoding
-//! - `shape`: what a message looks like around its text; [`known`]: messages that earlier answers had
-//! - [`answer`]: an exchange's responses folded into one parsed answer
+//! - [`capture`]: what they provide for later turns
+//! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: the server's data on speculative decoding
+//! - `shape`: the form of a message around its text; [`known`]: messages known from earlier responses
+//! - [`answer`]: an exchange's responses folded into one parsed response
 
 pub mod answer;
 pub mod capture;

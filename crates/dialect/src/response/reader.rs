@@ -7,19 +7,19 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Reads the responses of one exchange, in order. Made anew for each, so that it may remember what came before.
+/// Reads the responses of one exchange, in order. Each exchange has a new reader, so it may remember earlier responses.
 pub trait Reader {
     /// Reads one response. `None`: it cannot be read.
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>>;
 
-    /// Whether the content of a response never depends on those before it. A text in the same surroundings then always
-    /// means the same, and they need not be read again.
+    /// Whether the content of a response never depends on earlier ones. Then a text in the same form always means the
+    /// same, and the form need not be parsed again.
     fn is_stateless(&self) -> bool {
         false
     }
 }
 
-/// How a response came.
+/// How a response arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     Body,
@@ -27,7 +27,7 @@ pub enum Delivery {
     Event,
 }
 
-/// A reader that remembers nothing. A body that holds nothing is shown in the error.
+/// A reader without state. An empty body is shown in the error.
 pub struct Stateless(pub for<'a> fn(&'a str, Delivery) -> Option<Piece<'a>>);
 
 impl Reader for Stateless {
@@ -40,7 +40,7 @@ impl Reader for Stateless {
     }
 }
 
-/// What was read of a response; of a body that holds nothing, an error that shows it.
+/// The content of a response; for an empty body, an error that shows it.
 pub(crate) fn shown_if_empty<'a>(piece: Option<Piece<'a>>, text: &str, delivery: Delivery) -> Option<Piece<'a>> {
     let is_silent = || piece.as_ref().is_none_or(|piece| *piece == Piece::default());
     if delivery == Delivery::Body && is_silent() && json::holds_nothing(text) {
@@ -54,18 +54,18 @@ pub(crate) fn shown_if_empty<'a>(piece: Option<Piece<'a>>, text: &str, delivery:
 /// The content of one response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Piece<'a> {
-    /// Which of several answers to one request `data` belongs to.
+    /// The choice of `data`, if a request has several.
     pub choice: u32,
     pub data: Option<Data<'a>>,
     /// Its content for other choices.
     pub others: Vec<(u32, Data<'a>)>,
     pub usage: Option<Map<String, Value>>,
-    /// What it reports of speculative decoding.
+    /// Its data on speculative decoding.
     pub spec_decode: Option<Map<String, Value>>,
-    /// Where it knows it from.
+    /// Its sources.
     pub sources: Option<Value>,
     pub error: Option<ResponseError>,
-    /// It ends an answer: by a finish reason, or as the last event of its type.
+    /// It ends a choice: by a finish reason, or as the last event of its type.
     pub finishes: bool,
 }
 
@@ -77,13 +77,13 @@ impl<'a> Piece<'a> {
         Self { choice: choice.unwrap_or_default(), data, others: choices.collect(), ..self }
     }
 
-    /// The same of the one choice there is. Without content the response is of no choice in particular.
+    /// The same for a single choice. Without content, the response belongs to no choice in particular.
     pub(crate) fn with_choice(self, choice: Option<u32>, data: Option<Data<'a>>) -> Self {
         let choice = choice.filter(|_| data.is_some()).unwrap_or_default();
         Self { choice, data, ..self }
     }
 
-    /// Whether nothing is in it, but for the end of an answer.
+    /// Whether it is empty, except for the end of a response.
     pub(crate) fn is_silent(&self) -> bool {
         *self == Self { finishes: self.finishes, ..Self::default() }
     }
@@ -95,12 +95,12 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Why an answer is none.
+/// Why a response is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseError {
     /// The server reports it.
     Reported { code: Option<i64>, message: String },
-    /// Nothing can be made of it, and how records name that.
+    /// It is invalid; `kind` is its error type in records.
     Invalid { kind: &'static str, message: String },
 }
 
@@ -125,7 +125,7 @@ pub enum Data<'a> {
     },
     Embeddings(Vectors<'a>),
     Rankings(Vec<Value>),
-    /// What was found in images.
+    /// Objects found in images.
     ImageRetrieval(Value),
     Images(Box<Images>),
     /// A video's job, as the server reports it.
@@ -165,8 +165,8 @@ pub struct Images {
     pub settings: Map<String, Value>,
 }
 
-/// The error in the member `error` of a response: one that is not empty makes the response a failed one, whatever is
-/// beside it. Only of a video's job it is a member like any other.
+/// The error in the member `error` of a response: if it is not empty, the response has failed, whatever else it
+/// contains. Only in a video's job it is an ordinary member.
 pub(crate) fn error_of(object: &Map<String, Value>) -> Option<ResponseError> {
     object.get("error").and_then(reported)
 }
@@ -177,7 +177,7 @@ pub(crate) fn error_in(error: Option<&RawValue>) -> Option<ResponseError> {
     json::read(error.get()).as_ref().map_or_else(|| reported(&error.get().into()), reported)
 }
 
-/// An error as servers report it: an object with a message, or a text. What is empty is none.
+/// An error as servers report it: an object with a message, or a text. An empty value is no error.
 fn reported(error: &Value) -> Option<ResponseError> {
     if !is_truthy(Some(error)) {
         return None;
@@ -193,7 +193,7 @@ fn reported(error: &Value) -> Option<ResponseError> {
     Some(ResponseError::Reported { code: error.get("code").and_then(Value::as_i64), message })
 }
 
-/// Members that content is in: what has one of them beside a code and a message is no error for these two alone.
+/// Members with content: an object with one of them is no error just because of a code and a message.
 const CONTENT: [&str; 16] = [
     "choices",
     "content",
@@ -217,7 +217,7 @@ fn has_content(object: &Map<String, Value>) -> bool {
     CONTENT.iter().any(|member| is_truthy(object.get(*member)))
 }
 
-/// Members of a chunk or an event of a known type: what has one of them is no error for a `detail` alone.
+/// Members of a chunk or an event of a known type: an object with one of them is no error just because of a `detail`.
 const MARKS: [&str; 5] = ["choices", "id", "object", "type", "usage"];
 
 /// Parts of the names by which [`bare_error`] knows an error: without one of them nothing need be read.
@@ -272,7 +272,7 @@ fn described_error(object: &Map<String, Value>) -> Option<ResponseError> {
     detail.filter(is_one).and_then(reported).or_else(|| reported(&failed()?))
 }
 
-/// An error with a message, by what it is called or by its code.
+/// An error with a message, by its object name or by its code.
 fn coded_error(object: &Map<String, Value>) -> Option<ResponseError> {
     let message = object.get("message")?.as_str().filter(|message| !message.is_empty())?;
     let status = object.get("status_code").filter(|status| status.is_number() && is_error_code(Some(status)));
@@ -316,7 +316,7 @@ fn is_status(number: i64) -> bool {
     (400..600).contains(&number)
 }
 
-/// A status of HTTP that is an error, or a name, unless it is that of success.
+/// An HTTP error status, or a name other than that of success.
 fn is_error_code(code: Option<&Value>) -> bool {
     match code {
         Some(Value::Number(number)) => number.as_i64().is_some_and(is_status),
@@ -328,7 +328,7 @@ fn is_error_code(code: Option<&Value>) -> bool {
     }
 }
 
-/// Finish reasons of an answer that failed, in any case.
+/// Finish reasons of failed responses, in any case.
 const FAILURES: [&str; 14] = [
     "abort",
     "aborted",
@@ -346,7 +346,7 @@ const FAILURES: [&str; 14] = [
     "timeout",
 ];
 
-/// The error of an answer that the server gave up, by its finish reason: what came of it is not what was asked for. The
+/// The error of a response that the server gave up, by its finish reason: its content is not what was requested. The
 /// reason is a name, or an object with a type: `{"type":"abort","message":…,"status_code":503}`, as SGLang writes it.
 pub(crate) fn given_up(finish_reason: &Value) -> Option<ResponseError> {
     let name = finish_reason.get("type").unwrap_or(finish_reason).as_str()?;
@@ -359,8 +359,8 @@ pub(crate) fn given_up(finish_reason: &Value) -> Option<ResponseError> {
     Some(ResponseError::Reported { code: finish_reason.get("status_code").and_then(Value::as_i64), message })
 }
 
-/// The same of an answer of any shape: its own `meta_info` and `details`, and those of its choices or of a list of
-/// answers.
+/// The same for a response of any form: its own `meta_info` and `details`, and those of its choices or of a list of
+/// responses.
 pub(crate) fn given_up_in(value: &Value) -> Option<ResponseError> {
     let answers = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     let choices = value.get("choices").and_then(Value::as_array).into_iter().flatten();

@@ -1,12 +1,12 @@
-//! What a message looks like around its text.
+//! The form of a message around its text.
 
 use crate::response::reader::{Data, Piece};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The bytes around the text in a message. The chunks of a stream mostly differ in nothing but their text, and one that
-/// begins and ends as an earlier one did means the same with another text; its JSON is not read again
-/// (`cargo bench -p aiperf-dialect --bench parse` compares both).
+/// The bytes around the text in a message. The chunks of a stream mostly differ only in their text, and one that begins
+/// and ends like an earlier one means the same with another text; its JSON is not parsed again (`cargo bench -p
+/// aiperf-dialect --bench parse` compares both).
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     before: Vec<u8>,
@@ -15,12 +15,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// That of a message with a text at a place.
+    /// The form of a message with a text at a position.
     pub(super) fn around(message: &[u8], text: Range<usize>, choice: u32) -> Self {
         Self { before: message[..text.start].to_vec(), after: message[text.end..].to_vec(), choice }
     }
 
-    /// The text of a message of the remembered shape, if it is one and its text needs no unescaping.
+    /// The text of a message of the remembered form, if it has this form and its text needs no unescaping.
     #[inline]
     pub(super) fn text_of<'a>(&self, message: &'a [u8]) -> Option<&'a str> {
         if self.after.is_empty() {
@@ -30,7 +30,7 @@ impl Shape {
         plain_text(text)
     }
 
-    /// The message that a stream goes on with, its text, and what follows it, if it is one of the remembered shape.
+    /// The next message of a stream, its text, and what follows it, if it has the remembered form.
     #[inline]
     pub(super) fn first_of<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8], &'a str, &'a [u8])> {
         if self.after.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn plain_text(text: &[u8]) -> Option<&str> {
     if is_plain { std::str::from_utf8(text).ok() } else { None }
 }
 
-/// Where the text is in a message whose data is a text and nothing else.
+/// The position of the text in a message whose data is only a text.
 pub(super) fn place_of_text(message: &[u8], piece: &Piece<'_>) -> Option<Range<usize>> {
     let Piece {
         data: Some(Data::Text(Cow::Borrowed(text))),

@@ -34,7 +34,7 @@ pub fn read(object: &Map<String, Value>) -> Usage {
     read_checked(object).0
 }
 
-/// The same, and whether a value of it was left out because it is no count of tokens.
+/// The same, and whether a value was left out because it is no valid count of tokens.
 pub(crate) fn read_checked(object: &Map<String, Value>) -> (Usage, bool) {
     let flat = Fields { flat: flatten(object), refused: Cell::new(false) };
     let in_prompt = |key| flat.nested(&["prompt_tokens_details", "input_tokens_details"], key);
@@ -66,8 +66,8 @@ pub(crate) fn read_checked(object: &Map<String, Value>) -> (Usage, bool) {
     (usage, flat.refused.get())
 }
 
-/// A member of an object that has a few: forty names are looked for, and to compare three members with each is cheaper
-/// than to hash it.
+/// A member of a small object: forty names are looked up, and comparing three members with each is cheaper than
+/// hashing.
 fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }

@@ -1,13 +1,14 @@
-//! JSON as servers write it: what Python's reader takes is read here too, since that is what they are tested with.
+//! JSON as servers write it: everything that Python's parser accepts is accepted here too, because servers are tested
+//! with it.
 //!
-//! `NaN`, `Infinity` and numbers too large to be one become null: they are no count and no text. Half of a surrogate
-//! pair becomes the replacement character, as bytes that are not UTF-8 do.
+//! `NaN`, `Infinity` and numbers that are too large become null: they are neither counts nor texts. Half of a surrogate
+//! pair becomes the replacement character, like bytes that are not UTF-8.
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-/// Reads JSON, mended where it must be; `None` where that does not help.
+/// Reads JSON, repaired if necessary; `None` if that does not help.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&mended(text)?).ok())
 }
@@ -17,7 +18,7 @@ pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     if text.trim_start().starts_with('{') { serde_json::from_str(text).ok() } else { None }
 }
 
-/// Whether a value is more than nothing, as Python sees it.
+/// Whether a value is truthy in Python.
 pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null | Value::Bool(false)) => false,
@@ -29,26 +30,26 @@ pub(crate) fn is_truthy(value: Option<&Value>) -> bool {
     }
 }
 
-/// Whether it is JSON of nothing: `{}`, `[]`, `0`, `""`, `false`, `null`.
+/// Whether it is empty JSON: `{}`, `[]`, `0`, `""`, `false`, `null`.
 pub(crate) fn holds_nothing(text: &str) -> bool {
     // However they are written, none of them is longer; what is may be large.
     let text = text.trim();
     text.len() <= 16 && serde_json::from_str::<Value>(text).is_ok_and(|value| !is_truthy(Some(&value)))
 }
 
-/// Whether it is an object or a list that breaks off: what comes of it is right, and its end is missing.
+/// Whether it is an object or a list that is cut off: its content is right, and its end is missing.
 pub(crate) fn is_cut(text: &str) -> bool {
     let mended = mended(text);
     let text = mended.as_deref().unwrap_or(text);
     text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_err_and(|fault| fault.is_eof())
 }
 
-/// As much of it as a message shows.
+/// The part of it that a message shows.
 pub(crate) fn shown(text: &str) -> &str {
     text.char_indices().nth(200).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The text with what only lenient readers take replaced; `None` when there is nothing of that kind.
+/// The text with everything replaced that only lenient parsers accept; `None` if there is nothing to replace.
 pub(crate) fn mended(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let (mut out, mut at, mut kept) = (String::new(), 0, 0);

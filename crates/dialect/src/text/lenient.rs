@@ -1,5 +1,5 @@
-//! Members of a response that need not be what they should be: an odd one is as good as absent, and costs nothing of
-//! the members beside it. No tree is built, and texts without escapes are borrowed.
+//! Members of a response that may have another type than expected: such a member counts as absent, and does not affect
+//! the others. No tree is built, and texts without escapes are borrowed.
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -161,8 +161,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// A text: a string, or the texts of a list of parts. Of the parts, some may be thoughts:
-/// `{"type": "thinking", "thinking": [{"type": "text", "text": ...}]}`.
+/// A text: a string, or the texts of a list of parts. Some parts may be reasoning: `{"type": "thinking", "thinking":
+/// [{"type": "text", "text": ...}]}`.
 #[derive(Debug, Default)]
 pub(crate) struct Content<'a> {
     pub(crate) text: Option<Cow<'a, str>>,

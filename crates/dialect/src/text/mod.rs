@@ -1,8 +1,8 @@
 //! What servers write: JSON and streams of events.
 //!
 //! # Layout
-//! - `json`: JSON as servers write it; `strict`: members of it as nearly all servers send them; `lenient`: members that
-//!   need not be what they should be
+//! - `json`: JSON as servers write it; `strict`: members in the usual form; `lenient`: members that may have another
+//!   type than expected
 //! - `data_uri`: data in place of a URL
 //! - [`sse`]: server-sent events in any splits
 

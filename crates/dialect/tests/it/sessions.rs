@@ -271,7 +271,10 @@ fn a_request_has_the_images_of_the_turns_since_its_context_began() {
     };
     let chat = images(api(EndpointKind::Chat), ContextMode::DeltasWithoutResponses);
     let wanted = [Some(1), Some(3), None, Some(8), Some(24), Some(56)];
-    assert_eq!(chat, wanted, "only a turn with messages of its own begins anew, and a whole payload is no history");
+    assert_eq!(
+        chat, wanted,
+        "only a turn with messages of its own resets the history, and a whole payload is no history"
+    );
     let alone = [Some(1), Some(2), None, Some(8), Some(16), Some(32)];
     assert_eq!(images(api(EndpointKind::Chat), ContextMode::MessageArrayWithResponses), alone);
     let template = images(template(r#"{"p": {{ text|tojson }}}"#), ContextMode::DeltasWithoutResponses);

@@ -1,4 +1,4 @@
-//! What chat and completions have in common: a chunk of a stream, or a whole answer, and the choices in it.
+//! The common parts of chat and completions: a chunk of a stream, or a whole response, and its choices.
 
 use crate::response::reader::{Piece, ResponseError, error_in, given_up, spec_decode_from, usage_from};
 use crate::text::json::{self, is_truthy};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A chunk, with its choices as they are read: strictly, or whatever they are.
+/// A chunk, with its choices as they are read: strictly, or in any form.
 #[derive(Deserialize)]
 pub(crate) struct Chunk<'a, C> {
     #[serde(default, borrow)]
@@ -23,12 +23,12 @@ pub(crate) struct Chunk<'a, C> {
 }
 
 impl<C> Chunk<'_, C> {
-    /// Whether it may hold an error.
+    /// Whether it may contain an error.
     pub(crate) fn has_error(&self) -> bool {
         self.error.is_some()
     }
 
-    /// What it holds beside its choices.
+    /// Its content besides the choices.
     pub(crate) fn beside_choices(&self) -> Piece<'static> {
         Piece {
             usage: self.usage.and_then(usage_from),

@@ -1,4 +1,4 @@
-//! The content of a response of no known shape: found by an expression of the user, or by names that many servers use.
+//! The content of a response of unknown form: found by the user's expression, or by names that many servers use.
 
 use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::shared::vectors::embeddings_in;
@@ -7,20 +7,20 @@ use crate::text::json::{self, is_truthy};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// How records name an answer that is none.
+/// The error type for a response without a valid result.
 const INVALID: &str = "InvalidInferenceResultError";
-/// Members that servers put their text in, in the order in which they are looked at.
+/// Members in which servers put their text, in the order of the search.
 const TEXTS: [&str; 5] = ["text", "content", "response", "output", "result"];
 
 /// Reads answers of no known shape.
 pub(crate) struct AnyReader {
-    /// `None` finds it out.
+    /// `None` detects it.
     pub(crate) field: Option<ResponseField>,
 }
 
 impl Reader for AnyReader {
     fn read<'a>(&mut self, text: &'a str, delivery: Delivery) -> Option<Piece<'a>> {
-        // What is no JSON, or JSON of nothing, is its own text.
+        // A body that is not JSON, or empty JSON, is its own text.
         let Some(value) = json::read::<Value>(text).filter(|value| is_truthy(Some(value))) else {
             let data = (!text.is_empty()).then_some(Data::Text(Cow::Borrowed(text)));
             return Some(Piece { data, ..Piece::default() });
@@ -43,7 +43,7 @@ impl Reader for AnyReader {
     }
 }
 
-/// A response without content. A whole body is the whole answer; after an event there may be others.
+/// A response without content. A whole body is the whole response; after an event there may be others.
 fn nothing_in(text: &str, delivery: Delivery) -> Piece<'static> {
     invalid(delivery, || format!("no content in the response: {}", json::shown(text)))
 }
@@ -73,7 +73,7 @@ fn detect(value: Value) -> Option<Data<'static>> {
     text_of(&object).map(text)
 }
 
-/// The text of an object: an empty one where others might be ends the search.
+/// The text of an object: an empty one, where others might follow, ends the search.
 fn text_of(object: &Map<String, Value>) -> Option<String> {
     for member in TEXTS {
         match object.get(member) {
@@ -102,7 +102,7 @@ fn text(text: String) -> Data<'static> {
     Data::Text(Cow::Owned(text))
 }
 
-/// What a value is by its shape alone.
+/// The content of a value by its form alone.
 fn convert(value: Value) -> Option<Data<'static>> {
     let is_number = |value: &Value| value.is_number() || value.is_boolean();
     match value {

@@ -1,8 +1,8 @@
 //! Where a response has its content, in JMESPath.
 //!
-//! The engine has no limits of its own: a list of two of what came before (`[@, @]`), thirty times in a row, is a value
-//! that nothing can hold. So an expression is judged before it is used: by what it can make of an answer of any size,
-//! by the functions that it calls and by how deep it goes.
+//! The engine has no limits of its own: a list of two copies of its input (`[@, @]`), thirty times in a row, is a value
+//! that does not fit into any memory. So an expression is checked before it is used: by how much it can multiply a
+//! response of any size, by the functions that it calls and by its depth.
 
 use jmespath::ast::Ast;
 use jmespath::functions::{Function, JoinFn, ToStringFn};
@@ -10,23 +10,23 @@ use jmespath::{Context, ErrorReason, Expression, JmespathError, Rcvar, Runtime, 
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 
-/// An expression that can be used.
+/// A valid expression.
 #[derive(Clone)]
 pub struct ResponseField(Arc<Expression<'static>>);
 
-/// The parser goes as deep as an expression is nested and has no limit of its own: this one keeps it on its stack.
+/// The parser recurses as deep as an expression is nested and has no limit: this one keeps it on its stack.
 const LONGEST: usize = 1000;
 /// How deep an expression may be nested.
 const DEEPEST: usize = 200;
 /// How often an expression may repeat the content of a response.
 const GROWTH: u64 = 1000;
-/// Bytes of what an expression finds, and of every text that it makes.
+/// Bytes of the result of an expression, and of every text that it makes.
 const FOUND: usize = 64 << 20;
-/// Indexes and steps beyond this are not counted with.
+/// Larger indexes and steps are refused.
 const FARTHEST: i32 = 1_000_000_000;
 
 impl ResponseField {
-    /// Fails with the reason where it is no expression, or none that can be used.
+    /// Fails with the reason if it is no valid expression, or exceeds the limits.
     pub fn new(expression: &str) -> Result<Self, String> {
         if expression.trim().is_empty() {
             return Err("it is empty".to_owned());
@@ -50,7 +50,7 @@ impl ResponseField {
         self.0.as_str()
     }
 
-    /// What it finds: `None` where it matches nothing or cannot be applied.
+    /// Its result: `None` if it matches nothing or cannot be applied.
     pub(crate) fn find(&self, value: &Value) -> Option<Value> {
         let found = self.0.search(value).ok()?;
         small_enough(&found)?;
@@ -99,7 +99,7 @@ fn too_large(context: &Context<'_>) -> JmespathError {
     JmespathError::from_ctx(context, ErrorReason::Runtime(reason))
 }
 
-/// `None` where a value is too large once it is written out: parts of it may be the same value many times.
+/// `None` if a value is too large once it is written out: parts of it may be the same value many times.
 fn small_enough(value: &Variable) -> Option<()> {
     room_after(value, FOUND).map(drop)
 }
@@ -116,8 +116,8 @@ fn room_after(value: &Variable, room: usize) -> Option<usize> {
     }
 }
 
-/// The standard functions: how many arguments each takes, `None` where there may be more, and which of them is an
-/// expression (`&a`).
+/// The standard functions: the number of arguments of each, `None` for any number, and which of them is an expression
+/// (`&a`).
 const FUNCTIONS: &[(&str, usize, Option<usize>, Option<usize>)] = &[
     ("abs", 1, Some(1), None),
     ("avg", 1, Some(1), None),
@@ -147,9 +147,9 @@ const FUNCTIONS: &[(&str, usize, Option<usize>, Option<usize>)] = &[
     ("values", 1, Some(1), None),
 ];
 
-/// How often the result of a node repeats the response, when its input repeats it `times` times. Nothing in the
-/// language reaches back to the answer as it was, so that it is a product along the way and a sum over the items of a
-/// list. Fails with the reason where a node cannot be used.
+/// How often the result of a node repeats the response, if its input repeats it `times` times. Nothing in the language
+/// refers back to the original response, so it is a product along the path and a sum over the items of a list. Fails
+/// with the reason if a node is not allowed.
 fn grown(node: &Ast, times: u64, depth: usize) -> Result<u64, String> {
     if depth > DEEPEST {
         return Err(format!("it is nested deeper than {DEEPEST}"));
@@ -191,13 +191,13 @@ fn grown(node: &Ast, times: u64, depth: usize) -> Result<u64, String> {
         }
     };
     if made > GROWTH {
-        return Err(format!("it can say an answer more than {GROWTH} times over: its lists are lists of lists"));
+        return Err(format!("it can repeat a response more than {GROWTH} times: its lists are lists of lists"));
     }
     Ok(made)
 }
 
-/// The expression that a function applies, with its place among the arguments, where it takes one. Fails where there is
-/// no such function, or none that takes these arguments.
+/// The expression that a function applies, with its position among the arguments, if it takes one. Fails if there is no
+/// such function, or none with these arguments.
 fn applied<'a>(name: &str, args: &'a [Ast]) -> Result<Option<(usize, &'a Ast)>, String> {
     let Some((_, least, most, place)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else {
         return Err(format!("there is no function '{name}'"));

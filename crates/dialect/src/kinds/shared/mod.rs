@@ -1,10 +1,10 @@
-//! What several endpoint types have in common.
+//! Code that several endpoint types share.
 //!
 //! # Layout
-//! - `content`: a turn as a string or as parts; `chunk`: an answer in choices
-//! - [`vectors`]: embeddings in answers; `rankings`: a query and passages, and their order
-//! - [`expression`]: where a response has its content; [`detect`]: the content of responses of no known shape
-//! - [`payload_template`]: a template of the user's for bodies
+//! - `content`: a turn as a string or as parts; `chunk`: a response in choices
+//! - [`vectors`]: embeddings in responses; `rankings`: a query and passages, and their order
+//! - [`expression`]: where a response has its content; [`detect`]: the content of responses of unknown form
+//! - [`payload_template`]: the user's template for bodies
 
 pub(crate) mod chunk;
 pub(crate) mod content;

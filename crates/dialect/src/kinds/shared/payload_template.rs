@@ -1,4 +1,4 @@
-//! A template of the user's for bodies, in Jinja.
+//! The user's template for bodies, in Jinja.
 
 mod python_json;
 
@@ -10,11 +10,11 @@ use std::cell::Cell;
 /// The name that the template has in its environment.
 const NAME: &str = "payload";
 
-/// A template, read once for all requests.
+/// A template, parsed once for all requests.
 pub struct PayloadTemplate {
     environment: Environment<'static>,
-    /// Those of the variables that its text names: the others are not made. The engine's own list of what a template
-    /// looks at misses what it only takes a slice of.
+    /// The variables that its text names: the others are not made. The engine's own list of variables misses those that
+    /// are only sliced.
     variables: Vec<&'static str>,
 }
 
@@ -29,7 +29,7 @@ impl PayloadTemplate {
         environment.add_filter("tojson", to_json);
         environment.add_template_owned(NAME, guarded).map_err(|error| explained(&error))?;
         let template = environment.get_template(NAME).map_err(|error| explained(&error))?;
-        // Names of filters and tests are looked up when they are met: what an empty request meets is known now.
+        // Names of filters and tests are looked up when they are used: an empty request checks those that it reaches.
         if let Err(error) = rendered(&template, &Value::from(()))
             && matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest)
         {
@@ -39,7 +39,7 @@ impl PayloadTemplate {
         Ok(Self { environment, variables })
     }
 
-    /// Whether it looks at earlier turns.
+    /// Whether it uses earlier turns.
     pub(crate) fn looks_back(&self) -> bool {
         self.variables.iter().any(|name| matches!(*name, "turns" | "request_info"))
     }

@@ -1,11 +1,11 @@
-//! A query and passages to be put in order: what the types that rank share.
+//! A query and passages to rank: shared by the types that rank.
 
 use crate::request::{DialectError, Request};
 use crate::response::reader::{Data, Piece, error_in_list, error_of, usage_of};
 use aiperf_types::Turn;
 use serde_json::{Map, Value};
 
-/// What a turn asks to be ranked.
+/// The query and passages of a turn.
 pub(crate) struct Asked<'a> {
     pub(crate) query: &'a str,
     pub(crate) passages: Vec<&'a str>,

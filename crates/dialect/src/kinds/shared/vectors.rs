@@ -1,4 +1,4 @@
-//! Vectors in answers: what the types that give embeddings share.
+//! Vectors in responses: shared by the types that return embeddings.
 
 use crate::response::reader::{Data, Piece, ResponseError, error_of, usage_from, usage_of};
 use crate::response::vectors::Vectors;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// The vectors of an answer, however it names them: entries of `data` that are embeddings, or a list `embeddings` or
+/// The vectors of a response, under any of its names: entries of `data` that are embeddings, or a list `embeddings` or
 /// `embedding` of vectors or of the numbers of one.
 pub fn embeddings_in(object: &Map<String, Value>) -> Option<Vec<Value>> {
     if let Some(Value::Array(entries)) = object.get("data")
@@ -30,7 +30,7 @@ pub fn embeddings_in(object: &Map<String, Value>) -> Option<Vec<Value>> {
 /// The type that entries with vectors declare.
 const EMBEDDING: &str = "embedding";
 
-/// The body that servers send, read without building a tree.
+/// The usual body of servers, read without building a tree.
 #[derive(Deserialize)]
 struct Body<'a> {
     #[serde(default, borrow)]
@@ -49,7 +49,7 @@ struct Entry<'a> {
     embedding: Option<&'a RawValue>,
 }
 
-/// Reads an answer whose `data` is embeddings and nothing else.
+/// Reads a response whose `data` is embeddings and nothing else.
 pub(crate) fn read(json: &str) -> Option<Piece<'_>> {
     let is_embedding = |entry: &Object<Entry<'_>>| entry.0.as_ref().is_some_and(|entry| entry.object == EMBEDDING);
     match json::object::<Body<'_>>(json) {

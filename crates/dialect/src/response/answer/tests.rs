@@ -427,7 +427,7 @@ fn a_stream_of_empty_events_is_not_read_to_its_end() {
     assert!(!answer.feed_stream(empty.as_bytes(), MonoNs(9)));
     let parsed = answer.finish();
     assert_eq!((parsed.responses as usize, parsed.output_text.as_deref()), (MOST_SILENT + 1, Some("a")));
-    assert!(parsed.error.unwrap().message.contains("1000000 events of the stream say nothing"));
+    assert!(parsed.error.unwrap().message.contains("1000000 events of the stream have no content"));
 }
 
 #[test]

@@ -243,7 +243,7 @@ pub(crate) const ROWS: &[Row] = &[
         NO_CONTENT,
     )
     .requests(1)
-    .says("1000000 events of the stream say nothing"),
+    .says("1000000 events of the stream have no content"),
     stream(
         "sends 20,000 events in one go",
         &[&[
