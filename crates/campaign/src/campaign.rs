@@ -13,6 +13,7 @@ use crate::objectives;
 use crate::overwrites;
 use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
+use crate::run_cache::RunCache;
 use crate::run_traits::traits;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::{

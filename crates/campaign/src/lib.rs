@@ -72,6 +72,7 @@ mod preparation;
 mod public_files;
 pub mod rehearsal;
 mod result;
+mod run_cache;
 mod run_traits;
 pub mod runs;
 mod sending;

@@ -44,7 +44,6 @@ use self::room::{FEWER, Room, size};
 use self::row::{Encode, Row};
 use self::selection::{Selection, TurnNote};
 use self::text::Text;
-use self::told::{Ignored, LeftOut};
 pub(crate) use self::wav::seconds as wav_seconds;
 use crate::error::DatasetError;
 use crate::length;

@@ -20,7 +20,6 @@ use super::notes::Ignored;
 use super::room::{FEWER, Room};
 use super::row::{Encode, Row};
 use super::text::Text;
-use super::told::Ignored;
 use super::{
     Folder, Format, OutputLengths, Place, ReadRow, may_be_row, media_folder, place_of, single_turn, texts, wav,
 };

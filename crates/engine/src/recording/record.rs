@@ -6,7 +6,7 @@ use crate::reading::Reading;
 use crate::recording::trace::http_trace;
 use crate::requests::Requests;
 use crate::requests::prompt_counts::{PromptHistory, RefusedByTemplate};
-use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, says_context_overflow};
+use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, reports_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::{GivenUp, Tokenizers};
 use aiperf_transport::encoding::{self, Decoded};

@@ -1,6 +1,6 @@
 //! The collection of a run: it is started, follows the phases, and is waited for.
 
-use super::keeper::{Keeper, Kept, Message, Verdict};
+use super::keeper::{Keeper, KeptPages, Message, Verdict};
 use super::kind::PageKind;
 use super::scraper::{self, Command, Delivery, Scraped};
 use super::setup::{Announce, CollectedEndpoint, Pods, WatchedPage};
