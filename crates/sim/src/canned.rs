@@ -1,7 +1,8 @@
-//! Answers made beforehand, for finding out how fast a client can go.
+//! Responses made beforehand, to measure how fast a client can be.
 //!
-//! Only what decides which bytes to send is read of a request: its path, its length and whether it streams. An answer
-//! is one write. The default stream, 32 tokens, is 34 events of about 160 bytes, then usage and `[DONE]`: some 5.8 KB.
+//! Only the parts of a request that decide which bytes to send are parsed: its path, its length and whether it streams.
+//! A response is one write. The default stream, 32 tokens, is 34 events of about 160 bytes, then usage and `[DONE]`:
+//! about 5.8 KB.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ struct CannedResponse {
     content_type: &'static str,
 }
 
-/// The answers, and how many were given since they were last counted.
+/// The responses, and how many were sent since they were last counted.
 pub(crate) struct CannedResponses {
     canned: [CannedResponse; APIS.len()],
     /// By kind, whole and streamed.
@@ -64,7 +65,7 @@ impl CannedResponses {
         }
     }
 
-    /// Counts a request; gives whether it is for a stream.
+    /// Counts a request; returns whether it asks for a stream.
     fn count(&mut self, route: Route, request: &Request<'_>) -> bool {
         let streamed = match route.api.streams {
             Streams::Never => false,
@@ -83,7 +84,7 @@ impl CannedResponses {
         rest.next() == Some(&b':') && b"true".iter().all(|letter| rest.next() == Some(letter))
     }
 
-    /// Moves the answers given into the metrics.
+    /// Adds the counted responses to the metrics.
     pub(crate) fn count_into(&mut self, metrics: &mut Metrics) {
         for (api, given) in APIS.iter().zip(&mut self.given) {
             let [whole, streamed] = std::mem::take(given);
@@ -171,7 +172,7 @@ struct ShortShape {
     opening: Option<&'static str>,
 }
 
-/// Chat and completions are what clients are measured with.
+/// Clients are measured with chat and completions.
 fn short_shape(api: &Api) -> Option<&'static ShortShape> {
     match api.name {
         "chat_completions" => Some(&ShortShape {
@@ -190,7 +191,7 @@ fn short_shape(api: &Api) -> Option<&'static ShortShape> {
     }
 }
 
-/// A stream with the members every client reads and few others.
+/// A stream with the members that every client reads and few others.
 fn write_short_stream(
     out: &mut Vec<u8>,
     frame: fn(&mut Vec<u8>, &[&[u8]]),

@@ -1,4 +1,4 @@
-//! The two clocks of the simulator, in nanoseconds: monotonic for deadlines, wall for what is written down.
+//! The two clocks of the simulator, in nanoseconds: monotonic for deadlines, wall for logs.
 
 use nix::time::{ClockId, clock_gettime};
 

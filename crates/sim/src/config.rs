@@ -1,4 +1,4 @@
-//! What the server shall be like: one plain value, checked once when the server is bound.
+//! The configuration of the server: one plain value, checked once when the server is bound.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -58,18 +58,18 @@ pub struct SimConfig {
     /// Continuous batching: every running answer writes one event each step, all of them back to back; the first token
     /// comes at the first step not before its time, and `itl` is not used.
     pub step: Option<Duration>,
-    /// What goes wrong, and how often.
+    /// The faults, and how often each occurs.
     pub faults: Vec<FaultRate>,
     /// How inference answers are encoded, whatever the client accepts. Each event of a stream can be decoded when it
     /// arrives.
     pub encoding: Option<ContentEncoding>,
-    /// Answers every inference request at once with bytes made beforehand: an answer of `osl` tokens, whatever was
-    /// asked.
+    /// Sends every inference request at once a response made beforehand: one of `osl` tokens, independent of the
+    /// request.
     pub burst: bool,
     /// Which server's metrics page is shown.
     pub metrics: MetricsKind,
     pub metrics_format: MetricsFormat,
-    /// What goes wrong with metrics pages, and with which of them.
+    /// The faults of metrics pages, and which pages have them.
     pub metrics_faults: Vec<PageFault>,
     /// Where to write when each request arrived and each event was written.
     pub truth_log: Option<PathBuf>,
@@ -115,7 +115,7 @@ impl Default for SimConfig {
 }
 
 impl SimConfig {
-    /// The rules between fields.
+    /// Checks the rules between fields.
     pub(crate) fn check(&self) -> Result<(), SimError> {
         if self.max_running.is_some() && self.threads.get() > 1 {
             return Err(SimError::Conflict(
@@ -146,13 +146,13 @@ impl SimConfig {
         Ok(())
     }
 
-    /// The model named where no request names one.
+    /// The model to name if no request names one.
     pub(crate) fn listed_model(&self) -> &str {
         self.model.as_deref().unwrap_or(DEFAULT_MODEL)
     }
 }
 
-/// Names of the families that faults would change and that no page of the server has.
+/// The first family in a fault that no page of the server has.
 fn unknown_family(config: &SimConfig) -> Option<&str> {
     let kind = config.metrics.kind()?;
     let metrics = Metrics::new(&kind.bounds);

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// What went wrong with the server itself.
 #[derive(Debug, Error)]
 pub enum SimError {
-    /// Two settings that exclude each other, or one that cannot be.
+    /// Two settings that exclude each other, or an invalid one.
     #[error("{0}")]
     Conflict(&'static str),
     /// The faults' rates add up to more than one.
@@ -32,7 +32,7 @@ pub enum SimError {
     /// The truth log cannot be written.
     #[error("cannot write the truth log {path}: {source}")]
     TruthLog { path: PathBuf, source: std::io::Error },
-    /// The system refused something the server cannot do without.
+    /// The system refused something that the server needs.
     #[error("the server cannot run: {0}")]
     System(#[from] std::io::Error),
 }

@@ -1,4 +1,4 @@
-//! One request being answered: which event comes next, and when.
+//! One request and its response: which event comes next, and when.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -12,10 +12,10 @@ use crate::reply::{Extent, Outlet, Reply};
 use crate::script::{Purpose, Script};
 use crate::truth::{Asked, Payload, TruthRecord};
 
-/// Most events of an answer beside those that carry tokens.
+/// The most events of a response besides those with tokens.
 const EVENTS_AROUND: usize = 16;
 
-/// How far an exchange has come.
+/// The state of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Its response head is held back.
@@ -28,7 +28,7 @@ pub(crate) enum Stage {
     Over,
 }
 
-/// What an exchange wants after a step.
+/// The next action after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// To be called again at this moment.
@@ -42,7 +42,7 @@ pub(crate) enum Next {
     Reset,
 }
 
-/// The things an exchange works with.
+/// The context of an exchange's step.
 pub(crate) struct Context<'a> {
     pub(crate) script: &'a Script,
     pub(crate) outlet: Outlet<'a>,
@@ -72,14 +72,14 @@ pub(crate) struct Exchange {
     rest: Option<Vec<u8>>,
 }
 
-/// The pen of an exchange: it borrows some of its members, not all.
+/// The pen of an exchange: it borrows only some of its members.
 macro_rules! pen {
     ($exchange:ident, $context:ident) => {
         Pen::new(&mut $exchange.reply, &mut $context.outlet, $exchange.truth.as_deref_mut())
     };
 }
 
-/// What is known of a request before its answer is planned.
+/// What is known of a request before its response is planned.
 pub(crate) struct ReceivedRequest {
     pub(crate) route: Route,
     pub(crate) request: InferenceRequest,
@@ -92,7 +92,7 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl Exchange {
-    /// Plans the answer. An error comes back with the record of the request.
+    /// Plans the response. An error comes with the record of the request.
     pub(crate) fn plan(
         script: &Script,
         received: ReceivedRequest,
@@ -136,7 +136,7 @@ impl Exchange {
         }
     }
 
-    /// Enters the running batch; gives the moment of the first token.
+    /// Enters the running batch; returns the moment of the first token.
     pub(crate) fn start(&mut self, now_ns: u64, script: &Script, metrics: &mut Metrics) -> u64 {
         self.stage = Stage::Running;
         self.started_ns = now_ns;
@@ -149,7 +149,7 @@ impl Exchange {
         self.due_ns
     }
 
-    /// The deadline came: produces the next tokens.
+    /// The deadline has arrived: produces the next tokens.
     pub(crate) fn advance(&mut self, now_ns: u64, context: &mut Context<'_>) -> Next {
         if let Some(rest) = self.rest.take() {
             self.reply.rest(&mut context.outlet, self.truth.as_deref_mut(), &rest);
@@ -185,7 +185,7 @@ impl Exchange {
         self.complete(context)
     }
 
-    /// The client or a fault ended it before its time.
+    /// The client or a fault ended it early.
     pub(crate) fn abandon(&mut self, why: Finished, metrics: &mut Metrics) {
         match self.stage {
             Stage::Running => self.leave_batch(metrics),
@@ -284,7 +284,7 @@ impl Exchange {
         }
     }
 
-    /// Does what a midway fault asks for; `None` when the stream goes on after it.
+    /// Executes a midway fault; `None` if the stream continues after it.
     fn meet(&mut self, fault: Fault, context: &mut Context<'_>) -> Option<Next> {
         match fault {
             Fault::ResetMidway => Some(Next::Reset),
@@ -311,7 +311,7 @@ impl Exchange {
                 context.metrics.record_http_response(self.route.path, self.api().method, 200, 1);
                 Some(Next::Over)
             }
-            // These strike before the stream begins.
+            // These occur before the stream begins.
             Fault::Refuse
             | Fault::HookStatus { .. }
             | Fault::Reset

@@ -1,8 +1,8 @@
-//! What goes wrong on purpose, and how often.
+//! Intentional faults, and how often they occur.
 //!
 //! A fault is written `KIND=RATE` or `KIND:ARGUMENT=RATE`, such as `status:503=0.05`, `stall:2s=0.01` or
-//! `redirect:307,3=1`. The rates of all request faults add up to at most one: each request meets at most one fault, each
-//! with exactly its own rate; likewise those of connections and of hooks.
+//! `redirect:307,3=1`. The rates of all request faults add up to at most one: each request has at most one fault, and
+//! each fault has exactly its rate. The same holds for faults of connections and of hooks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,8 +19,8 @@ use crate::spread::parse_duration;
 pub enum Fault {
     /// The connection is accepted and reset before anything is read.
     Refuse,
-    /// A path that is neither inference nor `/metrics` (a question about a job is not inference) answers with this HTTP status, the first so many times it is
-    /// asked, or always.
+    /// A path that is neither inference nor `/metrics` (polling a job is not inference) responds with this HTTP status,
+    /// the first so many times, or always.
     HookStatus { status: u16, count: Option<u32> },
     /// The request is read, then the connection is reset.
     Reset,
@@ -28,7 +28,7 @@ pub enum Fault {
     ResetMidway,
     /// An error answer with this HTTP status.
     Status(u16),
-    /// The client is sent elsewhere, a number of times, before it gets its answer.
+    /// The client is redirected a number of times before it gets its response.
     Redirect(Redirect),
     /// The connection is closed midway, without the end of the body.
     Cut,
@@ -104,7 +104,7 @@ impl Fault {
     }
 }
 
-/// A fault and the share of requests (of connections, for [`Fault::Refuse`]) that meet it.
+/// A fault and the share of requests (of connections, for [`Fault::Refuse`]) that have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultRate {
     pub fault: Fault,
@@ -177,7 +177,7 @@ impl fmt::Display for FaultError {
     }
 }
 
-/// The faults of a server, ready to be drawn.
+/// The faults of a server, ready to draw.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     refuse: f64,
@@ -221,7 +221,7 @@ impl Faults {
         draw(&self.of_requests, random).cloned()
     }
 
-    /// The status with which a hook fails that was asked so many times before.
+    /// The status with which a hook fails that was called so many times before.
     pub(crate) fn draw_hook(&self, asked: u32, random: &mut impl Rng) -> Option<u16> {
         match draw(&self.of_hooks, random) {
             Some(Fault::HookStatus { status, count }) if count.is_none_or(|count| asked < count) => Some(*status),
@@ -229,7 +229,7 @@ impl Faults {
         }
     }
 
-    /// What a request meets that was redirected before: the same redirect again, or nothing.
+    /// The fault of a request that was redirected before: the same redirect again, or none.
     pub(crate) fn after_redirect(&self, followed: Followed) -> Option<Fault> {
         let redirect = self.redirects.get(followed.row).filter(|redirect| redirect.goes_on(followed.hops))?;
         Some(Fault::Redirect(redirect.clone()))

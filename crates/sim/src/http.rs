@@ -1,4 +1,4 @@
-//! HTTP/1.1 as far as a server of this kind needs it: whole requests out of bytes, and response heads.
+//! The parts of HTTP/1.1 that such a server needs: whole requests from bytes, and response heads.
 
 use crate::clock::{http_date, wall_ns};
 
@@ -7,10 +7,10 @@ pub(crate) const LARGEST_BODY: usize = 256 << 20;
 const LARGEST_HEAD: usize = 64 << 10;
 const MOST_HEADERS: usize = 64;
 
-/// What the bytes received so far amount to.
+/// The state of the bytes received so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received<'a> {
-    /// Not a whole request yet; there is no use in looking again before this many bytes are there.
+    /// Not a whole request yet; there is no need to look again before this many bytes have arrived.
     Partial {
         /// Bytes needed before the next look.
         need: usize,

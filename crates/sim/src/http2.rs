@@ -1,6 +1,6 @@
-//! HTTP/2 (RFC 9113) as far as a server of this kind needs it: frames in and out of bytes, streams and their windows.
+//! The parts of HTTP/2 (RFC 9113) that such a server needs: frames in and out of bytes, streams and their windows.
 //!
-//! It knows no socket: bytes come in, and what is to be sent is appended to a buffer.
+//! It has no socket: bytes come in, and the bytes to send are appended to a buffer.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use crate::hpack::{Decoder, write_field, write_no_table};
 use crate::http::{Fields, Head, LARGEST_BODY};
 use crate::truth::{Payload, WriteIndex};
 
-/// What a client sends first.
+/// The first bytes from a client.
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADER_BYTES: usize = 9;
 /// The largest frame this server takes, and the window it opens: defaults of the protocol, updated with every frame.
@@ -51,7 +51,7 @@ pub(crate) enum Reason {
     EnhanceYourCalm = 11,
 }
 
-/// What came in.
+/// An event on the connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     Request {
@@ -118,7 +118,7 @@ impl Session {
         }
     }
 
-    /// Takes bytes, the preface included; what they ask to be answered at once is appended to `out`.
+    /// Takes bytes, including the preface; immediate replies are appended to `out`.
     pub(crate) fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Vec<Happening>, Reason> {
         self.inbox.extend_from_slice(bytes);
         let inbox = std::mem::take(&mut self.inbox);
@@ -352,7 +352,7 @@ impl Session {
         out[start..start + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
     }
 
-    /// Appends as much of a body as both windows take; gives the number of bytes, `None` when nothing is left to do.
+    /// Appends as much of a body as both windows allow; returns the number of bytes, `None` if nothing is left to do.
     pub(crate) fn write_data(&mut self, out: &mut Vec<u8>, id: u32, bytes: &[u8], end: bool) -> Option<usize> {
         let stream = self.streams.get_mut(&id)?;
         let mut sent = 0;

@@ -1,4 +1,4 @@
-//! Runs a thread only when a core has nothing better to do.
+//! Runs a thread only on an otherwise idle core.
 
 /// Makes the calling thread SCHED_IDLE: it gives way to every other thread at once, so that writing the log does not
 /// delay the events it is about. Failing is harmless and ignored.

@@ -1,4 +1,4 @@
-//! What the server counts about itself, whichever page it is shown on.
+//! The counts of the server, for any kind of page.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ impl Histogram {
     }
 }
 
-/// An answer given by the HTTP side, whatever became of it in the engine.
+/// A response of the HTTP side, whatever happened in the engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HttpAnswer {
     pub(crate) handler: &'static str,
@@ -119,7 +119,7 @@ pub(crate) struct HttpAnswer {
     pub(crate) status_class: u16,
 }
 
-/// An inference request that is over, as those see it who asked.
+/// A finished inference request, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Answered {
     /// The name of its kind.
@@ -136,7 +136,7 @@ pub(crate) struct RequestTimes {
     pub(crate) decode: f64,
 }
 
-/// How much a finished request was about.
+/// The size of a finished request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestSizes {
     pub(crate) prompt_tokens: u32,
@@ -188,7 +188,7 @@ macro_rules! metrics {
                 add_all(&mut self.answered, &other.answered);
             }
 
-            /// Takes away what had been counted at an earlier moment. What is going on stays as it is.
+            /// Subtracts the counts of an earlier moment. Gauges stay as they are.
             pub(crate) fn subtract(&mut self, earlier: &Metrics) {
                 $(self.$count -= earlier.$count;)*
                 for (count, less) in self.finished.iter_mut().zip(earlier.finished) {
@@ -298,7 +298,7 @@ impl Metrics {
         self.finished[finished as usize] += 1;
     }
 
-    /// A number of alike requests, one each choice in the engine's eyes, were answered to the end.
+    /// A number of equal requests, one for each choice from the engine's view, were completed.
     pub(crate) fn record_completed(
         &mut self,
         finished: Finished,

@@ -1,8 +1,8 @@
-//! What goes wrong on purpose with metrics pages, and with which of them.
+//! Intentional faults of metrics pages, and which pages have them.
 //!
 //! A fault is written `KIND=PAGES` or `KIND:ARGUMENT=PAGES`, such as `restart=5`, `status:503=3-6` or `gzip=1-`. Pages
-//! are numbered from 1; `N` is one page, `N-` every page from N on, `N-M` those from N to M. A page may meet several
-//! faults: of those that leave nothing of it (reset, redirect, status, json) the first one given strikes.
+//! are numbered from 1; `N` is one page, `N-` every page from N on, `N-M` those from N to M. A page may have several
+//! faults. Of those that leave nothing of the page (reset, redirect, status, json), the first one given applies.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,8 +20,8 @@ const HUGE_BYTES: u64 = 100_000_000;
 /// One way for a metrics page to go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageFaultKind {
-    /// From this page on everything counts from zero, and the server reports that it started just now. Requests that
-    /// are being answered go on.
+    /// From this page on everything counts from zero, and the server reports that it started just now. Running requests
+    /// continue.
     Restart,
     /// A family is of another type.
     Type {
@@ -30,7 +30,7 @@ pub enum PageFaultKind {
     },
     /// Malformed lines are among good ones.
     MalformedLines,
-    /// No line is one.
+    /// No line is valid.
     Malformed,
     /// The page goes on without end.
     Endless,
@@ -45,7 +45,7 @@ pub enum PageFaultKind {
     /// The response is JSON, and declared as JSON.
     Json,
     Reset,
-    /// The client is sent elsewhere, a number of times, before it gets the page.
+    /// The client is redirected a number of times before it gets the page.
     Redirect(Redirect),
     /// The page is compressed, whatever the client accepts.
     Gzip,

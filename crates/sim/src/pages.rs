@@ -1,4 +1,4 @@
-//! The metrics pages of a server: what each of them shows, and what goes wrong with it.
+//! The metrics pages of a server: their content, and their faults.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(crate) enum Show {
 }
 
 impl Show {
-    /// What a server shows at a path; nothing where it is no path of metrics.
+    /// What a server shows at a path; `None` if it is no path of metrics.
     pub(crate) fn at(config: &SimConfig, path: &str) -> Option<Self> {
         let kind = config.metrics.kind()?;
         match path {
@@ -90,7 +90,7 @@ pub(crate) enum Padding {
     Endless,
 }
 
-/// What pages have in common.
+/// The common state of pages.
 pub(crate) struct Pages(Mutex<State>);
 
 struct State {

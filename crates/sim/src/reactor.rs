@@ -1,6 +1,7 @@
-//! The loop of one serving thread: waits for sockets and deadlines, and lets each exchange take its next step.
+//! The loop of one serving thread: waits for sockets and deadlines, and advances each exchange.
 //!
-//! Sockets are watched edge-triggered and registered once. Nothing blocks: what a socket does not take stays pending.
+//! Sockets are watched edge-triggered and registered once. Nothing blocks: bytes that a socket does not accept stay
+//! pending.
 
 mod answers;
 mod pages;
@@ -88,7 +89,7 @@ impl Connection {
     }
 }
 
-/// What shall become of a connection.
+/// What to do with a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Disposition {
     Keep,
@@ -261,7 +262,7 @@ impl Reactor {
         Ok(())
     }
 
-    /// Lets `work` have a connection, and does with it what `work` returns.
+    /// Takes out a connection for `work`, and executes its decision.
     fn with_connection(&mut self, key: Key, work: impl FnOnce(&mut Self, &mut Connection) -> Disposition) {
         let Some(mut connection) = self.connections.take(key) else { return };
         let disposition = work(self, &mut connection);

@@ -1,4 +1,4 @@
-//! Redirects: where they lead, and how many follow each other before the answer.
+//! Redirects: their targets, and how many precede the response.
 
 use std::sync::Arc;
 

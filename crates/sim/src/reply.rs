@@ -1,4 +1,4 @@
-//! How an answer is put on the wire: heads, events and whole bodies, framed as the client's protocol wants them.
+//! Writes a response: heads, events and whole bodies, framed for the client's protocol.
 
 use crate::encoding::{ContentEncoding, Encoder};
 use crate::http::{Head, Heads, LAST_CHUNK, join, write_chunk};

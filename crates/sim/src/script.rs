@@ -1,4 +1,4 @@
-//! The configuration made ready for serving, and the random draws it asks for.
+//! The configuration prepared for serving, and its random draws.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,4 @@
-//! What all serving threads have in common, and the pages that are not inference.
+//! The common state of all serving threads, and the pages that are not inference.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -15,7 +15,7 @@ use crate::truth::TruthSender;
 /// The longest request of a server that refuses none, as `/v1/models` shows it.
 const LISTED_MAX_MODEL_LEN: u32 = 131_072;
 const JSON: &str = "application/json";
-/// Paths that make a server do something; there is nothing to do here.
+/// Paths that trigger an action of a server; there is nothing to do here.
 const HOOKS: [&str; 3] = ["/reset_prefix_cache", "/start_profile", "/stop_profile"];
 
 /// One server, seen from its threads.
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Vec<Mutex<Metrics>>,
     pub(crate) pages: Pages,
     pub(crate) requests: AtomicU64,
-    /// Questions about jobs: they are counted apart, because how many there are is a matter of time.
+    /// Polls of jobs: they are counted separately, because their number depends on timing.
     pub(crate) lookups: AtomicU64,
     pub(crate) connections: AtomicU64,
     pub(crate) jobs: Arc<Jobs>,

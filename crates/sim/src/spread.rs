@@ -1,4 +1,4 @@
-//! How a scripted quantity spreads around its mean: latencies in time, answer lengths in tokens.
+//! The distribution of a scripted quantity: latencies in time, response lengths in tokens.
 //!
 //! Written as `50`, `constant:50`, `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where mean and deviation are
 //! those of the drawn values themselves. A latency is in milliseconds unless it carries `us`, `ms` or `s`.

@@ -40,7 +40,7 @@ impl Timers {
         })
     }
 
-    /// Arms the timer for the earliest deadline. It is watched edge-triggered and never read: setting it anew clears
+    /// Arms the timer for the earliest deadline. It is watched edge-triggered and never read: setting it again clears
     /// it.
     pub(crate) fn arm(&mut self) -> nix::Result<()> {
         let earliest = self.heap.peek().map(|Reverse((deadline, ..))| *deadline);

@@ -1,4 +1,4 @@
-//! The words the simulator speaks.
+//! The words of the simulator's responses.
 //!
 //! Every token is one of these words with its leading space, and each of them, space included, is a single entry of
 //! `o200k_base`. That vocabulary splits text before every space, so the text of N tokens re-tokenises to exactly N

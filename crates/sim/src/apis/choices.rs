@@ -1,6 +1,7 @@
-//! Answers made of choices: what chat and completions have in common, in the shapes of vLLM 0.32.
+//! Responses made of choices: the common parts of chat and completions, in the form of vLLM 0.32.
 //!
-//! What is the same in every event of an answer is put together once; an event is then a few copies into one buffer.
+//! The parts that are the same in every event of a response are assembled once; an event is then a few copies into one
+//! buffer.
 
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ use crate::truth::Payload;
 
 const FINGERPRINT: &str = concat!("aiperf-sim-", env!("CARGO_PKG_VERSION"));
 
-/// How one kind writes its answers.
+/// The form of responses of one API.
 pub(super) struct Shape {
     pub(super) id: &'static str,
     /// Of an event.
@@ -143,7 +144,7 @@ impl Usage {
     }
 }
 
-/// What an event holds of one choice.
+/// The content of one choice in an event.
 #[derive(Debug, Clone, Copy)]
 struct Piece<'a> {
     choice: u32,
@@ -155,7 +156,7 @@ struct Piece<'a> {
     payload: Payload,
 }
 
-/// The words of one answer.
+/// The prepared texts of one response.
 struct Choices {
     shape: &'static Shape,
     include_usage: bool,

@@ -1,16 +1,16 @@
-//! Why a request is refused, in the words of each kind of server.
+//! Refusals of requests, in the words of each kind of server.
 
 use crate::http::Status;
 use serde_json::json;
 
-/// What a refusal is about. Some servers word it by this.
+/// The reason of a refusal. Some servers choose their words by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The content type.
     Media,
     /// A body that cannot be read.
     Syntax,
-    /// A member that is not there.
+    /// A member that is missing.
     Missing,
     Other,
 }
@@ -75,7 +75,7 @@ impl ApiError {
         }
     }
 
-    /// JSON that is none, or whose members have other types.
+    /// Invalid JSON, or members of other types.
     pub(crate) fn unreadable(statuses: Statuses, error: &serde_json::Error) -> Self {
         ApiError {
             status: if error.is_data() { statuses.missing } else { statuses.syntax },

@@ -1,6 +1,6 @@
 //! `/v1/images/generations`, whole or as events of partial images, and `/v1/images/edits`, a form.
 //!
-//! Every image is the same small PNG: what it shows does not matter here.
+//! Every image is the same small PNG: its content does not matter here.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ impl Wording for Pictures {
     }
 }
 
-/// What was read; images are not counted in tokens here.
+/// Input tokens only; images are not counted in tokens here.
 fn usage(answer: &Answer) -> Value {
     let prompt = answer.request.prompt_tokens;
     json!({

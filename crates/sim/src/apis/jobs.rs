@@ -1,4 +1,4 @@
-//! Jobs that go on after their request was answered, and are asked about until they are done.
+//! Jobs that continue after their request got a response; clients poll them until they are done.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// Jobs remembered; the oldest are forgotten first.
 const MOST_JOBS: usize = 100_000;
 
-/// What a job makes where its request names nothing else.
+/// The defaults of a job.
 pub(super) const SIZE: &str = "720x1280";
 pub(super) const SECONDS: &str = "4";
 
@@ -27,7 +27,7 @@ pub(crate) struct Job {
     pub(super) seconds: String,
 }
 
-/// How far a job has come.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     Queued,
@@ -38,7 +38,7 @@ pub(super) enum Progress {
 }
 
 impl Job {
-    /// The first tenth of its time it waits.
+    /// For the first tenth of its time it waits.
     pub(super) fn progress(&self, now_ns: u64) -> Progress {
         let elapsed = now_ns.saturating_sub(self.submitted_ns);
         match elapsed {
@@ -72,13 +72,13 @@ impl Progress {
 /// The jobs of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
-    kept: Mutex<Kept>,
-    /// Every id is that of this job.
+    kept: Mutex<StoredJobs>,
+    /// If set, every id belongs to this job.
     only: Option<Job>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredJobs {
     by_id: HashMap<String, Job>,
     oldest_first: VecDeque<String>,
 }

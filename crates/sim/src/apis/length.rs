@@ -1,4 +1,4 @@
-//! How long answers are, by the script and by what requests ask for.
+//! The length of responses, by the script and by the request.
 
 use super::{ApiError, InferenceRequest, Output};
 use crate::script::{Purpose, Script};
@@ -12,7 +12,7 @@ pub(crate) enum Finish {
     Stop,
 }
 
-/// How long an answer is going to be, for each choice.
+/// The planned length of a response, for each choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Length {
     pub(crate) tokens: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Length {
 }
 
 impl Length {
-    /// The length of the answer to a request, or why it is refused.
+    /// The length of the response to a request, or why it is refused.
     pub(super) fn of(
         script: &Script,
         output: Output,

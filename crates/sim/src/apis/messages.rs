@@ -1,7 +1,7 @@
-//! `/v1/messages`: the API of Anthropic as vLLM 0.32 speaks it. No key is asked for.
+//! `/v1/messages`: the API of Anthropic in the form of vLLM 0.32. No key is required.
 //!
-//! A client that sends `anthropic-version` gets the `ping` that Anthropic's own server sends after the first block
-//! was opened; vLLM sends none.
+//! A client that sends `anthropic-version` gets the `ping` that Anthropic's own server sends after the first block is
+//! opened; vLLM sends none.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
-//! The APIs this server speaks: one file a kind, one row of [`APIS`] each.
+//! The APIs of this server: one file per kind, one row of [`APIS`] each.
 //!
-//! A row holds the paths of a kind, how its requests are read, and how it words refusals. Reading a request gives
-//! what all kinds have in common ([`InferenceRequest`]) and a [`Wording`], which knows the rest and writes the answer:
-//! whole, or event by event. When anything is written is decided elsewhere.
+//! A row has the paths of a kind, how its requests are parsed, and the form of its refusals. Parsing a request gives
+//! the common parts of all kinds ([`InferenceRequest`]) and a [`Wording`], which knows the rest and writes the
+//! response: whole, or event by event. Other modules decide when anything is written.
 //!
 //! | kind | paths | like | streamed |
 //! | --- | --- | --- | --- |
@@ -59,7 +59,7 @@ use crate::script::Script;
 use crate::truth::Payload;
 use crate::vocabulary;
 
-/// Every kind. The most asked for comes first: paths are compared in this order.
+/// Every kind, the most frequent first: paths are compared in this order.
 pub(crate) static APIS: [Api; 17] = [
     chat::API,
     completions::API,
@@ -82,7 +82,7 @@ pub(crate) static APIS: [Api; 17] = [
 
 /// A row of the table.
 pub(crate) struct Api {
-    /// As metrics and the truth log name it.
+    /// Its name in metrics and the truth log.
     pub(crate) name: &'static str,
     pub(crate) method: &'static str,
     /// A segment in braces matches any.
@@ -92,7 +92,7 @@ pub(crate) struct Api {
     pub(crate) read: fn(&Ask<'_>) -> Result<Reading, ApiError>,
     pub(crate) error: fn(&ApiError) -> ErrorBody,
     pub(crate) statuses: Statuses,
-    /// What a short request looks like.
+    /// An example of a short request.
     pub(crate) example: Example,
 }
 
@@ -107,20 +107,20 @@ pub(crate) enum Streams {
     ByAccept,
 }
 
-/// What an answer consists of.
+/// The content of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     /// Tokens, some of which may be reasoning.
     Text { reasoning: bool },
-    /// One picture after the other, where they are streamed.
+    /// One picture after another, if they are streamed.
     Pictures,
-    /// Something that is there all at once.
+    /// A result that is complete at once.
     Result,
-    /// What is known already: it comes at once, and the engine has no part in it.
+    /// Data that is already known: it is sent at once, and the engine is not involved.
     Lookup,
 }
 
-/// A request for trying a kind out, or for making its answer beforehand.
+/// A request to try a kind, or to make its response beforehand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Example {
     pub(crate) content_type: &'static str,
@@ -137,9 +137,9 @@ impl Example {
 #[derive(Clone, Copy)]
 pub(crate) struct Route {
     pub(crate) api: &'static Api,
-    /// Its place in the table.
+    /// Its index in the table.
     pub(crate) index: usize,
-    /// As the table has it, braces and all.
+    /// As in the table, including braces.
     pub(crate) path: &'static str,
 }
 
@@ -151,7 +151,7 @@ impl Route {
         })
     }
 
-    /// The route of a request, where its method is right too.
+    /// The route of a request, if its method is right too.
     pub(crate) fn of(method: &str, path: &str) -> Option<Self> {
         Self::at(path).filter(|route| route.api.method == method)
     }
@@ -177,7 +177,7 @@ fn matches_path(pattern: &str, path: &str) -> bool {
 pub(crate) struct Ask<'a> {
     pub(crate) api: &'static Api,
     pub(crate) path: &'a str,
-    /// Counts requests; what the script draws for this one depends on it.
+    /// The number of the request; the draws of the script depend on it.
     pub(crate) number: u64,
     pub(crate) fields: Fields<&'a str>,
     pub(crate) body: &'a [u8],
@@ -186,7 +186,7 @@ pub(crate) struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// The body as JSON. A body of no declared type passes for JSON.
+    /// The body as JSON. A body without a declared type counts as JSON.
     fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         if let Some(declared) = self.fields.content_type {
             let media = declared.split(';').next().unwrap_or_default().trim();
@@ -219,10 +219,10 @@ pub(crate) fn accepts_events(accept: Option<&str>) -> bool {
     accept.is_some_and(|accept| accept.to_ascii_lowercase().contains("text/event-stream"))
 }
 
-/// What was asked for: what matters to every kind, and the words of this one.
+/// The parsed request: the common parts, and the wording of this kind.
 pub(crate) type Reading = (InferenceRequest, Box<dyn Wording>);
 
-/// A request, reduced to what shapes the length and the moments of its answer.
+/// The parts of a request that decide the length and the times of its response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InferenceRequest {
     pub(crate) model: Option<String>,
@@ -231,12 +231,12 @@ pub(crate) struct InferenceRequest {
     pub(crate) min_tokens: u32,
     pub(crate) ignore_eos: bool,
     pub(crate) n: u32,
-    /// Answers of the same length that are given at once.
+    /// Responses of the same length that are given at once.
     pub(crate) choices: u32,
     pub(crate) prompt_tokens: u32,
     /// Events of a stream of pictures.
     pub(crate) pictures: u32,
-    /// What the truth log records of it beside all that.
+    /// Further members for the truth log.
     pub(crate) noted: Vec<(&'static str, Value)>,
 }
 
@@ -257,7 +257,7 @@ impl Default for InferenceRequest {
     }
 }
 
-/// An answer that was planned.
+/// A planned response.
 pub(crate) struct Answer {
     pub(crate) request: InferenceRequest,
     pub(crate) model: String,
@@ -287,7 +287,7 @@ impl Answer {
     }
 }
 
-/// The model an answer names, or why there is none.
+/// The model named in a response, or why there is none.
 fn named_model(config: &SimConfig, request: &InferenceRequest) -> Result<String, ApiError> {
     match (&config.model, &request.model) {
         (Some(served), Some(asked)) if served != asked => Err(ApiError::unknown_model(asked, served)),
@@ -304,7 +304,7 @@ fn mixed(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Tokens that came: of each choice, those from one position up to another, none of them mixed with reasoning.
+/// New tokens: of each choice, those from one position up to another, not mixed with reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) from: u32,
@@ -331,9 +331,9 @@ impl WholeBody {
     }
 }
 
-/// How the answer to one request is worded. Each event goes to the pen by itself, and is stamped there.
+/// The form of the response to one request. Each event goes to the pen separately, and is stamped there.
 ///
-/// The methods for events are called only where the request asked for a stream.
+/// The methods for events are called only if the request asked for a stream.
 pub(crate) trait Wording: Send {
     /// The whole body of an answer that is not streamed.
     fn whole(&mut self, answer: &Answer) -> WholeBody;
@@ -352,7 +352,7 @@ pub(crate) trait Wording: Send {
         pen.last_event(&[error_line(typed), b"data: ", &error.bytes, b"\n\n"], Payload::Nothing);
     }
 
-    /// An event that breaks off within its JSON.
+    /// An event that is cut off within its JSON.
     fn break_json(&mut self, pen: &mut Pen<'_, '_>) {
         pen.event(&[b"data: {\"broken\":\"off", b"\n\n"], Payload::Nothing);
     }

@@ -1,4 +1,4 @@
-//! Forms of several parts (RFC 7578), read strictly: what a client writes wrongly is refused, not guessed at.
+//! Forms of several parts (RFC 7578), parsed strictly: errors of a client are refused, not guessed at.
 
 use memchr::memmem;
 
@@ -15,7 +15,7 @@ pub(super) struct Part<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// Why a body is no form.
+/// Why a body is not a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FormError {
     /// The content type is another.
@@ -62,7 +62,7 @@ impl<'a> Form<'a> {
         self.0.iter().find(|part| part.name == name)
     }
 
-    /// A part that is a file with something in it.
+    /// A part that is a non-empty file.
     pub(super) fn file(&self, name: &str) -> Option<&Part<'a>> {
         self.part(name).filter(|part| part.file_name.is_some() && !part.data.is_empty())
     }

@@ -1,9 +1,9 @@
-//! What events are written with: one event, one write, one stamp.
+//! Writes events: one event, one write, one stamp.
 
 use crate::reply::{Outlet, Reply};
 use crate::truth::{Payload, TruthRecord};
 
-/// Where the events of one answer go.
+/// The destination of the events of one response.
 pub(crate) struct Pen<'a, 'o> {
     frame: fn(&mut Vec<u8>, &[&[u8]]),
     to: To<'a, 'o>,
@@ -19,7 +19,7 @@ impl<'a, 'o> Pen<'a, 'o> {
         Pen { frame: reply.framing(), to: To::Client { reply, outlet, record } }
     }
 
-    /// One that collects events, framed so, to be sent later.
+    /// Collects events with this framing, to send them later.
     pub(crate) fn into_buffer(buffer: &'a mut Vec<u8>, frame: fn(&mut Vec<u8>, &[&[u8]])) -> Self {
         Pen { frame, to: To::Buffer(buffer) }
     }

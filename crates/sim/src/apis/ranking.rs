@@ -1,8 +1,8 @@
-//! What the three kinds of ranking have in common: scores that look like scores, best first.
+//! The common parts of the three kinds of ranking: plausible scores, best first.
 
 use super::{Answer, mixed};
 
-/// The score of each of `count` passages, from 0 to 1, best first: its place and its score.
+/// The scores of `count` passages, from 0 to 1, best first: index and score.
 pub(super) fn scores(answer: &Answer, count: usize) -> Vec<(usize, f64)> {
     let score = |index: usize| (mixed(answer.number ^ (index as u64) << 32) >> 11) as f64 / (1_u64 << 53) as f64;
     let mut scores: Vec<_> = (0..count).map(|index| (index, score(index))).collect();

@@ -1,4 +1,4 @@
-//! `/v1/responses`, in the shapes of vLLM 0.32: every event named twice, in its `event:` line and its `type`.
+//! `/v1/responses`, in the form of vLLM 0.32: every event is named twice, in its `event:` line and its `type`.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ struct Response {
     open: Option<OpenItem>,
 }
 
-/// What the deltas of an item have in common.
+/// The common parts of the deltas of an item.
 struct OpenItem {
     item: Item,
     index: u32,

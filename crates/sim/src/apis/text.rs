@@ -1,7 +1,7 @@
-//! How long a prompt is.
+//! The length of a prompt.
 //!
-//! Prompt tokens are counted as words and punctuation marks of the text (token ids as themselves): near enough to show
-//! growth and to fill `usage`, and free of any tokenizer.
+//! Prompt tokens are the words and punctuation marks of the text (token ids count as themselves): accurate enough to
+//! show growth and to fill `usage`, and without a tokenizer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -86,12 +86,12 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// Tokens of text in any shape; none in what is no text.
+/// Tokens of text in any form; none in other values.
 pub(super) fn tokens_of(value: &Value) -> u32 {
     Text::deserialize(value).map_or(0, |text| text.tokens)
 }
 
-/// Words and punctuation marks: for English prose within a few percent of what a tokenizer counts.
+/// Words and punctuation marks: for English prose within a few percent of a tokenizer's count.
 pub(super) fn prompt_tokens(text: &str) -> u32 {
     let words = text.split_ascii_whitespace().count();
     let marks = text.bytes().filter(u8::is_ascii_punctuation).count();

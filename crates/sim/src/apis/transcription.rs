@@ -43,7 +43,7 @@ fn read(ask: &Ask<'_>) -> Result<Reading, ApiError> {
     Ok((request, Box::new(Transcription { seconds, is_text: format == "text" })))
 }
 
-/// How long audio takes, in whole seconds rounded up.
+/// The duration of audio, in whole seconds rounded up.
 fn seconds_of(audio: &[u8]) -> u64 {
     let byte_rate = audio.get(28..32).filter(|_| audio.starts_with(b"RIFF") && audio.get(8..12) == Some(b"WAVE"));
     let rate = byte_rate.map_or(0, |rate| rate.iter().rev().fold(0, |rate, byte| rate << 8 | u64::from(*byte)));

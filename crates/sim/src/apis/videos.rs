@@ -1,6 +1,6 @@
-//! `/v1/videos`, as the servers of video models speak it: a form starts a job, GETs ask about it and fetch its video.
+//! `/v1/videos`, in the form of servers of video models: a form starts a job, GETs poll it and fetch its video.
 //!
-//! How long a job takes and how many of them fail is the script's; asking costs no time and no place in the batch.
+//! The script decides how long a job takes and how many fail. Polling takes no time and no place in the batch.
 
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ fn video(job: &Job, progress: Progress) -> Value {
     })
 }
 
-/// A job that begins with the answer.
+/// A job that begins with the response.
 struct Submitted {
     jobs: Arc<Jobs>,
     job: Job,
@@ -162,7 +162,7 @@ impl Wording for Polled {
 struct Content;
 
 impl Wording for Content {
-    /// The boxes of an MP4 file, with nothing to see in them.
+    /// The boxes of an MP4 file, without any pictures.
     fn whole(&mut self, _: &Answer) -> WholeBody {
         const TYPE: &[u8] = b"\0\0\0\x18ftypisom\0\0\x02\0isomiso2";
         let mut bytes = TYPE.to_vec();

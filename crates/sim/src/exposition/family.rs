@@ -1,4 +1,4 @@
-//! What a page is made of, whichever server it is like: families of samples.
+//! The content of a page, for any kind of server: families of samples.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ pub(crate) struct Distribution {
 }
 
 impl Distribution {
-    /// In another unit: so many of it are one of the histogram's.
+    /// In another unit: `factor` of it are one of the histogram's.
     pub(crate) fn scaled(histogram: &Histogram, factor: f64) -> Self {
         let buckets = histogram.buckets().map(|bucket| Bucket {
             bound: bucket.bound * factor,
@@ -87,7 +87,7 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// Makes it another type, with values such a type can have.
+    /// Changes its type, with values that such a type can have.
     pub(crate) fn become_type(&mut self, kind: FamilyType) {
         self.kind = kind;
         for Sample { value, .. } in &mut self.samples {
@@ -102,7 +102,7 @@ impl Family {
     }
 }
 
-/// The families of a page while they are put together.
+/// The families of a page under construction.
 pub(crate) struct Families {
     labels: Vec<Label>,
     created: Option<f64>,

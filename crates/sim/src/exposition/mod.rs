@@ -1,7 +1,7 @@
-//! Metrics pages: what the simulated server counts, in the names, labels and form of other servers.
+//! Metrics pages: the counts of the simulated server, with the names, labels and form of other servers.
 //!
-//! A kind of page is a file with its families, its bucket bounds and the style of its library. What a simulated server
-//! has no notion of (preemptions, caches beyond the first, GPUs) is there and stays 0.
+//! A kind of page is a file with its families, its bucket bounds and the style of its library. Metrics that a simulated
+//! server has no notion of (preemptions, caches beyond the first, GPUs) are present and stay 0.
 
 mod dynamo;
 mod family;

@@ -1,4 +1,4 @@
-//! Families written down: the Prometheus text format as each server's library writes it, and OpenMetrics.
+//! Writes families: the Prometheus text format as each server's library writes it, and OpenMetrics.
 
 use std::fmt::Write;
 
