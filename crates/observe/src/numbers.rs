@@ -2,7 +2,7 @@
 
 use aiperf_types::stats::PERCENTILES;
 
-/// Adds in pairs of halves, in blocks of eight: as exact as adding can be, and bit for bit what numpy gives, whose sums
+/// Pairwise summation, in blocks of eight: as exact as addition can be, and bit for bit the result of numpy, whose sums
 /// were recorded.
 pub fn sum(values: &[f64]) -> f64 {
     let count = values.len();
@@ -24,12 +24,12 @@ pub fn sum(values: &[f64]) -> f64 {
     sum(first) + sum(second)
 }
 
-/// The arithmetic mean; zero of nothing.
+/// The arithmetic mean; zero if empty.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { sum(values) / values.len() as f64 }
 }
 
-/// Of a sample, with one less than its size as divisor; zero for a single value.
+/// Of a sample (divisor n - 1); zero for a single value.
 pub fn deviation(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -43,12 +43,12 @@ pub fn least_and_most(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(*value), most.max(*value)))
 }
 
-/// The nine percentiles, interpolated between neighbours. Sorts the values; `None` of nothing.
+/// The nine percentiles, interpolated between neighbours. Sorts the values; `None` if empty.
 pub fn percentiles(values: &mut [f64]) -> Option<[f64; 9]> {
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     Some(PERCENTILES.map(|percentile| {
-        // In this order, as numpy has it: the last digit of a place decides the last digit of a cell.
+        // In this order, as in numpy: the last digit of a position decides the last digit of a cell.
         let at = last as f64 * (f64::from(percentile) / 100.0);
         let (before, share) = (at.floor() as usize, at - at.floor());
         let (low, high) = (values[before], values[(before + 1).min(last)]);
@@ -56,7 +56,7 @@ pub fn percentiles(values: &mut [f64]) -> Option<[f64; 9]> {
     }))
 }
 
-/// Of lengths of time; the mean of the two in the middle where there is no middle one.
+/// For durations; the mean of the two middle ones if there is no middle one.
 pub fn median(mut values: Vec<u64>) -> Option<f64> {
     values.sort_unstable();
     let upper = *values.get(values.len() / 2)?;

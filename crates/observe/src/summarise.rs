@@ -1,4 +1,4 @@
-//! From all pages of a run to what the files and tables are written from.
+//! From all pages of a run to the input of its files and tables.
 
 use crate::labels::label_text;
 use crate::numbers::median;
@@ -12,10 +12,10 @@ use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is known of a run besides its pages.
+/// The facts about a run besides its pages.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// URLs as they may be shown, in the order in which they were found.
+    /// URLs in displayable form, in the order of discovery.
     pub configured: Vec<Arc<str>>,
     /// Those of them that answered.
     pub successful: Vec<Arc<str>>,
@@ -48,7 +48,7 @@ pub struct ObservedPhase {
 }
 
 impl Observed {
-    /// What the profiling statistics are over: what tables of raw samples are cut to.
+    /// The window of the profiling statistics: tables of raw samples are cut to it.
     pub fn profiling_window(&self, store: &Store) -> Window {
         Window::over_kind(store, PhaseKind::Profiling, self.profiling, self.windowing)
     }
@@ -89,7 +89,7 @@ fn fetches(store: &Store) -> impl Iterator<Item = &Fetch> + Clone {
     store.endpoints().iter().flat_map(Endpoint::fetches)
 }
 
-/// One metric a name and kind, so that endpoints which disagree about a kind each keep theirs.
+/// One metric per name and kind, so that endpoints that disagree about a kind each keep theirs.
 fn metrics(store: &Store, window: &Window, run: &Observed, slices_left_out: &mut bool) -> Vec<Metric> {
     let mut metrics: BTreeMap<(Arc<str>, MetricKind), Metric> = BTreeMap::new();
     for series in store.series() {
@@ -120,7 +120,7 @@ fn of_endpoint(series: StoredSeries<'_>, statistics: Statistics) -> Series {
     Series { endpoint_url, labels, stats, resets, buckets, bounds, timeslices }
 }
 
-/// Each phase on its own; a single one would only repeat the whole.
+/// Each phase separately; a single one would only repeat the whole.
 fn phases(store: &Store, run: &Observed, mut over: impl FnMut(&Window) -> Vec<Metric>) -> Vec<PhaseMetrics> {
     let of_phase = |phase: &ObservedPhase| {
         let window = Window::over_phase(phase.id.index, phase.range, run.windowing);

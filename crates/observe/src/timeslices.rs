@@ -1,4 +1,4 @@
-//! A window cut into slices of one length, or, where pages come less often than that, at its samples.
+//! A window divided into slices of one length or, if pages arrive less often than that, at its samples.
 
 use crate::numbers::median;
 use aiperf_types::Nanos;
@@ -43,9 +43,9 @@ pub fn between_samples(window: Range<u64>, times: &[u64]) -> Vec<Slice> {
     pairs.filter(|(start, end)| start < end).map(|(start, end)| Slice { start, end, is_complete: true }).collect()
 }
 
-/// The slices of a series whose samples are of these instants, the one before the window included.
+/// The slices of a series with samples at these instants, including the one before the window.
 ///
-/// Slices shorter than the time between two samples would be empty or would repeat one: then the intervals themselves
+/// Slices shorter than the time between two samples would be empty or repeat one: then the intervals between samples
 /// are the slices.
 pub fn of_series(window: Range<u64>, times: &[u64], length: Nanos) -> Result<Vec<Slice>, TooManySlices> {
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -6,19 +6,19 @@ use crate::store::{Store, StoredSeries};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use std::ops::Range;
 
-/// How a window of time is laid over samples that were tagged with phases.
+/// How a window of time is applied to samples that are tagged with phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Windowing {
-    /// A rate's divisor is the length of the phase, and gauges and slices stay inside it; totals may come from pages
-    /// fetched after its end, when the server has counted what it still had to.
+    /// A rate's divisor is the length of the phase, and gauges and slices stay inside it. Totals may come from pages
+    /// fetched after its end, when the server has counted the rest.
     #[default]
     ProfilingWindow,
-    /// From the first tagged sample to the last, whenever the phase ended: what golden data was recorded with, and used
-    /// for nothing but comparing with it.
+    /// From the first tagged sample to the last, whenever the phase ended: golden data was recorded this way, and it is
+    /// only used to compare with it.
     AsReference,
 }
 
-/// What statistics are over: samples of some phases, and the time these took.
+/// The window of statistics: samples of some phases, and their duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     samples: Chosen,
@@ -31,15 +31,15 @@ enum Chosen {
     Kind(PhaseKind),
     /// By its position among all phases.
     Phase(u16),
-    /// No page was tagged: whatever lies in the range.
+    /// No page was tagged: all samples in the range.
     Untagged {
-        /// Totals may come from pages up to the last with something new.
+        /// Totals may come from pages up to the last one with changes.
         and_updates: bool,
     },
 }
 
 impl Window {
-    /// Over all phases of a kind; by time alone where no page was tagged so.
+    /// Over all phases of a kind; by time alone if no page has such a tag.
     pub fn over_kind(store: &Store, kind: PhaseKind, range: TimeRange, windowing: Windowing) -> Self {
         let mut fetches = store.endpoints().iter().flat_map(|endpoint| endpoint.fetches());
         let is_tagged = fetches.any(|fetch| fetch.phase.as_ref().is_some_and(|phase| phase.kind == kind));
@@ -52,7 +52,7 @@ impl Window {
         Self { samples: Chosen::Phase(index), range, windowing }
     }
 
-    /// Over whatever lies in a range, tagged or not.
+    /// Over all samples in a range, tagged or not.
     pub fn over_time(range: TimeRange, windowing: Windowing) -> Self {
         Self { samples: Chosen::Untagged { and_updates: false }, range, windowing }
     }
@@ -106,10 +106,10 @@ impl Window {
         (view.range.start < view.range.end).then_some(view)
     }
 
-    /// The sample that totals are counted from, given the first one that is tagged.
+    /// The sample from which totals are counted, given the first tagged one.
     ///
-    /// A page that was asked for before the phase and came after its start is neither tagged nor before it: what was
-    /// counted until it came would be lost.
+    /// A page that was requested before the phase and arrived after its start is neither tagged nor before it: what was
+    /// counted until then would be lost.
     fn reference(&self, series: StoredSeries<'_>, first_tagged: usize) -> Option<usize> {
         let before_tagged = first_tagged.checked_sub(1);
         let is_timed = self.windowing == Windowing::ProfilingWindow && !self.range.is_empty();
@@ -122,7 +122,7 @@ impl Window {
     }
 }
 
-/// The samples of a series that a window chose, the one before them included.
+/// The samples of a series in a window, including the one before them.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     pub(crate) series: StoredSeries<'a>,
@@ -130,11 +130,11 @@ pub struct View<'a> {
     pub(crate) samples: Vec<usize>,
     /// Their instants, in nanoseconds.
     pub(crate) times: Vec<u64>,
-    /// Where gauges and slices lie, both ends included.
+    /// The range of gauges and slices, both ends included.
     pub(crate) range: Range<u64>,
     /// Totals may come from samples up to here.
     pub(crate) totals_until: u64,
-    /// What rates are divided by, where that is not the time between two samples.
+    /// The divisor of rates, if it is not the time between two samples.
     seconds: Option<f64>,
     /// Samples up to here show where observations lie within buckets.
     learn_until: u64,
@@ -153,8 +153,8 @@ impl<'a> View<'a> {
         if !inside.is_empty() {
             return inside;
         }
-        // The phase was shorter than the time between two pages. What came right after it is nearest; pages that came
-        // later show a server that has nothing left to do.
+        // The phase was shorter than the time between two pages. The page right after it is nearest; later pages show a
+        // server that has nothing left to do.
         let after = inside.end;
         match self.reference().filter(|_| self.is_tagged) {
             _ if after < self.until(self.totals_until) => after..after + 1,
@@ -178,7 +178,7 @@ impl<'a> View<'a> {
         self.since().checked_sub(1)
     }
 
-    /// What rates of a total between two samples are divided by.
+    /// The divisor of rates of a total between two samples.
     pub(crate) fn seconds(&self, from: usize, to: usize) -> f64 {
         self.seconds.unwrap_or_else(|| self.times[to].saturating_sub(self.times[from]) as f64 / 1e9)
     }

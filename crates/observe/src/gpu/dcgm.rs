@@ -1,4 +1,4 @@
-//! Pages of DCGM exporters: Prometheus text, one sample a GPU and field.
+//! Pages of DCGM exporters: Prometheus text, one sample per GPU and field.
 
 use super::reading::{Gpu, GpuKey, GpuReading};
 use super::table::{CustomMetric, MetricId, Table};
@@ -8,7 +8,7 @@ use aiperf_types::LogLevel;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Fields of DCGM, the metric each is, and what a value is multiplied by.
+/// Fields of DCGM, the metric of each, and the factor for a value.
 const FIELDS: &[(&str, &str, f64)] = &[
     ("DCGM_FI_DEV_POWER_USAGE", "nvidia_power_usage", 1.0),
     // Millijoules.
@@ -29,11 +29,11 @@ const FIELDS: &[(&str, &str, f64)] = &[
 
 const PLATFORM: &str = "nvidia";
 const UNKNOWN_MODEL: &str = "Unknown GPU";
-/// What counters may have at the end of their names.
+/// The optional suffix of counter names.
 const TOTAL: &str = "_total";
-/// GPUs of one page; more than an exporter of a whole cluster has.
+/// GPUs of one page; more than the exporter of a whole cluster has.
 const MOST_GPUS: usize = 4096;
-/// Characters of a name that are kept: each of them is in every line of a file.
+/// Characters of a name to keep: each is in every line of a file.
 const LONGEST_NAME: usize = 256;
 
 /// Whether a field is collected by default.
@@ -51,7 +51,7 @@ pub struct Dcgm {
 /// The content of a page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DcgmPage {
-    /// In the order in which GPUs have their first metric; none where no sample is a metric of a GPU.
+    /// In the order of their first metric; empty if no sample is a metric of a GPU.
     pub readings: Vec<GpuReading>,
     pub warnings: Vec<PageWarning>,
 }
@@ -64,7 +64,7 @@ struct Found {
 }
 
 impl Dcgm {
-    /// Reads what is known, and the user's own.
+    /// Reads the known metrics, and those of the user.
     pub fn new(custom: &[CustomMetric]) -> Self {
         let table = Table::with(custom);
         let known = FIELDS.iter().map(|(field, key, factor)| ((*field).to_owned(), *key, *factor));
@@ -77,7 +77,7 @@ impl Dcgm {
         &self.table
     }
 
-    /// Reads a page. A bad line costs that line; a page with lines and not one sample is refused.
+    /// Reads a page. A bad line is skipped; a page with lines and not one sample is refused.
     pub fn read(&self, text: &str) -> Result<DcgmPage, Incompatible> {
         self.read_hiding(text, &Redactor::default())
     }
@@ -92,7 +92,7 @@ impl Dcgm {
             for sample in family.samples.iter().filter(|sample| sample.value.is_finite()) {
                 let Some(gpu) = found.gpu(document.labels(sample)) else { continue };
                 let name = match sample.part {
-                    // A name that is not declared keeps its ending.
+                    // An undeclared name keeps its ending.
                     Part::Value => family.name.strip_suffix(TOTAL).unwrap_or(&family.name),
                     Part::Total => &family.name,
                     _ => continue,
@@ -124,7 +124,7 @@ impl Gpus<'_> {
     /// The GPU that a sample's labels name; the first description holds.
     fn gpu(&mut self, labels: &[Label<'_>]) -> Option<usize> {
         let label = |name: &str| labels.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref());
-        // What an exporter does not know it leaves out, or empty.
+        // An exporter omits what it does not know, or leaves it empty.
         let text = |name: &str| label(name).map(str::trim).filter(|value| !value.is_empty()).map(Arc::<str>::from);
         let index = integer(label("gpu")?)?;
         let uuid = text("UUID");
@@ -154,7 +154,7 @@ impl Gpus<'_> {
         Some(self.found.len() - 1)
     }
 
-    /// A metric of a GPU; of two the later holds.
+    /// A metric of a GPU; of two values the later one counts.
     fn note(&mut self, gpu: usize, metric: MetricId, value: f64) {
         if !value.is_finite() {
             return;
@@ -177,7 +177,7 @@ impl Gpus<'_> {
     }
 }
 
-/// A GPU as it may be kept: without secrets, its names cut to a limit.
+/// A GPU as it is stored: without secrets, its names cut to a limit.
 fn kept(gpu: Gpu, redactor: &Redactor) -> Gpu {
     let text = |text: Arc<str>| match redactor.hide_in_beginning(&text, LONGEST_NAME) {
         same if same == *text => text,
@@ -197,7 +197,7 @@ fn kept(gpu: Gpu, redactor: &Redactor) -> Gpu {
     }
 }
 
-/// A whole number as Python reads one: blanks around it, a sign, zeros before, underscores between digits.
+/// A whole number as Python reads it: blanks around it, a sign, leading zeros, underscores between digits.
 fn integer(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

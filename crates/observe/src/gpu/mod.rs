@@ -1,17 +1,17 @@
-//! What GPUs report while a run is on: read, kept and summarised.
+//! GPU metrics while a run is on: read, stored and summarised.
 //!
-//! Sources give readings, one file a kind of source; from there on readings of all sources are alike.
+//! Sources give readings, one file per kind of source; from there on the readings of all sources are alike.
 //!
 //! # Layout
 //! - [`table`]: the metrics that a GPU may have, in the order in which they are shown
-//! - [`custom`]: more of them, from a file of the user's
-//! - [`reading`]: what a source reports of its GPUs at one instant
+//! - [`custom`]: more of them, from a file of the user
+//! - [`reading`]: the readings of a source at one instant
 //! - [`dcgm`]: a source: pages of DCGM exporters
-//! - [`live`]: what GPUs report by now
+//! - [`live`]: the current values
 //! - [`series`]: the samples of a GPU; [`store`]: those of all GPUs so far, as columns
 //! - [`statistics`]: statistics of the samples of a metric
 //! - [`results`]: results for a run and for each of its phases
-//! - [`pages`]: pages of exporters, as collection wants them
+//! - [`pages`]: pages of exporters, for collection
 //! - [`local`]: sources: the GPUs of this machine, without an exporter
 
 pub mod custom;

@@ -1,4 +1,4 @@
-//! Pages of DCGM exporters, as collection wants them.
+//! Pages of DCGM exporters, for collection.
 
 use super::dcgm::Dcgm;
 use super::reading::GpuScrape;
@@ -43,7 +43,7 @@ impl PageKind for GpuPages {
     type Reader = ();
     type Store = GpuStore;
     const WORDS: &'static Words = &WORDS;
-    /// DCGM exporters have their pages at the given URL.
+    /// The page of a DCGM exporter is at the given URL.
     const LOOKS_ELSEWHERE: bool = false;
 
     fn read(&self, (): &mut (), page: &FetchedPage) -> ReadPage<GpuScrape> {

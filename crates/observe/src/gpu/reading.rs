@@ -1,17 +1,17 @@
-//! What a source reports of its GPUs at one instant.
+//! The readings of a source at one instant.
 
 use super::table::{MetricId, Table};
 use aiperf_types::WallNs;
 use std::sync::Arc;
 
-/// Who a GPU is. Names of the machine and the pod are there where the source gives them.
+/// The identity of a GPU. The machine and the pod are present if the source names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gpu {
     pub index: i64,
     pub uuid: Arc<str>,
     /// The source gave no UUID; this one was made of the index.
     pub is_unnamed: bool,
-    /// Of a GPU that is shared out, which part.
+    /// The part, if the GPU is partitioned.
     pub instance: Option<Arc<str>>,
     pub model: Arc<str>,
     pub pci_bus_id: Option<Arc<str>>,
@@ -22,13 +22,13 @@ pub struct Gpu {
     pub platform: &'static str,
 }
 
-/// What distinguishes the GPUs of a source. The index alone does not: two machines behind one exporter, or the
-/// parts of one GPU, share it.
+/// Distinguishes the GPUs of a source. The index alone does not: two machines behind one exporter, or the parts of one
+/// GPU, share it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GpuKey {
     uuid: Arc<str>,
     instance: Option<Arc<str>>,
-    /// Of a GPU without a UUID of its own.
+    /// For a GPU without its own UUID.
     hostname: Option<Arc<str>>,
 }
 
@@ -42,7 +42,7 @@ impl Gpu {
     }
 }
 
-/// How the GPUs of a source are sorted.
+/// The sort order of the GPUs of a source.
 pub(super) type Order<'a> = (i64, Option<&'a str>, &'a str, Option<&'a str>);
 
 pub(super) fn order(gpu: &Gpu) -> Order<'_> {

@@ -1,4 +1,4 @@
-//! Results of all readings: the source of files and tables of GPU telemetry.
+//! The results of all readings, for the files and tables of GPU telemetry.
 
 use super::reading::{Gpu, order};
 use super::series::{GpuSeries, GpuSourceSeries};
@@ -10,20 +10,20 @@ use aiperf_types::{Nanos, PhaseId, Stats, WallNs};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Everything known of the GPUs when a run is over.
+/// Everything known about the GPUs when a run is over.
 #[derive(Clone, Debug, Default)]
 pub struct GpuTelemetry {
-    /// Sources as they may be shown: those that were asked for, and those that were found.
+    /// Sources in displayable form: requested ones and discovered ones.
     pub configured: Vec<Arc<str>>,
     /// Those of them that reported a GPU.
     pub successful: Vec<Arc<str>>,
-    /// Those of them that answered, with a word of a GPU or without.
+    /// Those of them that responded, with or without GPUs.
     pub reached: Vec<Arc<str>>,
     /// From the start of the first profiling phase to the end of the last request.
     pub range: TimeRange,
     /// Over the profiling phases.
     pub endpoints: Vec<GpuEndpoint>,
-    /// Each phase on its own; none unless there was more than one.
+    /// Each phase separately; empty unless there was more than one.
     pub phases: Vec<GpuPhase>,
     pub errors: Vec<ScrapeError>,
     pub table: Arc<Table>,
@@ -46,7 +46,7 @@ pub struct GpuEndpoint {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuSummary {
-    /// No other GPU of the source has it.
+    /// Unique within the source.
     pub key: String,
     pub gpu: Arc<Gpu>,
     /// In the order of the table; at least one.
@@ -61,10 +61,10 @@ pub struct GpuStats {
     pub resets: u64,
 }
 
-/// What was watched, and when.
+/// What was observed, and when.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedGpus {
-    /// Sources that were asked for or found, each with the name that tables give it.
+    /// Requested and discovered sources, each with its name in tables.
     pub sources: Vec<(Arc<str>, String)>,
     /// Those of them that answered.
     pub reached: Vec<Arc<str>>,
@@ -81,7 +81,7 @@ impl GpuTelemetry {
         self.endpoints.iter().any(|endpoint| !endpoint.gpus.is_empty())
     }
 
-    /// Makers of the GPUs, sorted.
+    /// Vendors of the GPUs, sorted.
     pub fn platforms(&self) -> BTreeSet<&'static str> {
         self.endpoints.iter().flat_map(|endpoint| &endpoint.gpus).map(|gpu| gpu.gpu.platform).collect()
     }
@@ -100,7 +100,7 @@ impl GpuTelemetry {
 }
 
 impl ObservedGpus {
-    /// How long after its end a phase still takes readings: what the next phase takes is none of its own.
+    /// How long after its end a phase still takes readings: those of the next phase do not belong to it.
     pub fn grace_after(&self, phase: TimeRange) -> Nanos {
         let starts = self.phases.iter().map(|(_, other)| other.start);
         let next = starts.filter(|start| *start >= phase.end).min();
@@ -133,7 +133,7 @@ pub fn summarise_gpus(store: &GpuStore, observed: &ObservedGpus) -> GpuTelemetry
     }
 }
 
-/// The last sample is asked for when the last request is over, and comes a little later.
+/// The last sample is requested when the last request is over, and arrives a little later.
 fn within_grace(range: TimeRange, grace: Nanos) -> WallNs {
     WallNs(range.end.0.saturating_add(grace.0))
 }
@@ -157,7 +157,7 @@ fn endpoints(sources: &[&GpuSourceSeries], observed: &ObservedGpus, table: &Tabl
     sources.iter().filter_map(endpoint).collect()
 }
 
-/// What tables call a source: its URL where another has the same name.
+/// The name of a source in tables: its URL if another source has the same name.
 fn name(url: &Arc<str>, observed: &ObservedGpus) -> String {
     let known = observed.sources.iter().find(|(known, _)| known == url).map(|(_, name)| name);
     match known {
@@ -166,8 +166,8 @@ fn name(url: &Arc<str>, observed: &ObservedGpus) -> String {
     }
 }
 
-/// A key for each GPU of a source: `gpu_<index>` where the index is its own; else as much of the UUID, of the part and
-/// of the machine as distinguishes those of one index.
+/// A key for each GPU of a source: `gpu_<index>` if the index is unique; otherwise with as much of the UUID, of the
+/// part and of the machine as distinguishes those of one index.
 fn keys(gpus: &[&Gpu]) -> Vec<String> {
     let forms: [fn(&Gpu) -> String; 4] = [
         |gpu| format!("gpu_{}", gpu.index),
@@ -194,7 +194,7 @@ fn keys(gpus: &[&Gpu]) -> Vec<String> {
     keys
 }
 
-/// The first eight characters of a UUID behind what all begin with.
+/// The first eight characters of a UUID after the common prefix.
 fn short(uuid: &str) -> String {
     uuid.strip_prefix("GPU-").unwrap_or(uuid).chars().take(8).collect()
 }
@@ -221,8 +221,8 @@ pub struct SourceSamples {
     pub samples: Vec<(WallNs, f64)>,
 }
 
-/// Power and energy of every GPU, each GPU once: two sources may report one GPU, and exporters report for each part of
-/// a GPU what the whole of it takes.
+/// Power and energy of every GPU, each GPU once: two sources may report one GPU, and exporters report the whole GPU's
+/// values for each of its parts.
 pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
     let table = store.table();
     let ids = |keys: [&str; 2]| keys.map(|key| table.id(key));
@@ -230,7 +230,7 @@ pub fn power_samples(store: &GpuStore) -> Vec<PowerSamples> {
     let mut seen: Vec<PowerSamples> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     let all = store.sources().iter().flat_map(|source| source.gpus.iter().map(move |gpu| (source, gpu)));
-    // One that came when there was no more room has no sample.
+    // A GPU that was found when the store was full has no sample.
     let all = all.filter(|(_, series)| !series.times().is_empty());
     let (whole, parts): (Vec<_>, Vec<_>) = all.partition(|(_, series)| series.gpu.instance.is_none());
     for (source, series) in whole.into_iter().chain(parts) {
@@ -292,7 +292,7 @@ mod tests {
         let keys = named(&gpus);
         assert_eq!((keys[9].as_str(), keys[8000].as_str()), ("gpu_1_00000009", "gpu_9"));
         assert_eq!(keys.iter().collect::<HashSet<_>>().len(), gpus.len());
-        // Each compared with each took minutes.
+        // Comparing each with each took minutes.
         assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
 

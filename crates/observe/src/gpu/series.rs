@@ -9,10 +9,10 @@ use std::sync::Arc;
 /// One GPU of a source.
 #[derive(Clone, Debug)]
 pub struct GpuSeries {
-    /// As it was described last: pods come and go.
+    /// The last description: pods come and go.
     pub gpu: Arc<Gpu>,
     times: Vec<WallNs>,
-    /// As long as `times`; not a number where a reading lacked the metric.
+    /// As long as `times`; NaN if a reading lacked the metric.
     columns: BTreeMap<MetricId, Vec<f64>>,
 }
 
@@ -25,7 +25,7 @@ impl GpuSeries {
         &self.times
     }
 
-    /// Metrics that it ever had, in the order of the table.
+    /// All its metrics, in the order of the table.
     pub fn metrics(&self) -> impl Iterator<Item = (MetricId, &[f64])> {
         self.columns.iter().map(|(metric, values)| (*metric, values.as_slice()))
     }
@@ -36,7 +36,7 @@ impl GpuSeries {
         self.times.iter().copied().zip(values.copied()).collect()
     }
 
-    /// Adds a reading in its place in time, behind those of the same instant; gives the number of cells.
+    /// Inserts a reading by its time, after those of the same instant; returns the number of cells.
     pub(super) fn add(&mut self, at: WallNs, reading: &GpuReading) -> usize {
         let place = self.times.partition_point(|time| *time <= at);
         let before = self.times.len();

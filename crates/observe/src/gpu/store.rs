@@ -8,7 +8,7 @@ use aiperf_types::GpuSnapshot;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes of samples past which only those at starts and ends of phases are added: a day of eight GPUs.
+/// Beyond this many bytes of samples, only those at starts and ends of phases are added: a day of eight GPUs.
 const MOST_BYTES: usize = 256 << 20;
 /// GPUs that are distinguished, over all sources.
 const MOST_GPUS: usize = 8192;
@@ -25,7 +25,7 @@ pub struct GpuStore {
 }
 
 impl GpuStore {
-    /// One that also gives snapshots while the run is on.
+    /// A store that also makes snapshots while the run is on.
     pub fn watched() -> Self {
         Self { live: Some(LiveGpus::default()), ..Self::default() }
     }
@@ -34,7 +34,7 @@ impl GpuStore {
         &self.sources
     }
 
-    /// The metrics that its samples are of.
+    /// The metrics of its samples.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
@@ -48,12 +48,12 @@ impl GpuStore {
         self.live.as_mut()?.changed(&self.sources, &self.table)
     }
 
-    /// Adds readings between starts and ends of phases, while there is room; warns once of what could not be kept.
+    /// Adds readings between starts and ends of phases, if there is room; warns once about what could not be stored.
     pub fn offer(&mut self, scrape: &GpuScrape) -> Vec<String> {
         self.take(scrape, !self.is_full())
     }
 
-    /// Adds readings; warns once of what could not be kept.
+    /// Adds readings; warns once about what could not be stored.
     pub fn add(&mut self, scrape: &GpuScrape) -> Vec<String> {
         self.take(scrape, true)
     }
@@ -159,7 +159,7 @@ mod tests {
         }
         assert!(plain.live.is_none() && plain.changed().is_none());
         assert_eq!(watched.changed().unwrap().gpus.len(), 1);
-        // A full store goes on giving snapshots, also of GPUs without a sample.
+        // A full store continues to make snapshots, also of GPUs without a sample.
         watched.cells = MOST_BYTES;
         let mut other = scrape(20, &[("nvidia_power_usage", 2.0)]);
         other.readings[0].gpu = Arc::new(Gpu { index: 1, uuid: "GPU-1".into(), ..Gpu::default() });

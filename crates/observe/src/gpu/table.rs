@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 
-/// How samples of a metric become a figure.
+/// How samples of a metric become a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GpuMetricKind {
     Gauge,
-    /// Only grows; what counts is by how much.
+    /// Only grows; the increase counts.
     Counter,
-    /// The code of what happened last: a difference of codes means nothing.
+    /// The code of the last event: a difference of codes means nothing.
     Code,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuMetric {
-    /// As files name it.
+    /// The name in files.
     pub key: Cow<'static, str>,
-    /// As people read it.
+    /// The name for people.
     pub name: Cow<'static, str>,
     pub unit: Cow<'static, str>,
     pub kind: GpuMetricKind,
@@ -65,16 +65,16 @@ pub static METRICS: [GpuMetric; 21] = [
     GpuMetric::new("amd_throttle_status", "AMD Throttle Status", "count", Gauge),
 ];
 
-/// A field of DCGM that the user wants too.
+/// A further field of DCGM that the user asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomMetric {
     pub field: String,
     pub metric: GpuMetric,
-    /// What a value is multiplied by, so that it is in the metric's unit.
+    /// The factor from a value to the metric's unit.
     pub factor: f64,
 }
 
-/// Place of a metric in the table of a run.
+/// The index of a metric in the table of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MetricId(u16);
 
@@ -91,7 +91,7 @@ impl Default for Table {
 }
 
 impl Table {
-    /// The user's own come last, in the order of their file.
+    /// The user's metrics are last, in the order of their file.
     pub fn with(custom: &[CustomMetric]) -> Self {
         let own = custom.iter().map(|row| row.metric.clone());
         Self { metrics: METRICS.iter().cloned().chain(own).take(usize::from(u16::MAX)).collect() }

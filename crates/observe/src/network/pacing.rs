@@ -1,15 +1,16 @@
-//! When a server is probed: at a beat while the run is on, and back to back at its end until there are enough samples.
+//! When a server is probed: at an interval while the run is on, and back to back at its end until there are enough
+//! samples.
 
 use aiperf_types::{MonoNs, Nanos};
 
-/// Probes of one server that may wait at once: of one that never answers they would pile up.
+/// Probes of one server that may be in flight: without a limit they would pile up for a server that never responds.
 const MOST_IN_FLIGHT: u32 = 64;
 
 /// Why a probe is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Beat,
-    /// To have enough of them. These follow one another.
+    /// To get enough samples. These follow one another.
     TopUp,
 }
 
@@ -17,13 +18,13 @@ pub(super) enum Purpose {
 #[derive(Debug)]
 pub(super) struct Pacing {
     interval: Nanos,
-    /// Successes that there should be.
+    /// The number of successes that are needed.
     wanted: u32,
-    /// When the next one of the beat is due; `None` where there is no beat.
+    /// When the next regular probe is due; `None` if there are none.
     next: Option<MonoNs>,
     in_flight: u32,
     succeeded: u32,
-    /// Probes that may still be made to have enough.
+    /// Probes that may still be made to get enough samples.
     tries: u32,
     is_trying: bool,
 }
@@ -41,7 +42,7 @@ impl Pacing {
         }
     }
 
-    /// The beat begins, unless it has.
+    /// Starts the interval, unless it is running.
     pub(super) fn start(&mut self, now: MonoNs) {
         self.next.get_or_insert(now);
     }
@@ -50,7 +51,8 @@ impl Pacing {
         self.next = None;
     }
 
-    /// Instead of the beat, what is missing. Of a server that fails, twice as many tries as successes are wanted.
+    /// Replaces the interval with what is missing. For a server that fails, twice as many attempts as needed successes
+    /// are made.
     pub(super) fn top_up(&mut self) {
         self.next = None;
         self.tries = self.wanted.saturating_mul(2);
@@ -59,7 +61,7 @@ impl Pacing {
     /// The probe that is due, if one is. It counts as begun.
     pub(super) fn poll(&mut self, now: MonoNs) -> Option<Purpose> {
         if let Some(due) = self.next.filter(|due| now >= *due) {
-            // What a late look missed is left out: it would come in a burst.
+            // Missed probes are skipped: they would come in a burst.
             let beats = now.since(due).0 / self.interval.0 + 1;
             self.next = Some(due.plus(Nanos(self.interval.0.saturating_mul(beats))));
             if self.in_flight < MOST_IN_FLIGHT {
@@ -92,7 +94,7 @@ impl Pacing {
         self.succeeded >= self.wanted
     }
 
-    /// Whether a top-up is over: there is enough, or no try is left.
+    /// Whether a top-up is over: there are enough samples, or no attempt is left.
     pub(super) fn is_topped_up(&self) -> bool {
         self.has_enough() || self.tries == 0 && !self.is_trying
     }

@@ -1,4 +1,4 @@
-//! Probing as a run holds it: started, notified of phases, waited for.
+//! The probing of a run: it is started, follows the phases, and is waited for.
 
 use super::probing;
 use super::setup::{Command, ProbeSetup, Probed};
@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-/// How often the end of the thread is looked for.
+/// How often the end of the thread is checked.
 const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
 
 /// Probing while it is on.
@@ -17,17 +17,17 @@ pub struct Prober {
     thread: JoinHandle<io::Result<Probed>>,
 }
 
-/// What the thread hears. When this goes, it ends.
+/// The channel to the thread. When it is dropped, the thread ends.
 struct Commands(UnboundedSender<Command>);
 
 impl Drop for Commands {
     fn drop(&mut self) {
-        // The run's events hold an end of the channel, so that the thread would not notice that this one is gone.
+        // The run's event listeners hold an end of the channel, so the thread would not notice that this one is gone.
         let _ = self.0.send(Command::Stop);
     }
 }
 
-/// Why what was measured is not there.
+/// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeThreadError {
     #[error("servers could not be probed: {0}")]
@@ -46,7 +46,7 @@ impl Prober {
         Ok(Self { commands, thread })
     }
 
-    /// What takes the run's events.
+    /// The receiver of the run's events.
     pub fn listener(&self) -> impl Fn(&RunEvent) + Send + Sync + use<> {
         let commands = self.commands.0.clone();
         move |event| {
@@ -55,12 +55,12 @@ impl Prober {
                 RunEvent::RequestsDone(_) => Command::PhaseDone,
                 _ => return,
             };
-            // The thread is gone once probing is over.
+            // The thread is gone once probing has ended.
             let _ = commands.send(command);
         }
     }
 
-    /// Makes up for samples that are missing, and gives everything. After a stop request it probes no server.
+    /// Makes up for missing samples, and returns everything. After a stop request it probes no server.
     pub fn finish(self, is_stopped: impl Fn() -> bool) -> Result<Probed, ProbeThreadError> {
         let Self { commands, thread } = self;
         let _ = commands.0.send(if is_stopped() { Command::Stop } else { Command::Finish });

@@ -1,4 +1,4 @@
-//! The thread that probes: one runtime, a task a probe, so that a server that hangs holds up no other.
+//! The thread that probes: one runtime, one task per probe, so that a server that hangs delays no other.
 
 use super::pacing::{Pacing, Purpose};
 use super::sample::{ProbeError, ProbeSample, RoundTrip, round_trip};
@@ -21,17 +21,17 @@ use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
-/// Probes that follow more closely are ended by a reset: a connection that is closed in order keeps its port for a
-/// minute, and at this beat 3,000 of the 28,000 that there are.
+/// Probes at shorter intervals are ended by a reset: a connection that is closed in order keeps its port for a minute,
+/// and at this interval that is 3,000 of the 28,000 ports.
 const RESET_BELOW: Nanos = Nanos::from_millis(20);
 
-/// A probe that was dropped before this shows nothing of its server.
+/// A probe that was dropped before this shows nothing about its server.
 const CONCLUSIVE: Nanos = Nanos::from_millis(1_000);
 
 /// A server and its probes.
 struct Watched {
     target: Arc<ProbeTarget>,
-    /// Found by the first probe that can.
+    /// Resolved by the first probe that can.
     address: Rc<OnceCell<SocketAddr>>,
     pacing: Pacing,
 }
@@ -63,7 +63,7 @@ struct Probing {
     samples: Samples,
     /// Phases whose requests are not done.
     phases_left: usize,
-    /// The run is over: what is missing is made up until then.
+    /// The run is over: missing samples are made up until then.
     until: Option<MonoNs>,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn run(setup: ProbeSetup, mut commands: UnboundedReceiver<Command>) -
         until: None,
     };
     let probed = runtime.block_on(LocalSet::new().run_until(probing.probe(&mut commands)));
-    // A name that is being looked up is not waited for.
+    // A name lookup in progress is not waited for.
     runtime.shutdown_background();
     let file_failure = probing.file_failure.take().or_else(|| probing.lines.finish().err());
     probed.map(|()| Probed { summary: probing.samples.summarise(), file_failure })
@@ -182,7 +182,7 @@ impl Probing {
         self.samples.add(sample);
     }
 
-    /// What is still under way where samples are missing has failed.
+    /// Probes still in flight count as failed if samples are missing.
     fn let_go(&mut self, now: MonoNs) {
         let mut waiting: Vec<InFlight> = self.in_flight.drain().map(|(_, probe)| probe).collect();
         waiting.sort_unstable_by_key(|probe| probe.started);

@@ -1,4 +1,4 @@
-//! One probe and what came of it.
+//! One probe and its result.
 
 use aiperf_plan::ProbeTarget;
 use aiperf_transport::Handshake;
@@ -20,14 +20,14 @@ pub struct ProbeSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     pub rtt: Nanos,
-    /// Until this process saw the connection open.
+    /// The time until this process saw the connection open.
     pub connect: Nanos,
 }
 
 /// Why a probe measured nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeError {
-    /// The error's name, as Python has it.
+    /// The error's name in Python.
     pub kind: &'static str,
     pub message: String,
 }
@@ -51,14 +51,14 @@ impl ProbeError {
         Self { kind: "TimeoutError", message: format!("no answer within {} s", waited.as_secs_f64()) }
     }
 
-    /// The run was over before it was answered.
+    /// The run ended before there was a response.
     pub(super) fn let_go(waited: Nanos) -> Self {
         let message = format!("no answer for {:.1} s when the run was over", waited.as_secs_f64());
         Self { kind: "TimeoutError", message }
     }
 }
 
-/// The kernel's round trip; where it took none, the connect is the nearest, unless a lost segment had to be waited for.
+/// The kernel's round trip. If the kernel has none, the connect time is the nearest, unless a lost segment delayed it.
 pub(super) fn round_trip(shake: Handshake) -> Result<RoundTrip, ProbeError> {
     let Handshake { connect, round_trip, retransmits } = shake;
     match round_trip {

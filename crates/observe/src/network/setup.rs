@@ -1,4 +1,4 @@
-//! What the probing thread is given, which commands it takes, and what it returns.
+//! The input of the probing thread, its commands, and its result.
 
 use super::sample::ProbeSample;
 use super::summary::NetworkSummary;
@@ -15,14 +15,14 @@ pub type EncodeSample = fn(&mut Vec<u8>, &ProbeSample);
 /// What probing needs.
 pub struct ProbeSetup {
     pub plan: ProbePlan,
-    /// Which addresses requests go to.
+    /// Which addresses requests use.
     pub addresses: AddressChoice,
-    /// The run's own.
+    /// The run's anchor.
     pub anchor: WallAnchor,
     pub phases: usize,
     pub announce: Arc<dyn Announce>,
     pub encode: EncodeSample,
-    /// Takes every sample as a line.
+    /// Receives every sample as a line.
     pub file: Box<dyn Write + Send>,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Command {
     PhaseStarted,
     /// The requests of a phase are done.
     PhaseDone,
-    /// The run is over: what is missing is made up, and the end.
+    /// The run is over: make up for missing samples, and end.
     Finish,
     /// The same, without making up for anything.
     Stop,
@@ -42,6 +42,6 @@ pub(super) enum Command {
 #[derive(Debug)]
 pub struct Probed {
     pub summary: NetworkSummary,
-    /// Why the file of samples is not whole.
+    /// Why the file of samples is incomplete.
     pub file_failure: Option<io::Error>,
 }

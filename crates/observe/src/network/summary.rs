@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 /// Kinds of errors that are distinguished.
 const MOST_ERRORS: usize = 20;
-/// Round trips of a server that are kept one by one: a day of one a second, a hundred seconds of one a millisecond. Of
-/// more, percentiles are within 0.4%; the mean is exact.
+/// Round trips of a server that are stored one by one: a day at one per second, a hundred seconds at one per
+/// millisecond. Beyond this, percentiles are exact to 0.4%; the mean is exact.
 const MOST_KEPT: usize = 100_000;
 
 /// Everything that was measured, while it is.
@@ -32,7 +32,7 @@ struct TargetSamples {
 /// Round trips in nanoseconds.
 #[derive(Debug)]
 enum Times {
-    /// In the order in which they came.
+    /// In the order of arrival.
     Kept(Vec<f64>),
     Summed(Distribution),
 }
@@ -154,7 +154,7 @@ impl Samples {
 }
 
 impl NetworkSummary {
-    /// Of some samples, in the order in which they came.
+    /// From some samples, in the order of arrival.
     pub fn of(samples: impl IntoIterator<Item = ProbeSample>) -> Self {
         let mut gathered = Samples::default();
         samples.into_iter().for_each(|sample| gathered.add(sample));
@@ -163,9 +163,9 @@ impl NetworkSummary {
 }
 
 impl RoundTripTimes {
-    /// Of round trips in nanoseconds, which are sorted on the way; `None` of none.
+    /// From round trips in nanoseconds, which are sorted; `None` if there are none.
     fn of(rtts: &mut [f64]) -> Option<Self> {
-        // In the order in which they came, as they were added up when this was recorded.
+        // In the order of arrival, as they were added when this was recorded.
         let (mean, deviation, min) = (mean(rtts), deviation(rtts), least_and_most(rtts).0);
         let [_, _, _, _, median, _, p90, _, p99] = percentiles(rtts)?;
         Some(Self { min, mean, median, p90, p99, deviation })
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn more_round_trips_than_are_kept_keep_their_mean_and_nearly_their_percentiles() {
         let (mut few, mut many) = (Times::default(), Times::default());
-        // 100 us to 10 ms, in an order that is none.
+        // 100 us to 10 ms, in no order.
         let rtts: Vec<f64> =
             (0..2 * MOST_KEPT as u64).map(|at| (100_000 + at * 7_919_113 % 9_900_000) as f64).collect();
         rtts[..MOST_KEPT].iter().for_each(|rtt| few.add(*rtt));

@@ -1,7 +1,7 @@
-//! Every page of a run, kept as columns: a list of fetches an endpoint, and of each series its values alone.
+//! Every page of a run, stored as columns: a list of fetches per endpoint, and only the values of each series.
 //!
-//! A value is found by the position of its fetch, which is written down only for series that some pages lacked. So an
-//! hour of pages costs little more than its numbers.
+//! A value is found by the position of its fetch, which is stored only for series that some pages lacked. So an hour of
+//! pages takes little more than its numbers.
 
 mod column;
 mod warning;
@@ -17,10 +17,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use warning::Warned;
 
-/// Names of labels of an endpoint: servers have some dozens.
+/// Label names of an endpoint: servers have a few dozen.
 const MOST_LABEL_NAMES: usize = 1_000;
 
-/// What may be kept.
+/// The limits of the store.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// Series of an endpoint.
@@ -38,12 +38,12 @@ impl Default for Limits {
 /// The pages of all endpoints so far.
 #[derive(Debug, Default)]
 pub struct Store {
-    /// In the order in which they answered first.
+    /// In the order of their first response.
     endpoints: Vec<Endpoint>,
     hasher: RandomState,
-    /// Pages added so far; identifies the series that the current page has given already.
+    /// Pages added so far; identifies the series that the current page has already set.
     pages: u64,
-    /// Numbers kept so far, whosever they are.
+    /// Numbers stored so far, of all endpoints.
     numbers: u64,
     limits: Limits,
 }
@@ -60,7 +60,7 @@ pub struct Endpoint {
     by_key: HashMap<u64, Vec<u32>>,
     /// Of all series: tables have a column for each.
     label_names: HashSet<Arc<str>>,
-    /// The columns that the last page gave values to, in its order: the next page has the same, as a rule.
+    /// The columns of the last page, in its order: the next page usually has the same.
     page_order: Vec<u32>,
     warned: Warned,
 }
@@ -100,7 +100,7 @@ impl Store {
         self.endpoints.iter().filter_map(Endpoint::last_update).max()
     }
 
-    /// What the values kept so far take.
+    /// The bytes of the stored values.
     pub fn bytes(&self) -> u64 {
         self.numbers * size_of::<f64>() as u64
     }
@@ -110,9 +110,9 @@ impl Store {
         self.bytes() >= self.limits.bytes
     }
 
-    /// Adds a page, in its place in time; behind those of the same instant. A full store takes it as well.
+    /// Inserts a page by its time, after those of the same instant. A full store accepts it as well.
     ///
-    /// What cannot be kept gives a warning, in few words however much it is.
+    /// Returns a short warning if something cannot be stored, however much it is.
     pub fn add(&mut self, scrape: Scrape) -> Vec<StoreWarning> {
         if scrape.families.is_empty() {
             return Vec::new();
@@ -182,7 +182,7 @@ impl Store {
     }
 }
 
-/// Why a sample is not kept.
+/// Why a sample is not stored.
 enum Refusal {
     Fault(StoreFault),
     TooManySeries,
@@ -214,7 +214,7 @@ impl Page<'_> {
         self.hasher.hash_one((&family.name, labels))
     }
 
-    /// Gives a value to the column of a sample, found or made.
+    /// Sets the value of a sample's column, which is found or created.
     fn give(
         &mut self,
         family: &Family,
@@ -236,7 +236,7 @@ impl Page<'_> {
         Ok(result?)
     }
 
-    /// The name that most series have, and how many have it.
+    /// The name with the most series, and their number.
     fn largest_metric(&self) -> (Arc<str>, usize) {
         let mut series: HashMap<&Arc<str>, usize> = HashMap::new();
         self.endpoint.columns.iter().for_each(|column| *series.entry(&column.name).or_default() += 1);
@@ -244,8 +244,7 @@ impl Page<'_> {
         largest.map_or_else(|| (Arc::from(""), 0), |(name, series)| (Arc::clone(name), series))
     }
 
-    /// A series keeps the kind that it had first. Only where one page has several kinds of one name do they live side
-    /// by side.
+    /// A series keeps its first kind. Several kinds of one name exist side by side only if one page has them.
     fn find(
         &mut self,
         family: &Family,
@@ -301,7 +300,7 @@ impl Endpoint {
         self.fetches.iter().rev().find(|fetch| !fetch.is_duplicate).map(|fetch| fetch.at)
     }
 
-    /// Notes the fetch, makes room for its values, and returns where.
+    /// Adds the fetch, makes room for its values, and returns its position.
     fn place(&mut self, scrape: &Scrape) -> u32 {
         let at = scrape.times.at;
         let fetch =
@@ -360,7 +359,7 @@ impl<'a> StoredSeries<'a> {
         low
     }
 
-    /// Of gauges, counters and the unknown; nothing of histograms.
+    /// For gauges, counters and unknown kinds; empty for histograms.
     pub fn scalars(self) -> &'a [f64] {
         match &self.column.values {
             Values::Scalars(values) => values,
@@ -368,7 +367,7 @@ impl<'a> StoredSeries<'a> {
         }
     }
 
-    /// Upper bounds of a histogram, sorted; none of other kinds.
+    /// Upper bounds of a histogram, sorted; empty for other kinds.
     pub fn bounds(self) -> &'a [Bound] {
         match &self.column.values {
             Values::Scalars(_) => &[],

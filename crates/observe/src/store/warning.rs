@@ -1,4 +1,4 @@
-//! Warnings about what cannot be kept of a page, once and in few words.
+//! Short warnings, given once, about parts of a page that cannot be stored.
 
 use crate::scrape::Labels;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Most series of an endpoint that are named for one kind of fault.
 const MOST_NAMED: usize = 5;
 
-/// Something that is not kept, or not wholly. Its text does not name the endpoint.
+/// Something that is not stored, or not completely. Its text does not name the endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreWarning {
     Series {
@@ -16,20 +16,20 @@ pub enum StoreWarning {
         labels: Labels,
         fault: StoreFault,
     },
-    /// Others have the same fault as those that were named, and are not.
+    /// Others have the same fault, and are not named.
     MoreSeries(StoreFault),
-    /// The endpoint has more series than are kept.
+    /// The endpoint has more series than the limit.
     TooManySeries {
         /// The metric that has most of them.
         name: Arc<str>,
         of_name: usize,
         most: usize,
     },
-    /// Its series have more names of labels than are kept.
+    /// Its series have more label names than the limit.
     TooManyLabels {
         most: usize,
     },
-    /// Values of all endpoints take what they may.
+    /// The values of all endpoints take all the memory they may.
     Full {
         bytes: u64,
     },
@@ -46,7 +46,7 @@ pub enum StoreFault {
     NewBound(Arc<str>),
 }
 
-/// Warnings that were given of an endpoint, and are not repeated.
+/// Warnings about an endpoint that were given, and are not repeated.
 #[derive(Debug, Default)]
 pub(super) struct Warned {
     by_fault: HashMap<&'static str, Named>,

@@ -1,5 +1,5 @@
-//! GPUs of AMD by the files of the kernel's driver, amdgpu: no library is needed. Each file may be missing or empty,
-//! which costs its value.
+//! GPUs of AMD, by the files of the kernel's driver, amdgpu: no library is needed. If a file is missing or empty, its
+//! value is absent.
 
 use super::amd_table::AmdTable;
 use super::{HOSTNAME, LocalError, LocalGpus, values};
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub const SOURCE: &str = "amdsmi://localhost";
-/// Where the kernel has its cards.
+/// The kernel's folder of cards.
 pub const CARDS: &str = "/sys/class/drm";
 const PLATFORM: &str = "amd";
-/// AMD's number among makers of PCI devices.
+/// AMD's PCI vendor number.
 const VENDOR: u64 = 0x1002;
 /// Bytes of any file here; the largest table is 3 KB.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// All GPUs of AMD, in the order of their places on the bus.
+/// All GPUs of AMD, in the order of their bus addresses.
 pub struct AmdGpus {
     gpus: Vec<AmdGpu>,
 }
@@ -34,7 +34,7 @@ struct AmdGpu {
 }
 
 impl AmdGpus {
-    /// Those whose cards are in this folder.
+    /// The GPUs whose cards are in this folder.
     pub fn open(cards: &Path) -> Result<Self, LocalError> {
         let devices = entries(cards).into_iter().filter(|path| is_card(path)).map(|card| card.join("device"));
         let mut devices: Vec<(Option<String>, PathBuf)> = devices
@@ -86,7 +86,7 @@ impl AmdGpu {
         let table = table.unwrap_or_default();
         let file = |name: &str| number(&self.device.join(name)).map(|value| value as f64);
         let sensor = |name: &str| number(&self.hwmon.as_ref()?.join(name)).map(|value| value as f64);
-        // What it takes now, and where the driver has only a mean, that.
+        // The current power or, if the driver has only a mean, that.
         let microwatts = sensor("power1_input").or_else(|| sensor("power1_average"));
         let junction = self.junction.as_deref().and_then(number).map(|millidegrees| millidegrees as f64 / 1e3);
         [
@@ -114,14 +114,14 @@ fn bus_id(device: &Path) -> Option<String> {
     content.lines().find_map(|line| line.strip_prefix("PCI_SLOT_NAME=")).map(str::to_owned)
 }
 
-/// The sensor that is called the junction's.
+/// The sensor named junction.
 fn junction(hwmon: &Path) -> Option<PathBuf> {
     let inputs = (1..=9).map(|number| format!("temp{number}"));
     let named = |sensor: &String| text(&hwmon.join(format!("{sensor}_label"))).is_some_and(|name| name == "junction");
     inputs.into_iter().find(named).map(|sensor| hwmon.join(format!("{sensor}_input")))
 }
 
-/// Errors that could not be corrected, over all blocks. Older drivers have one file a block, newer ones another.
+/// Uncorrectable errors, over all blocks. Older drivers have one file per block, newer ones another.
 fn uncorrectable(ras: &Path) -> Option<u64> {
     let files = entries(ras);
     let of = |is_block: fn(&str) -> bool| -> Option<u64> {
@@ -135,7 +135,7 @@ fn uncorrectable(ras: &Path) -> Option<u64> {
     of(|name| name.ends_with("_err_count")).or_else(|| of(|name| name.starts_with("aca_")))
 }
 
-/// What a folder holds, sorted.
+/// The content of a folder, sorted.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();
@@ -155,7 +155,7 @@ fn text(path: &Path) -> Option<String> {
     Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// A whole number, as the kernel writes it: in tens, or in sixteens behind `0x`.
+/// A whole number as the kernel writes it: decimal, or hexadecimal after `0x`.
 fn number(path: &Path) -> Option<u64> {
     let text = text(path)?;
     match text.strip_prefix("0x") {
@@ -170,7 +170,7 @@ mod tests {
     use std::collections::BTreeMap;
     use tempfile::TempDir;
 
-    /// A tree of files as the kernel has them.
+    /// A tree of files like the kernel's.
     struct Machine(TempDir);
 
     impl Machine {

@@ -1,5 +1,5 @@
-//! GPUs of this machine while a run is on: a thread reads all of them at once, at the moments at which pages of
-//! exporters are fetched. Nothing but that thread waits for a driver.
+//! GPUs of this machine while a run is on: a thread reads all of them at once, at the instants at which pages of
+//! exporters are fetched. Only that thread waits for a driver.
 
 use super::LocalGpus;
 use crate::collection::Announce;
@@ -22,19 +22,19 @@ use std::time::{Duration, Instant};
 
 const SUBJECT: SourceKind = SourceKind::GpuTelemetry;
 const THREAD: &str = "aiperf-gpus";
-/// How often a wait looks for a stop request.
+/// How often a wait checks for a stop request.
 const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
-/// How often the end of the thread is looked for.
+/// How often the end of the thread is checked.
 const LOOK_WHETHER_FINISHED: Duration = Duration::from_millis(1);
 
 /// What reading needs.
 pub struct LocalSetup {
     pub gpus: Box<dyn LocalGpus>,
-    /// What they are called together.
+    /// Their common name.
     pub source: Arc<str>,
     /// Between readings.
     pub interval: Nanos,
-    /// What one reading may take at most where a caller waits for it.
+    /// The longest time of a reading that a caller waits for.
     pub patience: Nanos,
     /// Between two snapshots for live consumers; `None` without any.
     pub live_every: Option<Nanos>,
@@ -59,7 +59,7 @@ pub struct LocalCollector {
 pub struct LocalCollected {
     pub store: GpuStore,
     pub errors: Vec<ScrapeError>,
-    /// Why the file of readings is not whole.
+    /// Why the file of readings is incomplete.
     pub file_failure: Option<io::Error>,
 }
 
@@ -69,7 +69,7 @@ enum Command {
     /// A phase began or ended.
     Read,
     WriteTo(Box<dyn Write + Send>),
-    /// Answered once what was asked for before is done.
+    /// Answered when the requests before it are done.
     WhenRead(Sender<()>),
     Stop,
 }
@@ -94,12 +94,12 @@ impl LocalCollector {
         Ok(Self { commands, thread, kept, patience: Duration::from_nanos(patience.0), source, announce })
     }
 
-    /// Has every reading written as lines, those before included.
+    /// Writes every reading as lines, including earlier ones.
     pub fn write_to(&self, file: Box<dyn Write + Send>) {
         let _ = self.commands.send(Command::WriteTo(file));
     }
 
-    /// What takes the run's events. Of a run that was stopped nothing more is read once a phase ends.
+    /// The receiver of the run's events. In a stopped run, nothing more is read once a phase ends.
     pub fn listener_until<F>(&self, is_stopped: F) -> impl Fn(&RunEvent) + Send + Sync + use<F>
     where
         F: Fn() -> bool + Send + Sync,
@@ -111,12 +111,12 @@ impl LocalCollector {
                 RunEvent::PhaseStarted(_) | RunEvent::RequestsDone(_) => Command::Read,
                 _ => return,
             };
-            // The thread is gone once reading is over.
+            // The thread is gone once reading has ended.
             let _ = commands.send(command);
         }
     }
 
-    /// Waits until the first reading is there.
+    /// Waits until the first reading is done.
     pub fn wait_until_read(&self, is_stopped: impl Fn() -> bool) {
         let (sender, answer) = mpsc::channel();
         let _ = self.commands.send(Command::WhenRead(sender));
@@ -128,7 +128,7 @@ impl LocalCollector {
         }
     }
 
-    /// Waits for the reading that was asked for last, and gives everything. A driver that hangs is left to itself.
+    /// Waits for the last requested reading, and returns everything. A driver that hangs is abandoned.
     pub fn finish(self) -> LocalCollected {
         let _ = self.commands.send(Command::Stop);
         let until = Instant::now() + self.patience;
@@ -155,7 +155,7 @@ struct Reading {
     kept: Arc<Mutex<Kept>>,
     /// GPUs with a reading so far.
     seen: HashSet<GpuKey>,
-    /// Of these, those whose silence was logged.
+    /// Those of them whose silence was logged.
     silent: HashSet<GpuKey>,
     lines: Lines,
     published: MonoNs,
@@ -176,7 +176,7 @@ impl Reading {
                     return self.keep_failure(written);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    // Moments that a slow driver took are left out.
+                    // Instants missed because of a slow driver are skipped.
                     next = after(next, self.setup.interval, mono_now());
                     self.read(true);
                 }
@@ -268,11 +268,11 @@ mod tests {
     use crate::gpu::reading::Gpu;
     use aiperf_types::{PhaseId, PhaseKind, PhaseMoment, PhaseProgress, PhaseStarted, PhaseTargets};
 
-    /// Two GPUs, of which one is lost after so many readings; reports when it is read.
+    /// Two GPUs, one of which is lost after a number of readings; reports each reading.
     struct FakeGpus {
         readings: u64,
         lost_after: u64,
-        /// Answers a reading may take; empty: as many as wanted.
+        /// Permits for readings; `None`: any number.
         may_end: Option<Receiver<()>>,
     }
 
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_hangs_holds_up_no_run_and_costs_what_it_hangs_in() {
+    fn a_driver_that_hangs_does_not_delay_the_run_and_loses_only_that_reading() {
         let heard = Arc::new(Heard::default());
         let (end, may_end) = mpsc::channel();
         end.send(()).unwrap();

@@ -2,8 +2,8 @@
 //!
 //! # Layout
 //! - [`nvml`]: those of NVIDIA, by the library of their driver
-//! - [`amd`]: those of AMD, by the files of their driver; [`amd_table`]: the tables that one of these files is
-//! - [`collector`]: whichever there are, read while a run is on
+//! - [`amd`]: those of AMD, by the files of their driver; [`amd_table`]: the table in one of these files
+//! - [`collector`]: all of them, read while a run is on
 
 pub mod amd;
 pub mod amd_table;
@@ -21,11 +21,10 @@ use thiserror::Error;
 
 const HOSTNAME: &str = "localhost";
 
-/// The GPUs that this machine has of one maker.
+/// The GPUs of one vendor in this machine.
 pub trait LocalGpus: Send {
-    /// Who they are.
     fn gpus(&self) -> Vec<Arc<Gpu>>;
-    /// Their current readings. What cannot be read is left out, and so is a GPU of which nothing can.
+    /// Their current readings. Values that cannot be read are left out, and so is a GPU without any.
     fn read(&mut self, table: &Table) -> Vec<GpuReading>;
 }
 
@@ -56,7 +55,7 @@ pub enum LocalError {
     NoAmdGpu(String),
 }
 
-/// Values of one GPU by their keys in the table, in its order; what is not there and what is no number is left out.
+/// Values of one GPU by their keys in the table, in its order; missing values and NaN are left out.
 fn values(table: &Table, read: impl IntoIterator<Item = (&'static str, Option<f64>)>) -> Vec<(MetricId, f64)> {
     let known = read.into_iter().filter_map(|(key, value)| Some((table.id(key)?, value.filter(|v| v.is_finite())?)));
     let mut values: Vec<(MetricId, f64)> = known.collect();

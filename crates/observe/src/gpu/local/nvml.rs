@@ -1,5 +1,5 @@
-//! GPUs of NVIDIA by NVML, the library of their driver. It is loaded on request; each of its calls may be missing
-//! or fail, which costs its value.
+//! GPUs of NVIDIA by NVML, the library of their driver. It is loaded on request. If one of its calls is missing or
+//! fails, its value is absent.
 
 use super::{HOSTNAME, LocalError, LocalGpus, values};
 use crate::gpu::reading::{Gpu, GpuReading};
@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub const SOURCE: &str = "pynvml://localhost";
 const PLATFORM: &str = "nvidia";
-/// Two samples of a GPU's parts that lie closer together show zero, whatever the GPU did.
+/// Two samples of a GPU's parts that are closer together show zero, whatever the GPU did.
 const SAMPLES_APART: Nanos = Nanos(100_000_000);
 
-/// The library once it is loaded. It stays until the process ends: starting it again takes a driver up to seconds.
+/// The library once it is loaded. It stays until the process ends: starting it again can take a driver seconds.
 static LIBRARY: Mutex<Option<&'static Nvml>> = Mutex::new(None);
 
 fn library() -> Result<&'static Nvml, LocalError> {
@@ -78,7 +78,7 @@ impl LocalGpus for NvmlGpus {
 }
 
 impl NvmlGpu {
-    /// One that cannot be opened is left out; others are not.
+    /// A GPU that cannot be opened is left out.
     fn open(nvml: &'static Nvml, index: u32) -> Option<Self> {
         let device = nvml.device_by_index(index).ok()?;
         let uuid = device.uuid().ok();
@@ -117,8 +117,8 @@ impl NvmlGpu {
         ]
     }
 
-    /// What the GPU sampled of its multiprocessors since the sample before; else what its processes are reported to
-    /// use.
+    /// The GPU's own samples of its multiprocessors since the sample before; otherwise the reported use by its
+    /// processes.
     fn sm_utilization(&mut self) -> Option<f64> {
         if self.parts.as_ref().is_some_and(Parts::is_fresh) {
             return None;
@@ -146,7 +146,7 @@ impl Parts {
     }
 }
 
-/// Whether the GPU samples its parts itself. A library without the call that frees samples is asked for none.
+/// Whether the GPU samples its parts itself. This needs the call that frees samples.
 fn samples_parts(nvml: &Nvml, device: &Device<'_>) -> bool {
     nvml.lib().nvmlGpmSampleFree.is_ok() && device.gpm_support().unwrap_or(false)
 }
@@ -163,12 +163,12 @@ mod raw {
     use std::mem::{size_of, zeroed};
     use std::os::raw::c_uint;
 
-    /// Processes of a GPU that are asked for at most.
+    /// The most processes of a GPU to request.
     const MOST_PROCESSES: c_uint = 1 << 16;
     /// Structures hold their size and their version.
     const PROCESSES_VERSION: c_uint = size_of::<nvmlProcessesUtilizationInfo_v1_t>() as c_uint | 1 << 24;
 
-    /// Bytes in use, those that the driver keeps for itself included: the wrapper's own call leaves these out.
+    /// Bytes in use, including those that the driver keeps for itself: the wrapper's own call excludes these.
     pub(super) fn memory_used(nvml: &Nvml, device: &Device<'_>) -> Option<u64> {
         let call = nvml.lib().nvmlDeviceGetMemoryInfo.as_ref().ok()?;
         // SAFETY: the device is the library's own, and the structure is as large as the call fills.
