@@ -4,12 +4,13 @@
 
 use crate::expansion::Expansion;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::Arc;
 
-type Question = Rc<dyn Fn() -> bool>;
+/// Whether counting is to be given up.
+pub type IsOver = Arc<dyn Fn() -> bool + Send + Sync>;
 
 thread_local! {
-    static QUESTION: RefCell<Option<Question>> = const { RefCell::new(None) };
+    static QUESTION: RefCell<Option<IsOver>> = const { RefCell::new(None) };
     static GIVEN_UP: Cell<Option<GivenUp>> = const { Cell::new(None) };
 }
 
@@ -30,7 +31,7 @@ const LONGEST: usize = 2 << 20;
 const LONGEST_NORMALIZED: usize = 4 << 20;
 
 /// Counts until a question is answered with yes: it is asked every few milliseconds. Fails where counting was given up.
-pub fn interruptible<T>(is_over: impl Fn() -> bool + 'static, count: impl FnOnce() -> T) -> Result<T, GivenUp> {
+pub fn interruptible<T>(is_over: &IsOver, count: impl FnOnce() -> T) -> Result<T, GivenUp> {
     /// Ends the questions, after a panic too.
     struct End;
     impl Drop for End {
@@ -39,7 +40,7 @@ pub fn interruptible<T>(is_over: impl Fn() -> bool + 'static, count: impl FnOnce
             GIVEN_UP.set(None);
         }
     }
-    QUESTION.set(Some(Rc::new(is_over)));
+    QUESTION.set(Some(is_over.clone()));
     GIVEN_UP.set(None);
     let _end = End;
     let made = count();
@@ -74,24 +75,26 @@ mod tests {
     use super::*;
     use crate::Tokenizer;
     use crate::engine::Engine;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    fn always(is_over: bool) -> IsOver {
+        Arc::new(move || is_over)
+    }
 
     #[test]
     fn a_long_word_and_a_long_text_are_given_up_when_time_is_over() {
         let tokenizer = Tokenizer::builtin();
         for text in ["x".repeat(4 << 20), "word ".repeat(1 << 20)] {
-            let asked = Rc::new(Cell::new(0));
-            let is_over = {
+            let asked = Arc::new(AtomicU32::new(0));
+            let is_over: IsOver = {
                 let asked = asked.clone();
-                move || {
-                    asked.set(asked.get() + 1);
-                    asked.get() == 3
-                }
+                Arc::new(move || asked.fetch_add(1, Relaxed) == 2)
             };
-            assert_eq!(interruptible(is_over, || tokenizer.count(&text)), Err(GivenUp::Stopped));
-            assert_eq!(asked.get(), 3, "nothing is counted after the answer");
+            assert_eq!(interruptible(&is_over, || tokenizer.count(&text)), Err(GivenUp::Stopped));
+            assert_eq!(asked.load(Relaxed), 3, "nothing is counted after the answer");
             assert!(!is_interrupted());
         }
-        assert_eq!(interruptible(|| false, || tokenizer.count("two words")), Ok(2));
+        assert_eq!(interruptible(&always(false), || tokenizer.count("two words")), Ok(2));
     }
 
     #[test]
@@ -100,17 +103,17 @@ mod tests {
             "pre_tokenizer":{"type":"Whitespace"},"post_processor":null,"decoder":null,
             "model":{"type":"WordLevel","vocab":{"a":0,"b":1},"unk_token":"b"}}"#;
         let engine = Engine::from_json(json.as_bytes()).unwrap();
-        assert_eq!(interruptible(|| false, || engine.count("a a b")), Ok(3));
-        assert_eq!(interruptible(|| false, || engine.count(&"a".repeat(LONGEST + 1))), Err(GivenUp::TooLong));
+        assert_eq!(interruptible(&always(false), || engine.count("a a b")), Ok(3));
+        assert_eq!(interruptible(&always(false), || engine.count(&"a".repeat(LONGEST + 1))), Err(GivenUp::TooLong));
         let longer =
             r#""normalizer":{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
         let longer = Engine::from_json(json.replace(r#""normalizer":null"#, longer).as_bytes()).unwrap();
-        assert_eq!(interruptible(|| false, || longer.count(&"a".repeat(LONGEST / 8))), Err(GivenUp::TooLong));
+        assert_eq!(interruptible(&always(false), || longer.count(&"a".repeat(LONGEST / 8))), Err(GivenUp::TooLong));
         let decomposing = json.replace(r#""normalizer":null"#, r#""normalizer":{"type":"NFKC"}"#);
         let decomposing = Engine::from_json(decomposing.as_bytes()).unwrap();
         let text = "\u{fdfa}".repeat(600_000);
-        assert_eq!(interruptible(|| false, || decomposing.count(&text)), Err(GivenUp::TooLong));
-        assert_eq!(interruptible(|| true, || engine.count("a")), Err(GivenUp::Stopped));
+        assert_eq!(interruptible(&always(false), || decomposing.count(&text)), Err(GivenUp::TooLong));
+        assert_eq!(interruptible(&always(true), || engine.count("a")), Err(GivenUp::Stopped));
         assert_eq!(engine.count(&"a".repeat(LONGEST + 1)), 1, "where nothing is given up, it is counted");
     }
 }

@@ -47,7 +47,7 @@ pub mod tokenizer;
 pub use by_model::Tokenizers;
 pub use choice::{Choice, is_placeholder};
 pub use error::TokenizeError;
-pub use interrupt::{GivenUp, interruptible, is_interrupted};
+pub use interrupt::{GivenUp, IsOver, interruptible, is_interrupted};
 pub use lookup::Lookup;
 pub use template::{Message, TemplateCost};
 pub use tokenizer::Tokenizer;

@@ -6,6 +6,7 @@ use memchr::memmem;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Reads the responses of one exchange, in order. Each exchange has a new reader, so it may remember earlier responses.
 pub trait Reader {
@@ -221,15 +222,15 @@ fn has_content(object: &Map<String, Value>) -> bool {
 const MARKS: [&str; 5] = ["choices", "id", "object", "type", "usage"];
 
 /// Parts of the names by which [`bare_error`] knows an error: without one of them nothing need be read.
-const ERROR_NAMES: [&str; 5] = ["\"message\"", "rror", "\"detail\"", "xception\"", "\"status\""];
+static ERROR_NAMES: LazyLock<[memmem::Finder<'static>; 5]> =
+    LazyLock::new(|| ["\"message\"", "rror", "\"detail\"", "xception\"", "\"status\""].map(memmem::Finder::new));
 
 /// An error that is the whole response, to be asked of one without content: `{"object":"error","message":…}`, as vLLM,
 /// SGLang and TensorRT-LLM write it, `{"code":500,"message":…}` or `{"status_code":500,"message":…}`, as proxies do,
 /// `{"errors":…}`, `{"Error":…}`, `{"status":"error"}`, `{"detail":…}`, as FastAPI does, `{"error_code":…,"error_msg":…}`,
 /// as Baidu does, `{"internalServerException":…}`, as Bedrock does, or a list of one error.
 pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
-    let has = |member: &&str| memmem::find(json.as_bytes(), member.as_bytes()).is_some();
-    if !ERROR_NAMES.iter().any(has) {
+    if !ERROR_NAMES.iter().any(|name| name.find(json.as_bytes()).is_some()) {
         return None;
     }
     let Some(object) = json::read::<Map<String, Value>>(json) else { return listed_error(json) };

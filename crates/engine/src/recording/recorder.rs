@@ -15,7 +15,7 @@ use aiperf_metrics::{
     Accumulator, Instruments, Limits, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
 };
 use aiperf_plan::redact::Redactor;
-use aiperf_tokenize::{GivenUp, interruptible};
+use aiperf_tokenize::{GivenUp, IsOver, interruptible};
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, Measured, MonoNs, Nanos, PhaseKind, RawExchange};
 use std::borrow::Cow;
@@ -70,9 +70,7 @@ impl CountingTime {
 }
 
 impl RecordContext {
-    fn read(&self, exchange: &Finished, record_thread: u16) -> Record {
-        let time = self.counting_time.clone();
-        let is_over = move || time.is_over();
+    fn read(&self, exchange: &Finished, record_thread: u16, is_over: &IsOver) -> Record {
         let counted = match is_over() {
             true => Err(GivenUp::Stopped),
             // One that has begun is given up, too.
@@ -205,6 +203,8 @@ pub(crate) struct Recorder {
     courtesy: Courtesy,
     encoders: Vec<Box<dyn RecordEncoder>>,
     findings: Findings,
+    /// Whether counting is over. Each recorder has its own, so that threads share no counter of references.
+    is_over: IsOver,
     /// The records of the batch at hand.
     records: Vec<Record>,
     /// Their metrics; longer than the batch, so that nothing is allocated anew.
@@ -227,7 +227,9 @@ impl Recorder {
         let lost = vec![0; phases.len()];
         let histograms = context.instruments.clone().map(RecordHistograms::new);
         let findings = Findings { phases, quality: Quality::default(), lost, histograms };
-        Self { context, number, courtesy, encoders, findings, records: Vec::new(), metrics: Vec::new() }
+        let time = context.counting_time.clone();
+        let is_over: IsOver = Arc::new(move || time.is_over());
+        Self { context, number, courtesy, encoders, findings, is_over, records: Vec::new(), metrics: Vec::new() }
     }
 
     /// As [`Self::compute`]. A fault of ours that one exchange brings out costs its batch, not what was found of others:
@@ -260,7 +262,7 @@ impl Recorder {
             if batch.is_claimed_by(other) {
                 return None;
             }
-            let mut record = self.context.read(exchange, self.number);
+            let mut record = self.context.read(exchange, self.number, &self.is_over);
             // Here, so that no file, table or log ever has what the server said to a failed request as it came.
             let redactor = self.context.redactor(exchange, &record.measured);
             record.measured.error = record.measured.error.map(|error| redactor.error(error));

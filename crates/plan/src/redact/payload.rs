@@ -8,6 +8,7 @@ use super::names::{is_secret_name, may_be_secret_name};
 use super::urls::secrets_in_url;
 use super::values::leaves;
 use super::{REDACTED, url};
+use memchr::{memchr, memchr2};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -70,7 +71,7 @@ fn texts_of(value: &str) -> Vec<String> {
     for quote in ['"', '\''] {
         let scan = Scan { text: value, bytes: value.as_bytes(), quote: quote as u8 };
         let mut at = 0;
-        while let Some(open) = scan.position(at, |byte| byte == scan.quote) {
+        while let Some(open) = scan.quote_from(at) {
             let Some(end) = scan.text_end(open) else { break };
             if scan.bytes.get(scan.past_space(end)) != Some(&b':') {
                 out.push(decoded(&value[open + 1..end - 1]).into_owned());
@@ -129,7 +130,7 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
     let (mut out, mut at) = (Vec::new(), 0);
     let mut around = Around::default();
     let hidden = || format!("{quote}{REDACTED}{quote}");
-    while let Some(open) = scan.position(at, |byte| byte == scan.quote) {
+    while let Some(open) = scan.quote_from(at) {
         around.pass(&scan.bytes[at..open]);
         let Some(end) = scan.text_end(open) else { break };
         let inner = &text[open + 1..end - 1];
@@ -199,6 +200,10 @@ impl Scan<'_> {
         self.bytes.get(from..)?.iter().position(|byte| is_wanted(*byte)).map(|at| from + at)
     }
 
+    fn quote_from(&self, from: usize) -> Option<usize> {
+        memchr(self.quote, self.bytes.get(from..)?).map(|at| from + at)
+    }
+
     fn past_space(&self, from: usize) -> usize {
         self.position(from, |byte| !byte.is_ascii_whitespace()).unwrap_or(self.bytes.len())
     }
@@ -207,7 +212,7 @@ impl Scan<'_> {
     fn text_end(&self, open: usize) -> Option<usize> {
         let mut at = open + 1;
         loop {
-            at = self.position(at, |byte| byte == self.quote || byte == b'\\')?;
+            at += memchr2(self.quote, b'\\', self.bytes.get(at..)?)?;
             if self.bytes[at] == self.quote {
                 return Some(at + 1);
             }
