@@ -1,6 +1,5 @@
 //! Where golden data lies: areas, their files, and the shapes of their cases.
 
-use crate::Tally;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +19,20 @@ pub struct File {
 /// A file or folder of the project's own golden data, wherever `AIPERF_GOLDEN_DIR` points.
 pub fn own_path(path: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).join(path)
+}
+
+/// The root of golden data: the project's own, or `$AIPERF_GOLDEN_DIR`.
+pub(crate) fn root() -> PathBuf {
+    other_root().unwrap_or_else(|| own_path(""))
+}
+
+/// Whether golden data is the project's own. Another root may lack kinds, and hold files that no test reads.
+pub fn is_own_root() -> bool {
+    other_root().is_none()
+}
+
+fn other_root() -> Option<PathBuf> {
+    std::env::var_os("AIPERF_GOLDEN_DIR").map(PathBuf::from)
 }
 
 /// Whether a case looks like those of a kind: how a test finds its files.
@@ -46,8 +59,7 @@ pub fn skips_mark(texts: &Value) -> Option<String> {
 
 impl Area {
     pub fn of(area: &str) -> Self {
-        let root = std::env::var_os("AIPERF_GOLDEN_DIR").map_or_else(|| own_path(""), PathBuf::from);
-        Self { folder: root.join(area) }
+        Self { folder: root().join(area) }
     }
 
     /// The folder, which may not be there.
@@ -66,33 +78,6 @@ impl Area {
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.sort();
         paths
-    }
-
-    /// The lists of cases in which some case looks so.
-    pub fn files_of(&self, shape: Shape) -> Vec<File> {
-        self.lists().into_iter().filter(|file| file.has_case_of(shape)).collect()
-    }
-
-    /// Runs every case that looks so, in whatever list some do, and says what became of them.
-    #[track_caller]
-    pub fn run_cases(
-        &self,
-        title: &str,
-        shape: Shape,
-        skip: impl Fn(&Value) -> Option<String>,
-        check: impl Fn(&Value),
-    ) {
-        let mut tally = Tally::new(title);
-        tally.run_files(&self.files_of(shape), shape, skip, check);
-        tally.finish();
-    }
-
-    /// Prints which lists hold no case of these shapes: what a crate leaves unread.
-    pub fn tell_unread(&self, title: &str, shapes: &[Shape]) {
-        let is_read = |file: &File| shapes.iter().any(|shape| file.has_case_of(*shape));
-        let (read, unread): (Vec<File>, Vec<File>) = self.lists().into_iter().partition(is_read);
-        println!("{title}: {} lists read, {} unread", read.len(), unread.len());
-        unread.iter().for_each(|file| println!("  unread: {} ({} cases)", file.name(), file.cases().len()));
     }
 }
 
@@ -116,10 +101,6 @@ impl File {
     pub fn cases(&self) -> &[Value] {
         let list = self.content.as_array().or_else(|| self.content["cases"].as_array());
         list.map_or(&[], Vec::as_slice)
-    }
-
-    pub(crate) fn has_case_of(&self, shape: Shape) -> bool {
-        self.cases().iter().any(shape)
     }
 }
 

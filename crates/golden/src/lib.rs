@@ -5,18 +5,33 @@
 //! It runs every case, and lists all failures of a file at once. It skips what it cannot run by a condition on the
 //! case's content, with the reason.
 //!
+//! In the project's own root, each kind must have files, each file must be of a kind, and a test that runs no case of
+//! its kind fails unless it declares why. In another root, that is only printed.
+//!
 //! # Layout
-//! - `area`: where cases are ([`Area`], [`File`], [`own_path`]); what the cases of a kind look like ([`Shape`]; [`has`]
-//!   says whether a case has a member); a decision that holds for every kind of text ([`skips_mark`])
-//! - `tally`: what became of them ([`Tally`])
+//! - [`kinds`]: the table of all kinds of golden data
+//! - `kind`: a row of it ([`Kind`]): how it is known, who reads it, and how its cases run
+//! - `area`: where cases are ([`Area`], [`File`], [`own_path`]); what a case looks like ([`Shape`], [`has`]); a
+//!   decision that holds for every kind of text ([`skips_mark`])
+//! - `document`: whole files ([`Document`])
 //! - `lists`: the lists of cases in files
+//! - `tally`: what became of the cases of a test ([`Tally`])
+//! - `registry`: the table against the data, and against the crates
 //! - `numbers`: texts whose numbers are written in one way ([`respelled`])
 
 mod area;
+mod document;
+mod kind;
+pub mod kinds;
 mod lists;
 mod numbers;
+#[cfg(test)]
+mod registry;
 mod tally;
 
-pub use area::{Area, File, Shape, has, name, own_path, skips_mark};
+use area::root;
+pub use area::{Area, File, Shape, has, is_own_root, name, own_path, skips_mark};
+pub use document::Document;
+pub use kind::{Found, Kind};
 pub use numbers::respelled;
 pub use tally::Tally;

@@ -7,7 +7,13 @@ impl Area {
     /// Every list of cases in the folder, as if it were a file of its own. A member with an expectation is a list of
     /// one.
     pub fn lists(&self) -> Vec<File> {
-        self.files().iter().flat_map(lists).collect()
+        self.files().iter().flat_map(File::lists).collect()
+    }
+}
+
+impl File {
+    pub(crate) fn lists(&self) -> Vec<File> {
+        lists(self)
     }
 }
 

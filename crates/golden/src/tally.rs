@@ -1,58 +1,63 @@
 //! What became of the cases of a test.
 
-use crate::{File, Shape, name};
+use crate::{File, Kind, is_own_root, name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What became of the cases of a test: how many ran, which failed, how many were skipped and why.
+/// What became of the cases of a test: how many of each kind ran, which failed, how many were skipped and why.
 #[derive(Debug)]
 pub struct Tally {
-    title: String,
-    ran: usize,
+    /// The kinds of the test, and how many cases of each ran. The last one is the current one.
+    kinds: Vec<(&'static str, usize)>,
     failures: Vec<String>,
     skipped: BTreeMap<String, usize>,
-    unread: Vec<String>,
-    /// Cases were looked for by their shape: finding none in a crate's own folder is a fault of the test.
-    searched: bool,
+    /// Why a kind may have no case that runs.
+    why_none: Option<&'static str>,
 }
 
 impl Tally {
-    pub fn new(title: impl Into<String>) -> Self {
-        let (title, failures, skipped, unread) = (title.into(), Vec::new(), BTreeMap::new(), Vec::new());
-        Self { title, ran: 0, failures, skipped, unread, searched: false }
+    pub fn of(kind: &Kind) -> Self {
+        let (kinds, failures, skipped) = (vec![(kind.name, 0)], Vec::new(), BTreeMap::new());
+        Self { kinds, failures, skipped, why_none: None }
     }
 
-    /// The same, where finding no case in a crate's own folder is a fault of the test.
-    pub fn searching(title: impl Into<String>) -> Self {
-        Self { searched: true, ..Self::new(title) }
+    /// Declares why no case may run. Without it, a kind of which none ran fails in the project's own root.
+    pub fn with_none(self, why: &'static str) -> Self {
+        Self { why_none: Some(why), ..self }
+    }
+
+    /// Counts the cases that follow as cases of this kind.
+    pub fn begin(&mut self, kind: &Kind) {
+        let known = self.kinds.iter().position(|(name, _)| *name == kind.name);
+        let current = known.map_or((kind.name, 0), |at| self.kinds.remove(at));
+        self.kinds.push(current);
     }
 
     /// Runs one case; a failed assertion in it is kept, and the next case runs.
     pub fn run(&mut self, case: impl Into<String>, check: impl FnOnce()) {
-        self.ran += 1;
+        if let Some((_, ran)) = self.kinds.last_mut() {
+            *ran += 1;
+        }
         if let Err(panic) = catch_unwind(AssertUnwindSafe(check)) {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            self.failures.push(format!("{}: {}", case.into(), text.unwrap_or_else(|| "failed".to_owned())));
+            self.failures.push(format!("{}: {}", case.into(), panic_text(&*panic)));
         }
     }
 
-    /// Runs the cases of these files that look so; `skip` gives the reason where one cannot be run.
-    pub fn run_files(
+    /// Runs the cases of these lists that are of a kind; `skip` gives the reason where one cannot be run.
+    pub fn run_lists(
         &mut self,
-        files: &[File],
-        shape: Shape,
+        kind: &Kind,
+        lists: &[File],
         skip: impl Fn(&Value) -> Option<String>,
         check: impl Fn(&Value),
     ) {
-        self.searched = true;
-        for file in files {
-            for case in file.cases() {
-                let reason = if shape(case) { skip(case) } else { Some("a case of another shape".to_owned()) };
+        for list in lists {
+            for case in list.cases() {
+                let reason = if kind.is(case) { skip(case) } else { Some("a case of another kind".to_owned()) };
                 match reason {
                     Some(reason) => self.skip(reason),
-                    None => self.run(format!("{}: {}", file.name(), name(case)), || check(case)),
+                    None => self.run(format!("{}: {}", list.name(), name(case)), || check(case)),
                 }
             }
         }
@@ -63,68 +68,122 @@ impl Tally {
         *self.skipped.entry(reason.into()).or_default() += 1;
     }
 
-    /// Notes a file that nothing here can read.
-    pub fn leave_unread(&mut self, file: &File) {
-        self.unread.push(format!("{} ({} cases)", file.name(), file.cases().len()));
-    }
-
-    /// Prints the counts, and fails with every failure there was.
+    /// Prints the counts, and fails with every failure there was, or with the kinds of which no case ran.
     #[track_caller]
     pub fn finish(self) {
-        let skipped: usize = self.skipped.values().sum();
-        let failed = self.failures.len();
-        println!(
-            "{}: {} cases run, {failed} failed, {skipped} skipped, {} files unread",
-            self.title,
-            self.ran,
-            self.unread.len()
-        );
-        self.skipped.iter().for_each(|(reason, count)| println!("  skipped {count}: {reason}"));
-        self.unread.iter().for_each(|file| println!("  unread: {file}"));
-        let (title, list) = (&self.title, self.failures.join("\n"));
-        assert!(failed == 0, "{title}: {failed} of {} cases failed\n{list}", self.ran);
-        let is_from_outside = std::env::var_os("AIPERF_GOLDEN_DIR").is_some();
-        assert!(self.ran > 0 || !self.searched || is_from_outside, "{title}: no case ran");
+        println!("{}", self.counts());
+        if let Err(fault) = self.verdict(is_own_root()) {
+            panic!("{fault}");
+        }
     }
+
+    fn title(&self) -> String {
+        let mut names: Vec<&str> = self.kinds.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.join(", ")
+    }
+
+    fn ran(&self) -> usize {
+        self.kinds.iter().map(|(_, ran)| ran).sum()
+    }
+
+    fn counts(&self) -> String {
+        let (failed, skipped) = (self.failures.len(), self.skipped.values().sum::<usize>());
+        let counts = format!("{}: {} cases run, {failed} failed, {skipped} skipped", self.title(), self.ran());
+        let reasons = self.skipped.iter().map(|(reason, count)| format!("\n  skipped {count}: {reason}"));
+        let none = self.why_none.filter(|_| self.ran() == 0).map(|why| format!("\n  none ran: {why}"));
+        reasons.chain(none).fold(counts, |text, line| text + &line)
+    }
+
+    /// What is wrong. Another root may lack a kind, or hold only cases of it that are skipped.
+    fn verdict(&self, is_own_root: bool) -> Result<(), String> {
+        let (title, failed) = (self.title(), self.failures.len());
+        if failed > 0 {
+            return Err(format!("{title}: {failed} of {} cases failed\n{}", self.ran(), self.failures.join("\n")));
+        }
+        match self.kinds.iter().find(|(_, ran)| *ran == 0) {
+            Some((kind, _)) if is_own_root && self.why_none.is_none() => Err(format!("{kind}: no case ran")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Kind {
+    /// Runs every case of this kind, and reports the result.
+    #[track_caller]
+    pub fn run(&self, skip: impl Fn(&Value) -> Option<String>, check: impl Fn(&Value)) {
+        let mut tally = Tally::of(self);
+        tally.run_lists(self, &self.lists(), skip, check);
+        tally.finish();
+    }
+}
+
+/// The message of a failed assertion.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    text.unwrap_or_else(|| "failed".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::has;
+    use crate::{Found, has};
+    use serde_json::json;
     use std::path::PathBuf;
+
+    const NUMBER: Kind =
+        Kind { name: "NUMBER", areas: &[], readers: &[], found: Found::Case(|case| has(case, "number")) };
+    const TEXT: Kind = Kind { name: "TEXT", ..NUMBER };
+
+    fn list(content: Value) -> File {
+        File { path: PathBuf::from("any.json"), content }
+    }
 
     #[test]
     fn every_case_runs_and_all_failures_are_listed() {
-        let mut tally = Tally::new("numbers");
+        let mut tally = Tally::of(&NUMBER);
         for number in 0..4 {
             tally.run(format!("case {number}"), || assert!(number % 2 == 0, "{number} is odd"));
         }
-        tally.skip("a reason");
-        assert_eq!((tally.ran, tally.failures.len()), (4, 2));
-        let panic = catch_unwind(AssertUnwindSafe(|| tally.finish())).unwrap_err();
-        let text = panic.downcast_ref::<String>().unwrap();
-        assert!(text.contains("2 of 4") && text.contains("1 is odd") && text.contains("3 is odd"), "{text}");
+        for is_own_root in [true, false] {
+            let fault = tally.verdict(is_own_root).unwrap_err();
+            assert!(fault.contains("2 of 4") && fault.contains("1 is odd") && fault.contains("3 is odd"), "{fault}");
+        }
     }
 
     #[test]
-    fn files_are_found_by_what_their_cases_look_like() {
-        let file = |content| File { path: PathBuf::from("any.json"), content };
-        let listed = file(serde_json::json!([{"input": 1}, {"expected": {"error": null}}]));
-        let named = file(serde_json::json!({"cases": [{"input": 1}]}));
-        let shape: Shape = |case| has(case, "expected.error");
-        assert!(listed.has_case_of(shape) && !named.has_case_of(shape));
-        let mut tally = Tally::new("shapes");
-        tally.run_files(&[listed], shape, |_| None, |case| assert!(case["expected"]["error"].is_null()));
-        assert_eq!((tally.ran, tally.skipped.values().sum::<usize>(), tally.failures.len()), (1, 1, 0));
+    fn cases_of_another_kind_are_skipped() {
+        let mut tally = Tally::of(&NUMBER);
+        let lists = [list(json!([{"number": 1}, {"text": ""}]))];
+        tally.run_lists(&NUMBER, &lists, |_| None, |case| assert_eq!(case["number"], 1));
+        assert_eq!(tally.counts(), "NUMBER: 1 cases run, 0 failed, 1 skipped\n  skipped 1: a case of another kind");
+        assert_eq!(tally.verdict(true), Ok(()));
     }
 
     #[test]
-    fn a_search_that_runs_nothing_in_the_own_folder_fails() {
-        let mut tally = Tally::new("nothing");
-        let file = File { path: PathBuf::from("any.json"), content: serde_json::json!([{"input": 1}]) };
-        tally.run_files(&[file], |_| true, |_| Some("a reason".to_owned()), |_| {});
-        let failed = catch_unwind(AssertUnwindSafe(|| tally.finish())).is_err();
-        assert_eq!(failed, std::env::var_os("AIPERF_GOLDEN_DIR").is_none());
+    fn a_kind_of_which_no_case_ran_fails_in_the_own_root_alone() {
+        let mut tally = Tally::of(&NUMBER);
+        tally.run_lists(&NUMBER, &[list(json!([{"number": 1}]))], |_| Some("a reason".to_owned()), |_| {});
+        assert_eq!(tally.verdict(true), Err("NUMBER: no case ran".to_owned()));
+        assert_eq!(tally.verdict(false), Ok(()));
+    }
+
+    #[test]
+    fn each_kind_of_a_test_must_run() {
+        let mut tally = Tally::of(&NUMBER);
+        tally.begin(&TEXT);
+        tally.run("a text", || {});
+        assert_eq!(tally.verdict(true), Err("NUMBER: no case ran".to_owned()));
+        tally.begin(&NUMBER);
+        tally.run("a number", || {});
+        assert_eq!(tally.verdict(true), Ok(()));
+    }
+
+    #[test]
+    fn a_test_may_declare_why_no_case_runs() {
+        let tally = Tally::of(&NUMBER).with_none("numbers come later");
+        assert_eq!(tally.verdict(true), Ok(()));
+        assert!(tally.counts().ends_with("none ran: numbers come later"));
     }
 }

@@ -121,7 +121,7 @@ fn sanitised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, has};
+    use aiperf_golden::kinds::telemetry::PROMETHEUS_PAGE;
     use serde_json::Value;
 
     /// A line without its value, and the value: this page writes whole numbers as floats.
@@ -154,11 +154,7 @@ mod tests {
 
     #[test]
     fn golden_pages_are_those_of_the_reference() {
-        let is_page =
-            |case: &Value| has(case, "input.metrics") && has(case, "input.labels") && case["expected"].is_string();
-        Area::of("telemetry").run_cases(
-            "Prometheus pages",
-            is_page,
+        PROMETHEUS_PAGE.run(
             |_| None,
             |case| {
                 let (page, expected) = (rendered(&case["input"]), case["expected"].as_str().unwrap());

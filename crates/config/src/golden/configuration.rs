@@ -1,6 +1,6 @@
 //! `golden/config`: command lines to configurations, and command lines that are refused.
 
-use super::{Kind, all_have, in_directory, lacking, list, parsers, texts};
+use super::{in_directory, lacking, list, texts};
 use crate::error::ConfigError;
 use crate::file::yaml;
 use crate::flags::{
@@ -12,14 +12,14 @@ use crate::flags::{
 use crate::resolve::{Tree, resolve_config};
 use crate::rules::SCENARIOS;
 use crate::tree::Places;
+use aiperf_golden::kinds::config::COMMAND_LINE;
 use aiperf_golden::{Tally, name};
 use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Map, Value, json};
 
 #[test]
 fn golden_command_lines_give_the_recorded_configuration_or_are_refused() {
-    let command_lines = Kind { looks_like: |cases| all_have(cases, &["/argv", "/expected"]), run: command_line };
-    super::run("config", &[command_lines], parsers::group);
+    super::run(&[(COMMAND_LINE, command_line)]);
 }
 
 /// The values of a flag on a command line, in any spelling; an empty text if it has none.

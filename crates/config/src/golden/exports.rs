@@ -1,74 +1,45 @@
 //! `golden/exports` and `golden/endpoints`: names, folders, the command line, extra inputs, and redaction.
 
 use super::{
-    Kind, all_have, exponents, has_json_value, headers, in_directory, key_values, list, names_for, no_groups, ordered,
-    resolve, resolve_document, strings, texts, unknown_extension, words,
+    exponents, has_json_value, headers, in_directory, key_values, list, names_for, ordered, resolve, resolve_document,
+    strings, texts, unknown_extension, words,
 };
 use crate::command_line;
 use crate::plan::resolve_profile;
 use aiperf_golden::Tally;
+use aiperf_golden::kinds::endpoints::{CONTROL_HOOKS, EXTRA_INPUTS, REDACTED_REQUEST};
+use aiperf_golden::kinds::exports::{ARTIFACT_FOLDER, FILE_NAMES, HEADER_NAME, REDACTED_TEXT, SHOWN_COMMAND_LINE};
 use aiperf_plan::redact::{self, is_sensitive_header};
 use aiperf_types::Nanos;
 use serde_json::{Value, json};
 
 #[test]
 fn golden_names_command_lines_and_redaction_are_as_recorded() {
-    let folders = Kind {
-        looks_like: |cases| all_have(cases, &["/input/models", "/input/endpoint_type", "/input/phase"]),
-        run: folder,
-    };
-    let command_lines = Kind {
-        looks_like: |cases| cases.iter().all(|case| case["input"].is_array() && case["expected"].is_string()),
-        run: shown_command_line,
-    };
-    let file_names = Kind { looks_like: |cases| all_have(cases, &["/input/prefix", "/expected/csv"]), run: file_names };
-    let header_names = Kind {
-        looks_like: |cases| cases.iter().all(|case| case["input"].is_string() && case["expected"].is_boolean()),
-        run: header_name,
-    };
-    let redacted_texts = Kind {
-        looks_like: |cases| {
-            cases.iter().all(|case| case["input"].is_string() && case["expected"].is_string())
-                && cases.iter().any(|case| case["expected"].as_str().is_some_and(|text| text.contains("<redacted>")))
-        },
-        run: |case, tally| {
-            tally.run(case["input"].to_string(), || {
-                assert_eq!(redact::text(case["input"].as_str().unwrap()), case["expected"].as_str().unwrap());
-            });
-        },
-    };
-    super::run("exports", &[folders, command_lines, file_names, header_names, redacted_texts], no_groups);
+    super::run(&[
+        (ARTIFACT_FOLDER, folder),
+        (SHOWN_COMMAND_LINE, shown_command_line),
+        (FILE_NAMES, file_names),
+        (HEADER_NAME, header_name),
+        (REDACTED_TEXT, redacted_text),
+    ]);
+}
+
+fn redacted_text(case: &Value, tally: &mut Tally) {
+    tally.run(case["input"].to_string(), || {
+        assert_eq!(redact::text(case["input"].as_str().unwrap()), case["expected"].as_str().unwrap());
+    });
 }
 
 #[test]
 fn golden_extra_inputs_and_redacted_requests_are_as_recorded() {
-    let extra = Kind {
-        looks_like: |cases| {
-            let has_result =
-                |case: &Value| case["expected"].get("pairs").is_some() || case["expected"].get("error").is_some();
-            all_have(cases, &["/input", "/expected"]) && cases.iter().all(has_result)
-        },
-        run: extra_inputs,
-    };
-    let redaction = Kind {
-        looks_like: |cases| {
-            let known = |case: &Value| matches!(case["kind"].as_str(), Some("headers" | "url" | "string"));
-            all_have(cases, &["/input", "/expected"]) && cases.iter().all(known)
-        },
-        run: redaction,
-    };
-    let hooks = Kind {
-        looks_like: |cases| cases.iter().any(|case| case["kind"] == "control_hooks"),
-        run: |case, tally| match case["kind"].as_str() {
-            Some("control_hooks") => hooks(case, tally),
-            _ => tally.skip("it is about calls, not about settings"),
-        },
-    };
-    super::run("endpoints", &[extra, redaction, hooks], no_groups);
+    super::run(&[(EXTRA_INPUTS, extra_inputs), (REDACTED_REQUEST, redaction), (CONTROL_HOOKS, hooks)]);
 }
 
 /// The calls around a run, from a file.
 fn hooks(case: &Value, tally: &mut Tally) {
+    if !CONTROL_HOOKS.is(case) {
+        return tally.skip("it is about calls, not about settings");
+    }
     let document = json!({
         "model": "m",
         "endpoint": {

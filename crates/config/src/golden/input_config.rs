@@ -2,35 +2,26 @@
 
 use super::{in_directory, lacking, words};
 use crate::resolve::{Tree, resolve_config};
-use aiperf_golden::{Area, Tally};
+use aiperf_golden::Tally;
+use aiperf_golden::kinds::runs::SUMMARY;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
 
 #[test]
 fn golden_runs_export_every_recorded_setting() {
-    let mut tally = Tally::searching("golden exports/runs");
-    for run in Area::of("exports/runs").paths() {
-        for path in summaries(&run) {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let Ok(summary) = serde_json::from_str::<Value>(&text) else { continue };
-            let Some(command) = summary["run_info"]["cli_command"].as_str() else { continue };
+    let mut tally = Tally::of(SUMMARY);
+    for file in SUMMARY.documents() {
+        let summary = &file.json;
+        let command = summary["run_info"]["cli_command"].as_str();
+        if file.path.iter().any(|folder| folder == "phases") {
+            tally.skip("a phase has the configuration of its run");
+        } else if let (Some(command), Some(_)) = (command, summary.get("input_config")) {
             let args: Vec<String> = words(command).into_iter().skip_while(|word| word != "profile").skip(1).collect();
-            if summary.get("input_config").is_some() {
-                tally.run(path.display().to_string(), || check(&args, &summary));
-            }
+            tally.run(file.name(), || check(&args, summary));
+        } else {
+            tally.skip("no command, or no configuration");
         }
     }
     tally.finish();
-}
-
-/// JSON files of a run, at any depth, without those of its phases: they have the same configuration.
-fn summaries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = entries.collect();
-    paths.sort();
-    let (folders, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
-    let below = folders.iter().filter(|folder| !folder.ends_with("phases")).flat_map(|folder| summaries(folder));
-    files.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json")).chain(below).collect()
 }
 
 fn check(args: &[String], summary: &Value) {

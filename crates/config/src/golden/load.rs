@@ -1,19 +1,17 @@
 //! `golden/load`: flags to phases, durations, and files with rates over time.
 
-use super::{Kind, all_have, has_other_digits, in_directory, list, no_groups, resolve, resolve_document, strings};
+use super::{has_other_digits, in_directory, list, resolve, resolve_document, strings};
 use crate::flags::{self, Flag};
 use crate::plan::resolve_profile;
 use crate::setting::Seconds;
+use aiperf_golden::kinds::load::{DURATION_TEXT, FLAGS_OF_PHASES, RATE_SERIES_TEXT};
 use aiperf_golden::{Tally, skips_mark};
 use aiperf_plan::{Arrival, RateLevel};
 use serde_json::{Value, json};
 
 #[test]
 fn golden_flags_give_the_recorded_phases_and_durations_and_series_are_read() {
-    let phases = Kind { looks_like: |cases| all_have(cases, &["/flags", "/expected"]), run: phases };
-    let durations = Kind { looks_like: |cases| all_have(cases, &["/input", "/expected"]), run: duration };
-    let series = Kind { looks_like: |cases| cases.iter().any(|case| case["op"] == "load_json"), run: series };
-    super::run("load", &[phases, durations, series], no_groups);
+    super::run(&[(FLAGS_OF_PHASES, phases), (DURATION_TEXT, duration), (RATE_SERIES_TEXT, series)]);
 }
 
 /// The flag with this name: AIPerf's internal names may have the same words in another order.

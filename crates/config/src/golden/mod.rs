@@ -16,47 +16,30 @@ use crate::error::ConfigError;
 use crate::plan::resolve_profile;
 use crate::resolve::{Tree, resolve_config};
 use crate::values;
-use aiperf_golden::{Area, Tally};
+use aiperf_golden::{Kind, Tally};
 use aiperf_plan::FileNames;
 use aiperf_plan::redact::is_sensitive_header;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A kind of golden cases: how it is recognised, and how a case is run.
-struct Kind {
-    looks_like: fn(&[Value]) -> bool,
-    run: fn(&Value, &mut Tally),
-}
+/// What is done with a case of a kind.
+type Check = fn(&Value, &mut Tally);
 
-/// Runs every case of an area that a kind recognises. `groups`: runs a list of a file with several, by its key.
+/// Runs every case of these kinds, which lie in one area. A list is of the first kind that it looks like.
 #[track_caller]
-fn run(area: &str, kinds: &[Kind], groups: fn(&str, &[Value], &mut Tally) -> bool) {
-    let mut tally = Tally::new(format!("golden {area}"));
-    for list in Area::of(area).lists() {
-        let (name, cases) = (list.name(), list.cases());
-        // A list of several is named by its file and its key.
-        if name.split_once(' ').is_some_and(|(_, group)| groups(group, cases, &mut tally)) {
-            continue;
-        }
-        match kinds.iter().find(|kind| !cases.is_empty() && (kind.looks_like)(cases)) {
-            Some(kind) => cases.iter().for_each(|case| (kind.run)(case, &mut tally)),
-            None => tally.leave_unread(&list),
-        }
+fn run(kinds: &[(&Kind, Check)]) {
+    let (first, _) = kinds[0];
+    let mut tally = Tally::of(first);
+    let mut seen = BTreeSet::new();
+    for (kind, check) in kinds {
+        tally.begin(kind);
+        let lists = kind.lists().into_iter().filter(|list| seen.insert(list.path.clone()));
+        lists.for_each(|list| list.cases().iter().for_each(|case| check(case, &mut tally)));
     }
     tally.finish();
 }
 
-/// For areas whose files contain one list each.
-fn no_groups(_: &str, _: &[Value], _: &mut Tally) -> bool {
-    false
-}
-
-/// Whether every case has these keys.
-fn all_have(cases: &[Value], keys: &[&str]) -> bool {
-    cases.iter().all(|case| keys.iter().all(|key| case.pointer(key).is_some()))
-}
-
-/// Paths that a recorded configuration contains and ours lacks or has otherwise. Ours may contain more.
+/// Paths of what a recorded configuration says and ours does not, or says otherwise. Ours may say more.
 fn lacking(found: &Value, wanted: &Value) -> Vec<String> {
     fn walk(found: Option<&Value>, wanted: &Value, path: &str, out: &mut Vec<String>) {
         match (found, wanted) {

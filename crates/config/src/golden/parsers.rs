@@ -13,7 +13,8 @@ use crate::sweep::{derived_seed, dir_name, logspace};
 use crate::tokens::{Raw, RawFlag};
 use crate::tree::{Node, Origin, Places};
 use crate::{command_line, scalars, values};
-use aiperf_golden::Tally;
+use aiperf_golden::kinds::config::PARSER;
+use aiperf_golden::{Tally, is_own_root};
 use aiperf_plan::redact;
 use aiperf_plan::{BaseUrl, UrlError};
 use serde_json::{Value, json};
@@ -161,13 +162,24 @@ fn file_names(prefix: Option<&str>) -> Value {
     })
 }
 
-/// Runs the cases of a parser; false if no parser here is for that list.
-pub(super) fn group(name: &str, cases: &[Value], tally: &mut Tally) -> bool {
-    let Some((_, parse)) = PARSERS.iter().find(|(known, _)| *known == name) else { return false };
-    for case in cases {
-        run(name, *parse, case, tally);
+#[test]
+fn golden_values_are_parsed_as_recorded() {
+    let mut tally = Tally::of(PARSER);
+    let mut unused: Vec<&str> = PARSERS.iter().map(|(name, _)| *name).collect();
+    for list in PARSER.lists() {
+        // One list of several is named by its file and its key.
+        let name = list.name();
+        let group = name.split_once(' ').map_or(name.as_str(), |(_, group)| group);
+        unused.retain(|parser| *parser != group);
+        for case in list.cases() {
+            match PARSERS.iter().find(|(known, _)| *known == group) {
+                Some((_, parse)) => run(group, *parse, case, &mut tally),
+                None => tally.skip(format!("nothing parses {group}")),
+            }
+        }
     }
-    true
+    tally.finish();
+    assert!(unused.is_empty() || !is_own_root(), "no case for {unused:?}");
 }
 
 fn run(group: &str, parse: Parse, case: &Value, tally: &mut Tally) {

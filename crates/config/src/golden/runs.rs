@@ -1,13 +1,15 @@
 //! `golden/orchestration` and `golden/datasets`: recipes, log steps, folders, seeds, the runs of a sweep, lengths and
 //! layouts of files.
 
-use super::{Kind, all_have, in_directory, list, no_groups, parsers, resolve, resolve_document, strings};
+use super::{in_directory, list, parsers, resolve, resolve_document, strings};
 use crate::error::ConfigError;
 use crate::plan::{looks_like, resolve_profile};
 use crate::resolve::Tree;
 use crate::rules::PROMPT_TOKENS;
 use crate::sweep::{derived_seed, dir_name, expand, logspace, phase_lists};
 use crate::tree::{Node, Origin, Places};
+use aiperf_golden::kinds::datasets::{LAYOUT, LENGTH_PAIRS, RANGE_RATIO};
+use aiperf_golden::kinds::orchestration::{LOG_STEPS, RECIPE, RUN_SEED, SEARCH_FLAG, SWEEP_RUNS, VARIATION_FOLDER};
 use aiperf_golden::{Tally, name, skips_mark};
 use aiperf_plan::{DatasetPlan, PairedLengths, Window};
 use base64::Engine;
@@ -16,56 +18,19 @@ use serde_json::{Value, json};
 
 #[test]
 fn golden_sweeps_recipes_and_seeds_are_as_recorded() {
-    let kinds = [
-        Kind { looks_like: |cases| all_have(cases, &["/input/recipe"]), run: recipe },
-        Kind { looks_like: |cases| all_have(cases, &["/input/lo", "/input/hi", "/input/steps"]), run: log_steps },
-        Kind { looks_like: |cases| all_have(cases, &["/input/values", "/input/label", "/input/index"]), run: folder },
-        Kind { looks_like: |cases| all_have(cases, &["/input/benchmark", "/expected"]), run: sweep },
-        Kind {
-            looks_like: |cases| {
-                let seed = |case: &Value| {
-                    case["input"].get("root_seed").is_some() || case["input"].get("fold_uint32").is_some()
-                };
-                cases.iter().all(seed)
-            },
-            run: seed,
-        },
-        Kind {
-            looks_like: |cases| {
-                let has_result =
-                    |case: &Value| case["expected"].get("ok").is_some() || case["expected"].get("error").is_some();
-                all_have(cases, &["/kind", "/input"]) && cases.iter().all(has_result)
-            },
-            run: parsers::search_flag,
-        },
-    ];
-    super::run("orchestration", &kinds, no_groups);
+    super::run(&[
+        (RECIPE, recipe),
+        (LOG_STEPS, log_steps),
+        (VARIATION_FOLDER, folder),
+        (SWEEP_RUNS, sweep),
+        (RUN_SEED, seed),
+        (SEARCH_FLAG, parsers::search_flag),
+    ]);
 }
 
 #[test]
 fn golden_lengths_and_layouts_are_read_as_recorded() {
-    let lengths = Kind {
-        looks_like: |cases| {
-            let shaped = |case: &Value| {
-                case["input"].is_string()
-                    && case["ok"].is_boolean()
-                    && (case["ok"] == false || case["pairs"].is_array())
-            };
-            cases.iter().all(shaped)
-        },
-        run: sequence_distribution,
-    };
-    let ratios =
-        Kind { looks_like: |cases| all_have(cases, &["/ratio", "/style", "/isl", "/osl", "/ok"]), run: range_ratio };
-    let layouts = Kind {
-        looks_like: |cases| {
-            let has_result = |case: &Value| case.get("detected").is_some() || case.get("error").is_some();
-            all_have(cases, &["/files", "/input"])
-                && cases.iter().all(|case| has_result(case) && case.get("format").is_none())
-        },
-        run: layout,
-    };
-    super::run("datasets", &[lengths, ratios, layouts], no_groups);
+    super::run(&[(LENGTH_PAIRS, sequence_distribution), (RANGE_RATIO, range_ratio), (LAYOUT, layout)]);
 }
 
 /// The layout of a file, without a named one.

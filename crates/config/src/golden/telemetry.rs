@@ -1,17 +1,12 @@
 //! Settings for metrics that are sent elsewhere: URLs, streamed domains, attributes.
 
 use crate::compose::observe::{attributes, otel_url, stream_domains};
-use aiperf_golden::{Area, Shape};
+use aiperf_golden::kinds::telemetry::OTLP_SETTING;
 use serde_json::{Value, json};
-
-const OTLP: Shape = |case| ["otel_url", "otel_attrs", "stream"].contains(&case["name"].as_str().unwrap_or_default());
 
 #[test]
 fn golden_settings_of_otlp() {
-    let area = Area::of("telemetry");
-    area.run_cases(
-        "settings of OTLP",
-        OTLP,
+    OTLP_SETTING.run(
         |_| None,
         |case| {
             let items: Vec<&str> = case["input"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -1,6 +1,6 @@
 //! Golden data: what the reference makes of rows, by kind.
 
-use aiperf_golden::{Area, has};
+use aiperf_golden::kinds::datasets::{PUBLIC_DATASET, PUBLIC_OUTPUTS};
 use aiperf_plan::{PublicPlan, PublicSet};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::Conversation;
@@ -13,23 +13,6 @@ use super::kind::{Kind, With};
 use super::row::{Fault, Row, cell, list};
 use super::sharegpt;
 use super::video_question::VideoQuestion;
-
-/// The kinds of cases that this test knows, each with the member that contains the result.
-const KINDS: &[(&str, &str)] = &[
-    ("sharegpt_pairs", "pairs"),
-    ("first_user_message", "prompt"),
-    ("mmvu_prompt", "prompt"),
-    ("valid_sequence", "valid"),
-    ("exgentic_messages", "out"),
-    ("exgentic_system", "out"),
-    ("exgentic_tools", "out"),
-    ("exgentic_extra", "out"),
-    ("exgentic_model", "out"),
-];
-
-fn is_known(case: &Value) -> bool {
-    KINDS.iter().any(|(kind, out)| case["kind"] == *kind && (has(case, out) || has(case, "error")))
-}
 
 fn found(case: &Value) -> Result<Value, Fault> {
     let cells = |name: &str| list(&cell(case[name].clone())).unwrap_or_default().to_vec();
@@ -82,7 +65,7 @@ fn holds_no_text(case: &Value) -> bool {
 }
 
 fn check(case: &Value) {
-    let (_, out) = KINDS.iter().find(|(kind, _)| case["kind"] == *kind).unwrap();
+    let (_, out) = PUBLIC_OUTPUTS.iter().find(|(kind, _)| case["kind"] == *kind).unwrap();
     match (found(case), case.get("error")) {
         (Ok(found), None) => assert_eq!(found, case[out]),
         (Err(_), Some(_)) => {}
@@ -92,9 +75,6 @@ fn check(case: &Value) {
 
 #[test]
 fn golden_public_datasets_give_the_recorded_conversations() {
-    let skip = |case: &Value| {
-        let other = (!is_known(case)).then(|| format!("{} is a kind that is not tested here", case["kind"]));
-        other.or_else(|| holds_no_text(case).then(|| "a member without text is ignored here".to_owned()))
-    };
-    Area::of("datasets").run_cases("golden public datasets", is_known, skip, check);
+    let skip = |case: &Value| holds_no_text(case).then(|| "a member that holds no text is none".to_owned());
+    PUBLIC_DATASET.run(skip, check);
 }

@@ -97,11 +97,10 @@ fn check(tokens: u64, hash_ids: usize, size: u64) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, Shape, has};
+    use aiperf_golden::has;
+    use aiperf_golden::kinds::datasets::HASH_BLOCKS;
     use aiperf_plan::Draws;
     use serde_json::Value;
-
-    const CASES: Shape = |case| has(case, "block_size") && has(case, "requests") && has(case, "results");
 
     fn skip(case: &Value) -> Option<String> {
         if case["block_size"].as_u64() == Some(0) {
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn golden_blocks_have_their_tokens_and_share_what_they_should() {
-        Area::of("datasets").run_cases("golden blocks", CASES, skip, run);
+        HASH_BLOCKS.run(skip, run);
     }
 
     #[test]

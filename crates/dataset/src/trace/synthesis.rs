@@ -154,11 +154,10 @@ pub(super) fn output_length(tokens: u32, synthesis: &Synthesis) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, Shape, has};
+    use aiperf_golden::has;
+    use aiperf_golden::kinds::datasets::RESHAPED_TRACE;
     use aiperf_testkit::plan::synthesis;
     use serde_json::{Value, json};
-
-    const CASES: Shape = |case| has(case, "params") && has(case, "rows") && has(case, "ok");
 
     fn ids(row: &Value) -> Vec<HashId> {
         row["hash_ids"].as_array().into_iter().flatten().map(|id| HashId::from(id.as_i64().unwrap())).collect()
@@ -215,8 +214,7 @@ mod tests {
 
     #[test]
     fn golden_traces_are_reshaped_as_recorded() {
-        let area = Area::of("datasets");
-        area.run_cases("golden synthesis", CASES, skip, |case| match of(case) {
+        RESHAPED_TRACE.run(skip, |case| match of(case) {
             Ok(rows) => assert_eq!(Value::Array(rows), case["out"]),
             Err(fault) => assert_eq!(case["ok"], false, "{fault}"),
         });

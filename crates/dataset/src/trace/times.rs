@@ -122,12 +122,10 @@ pub(super) fn reflow_rows(rows: &mut Rows, cap_ms: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, Shape, has};
+    use aiperf_golden::has;
+    use aiperf_golden::kinds::datasets::{CAPPED_DELAYS, CAPPED_GAPS};
+    use aiperf_golden::kinds::load::CAPPED_DELAY;
     use serde_json::Value;
-
-    const GAPS: Shape = |case| has(case, "timestamps_ms");
-    const DELAY: Shape = |case| has(case, "delay_ms") && has(case, "cap_s");
-    const DELAYS: Shape = |case| has(case, "delays_ms") && has(case, "cap_seconds");
 
     fn gaps(case: &Value) {
         let mut times: Vec<f64> =
@@ -150,29 +148,23 @@ mod tests {
 
     #[test]
     fn golden_gaps_are_capped_as_recorded() {
-        for area in ["datasets", "load"] {
-            let refused = |case: &Value| {
-                let is_refused = has(case, "error") || has(case, "expected.error") || has(case, "expected.error_type");
-                is_refused.then(|| "a cap of 0 or less is refused when the flag is parsed".into())
-            };
-            Area::of(area).run_cases("golden gaps", GAPS, refused, gaps);
-        }
+        let refused = |case: &Value| {
+            let is_refused = has(case, "error") || has(case, "expected.error") || has(case, "expected.error_type");
+            is_refused.then(|| "a cap of 0 or less is refused with the flag that has it".into())
+        };
+        CAPPED_GAPS.run(refused, gaps);
     }
 
     #[test]
     fn golden_delays_are_capped_as_recorded() {
-        Area::of("load").run_cases(
-            "golden delay",
-            DELAY,
+        CAPPED_DELAY.run(
             |_| None,
             |case| {
                 let cap = case["cap_s"].as_f64().map(|cap| cap * 1e3);
                 assert_eq!(clamp_delay(number(&case["delay_ms"]), cap), case["expected"].as_f64());
             },
         );
-        Area::of("datasets").run_cases(
-            "golden delays",
-            DELAYS,
+        CAPPED_DELAYS.run(
             |_| None,
             |case| {
                 let cap = case["cap_seconds"].as_f64().map(|cap| cap * 1e3);

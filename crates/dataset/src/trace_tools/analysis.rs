@@ -268,11 +268,9 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, Shape, has};
+    use aiperf_golden::kinds::datasets::{NUMBERED_PREFIXES, TRACE_REPORT};
     use proptest::prelude::*;
     use std::io::Cursor;
-
-    const TRACES: Shape = |case| has(case, "rows") && has(case, "block_size") && has(case, "report.total_requests");
 
     fn analysis(rows: &[Value], block_size: u64) -> Analysis {
         let mut counts = Counts::default();
@@ -303,21 +301,15 @@ mod tests {
 
     #[test]
     fn golden_traces_give_the_recorded_reports() {
-        Area::of("datasets").run_cases("golden analyses", TRACES, skip, |case| {
+        TRACE_REPORT.run(skip, |case| {
             let found = analysis(case["rows"].as_array().unwrap(), case["block_size"].as_u64().unwrap());
             assert_near(&serde_json::from_str(&found.json()).unwrap(), &case["report"], "");
         });
     }
 
-    /// Sequences of blocks, and a number for each block with all blocks before it.
-    const CHAINS: Shape =
-        |case| case["ids"].is_array() && (has(case, "text_block_sequences") || has(case, "token_block_sequences"));
-
     #[test]
     fn golden_prefixes_are_numbered_as_recorded() {
-        Area::of("datasets").run_cases(
-            "golden prefixes",
-            CHAINS,
+        NUMBERED_PREFIXES.run(
             |_| None,
             |case| {
                 let sequences = case.get("text_block_sequences").unwrap_or(&case["token_block_sequences"]);

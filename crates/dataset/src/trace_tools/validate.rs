@@ -51,7 +51,8 @@ impl Validation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, Shape, has, skips_mark};
+    use aiperf_golden::kinds::datasets::INPUT_FILE;
+    use aiperf_golden::skips_mark;
     use proptest::prelude::*;
     use serde_json::Value;
     use std::io::Cursor;
@@ -68,8 +69,6 @@ mod tests {
         found(text).faults.into_iter().map(|fault| format!("{}: {}", fault.line, fault.what)).collect()
     }
 
-    const FILES: Shape = |case| has(case, "files") && has(case, "format");
-
     fn skip(case: &Value) -> Option<String> {
         let floors = |error: &Value| error["message"].as_str().is_some_and(|text| text.contains("max_tokens"));
         if case["format"] != "mooncake_trace" {
@@ -79,8 +78,8 @@ mod tests {
     }
 
     #[test]
-    fn golden_traces_are_valid_if_a_run_reads_them() {
-        Area::of("datasets").run_cases("golden validations", FILES, skip, |case| {
+    fn golden_traces_are_right_where_they_are_read() {
+        INPUT_FILE.run(skip, |case| {
             let text = case["files"][case["input"].as_str().unwrap()].as_str().unwrap().to_owned();
             let lines = Lines::of("t".into(), Cursor::new(text));
             let found = lines.and_then(|lines| Validation::of(lines, case["options"]["block_size"].as_u64()));

@@ -1,7 +1,8 @@
 //! Columnar files: one table in every way that pyarrow writes it (`scripts/make-columnar`), and broken files.
 
 use aiperf_dataset::columns::{Cell, Columns};
-use aiperf_golden::Area;
+use aiperf_golden::Tally;
+use aiperf_golden::kinds::datasets::COLUMNAR_TABLE;
 use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -9,15 +10,13 @@ use std::path::{Path, PathBuf};
 
 /// The columnar files of the golden folder, each with its rows.
 fn tables() -> Vec<(PathBuf, Vec<Value>)> {
-    let area = Area::of("columns");
-    let is_columnar =
-        |path: &PathBuf| path.extension().is_some_and(|it| it == "parquet" || it == "arrow" || it == "ipc");
     let rows = |path: &Path| {
         let stem = path.file_name().unwrap().to_str().unwrap().split('.').next().unwrap().to_owned();
         let text = std::fs::read_to_string(path.with_file_name(format!("{stem}.json"))).unwrap();
         serde_json::from_str(&text).unwrap()
     };
-    area.paths().into_iter().filter(is_columnar).map(|path| (path.clone(), rows(&path))).collect()
+    let files = COLUMNAR_TABLE.documents().into_iter().filter(|file| !file.has_extension(&["json"]));
+    files.map(|file| (file.path.clone(), rows(&file.path))).collect()
 }
 
 fn rows(mut columns: Columns) -> Result<Vec<Value>, String> {
@@ -32,15 +31,16 @@ fn rows(mut columns: Columns) -> Result<Vec<Value>, String> {
 
 #[test]
 fn golden_tables_are_read_whatever_their_codec() {
-    let tables = tables();
-    println!("golden columns: {} files", tables.len());
-    for (path, wanted) in tables {
-        let found = rows(Columns::open(&path, None).unwrap()).unwrap();
-        assert_eq!(found, wanted, "{}", path.display());
-        let held = Columns::of_bytes(std::fs::read(&path).unwrap().into(), None).unwrap();
-        assert!(held.rows().is_none_or(|rows| rows == wanted.len() as u64));
-        assert_eq!(rows(held).unwrap(), wanted, "{}", path.display());
+    let mut tally = Tally::of(COLUMNAR_TABLE);
+    for (path, wanted) in tables() {
+        tally.run(path.display().to_string(), || {
+            assert_eq!(rows(Columns::open(&path, None).unwrap()).unwrap(), wanted);
+            let held = Columns::of_bytes(std::fs::read(&path).unwrap().into(), None).unwrap();
+            assert!(held.rows().is_none_or(|rows| rows == wanted.len() as u64));
+            assert_eq!(rows(held).unwrap(), wanted);
+        });
     }
+    tally.finish();
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Golden data: files and the conversations that the reference makes of them, and cache-busting markers.
 
 use aiperf_dataset::{Dataset, Making, TurnModels};
-use aiperf_golden::{Area, Shape, has, skips_mark};
+use aiperf_golden::kinds::datasets::{CACHE_MARKER, INPUT_FILE, MARKER_COST, TRACE_ID};
+use aiperf_golden::skips_mark;
 use aiperf_plan::additions::{WARMUP_MARKER, base_trace_id, session_marker};
 use aiperf_plan::{
     Additions, BatchSizes, CacheBust, DatasetPlan, Distribution, Draws, FileFormat, FilePlan, MarkerKind, ModelPicker,
@@ -16,13 +17,6 @@ use std::path::Path;
 
 use crate::shown_turn;
 use shown_turn::shown_turn;
-
-const FILES: Shape = |case| has(case, "files") && has(case, "input") && has(case, "format");
-
-const MARKERS: Shape =
-    |case| has(case, "target") && has(case, "recycle_pass") && (has(case, "marker") || has(case, "expected"));
-const MARKER_COSTS: Shape = |case| has(case, "target") && has(case, "estimated_marker_tokens_builtin");
-const TRACE_IDS: Shape = |case| has(case, "conversation_id") && has(case, "base_trace_id");
 
 fn format(case: &Value) -> Option<FileFormat> {
     serde_json::from_value(case["format"].clone()).ok()
@@ -117,9 +111,7 @@ fn check(case: &Value) {
 
 #[test]
 fn golden_files_give_the_recorded_conversations_or_are_refused() {
-    let area = Area::of("datasets");
-    area.run_cases("golden files", FILES, skip, check);
-    area.print_unread("golden datasets", &[FILES, MARKERS, MARKER_COSTS, TRACE_IDS]);
+    INPUT_FILE.run(skip, check);
 }
 
 fn bust(case: &Value) -> Option<CacheBust> {
@@ -143,17 +135,14 @@ fn marker(case: &Value) {
 #[test]
 fn golden_markers_are_as_recorded() {
     let none = |_: &Value| None;
-    for area in ["datasets", "load"] {
-        Area::of(area).run_cases("golden markers", MARKERS, none, marker);
-    }
-    let area = Area::of("datasets");
-    area.run_cases("golden costs of markers", MARKER_COSTS, none, |case| {
+    CACHE_MARKER.run(none, marker);
+    MARKER_COST.run(none, |case| {
         let tokenizer = Tokenizer::builtin();
         // The reference takes the rounded mean of this many.
         let cost = bust(case).map_or(0.0, |bust| bust.mean_cost(8, |text| tokenizer.count(text)));
         assert_eq!(Some(cost.round_ties_even() as u64), case["estimated_marker_tokens_builtin"].as_u64());
     });
-    area.run_cases("golden traces of conversations", TRACE_IDS, none, |case| {
+    TRACE_ID.run(none, |case| {
         assert_eq!(base_trace_id(case["conversation_id"].as_str().unwrap()), case["base_trace_id"].as_str().unwrap());
     });
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aiperf_dataset::{Dataset, DatasetError, Making};
-use aiperf_golden::{Area, Shape, has, skips_mark};
+use aiperf_golden::kinds::datasets::{BASETEN_TRACE, INPUT_FILE};
+use aiperf_golden::{has, skips_mark};
 use aiperf_plan::{DatasetPlan, Distribution, Draws, Pace, TimestampWindow, TraceFormat, TracePlan};
 use aiperf_tokenize::Tokenizer;
 use arrow_array::builder::{Int64Builder, ListBuilder};
@@ -15,9 +16,6 @@ use serde_json::{Value, json};
 
 use crate::shown_turn;
 use aiperf_testkit::plan::synthesis;
-
-const FILES: Shape = |case| has(case, "files") && has(case, "input") && has(case, "format");
-const BASETEN: Shape = |case| has(case, "rows.0.prompt") || has(case, "rows") && has(case, "options");
 
 fn open(plan: TracePlan) -> Result<Dataset, DatasetError> {
     let (draws, tokenizer) = (Draws::new(Some(1), ""), Tokenizer::builtin());
@@ -125,7 +123,7 @@ fn golden_traces_give_the_recorded_conversations_or_are_refused() {
         plan.window = TimestampWindow { start_ms: offset("start_offset"), end_ms: offset("end_offset") };
         compare(case, open(plan));
     };
-    Area::of("datasets").run_cases("golden traces", FILES, skip, run);
+    INPUT_FILE.run(skip, run);
 }
 
 /// Writes rows as a Parquet file with their columns.
@@ -201,8 +199,7 @@ fn golden_baseten_traces_give_the_recorded_conversations_or_are_refused() {
             }),
         );
     };
-    let shape: Shape = BASETEN;
-    Area::of("datasets").run_cases("golden baseten", shape, skip, run);
+    BASETEN_TRACE.run(skip, run);
 }
 
 const SHARED: &str = r#"{"timestamp": 0, "input_length": 40, "output_length": 3, "hash_ids": [1, 2, 3]}

@@ -4,7 +4,7 @@ use aiperf_dataset::{Dataset, Making};
 use aiperf_dialect::sse;
 use aiperf_engine::Requests;
 use aiperf_engine::record::Reader;
-use aiperf_golden::{Area, File, Shape, Tally, has};
+use aiperf_golden::kinds::endpoints::{CONTEXT_OVERFLOW, HTTP_TRACE, NETWORK_TARGET, SCRIPTED_SERVER};
 use aiperf_metrics::{
     CONTEXT_OVERFLOW_PHRASES, Metrics, RecordMetrics, RunTraits, Value as Number, reports_context_overflow,
 };
@@ -26,33 +26,6 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
-
-/// What a scripted server writes, and the record that comes of it.
-const SCENARIO: Shape = |case| has(case, "server.after") && has(case, "expected.responses");
-/// Instants of a request, and the times of its HTTP phases.
-const HTTP_PHASES: Shape = |case| has(case, "perf") && has(case, "expected.metrics_ns");
-/// The text of an error, and whether it says that the context was too long.
-const OVERFLOW: Shape = |case| {
-    (has(case, "body") || case["kind"] == "context_overflow") && !has(case, "model") && case["expected"].is_boolean()
-};
-/// A URL, and what to connect to.
-const CONNECT_TO: Shape = |case| case["kind"] == "network_target" && case["expected"].is_array();
-
-fn areas() -> Vec<Area> {
-    ["endpoints", "load"].iter().map(|area| Area::of(area)).collect()
-}
-
-fn files(shape: Shape) -> Vec<File> {
-    areas().iter().flat_map(|area| area.files_of(shape)).collect()
-}
-
-#[test]
-fn golden_files_that_nothing_here_reads_are_named() {
-    for area in areas() {
-        let title = format!("engine: {}", area.folder().display());
-        area.print_unread(&title, &[SCENARIO, HTTP_PHASES, OVERFLOW, CONNECT_TO]);
-    }
-}
 
 fn writes(case: &Value) -> Vec<Vec<u8>> {
     let decode = |text: &Value| base64::engine::general_purpose::STANDARD.decode(text.as_str().unwrap()).unwrap();
@@ -173,10 +146,7 @@ fn reader(port: u16) -> Reader {
 
 #[test]
 fn golden_scripted_servers_give_the_records_they_should() {
-    let mut tally = Tally::new("scripted servers");
-    tally.run_files(
-        &files(SCENARIO),
-        SCENARIO,
+    SCRIPTED_SERVER.run(
         |_| None,
         |case| {
             let (port, over) = serve(case);
@@ -188,7 +158,6 @@ fn golden_scripted_servers_give_the_records_they_should() {
             assert!(record.measured.end >= record.measured.start);
         },
     );
-    tally.finish();
 }
 
 /// Whether an answer is an error to us and none to the reference: an error object among its events (transport.md, 10,
@@ -270,8 +239,7 @@ fn golden_instants_give_the_times_of_http_phases() {
             .map(|_| "the end of sending is taken no later than the first arrival".to_owned())
     };
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
-    let mut tally = Tally::new("HTTP phases");
-    tally.run_files(&files(HTTP_PHASES), HTTP_PHASES, skip, |case| {
+    HTTP_TRACE.run(skip, |case| {
         let exchange = exchange_of(&case["perf"]);
         let http = reader.read(&exchange, 0).measured.http;
         // A record with an answer: those without one have no metrics of HTTP.
@@ -298,7 +266,6 @@ fn golden_instants_give_the_times_of_http_phases() {
             assert_eq!(found, wanted.as_u64(), "{tag}");
         }
     });
-    tally.finish();
 }
 
 #[test]
@@ -320,10 +287,7 @@ fn golden_instants_are_those_of_the_trace() {
     let mut plan = (*reader.plan).clone();
     (plan.artifacts.http_trace, plan.artifacts.records.jsonl) = (true, true);
     reader.plan = Arc::new(plan);
-    let mut tally = Tally::new("HTTP traces");
-    tally.run_files(
-        &files(HTTP_PHASES),
-        HTTP_PHASES,
+    HTTP_TRACE.run(
         |_| None,
         |case| {
             let exchange = exchange_of(&case["perf"]);
@@ -339,16 +303,12 @@ fn golden_instants_are_those_of_the_trace() {
             assert_eq!(trace.reused.taken().is_some(), exchange.timeline.reused);
         },
     );
-    tally.finish();
 }
 
 #[test]
 fn golden_errors_that_say_the_context_was_too_long_are_known() {
-    let mut tally = Tally::new("context overflow");
     let message = |case: &Value| case["body"].as_str().or(case["message"].as_str()).unwrap_or_default().to_owned();
-    tally.run_files(
-        &files(OVERFLOW),
-        OVERFLOW,
+    CONTEXT_OVERFLOW.run(
         |_| None,
         |case| {
             let message = message(case);
@@ -359,20 +319,15 @@ fn golden_errors_that_say_the_context_was_too_long_are_known() {
             assert!(is_right, "{is_overflow}, not {}", case["expected"]);
         },
     );
-    tally.finish();
 }
 
 #[test]
 fn golden_urls_say_what_to_connect_to() {
-    let mut tally = Tally::new("addresses of URLs");
-    tally.run_files(
-        &files(CONNECT_TO),
-        CONNECT_TO,
+    NETWORK_TARGET.run(
         |_| None,
         |case| {
             let url = BaseUrl::parse(case["url"].as_str().unwrap()).unwrap();
             assert_eq!(json!([url.host(), url.port()]), case["expected"]);
         },
     );
-    tally.finish();
 }

@@ -2,11 +2,12 @@
 
 use crate::support;
 
+use aiperf_golden::kinds::metrics::{EXPORTED_RECORD, RECORD_METRICS};
 use aiperf_metrics::{BaseValue, Metrics, RecordMetrics, Value as Shown};
 use aiperf_types::RequestError;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use support::{RECORD, RECORD_EXPORT, close, each_case, measured, number, omitted, traits};
+use support::{close, each_case, measured, number, omitted, traits};
 
 fn base_values(record: &RecordMetrics) -> BTreeMap<&'static str, Vec<f64>> {
     let flat = |value: BaseValue<'_>| match value {
@@ -68,7 +69,7 @@ fn check_error(case: &Value, error: Option<&RequestError>) {
 
 #[test]
 fn golden_record_metrics() {
-    each_case("records", RECORD, |case| {
+    each_case(RECORD_METRICS, |case| {
         let mut record = RecordMetrics::default();
         let m = measured(&case["record"]);
         let metrics = Metrics::for_run(traits(&case["config"]));
@@ -108,7 +109,7 @@ fn golden_record_metrics() {
 
 #[test]
 fn golden_record_export_values() {
-    each_case("exported values of records", RECORD_EXPORT, |case| {
+    each_case(EXPORTED_RECORD, |case| {
         let mut record = RecordMetrics::default();
         let metrics = Metrics::for_run(traits(&case["config"]));
         metrics.record(&measured(&case["record"]), &mut record);

@@ -2,12 +2,13 @@
 
 use crate::support;
 
+use aiperf_golden::kinds::metrics::LISTED_METRIC;
 use aiperf_metrics::metric::Fold;
 use aiperf_metrics::{Flags, Kind, Metric, RunTraits, Slo, registry};
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use support::{LISTED_METRIC, area, each_case};
+use support::each_case;
 
 /// Listed and not in the registry, with the reason.
 const NOT_REGISTERED: &[(&str, &str)] = &[
@@ -46,18 +47,18 @@ fn texts<'a>(listed: &'a Value, key: &str) -> Vec<&'a str> {
 
 /// Every listed metric by its tag.
 fn listed() -> BTreeMap<String, Value> {
-    let lists = area().lists();
-    let metrics = lists.iter().flat_map(|list| list.cases()).filter(|case| LISTED_METRIC(case));
+    let lists = LISTED_METRIC.lists();
+    let metrics = lists.iter().flat_map(|list| list.cases()).filter(|case| LISTED_METRIC.is(case));
     metrics.map(|metric| (text(metric, "tag").to_owned(), metric.clone())).collect()
 }
 
 /// Checks the list entry of every metric that the registry has.
 #[track_caller]
-fn each_registered(title: &str, check: impl Fn(&Value, &'static Metric)) {
+fn each_registered(check: impl Fn(&Value, &'static Metric)) {
     let find = |listed: &Value| registry::find(text(listed, "tag"));
     let skip =
         |listed: &Value| find(listed).is_none().then(|| "not in the registry, for a reason given above".to_owned());
-    area().run_cases(title, LISTED_METRIC, skip, |listed| check(listed, find(listed).unwrap()));
+    LISTED_METRIC.run(skip, |listed| check(listed, find(listed).unwrap()));
 }
 
 /// The capabilities of an endpoint type that matter for metrics.
@@ -210,7 +211,7 @@ fn listed_for(setting: &Setting, listed: &Value, all: &BTreeMap<String, Value>) 
 fn golden_conditions_decide_which_metrics_a_run_has_and_exports() {
     let all = listed();
     assert!(EndpointKind::ALL.iter().all(|kind| ENDPOINTS.iter().any(|can| can.endpoint == *kind)));
-    each_registered("conditions of metrics", |listed, metric| {
+    each_registered(|listed, metric| {
         let internal = texts(listed, "flags").contains(&"INTERNAL") && !DECIDED_NOT_INTERNAL.contains(&metric.tag);
         for setting in Setting::every() {
             let traits = setting.traits();
@@ -222,8 +223,8 @@ fn golden_conditions_decide_which_metrics_a_run_has_and_exports() {
 }
 
 #[test]
-fn golden_every_listed_metric_is_registered_or_excluded_by_name() {
-    each_case("listed metrics", LISTED_METRIC, |listed| {
+fn golden_every_listed_metric_is_registered_or_known_not_to_be() {
+    each_case(LISTED_METRIC, |listed| {
         let tag = text(listed, "tag");
         let known_not_to_be = NOT_REGISTERED.iter().any(|(known, _)| *known == tag);
         assert_eq!(registry::find(tag).is_none(), known_not_to_be, "whether it is left out");
@@ -246,8 +247,8 @@ fn golden_every_metric_is_listed_or_one_of_our_own() {
 
 /// A metric that is not listed as exported is internal or experimental, unless decided otherwise.
 #[test]
-fn golden_a_run_with_everything_exports_the_metrics_listed_as_exported() {
-    each_registered("exported metrics", |listed, metric| {
+fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
+    each_registered(|listed, metric| {
         let shown = !metric.flags.has(Flags::INTERNAL) && !metric.flags.has(Flags::EXPERIMENTAL);
         let decided = DECIDED_NOT_INTERNAL.contains(&metric.tag) || is_vendor_twin(listed);
         assert_eq!(shown, listed["exported"].as_bool().unwrap() || decided, "{}", metric.tag);
@@ -276,7 +277,7 @@ fn kind_of(metric: &Metric) -> (&'static str, &'static str, Option<&'static str>
 
 #[test]
 fn golden_names_units_and_places_are_those_listed() {
-    each_registered("names, units and places", |listed, metric| {
+    each_registered(|listed, metric| {
         let tag = metric.tag;
         // The number of GPUs is added when it is known.
         assert_eq!(metric.header, text(listed, "header").trim_end_matches(" (<n> GPUs)"), "{tag}");

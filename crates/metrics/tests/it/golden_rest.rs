@@ -1,8 +1,10 @@
-//! Golden data around a run: GPU efficiency and objectives; and the files that no test here reads.
+//! Golden data of what surrounds a run: GPU efficiency and objectives.
 
 use crate::support;
 
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::kinds::exports::ADJUSTED_STATISTICS;
+use aiperf_golden::kinds::metrics::{OBJECTIVES, POWER};
+use aiperf_golden::kinds::telemetry::GPU_SAMPLES;
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{
     ConsoleGroup, FINAL_SAMPLE_GRACE, Flags, GpuSamples, GpuTotals, MetricResult, RunTraits, Stats, Summary, VENDORS,
@@ -10,19 +12,11 @@ use aiperf_metrics::{
 };
 use aiperf_types::{EndpointKind, Slo, WallNs};
 use serde_json::Value;
-use support::{KINDS, OBJECTIVES, POWER, area, close, each_case, number};
-
-#[test]
-fn golden_files_that_nothing_here_reads_are_named() {
-    area().print_unread("metrics", KINDS);
-}
+use support::{close, each_case, number};
 
 #[test]
 fn golden_statistics_that_count_failed_requests() {
-    let shape: Shape = |case| has(case, "input.values") && has(case, "input.errors") && has(case, "expected.count");
-    Area::of("exports").run_cases(
-        "statistics that count failed requests",
-        shape,
+    ADJUSTED_STATISTICS.run(
         |_| None,
         |case| {
             let mut values: Vec<f64> = case["input"]["values"].as_array().unwrap().iter().filter_map(number).collect();
@@ -48,7 +42,7 @@ fn golden_power_efficiency() {
     let several = "the reference sums by vendor, and several reported";
     let skip =
         |case: &Value| (case["gpus"].as_object().is_some_and(|vendors| vendors.len() > 1)).then(|| several.to_owned());
-    area().run_cases("power and energy of one vendor", POWER, skip, |case| {
+    POWER.run(skip, |case| {
         let (totals, ours) = power(case);
         for theirs in case["expected"].as_array().unwrap() {
             let tag = theirs["tag"].as_str().unwrap();
@@ -67,16 +61,14 @@ fn golden_power_efficiency() {
 
 #[test]
 fn golden_power_and_energy_are_summed_over_vendors() {
-    each_case("power and energy of all vendors", POWER, |case| {
+    each_case(POWER, |case| {
         let (totals, ours) = power(case);
         assert_eq!(ours("total_gpu_power"), totals.power_w.map(|power| power.sum));
         assert_eq!(ours("total_gpu_energy"), totals.energy_j.map(|energy| energy.sum));
     });
 }
 
-const GPU_SAMPLES: Shape = |case| has(case, "input.gpus") && case["expected"].is_array();
-
-/// Samples of GPUs of one vendor with energy counters: otherwise the reference estimates energy from power.
+/// Samples of GPUs, as far as one vendor made them and energy was counted: the reference makes it up from power elsewhere.
 #[test]
 fn golden_power_and_energy_of_samples() {
     let vendors = |case: &Value| {
@@ -88,8 +80,7 @@ fn golden_power_and_energy_of_samples() {
         [_] => Some("an unknown vendor".to_owned()),
         _ => Some("the reference sums by vendor, and several reported".to_owned()),
     };
-    let area = Area::of("telemetry");
-    area.run_cases("power and energy of samples", GPU_SAMPLES, skip, |case| {
+    GPU_SAMPLES.run(skip, |case| {
         let input = &case["input"];
         let gpus: Vec<_> = input["gpus"].as_array().unwrap().iter().map(signals).collect();
         let gpus: Vec<GpuSamples<'_>> =
@@ -153,7 +144,7 @@ fn are_those_of_the_reference(ours: &[MetricResult], expected: &Value) {
 
 #[test]
 fn golden_metrics_of_a_vendor_have_the_tags_and_values_of_the_reference() {
-    each_case("metrics of each vendor", POWER, |case| {
+    each_case(POWER, |case| {
         let over = |signal: &Value| {
             let (sum, gpus) = (signal[0].as_f64().unwrap_or(0.0), signal[1].as_u64().unwrap_or(0) as usize);
             (gpus > 0).then_some(OverGpus { sum, gpus })
@@ -170,10 +161,7 @@ fn golden_metrics_of_a_vendor_have_the_tags_and_values_of_the_reference() {
 
 #[test]
 fn golden_metrics_of_a_vendor_from_samples_are_those_of_the_reference() {
-    let area = Area::of("telemetry");
-    area.run_cases(
-        "metrics of each vendor from samples",
-        GPU_SAMPLES,
+    GPU_SAMPLES.run(
         |_| None,
         |case| {
             let input = &case["input"];
@@ -233,7 +221,7 @@ fn golden_goodput_texts() {
         let input = case["input"].as_str().unwrap_or_default();
         has_other_digits(input).then(|| "only ASCII digits make a number".to_owned())
     };
-    area().run_cases("objectives", OBJECTIVES, skip, |case| {
+    OBJECTIVES.run(skip, |case| {
         let input = case["input"].as_str().unwrap();
         match (Slo::parse_all(input), case["error"].as_str()) {
             (Err(fault), Some(expected)) => assert_eq!(format!("User Config: {fault}"), expected),

@@ -2,12 +2,13 @@
 
 use crate::support;
 
+use aiperf_golden::kinds::metrics::{RUN_METRICS, SLICED_RUN, STATISTICS};
 use aiperf_metrics::{
     Accumulator, Context, MetricResult, Metrics, RecordMetrics, Stats, Summary, Window, stats_of, stats_with_errors,
 };
 use aiperf_types::{Measured, Nanos, WallNs};
 use serde_json::{Map, Value};
-use support::{RUN, SLICED_RUN, STATS, close, each_case, measured, number, omitted, traits};
+use support::{close, each_case, measured, number, omitted, traits};
 
 /// The records of one phase, and their accumulator.
 struct Run {
@@ -147,12 +148,12 @@ fn check_summary(case: &Value) {
 
 #[test]
 fn golden_run_summaries() {
-    each_case("runs", RUN, check_summary);
+    each_case(RUN_METRICS, check_summary);
 }
 
 #[test]
 fn golden_timeslices() {
-    each_case("time slices", SLICED_RUN, |case| {
+    each_case(SLICED_RUN, |case| {
         let run = Run::of(case, "profiling");
         let length = Nanos::from_secs_f64(case["config"]["slice_duration"].as_f64().unwrap());
         let slices = run.accumulator.slices(&run.metrics, length, Context::default());
@@ -187,7 +188,7 @@ fn check_stats(ours: &Stats, theirs: &Value) {
 
 #[test]
 fn golden_stats() {
-    each_case("plain statistics", STATS, |case| {
+    each_case(STATISTICS, |case| {
         let mut values: Vec<f64> = case["values"].as_array().unwrap().iter().filter_map(number).collect();
         check_stats(&stats_of(&mut values).unwrap(), &case["expected"]);
         if let Some(errors) = case["error_count"].as_u64() {

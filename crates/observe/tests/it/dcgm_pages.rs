@@ -1,18 +1,13 @@
 //! Pages of DCGM exporters as the official client of Prometheus makes them (`scripts/check-telemetry --record`).
 
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::kinds::telemetry::CLIENT_PAGE;
 use aiperf_observe::gpu::Dcgm;
 use serde_json::Value;
-
-const PAGE: Shape = |case| case["page"].is_string() && has(case, "gpus");
 
 #[test]
 fn golden_what_was_put_into_a_page_is_read_from_it() {
     let dcgm = Dcgm::new(&[]);
-    let area = Area::of("prometheus-client");
-    area.run_cases(
-        "pages of prometheus-client",
-        PAGE,
+    CLIENT_PAGE.run(
         |_| None,
         |case| {
             let readings = dcgm.read(case["page"].as_str().unwrap()).unwrap().readings;

@@ -3,17 +3,11 @@
 
 use crate::simple_pages;
 
-use aiperf_golden::{Area, Shape, Tally, has, skips_mark};
+use aiperf_golden::kinds::servers::{CAPTURED_PAGE, INFERRED_UNIT, METRICS_PAGE};
+use aiperf_golden::{Tally, skips_mark};
 use aiperf_observe::exposition::WarningCause;
 use aiperf_observe::{Family, MetricKind, Samples, exposition, units};
 use serde_json::{Map, Value, json};
-
-const PAGES: Shape = |case| has(case, "content_type") && has(case, "text") && has(case, "expected.outcome");
-const UNITS: Shape = |case| has(case, "name") && has(case, "description") && has(case, "unit");
-
-fn server_metrics() -> Area {
-    Area::of("server-metrics")
-}
 
 /// Families as golden files write them.
 fn as_json(families: &[Family]) -> Vec<Value> {
@@ -86,7 +80,7 @@ fn skip_page(case: &Value) -> Option<String> {
 
 #[test]
 fn golden_pages_become_their_families() {
-    server_metrics().run_cases("pages", PAGES, skip_page, |case| {
+    METRICS_PAGE.run(skip_page, |case| {
         let text = case["text"].as_str().unwrap();
         let read = exposition::read(text).map(|page| as_json(&page.families)).ok();
         let expected = if is_done_better(case) {
@@ -131,9 +125,7 @@ fn is_longer_word(description: &str, unit: &str) -> bool {
 
 #[test]
 fn golden_units_are_inferred() {
-    server_metrics().run_cases(
-        "units",
-        UNITS,
+    INFERRED_UNIT.run(
         |_| None,
         |case| {
             let (name, description) =
@@ -148,14 +140,10 @@ fn golden_units_are_inferred() {
 
 #[test]
 fn golden_pages_of_a_real_server_give_every_family_they_declare() {
-    let mut tally = Tally::new("pages of a real server");
-    let is_page = |name: &str| name.starts_with("metrics") && name.ends_with(".http");
-    for path in Area::of("real-vllm-0.32").paths() {
-        if !is_page(&path.file_name().unwrap().to_string_lossy()) {
-            continue;
-        }
-        tally.run(path.display().to_string(), || {
-            let response = std::fs::read_to_string(&path).unwrap();
+    let mut tally = Tally::of(CAPTURED_PAGE);
+    for page in CAPTURED_PAGE.documents() {
+        tally.run(page.name(), || {
+            let response = &page.text;
             let (_, body) = response.split_once("\r\n\r\n").or_else(|| response.split_once("\n\n")).unwrap();
             let declared = body.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
             let declared = declared.filter(|(name, _)| !name.ends_with("_created"));

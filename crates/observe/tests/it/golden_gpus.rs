@@ -1,6 +1,7 @@
 //! Golden data of GPUs: what the reference makes of pages of DCGM exporters, of files of metrics, and of samples.
 
-use aiperf_golden::{Area, Shape, has, skips_mark};
+use aiperf_golden::kinds::telemetry::{DCGM_PAGE, GPU_METRICS_FILE, GPU_SERIES, SOURCE_NAME};
+use aiperf_golden::skips_mark;
 use aiperf_observe::exposition::document;
 use aiperf_observe::gpu::live::display_name;
 use aiperf_observe::gpu::{Dcgm, Gpu, GpuMetricKind, GpuReading, Span, custom, of_kind};
@@ -8,19 +9,6 @@ use aiperf_plan::redact;
 use aiperf_types::WallNs;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-
-const PAGE: Shape = |case| case["input"].is_string() && has(case, "expected.records");
-const FILE: Shape = |case| case["input"].is_string() && has(case, "expected.mapping");
-const SAMPLES: Shape = |case| has(case, "input.snapshots") && has(case, "input.metric");
-
-fn area() -> Area {
-    Area::of("telemetry")
-}
-
-#[test]
-fn golden_telemetry_that_nothing_here_reads_is_named() {
-    area().print_unread("telemetry", &[PAGE, FILE, SAMPLES, DISPLAY]);
-}
 
 /// A reading as the lines of the export have it, but for its instant.
 fn as_json(reading: &GpuReading, dcgm: &Dcgm) -> Value {
@@ -72,7 +60,7 @@ fn skip_page(case: &Value) -> Option<String> {
 #[test]
 fn golden_pages_of_dcgm_exporters() {
     let dcgm = Dcgm::new(&[]);
-    area().run_cases("pages of DCGM exporters", PAGE, skip_page, |case| {
+    DCGM_PAGE.run(skip_page, |case| {
         let readings = dcgm.read(case["input"].as_str().unwrap()).unwrap().readings;
         let ours: Vec<Value> = readings.iter().map(|reading| as_json(reading, &dcgm)).collect();
         let mut expected = case["expected"]["records"].clone();
@@ -85,16 +73,13 @@ fn golden_pages_of_dcgm_exporters() {
     });
 }
 
-/// The URL of a source, and what tables call it.
-const DISPLAY: Shape = |case| case["name"] == "endpoint_display";
-
 #[test]
 fn golden_names_of_sources() {
     let skip = |case: &Value| {
         let has_scheme = case["input"].as_str().is_some_and(|text| text.contains("://"));
         (!has_scheme).then(|| "a URL has its scheme before it is shown".to_owned())
     };
-    area().run_cases("names of sources", DISPLAY, skip, |case| {
+    SOURCE_NAME.run(skip, |case| {
         // Credentials are taken out before.
         let shown = |text: &str| redact::url(text);
         let (text, wanted) = (case["input"].as_str().unwrap(), case["expected"]["ok"].as_str().unwrap());
@@ -119,7 +104,7 @@ fn skip_file(case: &Value) -> Option<String> {
 
 #[test]
 fn golden_files_of_metrics() {
-    area().run_cases("files of metrics", FILE, skip_file, |case| {
+    GPU_METRICS_FILE.run(skip_file, |case| {
         let metrics = custom::parse(case["input"].as_str().unwrap()).metrics;
         let rows: Vec<Value> = metrics
             .iter()
@@ -134,9 +119,7 @@ fn golden_files_of_metrics() {
 
 #[test]
 fn golden_statistics_of_samples() {
-    area().run_cases(
-        "statistics of samples",
-        SAMPLES,
+    GPU_SERIES.run(
         |_| None,
         |case| {
             let input = &case["input"];

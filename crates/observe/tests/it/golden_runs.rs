@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use aiperf_golden::kinds::servers::WATCHED_RUN;
 use aiperf_golden::{Tally, name};
 use aiperf_observe::{
     DeltaColumns, Observed, Scrape, ScrapeTimes, ServerMetrics, Store, TimeRange, Window, Windowing, deltas,
@@ -11,19 +12,14 @@ use aiperf_types::{Nanos, PhaseId, PhaseKind, WallNs};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use support::{
-    RUN, area, assert_same, endpoints_json, instant, metrics_json, quirk, slice_length, text, without_empties,
-};
+use support::{assert_same, endpoints_json, instant, metrics_json, quirk, slice_length, text, without_empties};
 
-fn each_run(title: &str, check: impl Fn(&Value)) {
-    let mut tally = Tally::new(title);
-    for file in area().files() {
-        if !RUN(&file.content) {
-            continue;
-        }
-        match quirk(&file.content).or_else(|| refused(&file.content)) {
+fn each_run(check: impl Fn(&Value)) {
+    let mut tally = Tally::of(WATCHED_RUN);
+    for file in WATCHED_RUN.documents() {
+        match quirk(&file.json).or_else(|| refused(&file.json)) {
             Some(reason) => tally.skip(reason),
-            None => tally.run(name(&file.content), || check(&file.content)),
+            None => tally.run(name(&file.json), || check(&file.json)),
         }
     }
     tally.finish();
@@ -109,7 +105,7 @@ fn as_kept(ours: Value, theirs: &Value) -> Value {
 
 #[test]
 fn golden_metrics_of_runs() {
-    each_run("metrics of runs", |case| {
+    each_run(|case| {
         let summary = summary(case);
         for (ours, theirs) in [(&summary.metrics, "metrics"), (&summary.warmup_metrics, "warmup_metrics")] {
             let theirs = &case["expected"]["json"][theirs];
@@ -121,7 +117,7 @@ fn golden_metrics_of_runs() {
 
 #[test]
 fn golden_endpoints_and_times_of_runs() {
-    each_run("endpoints of runs", |case| {
+    each_run(|case| {
         let summary = summary(case);
         let theirs = &case["expected"]["json"]["summary"];
         assert_same(&endpoints_json(&summary.endpoints), &theirs["endpoint_info"]);
@@ -137,7 +133,7 @@ fn golden_endpoints_and_times_of_runs() {
 
 #[test]
 fn golden_live_snapshots_of_runs() {
-    each_run("live snapshots", |case| {
+    each_run(|case| {
         let ours = snapshot(&store(case), instant(&case["window"]["start_ns"]));
         let ours = ours.values.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
         assert_same(&Value::Object(ours), &case["expected"]["realtime_snapshot"]);
@@ -196,7 +192,7 @@ fn rows_of_store(store: &Store, window: &Window) -> Rows {
 
 #[test]
 fn golden_rows_of_samples() {
-    each_run("rows of samples", |case| {
+    each_run(|case| {
         let store = store(case);
         let window = observed(case, Windowing::AsReference).profiling_window(&store);
         let mut ours = rows_of_store(&store, &window);

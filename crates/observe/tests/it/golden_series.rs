@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use aiperf_golden::kinds::servers::{ESTIMATES, HISTOGRAM_SERIES, SCALAR_SERIES, SLICE_BOUNDARIES};
 use aiperf_observe::estimator::{LearnedBucket, estimate};
 use aiperf_observe::timeslices::{Slice, of_length};
 use aiperf_observe::{Scrape, Store, TimeRange, Window, Windowing, statistics};
@@ -9,13 +10,13 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::{
-    BOUNDARIES, ESTIMATOR, HISTOGRAM, SCALAR, area, assert_same, estimates_json, histogram_page, instant, is_close,
-    kind, number, quirk, scalar_page, series_json, slice_length, text, without_empties,
+    assert_same, estimates_json, histogram_page, instant, is_close, kind, number, quirk, scalar_page, series_json,
+    slice_length, text, without_empties,
 };
 
 #[test]
 fn golden_estimates() {
-    area().run_cases("histogram estimator", ESTIMATOR, guarded_estimate, |case| {
+    ESTIMATES.run(guarded_estimate, |case| {
         let mut buckets: Vec<(f64, &str, i64)> = case["buckets"]
             .as_object()
             .unwrap()
@@ -113,7 +114,7 @@ fn assert_same_series(case: &Value, ours: &Value) {
 
 #[test]
 fn golden_scalar_series() {
-    area().run_cases("scalar series", SCALAR, quirk, |case| {
+    SCALAR_SERIES.run(quirk, |case| {
         let samples = case["samples"].as_array().unwrap().iter();
         let pages = samples.map(|sample| scalar_page(instant(&sample[0]), kind(&case["type"]), number(&sample[1])));
         let (store, window) = shown(case, pages);
@@ -123,7 +124,7 @@ fn golden_scalar_series() {
 
 #[test]
 fn golden_histogram_series() {
-    area().run_cases("histogram series", HISTOGRAM, respelled_bounds, |case| {
+    HISTOGRAM_SERIES.run(respelled_bounds, |case| {
         let pages = case["snapshots"].as_array().unwrap().iter().map(|snapshot| {
             let buckets = snapshot["buckets"].as_object().into_iter().flatten();
             let buckets = buckets.map(|(le, count)| (Arc::from(le.as_str()), number(count))).collect();
@@ -158,7 +159,7 @@ fn assert_same_learned(ours: &[(Arc<str>, LearnedBucket)], theirs: Option<&Map<S
 
 #[test]
 fn golden_boundaries_of_slices() {
-    area().run_cases("boundaries of slices", BOUNDARIES, quirk, |case| {
+    SLICE_BOUNDARIES.run(quirk, |case| {
         let window = instant(&case["start_ns"]).0..instant(&case["end_ns"]).0;
         let ours = of_length(window, slice_length(case).unwrap());
         let shown = |slice: &Slice| json!([slice.start, slice.end, slice.is_complete]);

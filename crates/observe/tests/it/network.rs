@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use aiperf_golden::Area;
+use aiperf_golden::kinds::endpoints::NETWORK_PROBES;
 use aiperf_observe::network::{ProbeError, RoundTrip, RoundTrips};
 use aiperf_observe::{Announce, NetworkSummary, ProbeSample, ProbeSetup, Probed, Prober};
 use aiperf_plan::{ProbePlan, ProbeTarget};
@@ -48,10 +48,7 @@ fn stats_json(round_trips: &RoundTrips) -> Value {
 
 #[test]
 fn golden_probes() {
-    let is_probes = |case: &Value| case["samples"].is_array() && case["expected"]["target_summaries"].is_object();
-    Area::of("endpoints").run_cases(
-        "network latency",
-        is_probes,
+    NETWORK_PROBES.run(
         |_| None,
         |case| {
             let summary = NetworkSummary::of(case["samples"].as_array().unwrap().iter().map(sample));

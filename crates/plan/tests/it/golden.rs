@@ -1,15 +1,13 @@
 //! URLs of metrics pages and names of attributes, as recorded from AIPerf.
 
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::kinds::servers::METRICS_URL;
+use aiperf_golden::kinds::telemetry::{EXPORTER_URL, GEN_AI_ATTRIBUTE};
 use aiperf_plan::otlp::{operation_name, provider_of};
 use aiperf_plan::{BaseUrl, MetricsUrl, redact};
 use aiperf_types::EndpointKind;
 use serde_json::{Value, json};
 
-/// A URL, and the result of AIPerf.
-const URL: Shape = |case| case["kind"].is_string() && has(case, "input") && has(case, "expected");
-
-/// Row 8 of "Do better": texts that AIPerf parses wrongly.
+/// Row 8 of "Do better": texts that the reference takes apart wrongly.
 fn skipped(case: &Value) -> Option<String> {
     let inputs = match &case["input"] {
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
@@ -37,7 +35,7 @@ fn fetched(url: &MetricsUrl, given: &str) -> String {
 
 #[test]
 fn golden_urls_of_metrics_pages() {
-    Area::of("server-metrics").run_cases("URLs of metrics pages", URL, skipped, |case| {
+    METRICS_URL.run(skipped, |case| {
         let text = || case["input"].as_str().unwrap();
         let ours = match case["kind"].as_str().unwrap() {
             "normalize" => MetricsUrl::parse(text()).map_or(Value::Null, |url| fetched(&url, text()).into()),
@@ -58,10 +56,7 @@ fn golden_urls_of_metrics_pages() {
     });
 }
 
-/// The URL of an exporter, and the result of telemetry.
-const EXPORTER: Shape = |case| case["name"] == "dcgm_url";
-
-/// Texts that are no URL of an exporter, and so are rejected earlier.
+/// What no URL of an exporter is, and so never gets that far.
 fn of_no_exporter(case: &Value) -> Option<String> {
     let text = case["input"].as_str()?;
     let reason = match text.split_once("://") {
@@ -77,8 +72,7 @@ fn of_no_exporter(case: &Value) -> Option<String> {
 
 #[test]
 fn golden_urls_of_dcgm_exporters() {
-    let area = Area::of("telemetry");
-    area.run_cases("URLs of DCGM exporters", EXPORTER, of_no_exporter, |case| {
+    EXPORTER_URL.run(of_no_exporter, |case| {
         let text = case["input"].as_str().unwrap();
         let wanted = case["expected"]["ok"].as_str().unwrap();
         // Without a scheme it is HTTP. The shown URL has no credentials.
@@ -87,10 +81,7 @@ fn golden_urls_of_dcgm_exporters() {
     });
 }
 
-/// The GenAI attributes of a run.
-const GEN_AI: Shape = |case| ["provider", "operation_name"].contains(&case["name"].as_str().unwrap_or_default());
-
-/// AIPerf accepts anything before the host.
+/// The reference leaves the start of a host open.
 fn of_another_host(case: &Value) -> Option<String> {
     let host = case["input"].as_str()?.split_once("://")?.1;
     let is_longer = host.ends_with("api.openai.com") && host.len() > "api.openai.com".len();
@@ -99,8 +90,7 @@ fn of_another_host(case: &Value) -> Option<String> {
 
 #[test]
 fn golden_names_of_gen_ai_attributes() {
-    let area = Area::of("telemetry");
-    area.run_cases("names of GenAI attributes", GEN_AI, of_another_host, |case| {
+    GEN_AI_ATTRIBUTE.run(of_another_host, |case| {
         let text = case["input"].as_str().unwrap();
         let ours = match case["name"].as_str().unwrap() {
             "provider" => provider_of(&[BaseUrl::parse(text).unwrap()], None),

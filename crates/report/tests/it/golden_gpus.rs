@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::kinds::exports::GPU_TABLES;
 use aiperf_metrics::Stats;
 use aiperf_observe::gpu::{Gpu, GpuEndpoint, GpuStats, GpuSummary, GpuTelemetry, Table};
 use aiperf_report::summary::csv::run_csv;
@@ -10,8 +10,6 @@ use aiperf_report::{GpuTelemetryResult, Page, RunResult, report};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use support::{empty_run, result, summary};
-
-const TELEMETRY: Shape = |case| has(case, "input.endpoints") && has(case, "expected.console");
 
 fn run(input: &Value) -> RunResult {
     let table = Arc::new(Table::default());
@@ -59,15 +57,9 @@ fn run(input: &Value) -> RunResult {
     }
 }
 
-fn area() -> Area {
-    Area::of("exports")
-}
-
 #[test]
 fn golden_tables_of_gpus() {
-    area().run_cases(
-        "tables of GPUs",
-        TELEMETRY,
+    GPU_TABLES.run(
         |_| None,
         |case| {
             let shown = report(&RunResult { metrics: summary(Vec::new()), ..run(&case["input"]) }, Page::file());
@@ -84,7 +76,7 @@ fn golden_rows_of_gpus() {
         let is_empty = case["input"]["endpoints"].as_object().is_some_and(|endpoints| endpoints.is_empty());
         is_empty.then(|| "12.8: no section without GPUs".to_owned())
     };
-    area().run_cases("rows of GPUs", TELEMETRY, skip, |case| {
+    GPU_TABLES.run(skip, |case| {
         assert_eq!(
             run_csv(&run(&case["input"])),
             case["expected"]["csv"].as_str().unwrap().replace("\r\n", "\n").replace('\n', "\r\n")
@@ -95,7 +87,7 @@ fn golden_rows_of_gpus() {
 /// A screen of 80 columns: nothing is wider, and omitted columns are listed.
 #[test]
 fn tables_of_gpus_fit_a_narrow_screen() {
-    let file = area().files_of(TELEMETRY).into_iter().next().unwrap();
+    let file = GPU_TABLES.lists().into_iter().next().unwrap();
     let shown = report(&run(&file.cases()[1]["input"]), Page::screen(80));
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     for wanted in ["NVIDIA Energy Consumption", "1.23e+06", "✘ (unreachable)", "Left out to fit the screen: "] {

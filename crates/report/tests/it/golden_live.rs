@@ -3,13 +3,14 @@
 
 use crate::support;
 
-use aiperf_golden::Area;
+use aiperf_golden::kinds::exports::{LIVE_BLOCK, LIVE_NUMBER, SHOWN_BYTES, SHOWN_DURATION};
+use aiperf_golden::kinds::metrics::{BLOCK_OF_METRICS, LINE_OF_DRAFTS};
 use aiperf_report::{
     LiveBlock, ServerLine, accepted_drafts_line, bytes_text, clock_text, duration_text, live_block, remaining_text,
 };
 use aiperf_types::ServerSnapshot;
 use serde_json::Value;
-use support::{BYTES, DURATION, LIVE_BLOCK, LIVE_NUMBER, exports, number};
+use support::number;
 
 /// The members of a server's snapshot.
 const SERVER_KEYS: [&str; 10] = [
@@ -25,24 +26,7 @@ const SERVER_KEYS: [&str; 10] = [
     "output_token_throughput_srv",
 ];
 
-fn area() -> Area {
-    Area::of("metrics")
-}
-
-fn is_block(case: &Value) -> bool {
-    case["phase"]["total_records"].is_u64() && case["metrics"].is_object() && case["expected"].is_string()
-}
-
-fn is_drafts_line(case: &Value) -> bool {
-    case["histogram"].is_object() && (case["expected"].is_string() || case["expected"].is_null())
-}
-
-#[test]
-fn golden_files_that_nothing_here_reads_are_named() {
-    area().print_unread("report: metrics", &[is_block, is_drafts_line]);
-}
-
-/// The server's report, if there is one.
+/// What a server reports, if anything.
 fn server_line(server: &Value) -> Option<ServerLine> {
     server.as_object()?;
     let value = |name: &&'static str| Some((*name, server[*name].as_f64()?));
@@ -52,9 +36,7 @@ fn server_line(server: &Value) -> Option<ServerLine> {
 
 #[test]
 fn golden_live_blocks() {
-    area().run_cases(
-        "live blocks",
-        is_block,
+    BLOCK_OF_METRICS.run(
         |_| None,
         |case| {
             let server = server_line(&case["server"]);
@@ -75,9 +57,7 @@ fn golden_live_blocks() {
 
 #[test]
 fn golden_accepted_draft_lines() {
-    area().run_cases(
-        "lines of accepted drafts",
-        is_drafts_line,
+    LINE_OF_DRAFTS.run(
         |_| None,
         |case| {
             let histogram = case["histogram"].as_object().unwrap();
@@ -90,9 +70,7 @@ fn golden_accepted_draft_lines() {
 
 #[test]
 fn golden_blocks_of_exports() {
-    exports().run_cases(
-        "blocks while a run is on",
-        LIVE_BLOCK,
+    LIVE_BLOCK.run(
         |_| None,
         |case| {
             let (input, server) = (&case["input"], server_line(&case["input"]["server"]));
@@ -114,9 +92,7 @@ fn golden_blocks_of_exports() {
 
 #[test]
 fn golden_numbers_of_a_block() {
-    exports().run_cases(
-        "numbers of a block",
-        LIVE_NUMBER,
+    LIVE_NUMBER.run(
         |_| None,
         |case| {
             let block = live_block(&LiveBlock { records: 1, ..LiveBlock::default() }, |_, _| number(&case["input"]));
@@ -133,9 +109,7 @@ fn golden_numbers_of_a_block() {
 
 #[test]
 fn golden_lengths_of_time() {
-    exports().run_cases(
-        "lengths of time",
-        DURATION,
+    SHOWN_DURATION.run(
         |_| None,
         |case| {
             let (seconds, expected) = (number(&case["input"]["seconds"]), &case["expected"]);
@@ -149,5 +123,5 @@ fn golden_lengths_of_time() {
 #[test]
 fn golden_counts_of_bytes() {
     let check = |case: &Value| assert_eq!(bytes_text(case["input"].as_u64()), case["expected"].as_str().unwrap());
-    exports().run_cases("counts of bytes", BYTES, |_| None, check);
+    SHOWN_BYTES.run(|_| None, check);
 }

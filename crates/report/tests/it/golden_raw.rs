@@ -5,7 +5,8 @@
 
 use crate::support;
 
-use aiperf_golden::{Tally, has};
+use aiperf_golden::kinds::runs::{OUTPUTS, RAW_RECORDS, RECORDS};
+use aiperf_golden::{Document, Tally, has};
 use aiperf_metrics::{Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
@@ -75,8 +76,8 @@ fn check_raw(theirs: &str) {
 
 #[test]
 fn golden_raw_lines_are_written_as_they_were_read() {
-    let mut tally = Tally::new("raw lines");
-    for file in run_files(RAW) {
+    let mut tally = Tally::of(RAW_RECORDS);
+    for file in RAW_RECORDS.documents() {
         for (at, line) in file.text.lines().enumerate() {
             let is_binary = line.contains("\"raw_bytes\":");
             match is_binary {
@@ -88,8 +89,8 @@ fn golden_raw_lines_are_written_as_they_were_read() {
     tally.finish();
 }
 
-/// The document made from records.
-fn outputs_of(records: &RunFile, texts: &Value) -> String {
+/// The document that is made of records.
+fn outputs_of(records: &Document, texts: &Value) -> String {
     let dir = tempfile::tempdir().unwrap();
     let plan = ArtifactPlan { outputs: true, ..ArtifactPlan::new(dir.path(), FileNames::new(None)).without_records() };
     let artifacts = Artifacts::prepare(&plan).unwrap();
@@ -126,9 +127,9 @@ fn outputs_of(records: &RunFile, texts: &Value) -> String {
 
 #[test]
 fn golden_outputs_are_made_of_the_records_beside_them() {
-    let mut tally = Tally::new("outputs");
-    for outputs in run_files(OUTPUTS) {
-        let Some(records) = beside(&outputs, RECORDS) else {
+    let mut tally = Tally::of(OUTPUTS);
+    for outputs in OUTPUTS.documents() {
+        let Some(records) = RECORDS.beside(&outputs) else {
             tally.skip("no records beside the outputs");
             continue;
         };

@@ -5,13 +5,13 @@
 
 use crate::support;
 
+use aiperf_golden::kinds::runs::RECORDS;
 use aiperf_golden::{Tally, respelled};
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits};
 use aiperf_report::RecordLine;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use support::recorded::*;
-use support::*;
 
 /// Metrics that the reference does not have.
 const OURS: &[&str] = &["http_req_tls_handshaking"];
@@ -47,8 +47,8 @@ fn metadata_text(line: &str) -> String {
 
 #[test]
 fn golden_record_lines_are_written_as_they_were_read() {
-    let mut tally = Tally::new("record lines");
-    for file in run_files(RECORDS) {
+    let mut tally = Tally::of(RECORDS);
+    for file in RECORDS.documents() {
         let traits = traits_of(&file);
         for (at, line) in file.text.lines().enumerate() {
             tally.run(format!("{} line {}", file.name(), at + 1), || check_line(&traits, line));

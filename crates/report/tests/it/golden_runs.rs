@@ -2,7 +2,8 @@
 
 use crate::support;
 
-use aiperf_golden::{Tally, respelled};
+use aiperf_golden::kinds::runs::{CONSOLE, INPUTS, PHASE_MANIFEST, READY_MARKER, SUMMARY, SUMMARY_TABLE};
+use aiperf_golden::{Document, Tally, respelled};
 use aiperf_metrics::{ConsoleGroup, MetricResult, registry};
 use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::records::inputs_json::write_inputs;
@@ -23,14 +24,14 @@ fn members(text: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn golden_summary_json_is_written_as_it_was_read() {
-    let mut tally = Tally::new("summary JSON");
-    for file in run_files(SUMMARY) {
+    let mut tally = Tally::of(SUMMARY);
+    for file in SUMMARY.documents() {
         tally.run(file.name(), || check_summary(&file));
     }
     tally.finish();
 }
 
-fn check_summary(file: &RunFile) {
+fn check_summary(file: &Document) {
     let document = &file.json;
     let written = String::from_utf8(summary_json(&run_of(document))).unwrap();
     let (ours, theirs) = (members(&written), members(&file.text));
@@ -65,9 +66,9 @@ fn check_summary(file: &RunFile) {
 
 #[test]
 fn golden_summary_csv_from_its_json() {
-    let mut tally = Tally::new("summary CSV");
-    for table in run_files(SUMMARY_TABLE) {
-        let Some(summary) = beside(&table, SUMMARY) else {
+    let mut tally = Tally::of(SUMMARY_TABLE);
+    for table in SUMMARY_TABLE.documents() {
+        let Some(summary) = SUMMARY.beside(&table) else {
             tally.skip("no summary beside the table");
             continue;
         };
@@ -82,9 +83,9 @@ fn golden_summary_csv_from_its_json() {
 
 #[test]
 fn golden_console_from_its_json() {
-    let mut tally = Tally::new("console");
-    for console in run_files(CONSOLE) {
-        let Some(summary) = beside(&console, SUMMARY) else {
+    let mut tally = Tally::of(CONSOLE);
+    for console in CONSOLE.documents() {
+        let Some(summary) = SUMMARY.beside(&console) else {
             tally.skip("no summary beside the console's text");
             continue;
         };
@@ -178,8 +179,8 @@ fn without_gpu_notes(text: &str) -> String {
 
 #[test]
 fn golden_inputs_json_from_compact_bodies() {
-    let mut tally = Tally::new("inputs");
-    for file in run_files(INPUTS) {
+    let mut tally = Tally::of(INPUTS);
+    for file in INPUTS.documents() {
         tally.run(file.name(), || {
             let sessions = file.json["data"].as_array().unwrap().iter().map(|session| {
                 let bodies = session["payloads"].as_array().unwrap().iter().map(|body| body.to_string().into_bytes());
@@ -215,8 +216,8 @@ fn phase_of(entry: &Value) -> PhaseResult {
 
 #[test]
 fn golden_phase_manifest() {
-    let mut tally = Tally::new("phase manifest");
-    for file in run_files(PHASES) {
+    let mut tally = Tally::of(PHASE_MANIFEST);
+    for file in PHASE_MANIFEST.documents() {
         tally.run(file.name(), || {
             let listed = file.json["phases"].as_array().unwrap();
             // The names of the files contain the run's prefix.
@@ -239,8 +240,8 @@ fn without_observed(manifest: &str) -> String {
 
 #[test]
 fn golden_ready_marker() {
-    let mut tally = Tally::new("ready marker");
-    for file in run_files(READY) {
+    let mut tally = Tally::of(READY_MARKER);
+    for file in READY_MARKER.documents() {
         tally.run(file.name(), || {
             let dir = tempfile::tempdir().unwrap();
             let names = FileNames::new(None);
@@ -252,13 +253,4 @@ fn golden_ready_marker() {
         });
     }
     tally.finish();
-}
-
-#[test]
-fn golden_files_of_runs_that_nothing_here_reads_are_named() {
-    let read = [SUMMARY, SUMMARY_TABLE, SLICES, SLICES_TABLE, CONSOLE, INPUTS, PHASES, READY, RECORDS];
-    let files = all_run_files();
-    let unread: Vec<&RunFile> = files.iter().filter(|file| !read.iter().any(|is_kind| is_kind(file))).collect();
-    println!("files of runs: {} read here, {} unread", files.len() - unread.len(), unread.len());
-    unread.iter().for_each(|file| println!("  unread: {}", file.name()));
 }

@@ -2,7 +2,8 @@
 
 use crate::support;
 
-use aiperf_golden::{File, Tally};
+use aiperf_golden::kinds::servers::WATCHED_RUN;
+use aiperf_golden::{Document, Tally};
 use aiperf_observe::{Samples, Scrape, ServerMetrics};
 use aiperf_report::server_metrics::csv::write_server_metrics_csv;
 use aiperf_report::server_metrics::json::write_server_metrics_json;
@@ -18,12 +19,12 @@ use std::sync::Arc;
 use support::observed::*;
 use support::*;
 
-/// Runs a check on every golden run that has such a file.
-fn each_run(title: &str, file_kind: &str, skip: fn(&Value) -> Option<&'static str>, check: impl Fn(&File)) {
-    let mut tally = Tally::new(title);
+/// Runs a check on every golden run of which there is such a file.
+fn each_run(file_kind: &str, skip: fn(&Value) -> Option<&'static str>, check: impl Fn(&Document)) {
+    let mut tally = Tally::of(WATCHED_RUN);
     for file in watched_runs() {
-        let nothing = file.content["expected"][file_kind].is_null().then_some("the reference wrote nothing");
-        match nothing.or_else(|| skip(&file.content)) {
+        let nothing = file.json["expected"][file_kind].is_null().then_some("the reference wrote nothing");
+        match nothing.or_else(|| skip(&file.json)) {
             Some(reason) => tally.skip(reason),
             None => tally.run(file.name(), || check(&file)),
         }
@@ -67,13 +68,12 @@ fn tables(csv: &str) -> String {
 #[test]
 fn golden_statistics_are_written_as_json() {
     each_run(
-        "JSON of statistics",
         "json",
         |_| None,
         |file| {
-            let expected = &file.content["expected"]["json"];
-            // As text: the order of keys matters.
-            let ours = serde_json::to_string_pretty(&json_of(&run_of_document(&file.content))).unwrap();
+            let expected = &file.json["expected"]["json"];
+            // As text: the order of keys counts.
+            let ours = serde_json::to_string_pretty(&json_of(&run_of_document(&file.json))).unwrap();
             same_text(&ours, &serde_json::to_string_pretty(expected).unwrap());
         },
     );
@@ -82,12 +82,11 @@ fn golden_statistics_are_written_as_json() {
 #[test]
 fn golden_statistics_are_written_as_csv() {
     each_run(
-        "CSV of statistics",
         "csv",
         |_| None,
         |file| {
-            let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
-            same_text(&csv_of(&run_of_document(&file.content)), &expected);
+            let expected = tables(file.json["expected"]["csv"].as_str().unwrap());
+            same_text(&csv_of(&run_of_document(&file.json)), &expected);
         },
     );
 }
@@ -144,18 +143,18 @@ fn without_empties(value: &Value) -> Value {
 }
 
 #[test]
-fn golden_pages_become_json() {
-    each_run("JSON of pages", "json", done_better, |file| {
-        let expected = without_empties(&file.content["expected"]["json"]);
-        same_json(&json_of(&watched(&file.content)), &expected);
+fn golden_pages_come_to_json() {
+    each_run("json", done_better, |file| {
+        let expected = without_empties(&file.json["expected"]["json"]);
+        same_json(&json_of(&watched(&file.json)), &expected);
     });
 }
 
 #[test]
-fn golden_pages_become_csv() {
-    each_run("CSV of pages", "csv", done_better, |file| {
-        let expected = tables(file.content["expected"]["csv"].as_str().unwrap());
-        same_text(&csv_of(&watched(&file.content)), &expected);
+fn golden_pages_come_to_csv() {
+    each_run("csv", done_better, |file| {
+        let expected = tables(file.json["expected"]["csv"].as_str().unwrap());
+        same_text(&csv_of(&watched(&file.json)), &expected);
     });
 }
 
@@ -171,15 +170,15 @@ fn as_reference_keeps_it(golden: &Value, mut scrape: Scrape) -> Scrape {
 }
 
 #[test]
-fn golden_pages_become_lines() {
-    each_run("lines of pages", "jsonl", done_better, |file| {
-        // The reference omits duplicates.
-        let unique = scrapes(&file.content).into_iter().filter(|scrape| !scrape.is_duplicate);
+fn golden_pages_come_to_lines() {
+    each_run("jsonl", done_better, |file| {
+        // The reference leaves duplicates out.
+        let unique = scrapes(&file.json).into_iter().filter(|scrape| !scrape.is_duplicate);
         let mut text = Vec::new();
-        unique.for_each(|scrape| scrape_line(&mut text, &as_reference_keeps_it(&file.content, scrape)));
+        unique.for_each(|scrape| scrape_line(&mut text, &as_reference_keeps_it(&file.json, scrape)));
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        same_json(&Value::Array(lines), &file.content["expected"]["jsonl"]);
+        same_json(&Value::Array(lines), &file.json["expected"]["jsonl"]);
     });
 }
 
@@ -247,9 +246,9 @@ impl ReadBack {
 }
 
 #[test]
-fn golden_pages_become_parquet() {
-    each_run("Parquet of pages", "parquet", done_better, |file| {
-        let (golden, expected) = (&file.content, &file.content["expected"]["parquet"]);
+fn golden_pages_come_to_parquet() {
+    each_run("parquet", done_better, |file| {
+        let (golden, expected) = (&file.json, &file.json["expected"]["parquet"]);
         let mut ours = read_back(&watched(golden));
         let keys: Vec<&str> = ours.metadata.keys().map(String::as_str).collect();
         assert_eq!(serde_json::json!(keys), expected["metadata_keys"]);

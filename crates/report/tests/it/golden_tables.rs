@@ -2,7 +2,8 @@
 
 use crate::support;
 
-use aiperf_golden::{Shape, Tally, has};
+use aiperf_golden::kinds::exports::{CSV_CELL, DRAFTS_LINE, ERROR_TABLE, EXIT_PANEL, RENDERED_METRICS, SHOWN_METRIC};
+use aiperf_golden::{Kind, has};
 use aiperf_metrics::{ConsoleGroup, Summary, registry};
 use aiperf_report::summary::csv::summary_csv;
 use aiperf_report::summary::json::summary_json;
@@ -11,41 +12,13 @@ use aiperf_types::{EndpointKind, RequestError};
 use serde_json::Value;
 use support::*;
 
-const CSV_CELL: Shape = |case| has(case, "input.value") && has(case, "expected.summary_csv");
-const RENDERING: Shape = |case| has(case, "input.metrics") && has(case, "expected.json_blocks");
-const ERROR_TABLE: Shape = |case| has(&case["input"]["errors"][0], "count") && case["expected"].is_string();
-const EXIT_PANEL: Shape = |case| has(&case["input"]["errors"][0], "operation") && case["expected"].is_string();
-/// A histogram of accepted drafts, and its line.
-const DRAFTS_LINE: Shape = |case| {
-    let is_step = |step: &String| step.parse::<u32>().is_ok();
-    let is_line = |line: &str| line.starts_with("Accepted drafts");
-    let steps = case["input"].as_object();
-    steps.is_some_and(|steps| steps.keys().all(is_step))
-        && (case["expected"].is_null() || case["expected"].as_str().is_some_and(is_line))
-};
-
 fn page(input: &Value) -> Page {
     Page::plain(input["width"].as_u64().unwrap() as usize)
 }
 
-/// Runs the cases of a shape, each with its input and the expected output.
-fn each_case(title: &str, shape: Shape, skip: impl Fn(&Value) -> Option<String>, check: impl Fn(&Value, &Value)) {
-    let mut tally = Tally::new(title);
-    tally.run_files(&exports().files_of(shape), shape, skip, |case| check(&case["input"], &case["expected"]));
-    tally.finish();
-}
-
-#[test]
-fn golden_files_that_nothing_here_reads_are_named() {
-    let mut tally = Tally::new("report: exports");
-    let shapes = [CSV_CELL, RENDERING, ERROR_TABLE, EXIT_PANEL, DRAFTS_LINE, LIVE_BLOCK, LIVE_NUMBER, DURATION, BYTES];
-    for file in exports().files() {
-        let is_read = file.cases().iter().any(|case| shapes.iter().any(|shape| shape(case)));
-        if !is_read && displayed(&file.content).is_empty() {
-            tally.leave_unread(&file);
-        }
-    }
-    tally.finish();
+/// Runs the cases of a kind, each with its input and what is expected.
+fn each_case(kind: &Kind, skip: impl Fn(&Value) -> Option<String>, check: impl Fn(&Value, &Value)) {
+    kind.run(skip, |case| check(&case["input"], &case["expected"]));
 }
 
 #[test]
@@ -54,7 +27,7 @@ fn golden_csv_numbers() {
         let is_integer = case["input"]["value"].is_boolean() || case["input"]["is_integer_type"] == true;
         is_integer.then(|| "every number of a run is a float: no integer gets into this file".to_owned())
     };
-    each_case("cells of the CSV", CSV_CELL, skip, |input, expected| {
+    each_case(CSV_CELL, skip, |input, expected| {
         let mut metric = result("a", &serde_json::json!({ "unit": "count" }));
         metric.stats.avg = number(&input["value"]);
         let text = summary_csv(&summary(vec![metric]));
@@ -87,8 +60,7 @@ fn cells_of_what_is_no_number_are_empty_wherever_they_are() {
 #[test]
 fn golden_metric_rendering() {
     each_case(
-        "metrics as tables",
-        RENDERING,
+        RENDERED_METRICS,
         |_| None,
         |input, expected| {
             let results = input["metrics"].as_array().unwrap().iter().map(|metric| {
@@ -131,7 +103,6 @@ fn messages(table: &str) -> String {
 #[test]
 fn golden_console_error_table() {
     each_case(
-        "error table",
         ERROR_TABLE,
         |_| None,
         |input, expected| {
@@ -161,7 +132,6 @@ fn golden_console_error_table() {
 #[test]
 fn golden_exit_errors_panel() {
     each_case(
-        "exit panel",
         EXIT_PANEL,
         |_| None,
         |input, expected| {
@@ -186,7 +156,6 @@ fn golden_exit_errors_panel() {
 #[test]
 fn golden_line_of_accepted_drafts() {
     each_case(
-        "line of accepted drafts",
         DRAFTS_LINE,
         |_| None,
         |input, expected| {
@@ -203,33 +172,21 @@ fn golden_line_of_accepted_drafts() {
     );
 }
 
-/// The display of metrics, from a file that lists all of them.
-fn displayed(content: &Value) -> Vec<&Value> {
-    let lists = ["registered", "injected", "error_adjusted"].into_iter().filter_map(|list| content[list].as_array());
-    lists.flatten().filter(|metric| has(metric, "header") && has(metric, "console_group")).collect()
-}
-
 #[test]
 fn golden_metrics_are_shown_under_their_labels_in_their_groups() {
-    let mut tally = Tally::new("labels, units and groups");
-    for file in exports().files() {
-        for listed in displayed(&file.content) {
-            let text = |key: &str| listed[key].as_str().unwrap_or_default();
-            let Some(metric) = registry::find(text("tag")) else {
-                let reason = if text("console_group").starts_with("GPU_") { "metrics of GPUs" } else { "a metric" };
-                tally.skip(format!("not there yet: {reason}"));
-                continue;
-            };
-            tally.run(text("tag"), || {
-                // The reference spells this header without spaces.
-                let header = text("header").replace("GoodRequestFraction", "Good Request Fraction");
-                assert_eq!(metric.header, header);
-                assert_eq!(metric.group.name(), text("console_group").to_lowercase());
-                let unit = if has(listed, "display_unit") { text("display_unit") } else { text("unit") };
-                assert_eq!(metric.display.name(), unit);
-                assert_eq!(metric.order.map(u64::from), listed["display_order"].as_u64());
-            });
-        }
-    }
-    tally.finish();
+    let text = |listed: &Value, key: &str| listed[key].as_str().unwrap_or_default().to_owned();
+    let skip = |listed: &Value| {
+        let reason = if text(listed, "console_group").starts_with("GPU_") { "metrics of GPUs" } else { "a metric" };
+        registry::find(&text(listed, "tag")).is_none().then(|| format!("not there yet: {reason}"))
+    };
+    SHOWN_METRIC.run(skip, |listed| {
+        let metric = registry::find(&text(listed, "tag")).unwrap();
+        // The reference spells this one header without spaces.
+        let header = text(listed, "header").replace("GoodRequestFraction", "Good Request Fraction");
+        assert_eq!(metric.header, header);
+        assert_eq!(metric.group.name(), text(listed, "console_group").to_lowercase());
+        let unit = if has(listed, "display_unit") { "display_unit" } else { "unit" };
+        assert_eq!(metric.display.name(), text(listed, unit));
+        assert_eq!(metric.order.map(u64::from), listed["display_order"].as_u64());
+    });
 }

@@ -1,8 +1,8 @@
 //! `trace_data` of record lines compared with that of the reference.
 
-use crate::support;
-
-use aiperf_golden::{Area, Shape, Tally, has};
+use aiperf_golden::Tally;
+use aiperf_golden::kinds::endpoints::HTTP_TRACE;
+use aiperf_golden::kinds::runs::RECORDS;
 use aiperf_metrics::{RecordMetrics, registry};
 use aiperf_report::RecordLine;
 use aiperf_types::{
@@ -11,10 +11,6 @@ use aiperf_types::{
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use support::{RECORDS, run_files};
-
-/// Instants of a request on the monotonic clock, and its exported trace.
-const TRACE: Shape = |case| has(case, "perf") && has(case, "expected.trace_data");
 
 fn trace_of(perf: &Value) -> HttpTrace {
     let at = |key: &str| MonoNs(perf[format!("{key}_perf_ns")].as_u64().unwrap_or(0));
@@ -91,8 +87,6 @@ fn line(trace: HttpTrace) -> Value {
 
 #[test]
 fn golden_traces_are_written_as_recorded() {
-    let mut tally = Tally::new("HTTP traces");
-    let area = Area::of("endpoints");
     let skip = |case: &Value| {
         let at = |key: &str| case["perf"][key].as_u64();
         let is_early = at("response_receive_start_perf_ns").zip(at("request_send_end_perf_ns"));
@@ -100,12 +94,11 @@ fn golden_traces_are_written_as_recorded() {
             .filter(|(arrival, sent)| arrival < sent)
             .map(|_| "the end of sending is taken no later than the first arrival".to_owned())
     };
-    tally.run_files(&area.files_of(TRACE), TRACE, skip, |case| {
+    HTTP_TRACE.run(skip, |case| {
         let line = line(trace_of(&case["perf"]));
         // As texts: the order of members matters.
         assert_eq!(line["trace_data"].to_string(), case["expected"]["trace_data"].to_string());
     });
-    tally.finish();
 }
 
 /// The instants of an exported trace, as if the wall clock were the monotonic one.
@@ -119,8 +112,8 @@ fn perf_of(trace: &Value) -> Value {
 
 #[test]
 fn golden_traces_of_runs_are_written_as_they_were_read() {
-    let mut tally = Tally::new("HTTP traces of runs");
-    for file in run_files(RECORDS) {
+    let mut tally = Tally::of(RECORDS);
+    for file in RECORDS.documents() {
         for (at, record) in file.text.lines().enumerate() {
             let record: Value = serde_json::from_str(record).unwrap();
             let Some(theirs) = record.get("trace_data") else { continue };

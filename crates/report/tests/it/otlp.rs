@@ -6,9 +6,8 @@ use aiperf_report::otlp::messages::{
 use prost::Message;
 use serde_json::{Value, json};
 
-fn golden(name: &str) -> Vec<u8> {
-    let area = aiperf_golden::Area::of("telemetry");
-    std::fs::read(area.folder().join(name)).unwrap()
+fn golden(path: &str) -> Vec<u8> {
+    std::fs::read(aiperf_golden::own_path(path)).unwrap()
 }
 
 fn attributes(list: &[KeyValue]) -> Value {
@@ -48,13 +47,9 @@ fn histogram(point: &HistogramDataPoint) -> Value {
 
 #[test]
 fn golden_bytes_of_the_official_definition_are_read_field_by_field_and_written_alike() {
-    if std::env::var_os("AIPERF_GOLDEN_DIR").is_some() {
-        println!("the bytes are this crate's own");
-        return;
-    }
-    let bytes = golden("otlp_capture.bin");
+    let bytes = golden("telemetry/otlp_capture.bin");
     let message = ExportMetricsServiceRequest::decode(bytes.as_slice()).unwrap();
-    let capture: Value = serde_json::from_slice(&golden("otlp_capture.json")).unwrap();
+    let capture: Value = serde_json::from_slice(&golden("telemetry/otlp_capture.json")).unwrap();
     let theirs = &capture["last_request"]["resourceMetrics"][0];
     let ours = &message.resource_metrics[0];
     assert_eq!(attributes(&ours.resource.as_ref().unwrap().attributes), theirs["resource"]["attributes"]);

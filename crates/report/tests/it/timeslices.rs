@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use aiperf_golden::kinds::runs::{SLICES, SLICES_TABLE};
 use aiperf_golden::{Tally, respelled};
 use aiperf_metrics::{Slice, Summary};
 use aiperf_plan::{ArtifactPlan, FileNames};
@@ -45,8 +46,8 @@ fn sorted_lines(text: &str) -> Vec<&str> {
 
 #[test]
 fn golden_timeslices() {
-    let mut tally = Tally::new("time slices");
-    for file in run_files(SLICES) {
+    let mut tally = Tally::of(SLICES);
+    for file in SLICES.documents() {
         tally.run(file.name(), || {
             let written = json_of(&run_with_slices(&file.json));
             // The number of each slice, which makes gaps visible, is ours.
@@ -60,8 +61,9 @@ fn golden_timeslices() {
             assert_eq!(ours, file.json);
         });
     }
-    for table in run_files(SLICES_TABLE) {
-        let Some(slices) = beside(&table, SLICES) else {
+    tally.begin(SLICES_TABLE);
+    for table in SLICES_TABLE.documents() {
+        let Some(slices) = SLICES.beside(&table) else {
             tally.skip("no slices beside the table");
             continue;
         };

@@ -3,24 +3,13 @@
 
 use crate::golden_run;
 
-use aiperf_golden::{Area, Shape, has};
+use aiperf_golden::has;
+use aiperf_golden::kinds::load::{CHANGING_LIMIT, FAILURE_THRESHOLD, TIMELINE, USER_GRID};
 use aiperf_schedule::{FailureCount, GridUser, Limit, RequestEnd, UserGrid};
 use aiperf_types::Nanos;
 use golden_run::{Happened, PhaseStory, Run, list, nanos, phase};
 use serde_json::Value;
 use std::collections::HashMap;
-
-/// Phases and a server, and what happened when.
-const TIMELINE: Shape = |case| case["config"]["phases"].is_array() && case["expected"]["timeline"].is_array();
-
-/// Records of a phase, some of them failed, and whether they end the run.
-const THRESHOLD: Shape = |case| case["expected"]["abort"].is_boolean() && case["error_records"].is_u64();
-
-/// Slots taken and given back under a limit that changes.
-const LIMIT: Shape = |case| case["initial_limit"].is_u64() && case["ops"].is_array();
-
-/// Users at the start of a phase.
-const GRID: Shape = |case| case["users"].is_u64() && case["expected"]["initial"].is_array();
 
 /// What a phase of a case may set.
 const PHASE_MEMBERS: &[&str] = &[
@@ -51,10 +40,6 @@ const PHASE_MEMBERS: &[&str] = &[
 
 /// Instants may differ by this much.
 const TOLERANCE: Nanos = Nanos(1_000_000);
-
-fn area() -> Area {
-    Area::of("load")
-}
 
 /// Why a case cannot be compared.
 fn not_alike(case: &Value) -> Option<String> {
@@ -294,7 +279,7 @@ fn compare_counts(run: &Run<'_>, case: &Value) {
 
 #[test]
 fn golden_phases_send_and_end_as_recorded() {
-    area().run_cases("timelines", TIMELINE, not_alike, |case| {
+    TIMELINE.run(not_alike, |case| {
         let config = &case["config"];
         let run = Run::of(config);
         if has_changing_rate(config) {
@@ -307,9 +292,7 @@ fn golden_phases_send_and_end_as_recorded() {
 
 #[test]
 fn golden_limits_change_as_recorded() {
-    area().run_cases(
-        "limits that change",
-        LIMIT,
+    CHANGING_LIMIT.run(
         |_| None,
         |case| {
             let mut limit = Limit::new(case["initial_limit"].as_u64().map(|limit| limit as u32));
@@ -342,9 +325,7 @@ fn golden_limits_change_as_recorded() {
 
 #[test]
 fn golden_users_stand_as_recorded_when_a_phase_starts() {
-    area().run_cases(
-        "users at the start",
-        GRID,
+    USER_GRID.run(
         |_| None,
         |case| {
             let (users, turns) = (case["users"].as_u64().unwrap(), case["session_turns"].as_u64().unwrap());
@@ -364,9 +345,7 @@ fn golden_users_stand_as_recorded_when_a_phase_starts() {
 
 #[test]
 fn golden_shares_of_failures_end_a_run_as_recorded() {
-    area().run_cases(
-        "failed request thresholds",
-        THRESHOLD,
+    FAILURE_THRESHOLD.run(
         |_| None,
         |case| {
             let mut plan = phase(&Value::Null);
@@ -384,9 +363,4 @@ fn golden_shares_of_failures_end_a_run_as_recorded() {
             assert_eq!(past.is_some(), case["expected"]["abort"], "as one run");
         },
     );
-}
-
-#[test]
-fn golden_files_that_nothing_here_reads_are_named() {
-    area().print_unread("schedule: load", &[TIMELINE, THRESHOLD, LIMIT, GRID]);
 }

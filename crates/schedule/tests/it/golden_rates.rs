@@ -1,20 +1,10 @@
 //! Golden ramps and rate series: what a limit or a rate is, and when.
 
-use aiperf_golden::{Area, Shape};
+use aiperf_golden::kinds::load::{RAMP, RATE_SERIES};
 use aiperf_plan::{Draws, Ramp, RampStrategy, RateLevel, RatePlan, RatePoint};
 use aiperf_schedule::{LimitSteps, RateCurve};
 use aiperf_types::Nanos;
 use serde_json::Value;
-
-/// A ramp, and the values that it takes.
-const RAMP: Shape = |case| case["expected_set_calls"].is_array() && case["duration_s"].is_number();
-
-/// A series, and its rate at a time. (How a series is written is configuration's.)
-const SERIES: Shape = |case| case["op"] == "value_at";
-
-fn area() -> Area {
-    Area::of("load")
-}
 
 fn nanos(seconds: f64) -> Nanos {
     Nanos((seconds * 1e9).round() as u64)
@@ -45,7 +35,7 @@ fn golden_ramps_take_their_values_when_recorded() {
         ];
         reasons.into_iter().find(|(is_so, _)| *is_so).map(|(_, reason)| reason.to_owned())
     };
-    area().run_cases("ramps", RAMP, skip, |case| {
+    RAMP.run(skip, |case| {
         let purpose = Draws::new(Some(1), "").purpose("ramp");
         let target = case["target"].as_f64().unwrap();
         if case["mode"].as_str().unwrap().starts_with("stepped") {
@@ -70,9 +60,7 @@ fn golden_ramps_take_their_values_when_recorded() {
 
 #[test]
 fn golden_series_have_their_rate_at_each_time() {
-    area().run_cases(
-        "rate series",
-        SERIES,
+    RATE_SERIES.run(
         |_| None,
         |case| {
             let number = |value: &Value| value.as_f64().unwrap();

@@ -2,9 +2,9 @@
 //! captured answer itself.
 
 use std::num::NonZeroU32;
-use std::path::Path;
 
-use aiperf_golden::{Area, Tally};
+use aiperf_golden::kinds::servers::{CAPTURED_ANSWER, CAPTURED_PAGE};
+use aiperf_golden::{Kind, Tally};
 use aiperf_sim::SimConfig;
 use serde_json::Value;
 
@@ -23,17 +23,15 @@ enum Ask {
     Get(&'static str),
 }
 
-fn captured(path: &Path) -> Option<Captured> {
-    let text = std::fs::read_to_string(path).ok()?.replace("\r\n", "\n");
+fn captured(text: &str) -> Option<Captured> {
+    let text = text.replace("\r\n", "\n");
     let (head, body) = text.split_once("\n\n")?;
     let status = head.strip_prefix("HTTP/1.1 ")?.split(' ').next()?.parse().ok()?;
     Some(Captured { status, body: body.to_owned() })
 }
 
-fn captures() -> Vec<(String, Captured)> {
-    let paths = Area::of("real-vllm-0.32").paths();
-    let named = |path: &std::path::PathBuf| Some((path.display().to_string(), captured(path)?));
-    paths.iter().filter_map(named).collect()
+fn captures(kind: &Kind) -> Vec<(String, Captured)> {
+    kind.documents().iter().map(|file| (file.name(), captured(&file.text).unwrap())).collect()
 }
 
 impl Captured {
@@ -47,10 +45,6 @@ impl Captured {
             true => self.body.trim_end().split("\n\n").map(data_of).collect(),
             false => vec![&self.body],
         }
-    }
-
-    fn is_metrics_page(&self) -> bool {
-        self.body.starts_with("# HELP ")
     }
 
     fn ask(&self) -> Option<Ask> {
@@ -151,8 +145,8 @@ const SERVED: &str = "the-model-here";
 fn golden_answers_have_the_shape_of_a_real_server() {
     let any_model = serve(SimConfig { max_model_len: NonZeroU32::new(2048), ..quick() });
     let one_model = serve(SimConfig { model: Some(SERVED.into()), ..quick() });
-    let mut tally = Tally::new("shapes of answers");
-    for (name, real) in captures().iter().filter(|(_, captured)| !captured.is_metrics_page()) {
+    let mut tally = Tally::of(CAPTURED_ANSWER);
+    for (name, real) in &captures(CAPTURED_ANSWER) {
         let Some(ask) = real.ask() else {
             tally.skip("not there yet: an answer that the simulated server does not give");
             continue;
@@ -192,8 +186,8 @@ fn golden_metrics_have_the_names_types_and_labels_of_a_real_server() {
     let server = serve(quick());
     let ours = series(Client::connect(server.addr).get("/metrics").text());
     assert!(ours.len() > 100);
-    let mut tally = Tally::new("metrics pages");
-    for (name, page) in captures().iter().filter(|(_, captured)| captured.is_metrics_page()) {
+    let mut tally = Tally::of(CAPTURED_PAGE);
+    for (name, page) in &captures(CAPTURED_PAGE) {
         let real = series(&page.body);
         tally.run(name, || {
             let invented: Vec<&String> = ours.iter().filter(|line| !real.contains(line)).collect();

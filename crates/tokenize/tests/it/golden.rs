@@ -2,60 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
-use aiperf_golden::{Area, File, Shape, Tally, has};
+use aiperf_golden::kinds::datasets::{
+    BUILTIN_IDS, BUILTIN_TEMPLATE_OVERHEADS, ENCODING_IDS, LOCAL_IDS, LOCAL_OVERHEADS, LOCAL_PROPERTIES,
+    LOCAL_TEMPLATE, LOCAL_TOKENIZER, PLACEHOLDER_NAME,
+};
+use aiperf_golden::kinds::fixtures::TINY_MODEL;
+use aiperf_golden::{Area, Document, File, Kind, Tally};
 use aiperf_tokenize::{Lookup, Message, TemplateCost, Tokenizer, is_placeholder};
 use serde_json::Value;
 
-const BUILTIN: Shape = |case| has(case, "text") && has(case, "ids") && has(case, "decode_equals_text");
-const ENCODING: Shape = |case| has(case, "encoding") && has(case, "text") && has(case, "ids");
-const PLACEHOLDER: Shape = |case| has(case, "name") && case["is_placeholder"].is_boolean();
-/// What a tokenizer in a folder beside the file gives.
-const LOCAL: Shape = |case| LOCAL_KINDS.iter().any(|(shape, _)| shape(case));
-
-/// A kind of case about such a tokenizer, and how it is checked.
-type LocalKind = (Shape, fn(&Tokenizer, &Value));
+/// A kind of case about the tokenizer in a folder beside the file, and how it is checked.
+type LocalKind = (&'static Kind, fn(&Tokenizer, &Value));
 
 const LOCAL_KINDS: &[LocalKind] = &[
-    (|case| has(case, "ids") && has(case, "decoded"), check_ids),
-    (|case| has(case, "properties.ordinary_id_count"), check_properties),
-    (
-        |case| has(case, FOLDER_OVERHEADS),
-        |tokenizer, case| {
-            assert_eq!(tokenizer.template_cost(), cost(&case[FOLDER_OVERHEADS]));
-        },
-    ),
-    (
-        |case| has(case, BUILTIN_OVERHEADS),
-        |_, case| {
-            assert_eq!(Tokenizer::builtin().template_cost(), cost(&case[BUILTIN_OVERHEADS]));
-        },
-    ),
-    (|case| has(case, "messages") && has(case, "rendered"), check_template),
+    (LOCAL_IDS, check_ids),
+    (LOCAL_PROPERTIES, check_properties),
+    (LOCAL_OVERHEADS, |tokenizer, case| {
+        assert_eq!(tokenizer.template_cost(), cost(&case[FOLDER_OVERHEADS]));
+    }),
+    (BUILTIN_TEMPLATE_OVERHEADS, |_, case| {
+        assert_eq!(Tokenizer::builtin().template_cost(), cost(&case[BUILTIN_OVERHEADS]));
+    }),
+    (LOCAL_TEMPLATE, check_template),
 ];
 
 const FOLDER_OVERHEADS: &str = "chat_template_overheads_fixed_wrap";
 const BUILTIN_OVERHEADS: &str = "chat_template_overheads_builtin";
-
-fn area() -> Area {
-    Area::of("datasets")
-}
 
 fn ids(value: &Value) -> Vec<u32> {
     value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
 }
 
 #[test]
-fn golden_files_that_nothing_here_reads_are_named() {
-    area().print_unread("tokenize: datasets", &[BUILTIN, PLACEHOLDER, LOCAL]);
-}
-
-#[test]
 fn golden_builtin_gives_the_ids_of_o200k_base() {
     let tokenizer = Tokenizer::builtin();
-    let mut tally = Tally::new("builtin vocabulary");
-    tally.run_files(
-        &area().files_of(BUILTIN),
-        BUILTIN,
+    BUILTIN_IDS.run(
         |_| None,
         |case| {
             let text = case["text"].as_str().unwrap();
@@ -65,16 +46,11 @@ fn golden_builtin_gives_the_ids_of_o200k_base() {
             assert_eq!(tokenizer.decode(&expected) == text, case["decode_equals_text"].as_bool().unwrap(), "{text:?}");
         },
     );
-    tally.finish();
 }
 
 #[test]
 fn golden_encodings_give_the_ids_of_tiktoken() {
-    let mut tally = Tally::new("encodings of tiktoken");
-    let area = Area::of("encodings");
-    tally.run_files(
-        &area.files_of(ENCODING),
-        ENCODING,
+    ENCODING_IDS.run(
         |_| None,
         |case| {
             let (name, text) = (case["encoding"].as_str().unwrap(), case["text"].as_str().unwrap());
@@ -85,7 +61,6 @@ fn golden_encodings_give_the_ids_of_tiktoken() {
             assert_eq!(tokenizer.decode(&expected), text, "{name}");
         },
     );
-    tally.finish();
 }
 
 /// Whether words decide otherwise than letters do. The reference takes `latest-model` for a
@@ -111,10 +86,7 @@ fn is_path(name: &str) -> bool {
 
 #[test]
 fn golden_placeholder_names_get_the_builtin_tokenizer() {
-    let mut tally = Tally::new("placeholder names");
-    tally.run_files(
-        &area().files_of(PLACEHOLDER),
-        PLACEHOLDER,
+    PLACEHOLDER_NAME.run(
         |_| None,
         |case| {
             let name = case["name"].as_str().unwrap();
@@ -122,13 +94,14 @@ fn golden_placeholder_names_get_the_builtin_tokenizer() {
             assert_eq!(is_placeholder(name), reference != words_decide_otherwise(name, reference), "{name}");
         },
     );
-    tally.finish();
 }
 
 /// The tokenizer that a file's cases are about: in the only folder beside it that holds one, or in the one it names.
 fn folder_beside(file: &File) -> Option<PathBuf> {
+    let documents = LOCAL_TOKENIZER.documents().into_iter();
+    let folder = |file: Document| file.path.parent().map(Path::to_owned);
     let folders: Vec<PathBuf> =
-        area().paths().into_iter().filter(|path| path.join("tokenizer.json").is_file()).collect();
+        documents.filter(|file| file.file_name() == "tokenizer.json").filter_map(folder).collect();
     let about = file.content["about"].as_str().unwrap_or_default();
     let is_named = |folder: &&PathBuf| about.contains(&*folder.file_name().unwrap().to_string_lossy());
     folders.iter().find(is_named).or(folders.first().filter(|_| folders.len() == 1)).cloned()
@@ -136,21 +109,17 @@ fn folder_beside(file: &File) -> Option<PathBuf> {
 
 #[test]
 fn golden_local_directory_gives_the_ids_costs_and_template_of_transformers() {
-    let mut tally = Tally::new("tokenizers of a folder");
-    for file in area().files_of(LOCAL) {
-        let Some(folder) = folder_beside(&file) else {
-            file.cases().iter().for_each(|_| tally.skip("no folder with a tokenizer.json beside the cases"));
-            continue;
-        };
-        let tokenizer = Tokenizer::load(folder.to_str().unwrap(), &Lookup::default()).unwrap();
-        tally.run_files(
-            &[file],
-            LOCAL,
-            |_| None,
-            |case| {
-                LOCAL_KINDS.iter().filter(|(shape, _)| shape(case)).for_each(|(_, check)| check(&tokenizer, case));
-            },
-        );
+    let mut tally = Tally::of(LOCAL_IDS);
+    for (kind, check) in LOCAL_KINDS {
+        tally.begin(kind);
+        for file in kind.lists() {
+            let Some(folder) = folder_beside(&file) else {
+                file.cases().iter().for_each(|_| tally.skip("no folder with a tokenizer.json beside the cases"));
+                continue;
+            };
+            let tokenizer = Tokenizer::load(folder.to_str().unwrap(), &Lookup::default()).unwrap();
+            tally.run_lists(kind, &[file], |_| None, |case| check(&tokenizer, case));
+        }
     }
     tally.finish();
 }
@@ -194,7 +163,7 @@ fn loaded(folder: &Path) -> [Tokenizer; 2] {
 
 #[test]
 fn golden_model_folders_load_by_folder_and_by_file() {
-    let mut tally = Tally::new("model folders");
+    let mut tally = Tally::of(TINY_MODEL);
     let folder = Area::of("tiny-model").folder().to_owned();
     if folder.join("tokenizer.json").is_file() {
         tally.run(folder.display().to_string(), || {

@@ -2,13 +2,8 @@
 
 use super::story::*;
 use crate::dashboard::panes::PANES;
-use aiperf_golden::{Area, has};
-use serde_json::Value;
+use aiperf_golden::kinds::exports::SCREEN;
 use std::collections::BTreeSet;
-
-fn is_screen(case: &Value) -> bool {
-    has(case, "cols") && has(case, "rows") && case["lines"].is_array()
-}
 
 /// Titles in borders: `─── Worker Status ───`.
 fn titles(lines: &[&str]) -> Vec<String> {
@@ -32,9 +27,7 @@ fn labels(lines: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn golden_screens_have_the_panes_rows_and_keys_that_ours_have() {
-    Area::of("exports").run_cases(
-        "screens of the dashboard",
-        is_screen,
+    SCREEN.run(
         |_| None,
         |case| {
             let lines: Vec<&str> =

@@ -20,6 +20,7 @@ mod outline;
 mod server;
 mod tables;
 
+use aiperf_golden::kinds::runs::COMMANDS;
 use aiperf_golden::{Area, Tally};
 use command::{GoldenRun, Rerun};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +31,7 @@ const AT_ONCE: usize = 4;
 #[test]
 fn golden_commands_leave_files_of_the_same_form() {
     let runs = golden_runs();
-    let mut tally = Tally::searching("commands run again");
+    let mut tally = Tally::of(COMMANDS);
     for batch in runs.chunks(AT_ONCE) {
         let reruns: Vec<Rerun> = std::thread::scope(|scope| {
             let threads: Vec<_> = batch.iter().map(|run| scope.spawn(|| run.again())).collect();

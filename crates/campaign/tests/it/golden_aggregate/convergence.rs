@@ -1,13 +1,10 @@
 //! When trials have converged.
 
-use crate::golden_aggregate::recorded::{area, number};
+use crate::golden_aggregate::recorded::number;
 use aiperf_campaign::runs::convergence::{Trials, is_converged};
+use aiperf_golden::kinds::orchestration::CONVERGENCE;
 use aiperf_plan::{Convergence, ConvergenceMode};
 use serde_json::Value;
-
-pub(crate) fn is_convergence(case: &Value) -> bool {
-    case["input"]["mode"].is_string() && case["input"]["min_runs"].is_u64()
-}
 
 fn numbers(list: &Value) -> Vec<f64> {
     list.as_array().unwrap().iter().filter_map(number).collect()
@@ -39,5 +36,5 @@ fn check(case: &Value) {
 
 #[test]
 fn golden_trials_end_when_the_reference_ends_them() {
-    area("orchestration").run_cases("convergence", is_convergence, |_| None, check);
+    CONVERGENCE.run(|_| None, check);
 }

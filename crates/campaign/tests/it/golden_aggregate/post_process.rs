@@ -1,16 +1,13 @@
 //! Steps over the results of a sweep.
 
-use crate::golden_aggregate::recorded::{area, check_same, number};
+use crate::golden_aggregate::recorded::{check_same, number};
 use aiperf_campaign::aggregate::post_process::{HANDLERS, made};
-use aiperf_golden::has;
+use aiperf_golden::kinds::orchestration::POST_PROCESS;
+use aiperf_golden::{has, is_own_root};
 use aiperf_metrics::Stats;
 use aiperf_plan::PostProcess;
 use aiperf_report::aggregate::{AcrossRuns, CellMetrics, CellStats, SweepCell};
 use serde_json::{Map, Value, json};
-
-pub(crate) fn is_post_process(case: &Value) -> bool {
-    case["handler"].is_string() && has(case, "input.aggregate.per_combination_metrics")
-}
 
 /// The metrics that a case asks for, each with its statistic.
 fn asked(case: &Value) -> Vec<(String, String)> {
@@ -56,7 +53,7 @@ fn golden_post_process() {
         let is_null = metrics.any(|(_, metric)| has(metric, "mean") && metric["mean"].is_null());
         is_null.then(|| "a mean that is none is no value, and so no row".to_owned())
     };
-    area("orchestration").run_cases("post-processing", is_post_process, skip, check);
+    POST_PROCESS.run(skip, check);
 }
 
 fn check(case: &Value) {
@@ -117,10 +114,10 @@ fn a_light_load_that_fails_below_a_heavy_one_that_passes_is_named_as_a_contradic
 
 #[test]
 fn golden_post_process_has_a_case_of_every_handler() {
-    if std::env::var_os("AIPERF_GOLDEN_DIR").is_some() {
+    if !is_own_root() {
         return;
     }
-    let files = area("orchestration").files_of(is_post_process);
+    let files = POST_PROCESS.lists();
     for handler in HANDLERS {
         assert!(
             files.iter().flat_map(|file| file.cases()).any(|case| case["handler"] == handler.name),

@@ -1,15 +1,10 @@
 //! Golden values as ours, and their comparison.
 
 use aiperf_campaign::aggregate::{RunMetric, RunOutcome};
-use aiperf_golden::Area;
 use aiperf_metrics::Stats;
 use serde_json::{Map, Value};
 
-pub(crate) fn area(name: &str) -> Area {
-    Area::of(name)
-}
-
-/// A number, or one of the texts for numbers that JSON cannot contain.
+/// A number, or one of the forms that stand for what JSON cannot say.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value.as_str().or_else(|| value.get("$float")?.as_str()) {
         Some("inf") => Some(f64::INFINITY),

@@ -1,8 +1,9 @@
 //! Whole files of AIPerf's runs, made again from the files of their children.
 
-use crate::golden_aggregate::recorded::{area, check_same, metrics};
+use crate::golden_aggregate::recorded::{check_same, metrics};
 use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep};
-use aiperf_golden::{Tally, has, respelled};
+use aiperf_golden::kinds::runs::{COLLATED_FILE, SWEEP_FILE, TRIALS_FILE};
+use aiperf_golden::{Area, Document, Kind, Tally, has, respelled};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::collated_json::collated_json;
 use aiperf_report::aggregate::confidence_csv::confidence_csv;
@@ -18,39 +19,32 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file of a golden run that aggregates others.
-struct Aggregate {
-    path: PathBuf,
-    text: String,
-    json: Value,
-}
+/// A file of a golden run that sums up others.
+struct Aggregate(Document);
 
 impl Aggregate {
     /// The folder of the golden run: the files of its children are below it.
     fn base(&self) -> PathBuf {
-        let runs = area("exports").folder().join("runs");
-        runs.join(self.path.strip_prefix(&runs).unwrap().iter().next().unwrap())
+        let area = Area::of("exports/runs");
+        let runs = area.folder();
+        runs.join(self.0.path.strip_prefix(runs).unwrap().iter().next().unwrap())
     }
 
     /// The swept settings of its runs, if they are runs of a sweep.
     fn values(&self) -> Option<&Value> {
-        self.json["metadata"].get("variation_values")
+        self.0.json["metadata"].get("variation_values")
     }
 
     /// The names of the files of such a run, derived from this one: they have a common beginning.
     fn names(&self) -> AggregateNames {
-        let stem = self.path.file_stem().unwrap().to_str().unwrap();
+        let stem = self.0.path.file_stem().unwrap().to_str().unwrap();
         let endings = ["_aggregate", "_collated", "_sweep"];
         let prefix = endings.iter().find_map(|ending| stem.strip_suffix(ending)).unwrap_or(stem);
         AggregateNames::of(&FileNames::new(Some(&format!("{prefix}.json"))))
     }
 
     fn csv(&self) -> String {
-        fs::read_to_string(self.path.with_extension("csv")).unwrap()
-    }
-
-    fn name(&self) -> String {
-        self.path.strip_prefix(area("exports").folder()).unwrap().display().to_string()
+        fs::read_to_string(self.0.path.with_extension("csv")).unwrap()
     }
 }
 
@@ -62,22 +56,15 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Runs a check on every golden file of a kind of aggregate.
-fn run(title: &str, kind: &str, has_children: fn(&Aggregate) -> bool, check: fn(&Aggregate)) {
-    let mut tally = Tally::searching(title);
-    for path in files(&area("exports").folder().join("runs")) {
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let json: Value = serde_json::from_str(&text).unwrap_or_default();
-        let of = json["metadata"]["aggregation_type"].as_str();
-        if of != Some(kind) {
-            continue;
-        }
-        let file = Aggregate { path, text, json };
-        // AIPerf looks for records under their usual name only.
-        let found_none = kind == "detailed" && file.json["metrics"].as_object().is_some_and(|all| all.is_empty());
-        if found_none {
-            tally.skip("AIPerf finds no records under a prefix of their own");
+fn run(kind: &Kind, has_children: fn(&Aggregate) -> bool, check: fn(&Aggregate)) {
+    let mut tally = Tally::of(kind);
+    for file in kind.documents().into_iter().map(Aggregate) {
+        // It looks for records under their usual name alone.
+        let is_empty = file.0.json["metrics"].as_object().is_some_and(|all| all.is_empty());
+        if kind.name == COLLATED_FILE.name && is_empty {
+            tally.skip("the reference finds no records under a prefix of their own");
         } else if has_children(&file) {
-            tally.run(file.name(), || check(&file));
+            tally.run(file.0.name(), || check(&file));
         } else {
             tally.skip("what its runs left is not there");
         }
@@ -130,7 +117,7 @@ fn summaries(file: &Aggregate) -> Vec<(Child, Value)> {
 }
 
 fn has_summaries(file: &Aggregate) -> bool {
-    let runs = file.json["num_successful_runs"].as_u64().or(file.json["metadata"]["num_successful_runs"].as_u64());
+    let runs = file.0.json["num_successful_runs"].as_u64().or(file.0.json["metadata"]["num_successful_runs"].as_u64());
     let found = summaries(file).len() as u64;
     found > 0 && runs.is_none_or(|runs| runs == found)
 }
@@ -146,8 +133,8 @@ fn run_label(child: &Child, summary: &Value) -> String {
 
 /// Checks the layout: what we write from the values in the file is the file itself.
 fn check_layout(file: &Aggregate) {
-    let ours = String::from_utf8(document_text(&file.json)).unwrap();
-    assert_eq!(respelled(&ours), respelled(&file.text));
+    let ours = String::from_utf8(document_text(&file.0.json)).unwrap();
+    assert_eq!(respelled(&ours), respelled(&file.0.text));
 }
 
 /// The files in a folder, by name.
@@ -158,25 +145,25 @@ fn written(folder: &Path) -> BTreeMap<String, String> {
 
 #[test]
 fn golden_runs_trials() {
-    run("trials of real runs", "confidence", has_summaries, |file| {
+    run(TRIALS_FILE, has_summaries, |file| {
         let outcome = |(child, summary): &(Child, Value)| RunOutcome {
             label: run_label(child, summary),
             result: Ok(metrics(summary.as_object().unwrap())),
         };
         let runs: Vec<RunOutcome> = summaries(file).iter().map(outcome).collect();
-        let found = confidence(file.json["metadata"]["confidence_level"].as_f64().unwrap(), &runs).unwrap();
+        let found = confidence(file.0.json["metadata"]["confidence_level"].as_f64().unwrap(), &runs).unwrap();
         let report = ConfidenceReport {
-            version: file.json["aiperf_version"].as_str().unwrap().to_owned(),
+            version: file.0.json["aiperf_version"].as_str().unwrap().to_owned(),
             tally: found.tally,
             level: found.level,
-            cooldown_seconds: file.json["metadata"]["cooldown_seconds"].as_f64().unwrap(),
-            cell: cell_of(&file.json["metadata"]),
+            cooldown_seconds: file.0.json["metadata"]["cooldown_seconds"].as_f64().unwrap(),
+            cell: cell_of(&file.0.json["metadata"]),
             dataset: None,
             metrics: found.metrics,
         };
         check_layout(file);
         let ours: Value = serde_json::from_slice(&confidence_json(&report)).unwrap();
-        check_same("aggregate", &ours, &file.json, &["aggregate.metrics"]);
+        check_same("aggregate", &ours, &file.0.json, &["aggregate.metrics"]);
         check_tables(&confidence_csv(&report), &file.csv());
         let folder = tempfile::tempdir().unwrap();
         let names = file.names();
@@ -227,17 +214,17 @@ fn records(label: &str, text: &str) -> RunRecords {
 
 #[test]
 fn golden_runs_collated() {
-    run("records of real runs", "detailed", has_records, |file| {
+    run(COLLATED_FILE, has_records, |file| {
         let children = children(file, is_records);
         let records: Vec<RunRecords> = children.iter().map(|child| records(child.folder(), &child.text)).collect();
         let outcome = |run: &RunRecords| RunOutcome { label: run.label.clone(), result: Ok(Vec::new()) };
         let outcomes: Vec<RunOutcome> = records.iter().map(outcome).collect();
-        let version = file.json["aiperf_version"].as_str().unwrap();
-        let cooldown = file.json["metadata"]["cooldown_seconds"].as_f64().unwrap();
+        let version = file.0.json["aiperf_version"].as_str().unwrap();
+        let cooldown = file.0.json["metadata"]["cooldown_seconds"].as_f64().unwrap();
         let found = collate(version, cooldown, &outcomes, &records.iter().collect::<Vec<_>>());
         check_layout(file);
         let ours: Value = serde_json::from_slice(&collated_json(&found)).unwrap();
-        check_same("collated", &ours, &file.json, &["collated.metrics"]);
+        check_same("collated", &ours, &file.0.json, &["collated.metrics"]);
         let folder = tempfile::tempdir().unwrap();
         assert!(write_collated(folder.path(), &file.names(), &found).is_empty());
         assert_eq!(written(folder.path())[&file.names().collated_json].as_bytes(), collated_json(&found));
@@ -246,7 +233,7 @@ fn golden_runs_collated() {
 
 #[test]
 fn golden_runs_sweeps() {
-    run("sweeps of real runs", "sweep", has_summaries, |file| {
+    run(SWEEP_FILE, has_summaries, |file| {
         let run = |(child, summary): (Child, Value)| {
             let info = &summary["run_info"];
             let values = info["variation_values"].as_object().unwrap().clone();
@@ -256,7 +243,7 @@ fn golden_runs_sweeps() {
             SweepRun { cell: Cell { label, values, directory: child.folder().to_owned() }, outcome }
         };
         let runs: Vec<SweepRun> = summaries(file).into_iter().map(run).collect();
-        let metadata = &file.json["metadata"];
+        let metadata = &file.0.json["metadata"];
         let plan = SweepRules {
             sweep_mode: metadata["sweep_mode"].as_str().unwrap().to_owned(),
             confidence_level: metadata["confidence_level"].as_f64().unwrap(),
@@ -267,7 +254,7 @@ fn golden_runs_sweeps() {
         let found = sweep(&plan, &runs).unwrap();
         check_layout(file);
         let ours: Value = serde_json::from_slice(&sweep_json(&found)).unwrap();
-        let mut theirs = file.json.clone();
+        let mut theirs = file.0.json.clone();
         let mut table = sweep_csv(&found);
         if plan.trials == 1 {
             // AIPerf finds no best configuration and no front if each cell has one trial.

@@ -1,13 +1,10 @@
 //! The cells of a sweep, the best of them, and their limits.
 
-use crate::golden_aggregate::recorded::{area, check_same, outcome};
+use crate::golden_aggregate::recorded::{check_same, outcome};
 use aiperf_campaign::aggregate::{Cell, SweepRules, SweepRun, cells, sweep};
+use aiperf_golden::kinds::orchestration::SWEEP_ANALYSIS;
 use aiperf_report::aggregate::sweep_json::sweep_json;
 use serde_json::{Map, Value, json};
-
-pub(crate) fn is_sweep(case: &Value) -> bool {
-    case["input"]["runs"][0]["variation_values"].is_object() && case["expected"]["per_combination_metrics"].is_array()
-}
 
 fn run(given: &Value) -> SweepRun {
     let label = given["variation_label"].as_str().unwrap().to_owned();
@@ -17,7 +14,7 @@ fn run(given: &Value) -> SweepRun {
 
 #[test]
 fn golden_sweep_analysis() {
-    area("orchestration").run_cases("sweeps", is_sweep, |_| None, check);
+    SWEEP_ANALYSIS.run(|_| None, check);
 }
 
 fn check(case: &Value) {

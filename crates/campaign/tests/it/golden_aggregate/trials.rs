@@ -1,26 +1,13 @@
 //! Each statistic over several runs.
 
-use crate::golden_aggregate::recorded::{area, close, number, outcome};
+use crate::golden_aggregate::recorded::{close, number, outcome};
 use aiperf_campaign::aggregate::{Confidence, ConfidenceError, RunMetric, RunOutcome, confidence};
+use aiperf_golden::kinds::exports::STATISTIC_OF_RUNS;
+use aiperf_golden::kinds::metrics::COMPARED_RUNS;
+use aiperf_golden::kinds::orchestration::ORCHESTRATED_RUNS;
 use aiperf_metrics::Stats;
 use aiperf_report::aggregate::AcrossRuns;
 use serde_json::{Value, json};
-
-fn is_comparison(case: &Value) -> bool {
-    case["runs"].is_array() && case["confidence_level"].is_number()
-}
-
-fn is_orchestrated(case: &Value) -> bool {
-    is_comparison(&case["input"]) && !case["input"]["runs"][0]["variation_label"].is_string()
-}
-
-fn is_one_statistic(case: &Value) -> bool {
-    case["input"]["values"].is_array() && is_level(&case["input"]["confidence_level"])
-}
-
-fn is_level(value: &Value) -> bool {
-    value.is_number()
-}
 
 fn check_across(at: &str, ours: &AcrossRuns, theirs: &Value) {
     let known = |name: &str| number(&theirs[name]).filter(|value| value.is_finite());
@@ -71,22 +58,8 @@ fn found(input: &Value) -> Result<Confidence, ConfidenceError> {
 }
 
 #[test]
-fn golden_files_that_nothing_here_reads_are_named() {
-    area("metrics").print_unread("campaign: metrics", &[is_comparison]);
-    area("exports").print_unread("campaign: exports", &[is_one_statistic]);
-    let shapes = [
-        is_orchestrated,
-        crate::golden_aggregate::sweeps::is_sweep,
-        crate::golden_aggregate::post_process::is_post_process,
-    ];
-    area("orchestration").print_unread("campaign: orchestration", &shapes);
-}
-
-#[test]
 fn golden_confidence_of_metrics() {
-    area("metrics").run_cases(
-        "several runs",
-        is_comparison,
+    COMPARED_RUNS.run(
         |_| None,
         |case| match case["expected_error_kind"].as_str() {
             Some("all_runs_failed") => assert!(matches!(found(case), Err(ConfidenceError::AllRunsFailed(_)))),
@@ -98,9 +71,7 @@ fn golden_confidence_of_metrics() {
 
 #[test]
 fn golden_confidence_of_orchestration() {
-    area("orchestration").run_cases(
-        "several runs, orchestrated",
-        is_orchestrated,
+    ORCHESTRATED_RUNS.run(
         |_| None,
         |case| match case["expected"]["error"].as_str() {
             // The text of the error is our own.
@@ -115,9 +86,7 @@ fn golden_confidence_of_orchestration() {
 
 #[test]
 fn golden_confidence_of_one_statistic() {
-    area("exports").run_cases(
-        "one statistic over runs",
-        is_one_statistic,
+    STATISTIC_OF_RUNS.run(
         |_| None,
         |case| {
             let run = |(at, value): (usize, &Value)| RunOutcome {

@@ -59,16 +59,11 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, Shape, has};
-
-    const PROMPTS: Shape = |case| has(case, "session_index") && has(case, "hash_ids") && has(case, "prefix_tokens");
+    use aiperf_golden::kinds::datasets::AGENTIC_PROMPT;
 
     #[test]
     fn golden_prompts_have_the_recorded_ids() {
-        let area = Area::of("datasets");
-        area.run_cases(
-            "golden prompts",
-            PROMPTS,
+        AGENTIC_PROMPT.run(
             |_| None,
             |case| {
                 let number = |name: &str| case[name].as_u64().unwrap();

@@ -52,17 +52,12 @@ impl Lognormal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aiperf_golden::{Area, Shape, has};
+    use aiperf_golden::kinds::datasets::LOGNORMAL;
     use aiperf_plan::Draws;
-
-    const PARAMETERS: Shape = |case| has(case, "lognormal_mean") && has(case, "mu");
 
     #[test]
     fn golden_parameters_follow_from_mean_and_median() {
-        let area = Area::of("datasets");
-        area.run_cases(
-            "golden lognormals",
-            PARAMETERS,
+        LOGNORMAL.run(
             |_| None,
             |case| {
                 let number = |name: &str| case[name].as_f64().unwrap();

@@ -47,16 +47,11 @@ impl Rows {
 mod tests {
     use super::super::session::{End, Turn};
     use super::*;
-    use aiperf_golden::{Area, Shape, has};
-
-    const TRACES: Shape = |case| has(case, "sessions") && has(case, "dataset_jsonl");
+    use aiperf_golden::kinds::datasets::AGENTIC_ROWS;
 
     #[test]
     fn golden_sessions_are_written_as_recorded() {
-        let area = Area::of("datasets");
-        area.run_cases(
-            "golden agentic traces",
-            TRACES,
+        AGENTIC_ROWS.run(
             |_| None,
             |case| {
                 let list = case["sessions"].as_array().unwrap();

@@ -1,21 +1,19 @@
 //! Calls around a run: probes and hooks.
 
 use crate::golden_cases::requests::{endpoint, without_credentials};
-use crate::golden_cases::shapes::{self, HOOKS, INFERENCE, MODELS};
 use aiperf_dialect::HeadTemplate;
 use aiperf_dialect::control::{Call, hooks, probes};
-use aiperf_golden::Tally;
+use aiperf_golden::kinds::endpoints::{CONTROL_HOOKS, INFERENCE_PROBE, MODEL_LIST};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use serde_json::{Value, json};
 
 #[test]
 fn golden_probes_ask_for_one_token() {
-    let mut tally = Tally::new("inference probes");
     let skip = |case: &Value| {
         let is_refused = BaseUrl::parse(case["url"].as_str().unwrap()).is_err();
         is_refused.then(|| "what is no URL of a server is refused where settings are read".to_owned())
     };
-    tally.run_files(&shapes::files(INFERENCE), INFERENCE, skip, |case| {
+    INFERENCE_PROBE.run(skip, |case| {
         let plan = of(case);
         let call = probes::Probe::Inference.call(&plan, &plan.urls[0], case["model"].as_str().unwrap());
         // transport.md, 10, row 19: the URL is joined as that of a request; the reference cuts and pastes texts.
@@ -24,7 +22,6 @@ fn golden_probes_ask_for_one_token() {
         assert_eq!(call.url, wanted);
         assert_eq!(String::from_utf8(call.body).unwrap(), case["expected"]["body"].to_string());
     });
-    tally.finish();
 }
 
 /// Whether pasting a path to a base gives what joining them does: a base of host and port alone, and a path that has an
@@ -38,28 +35,23 @@ fn is_plain(case: &Value) -> bool {
 
 #[test]
 fn golden_lists_of_models_are_read() {
-    let mut tally = Tally::new("lists of models");
-    tally.run_files(
-        &shapes::files(MODELS),
-        MODELS,
+    MODEL_LIST.run(
         |_| None,
         |case| {
             let (body, model) = (case["body"].as_str().unwrap(), case["model"].as_str().unwrap());
             assert_eq!(probes::lists(body.as_bytes(), model), case["expected"]);
         },
     );
-    tally.finish();
 }
 
 #[test]
 fn golden_hooks_call_each_server_once() {
-    let mut tally = Tally::new("hooks");
     // Whether a path can be used, and what holds by default, is decided where settings are read.
     let skip = |case: &Value| {
         let is_config = !case["expected"]["error"].is_null();
         is_config.then(|| "a path that cannot be one is refused where settings are read".to_owned())
     };
-    tally.run_files(&shapes::files(HOOKS), HOOKS, skip, |case| {
+    CONTROL_HOOKS.run(skip, |case| {
         let plan = of(case);
         for (section, key, usual, wanted) in [
             ("reset_kv_cache", "path", aiperf_plan::CacheReset::PATH, "reset_urls"),
@@ -83,7 +75,6 @@ fn golden_hooks_call_each_server_once() {
             assert_eq!(ours, theirs, "{wanted}");
         }
     });
-    tally.finish();
 }
 
 /// Which server a URL calls, and the path there.

@@ -1,8 +1,7 @@
 //! Server-sent events, and the usage objects in them.
 
-use crate::golden_cases::shapes::{self, EVENT_STREAM, USAGE};
 use aiperf_dialect::{sse, usage};
-use aiperf_golden::Tally;
+use aiperf_golden::kinds::endpoints::{EVENT_STREAM, USAGE};
 use aiperf_types::MonoNs;
 use base64::Engine;
 use serde_json::{Map, Value, json};
@@ -40,8 +39,7 @@ fn other_line_rules(case: &Value) -> Option<String> {
 
 #[test]
 fn golden_event_streams_are_cut_into_messages() {
-    let mut tally = Tally::new("event streams");
-    tally.run_files(&shapes::files(EVENT_STREAM), EVENT_STREAM, other_line_rules, |case| {
+    EVENT_STREAM.run(other_line_rules, |case| {
         let (mut splitter, mut got, mut error) = (sse::Splitter::default(), Vec::new(), None);
         let mut take = |message: &[u8], at: Value| {
             if let Some(text) = sse::error_event(message) {
@@ -68,7 +66,6 @@ fn golden_event_streams_are_cut_into_messages() {
             assert_eq!(format!("Error occurred in SSE response: {text}"), wanted);
         }
     });
-    tally.finish();
 }
 
 /// Whether a count in a usage object is no whole number.
@@ -84,12 +81,11 @@ fn has_part_of_a_token(usage: &Value) -> bool {
 
 #[test]
 fn golden_usage_objects_are_read() {
-    let mut tally = Tally::new("usage objects");
     let skip = |case: &Value| {
         has_part_of_a_token(&case["usage"])
             .then(|| "a part of a token is no count: such a field is taken as absent".to_owned())
     };
-    tally.run_files(&shapes::files(USAGE), USAGE, skip, |case| {
+    USAGE.run(skip, |case| {
         let none = Map::new();
         let object = case["usage"].as_object().unwrap_or(&none);
         let mut got = serde_json::to_value(usage::read(object)).unwrap();
@@ -98,5 +94,4 @@ fn golden_usage_objects_are_read() {
             assert_eq!(got[key].as_f64(), wanted.as_f64(), "{key}");
         }
     });
-    tally.finish();
 }

@@ -1,15 +1,14 @@
 //! The texts and media of a request body.
 
 use crate::golden_cases::better;
-use crate::golden_cases::shapes::{self, INPUT, kind};
+use crate::golden_cases::shapes::kind;
 use aiperf_dialect::dialect;
-use aiperf_golden::Tally;
+use aiperf_golden::kinds::endpoints::INPUT_TEXTS;
 use serde_json::json;
 
 #[test]
 fn golden_request_bodies_give_their_input_texts() {
-    let mut tally = Tally::new("input texts");
-    tally.run_files(&shapes::files(INPUT), INPUT, better::inputs, |case| {
+    INPUT_TEXTS.run(better::inputs, |case| {
         let wanted = &case["expected"];
         let got = dialect(kind(case)).inputs_of(case["payload"].to_string().as_bytes()).unwrap_or_default();
         assert_eq!(json!(got.texts), wanted["texts"]);
@@ -21,5 +20,4 @@ fn golden_request_bodies_give_their_input_texts() {
         assert_eq!(Some(u64::from(got.videos)), number("video_count", "videos"));
         assert_eq!(Some(got.pretokenised), number("pretokenised_token_count", "pretokenised"));
     });
-    tally.finish();
 }

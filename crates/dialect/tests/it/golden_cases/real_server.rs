@@ -2,7 +2,8 @@
 
 use crate::golden_cases::requests::endpoint;
 use aiperf_dialect::{Answer, Api, sse};
-use aiperf_golden::{Area, Tally};
+use aiperf_golden::Tally;
+use aiperf_golden::kinds::servers::CAPTURED_ANSWER;
 use aiperf_types::{EndpointKind, MonoNs};
 use serde_json::{Value, json};
 
@@ -13,8 +14,8 @@ struct Captured {
 }
 
 /// A file that begins as an HTTP/1.1 response with status 200 does.
-fn captured(bytes: Vec<u8>) -> Option<Captured> {
-    let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n");
+fn captured(text: &str) -> Option<Captured> {
+    let text = text.replace("\r\n", "\n");
     let (head, body) = text.split_once("\n\n")?;
     let status = head.split(' ').nth(1).filter(|_| head.starts_with("HTTP/1.1 "))?;
     let is_stream = head.to_ascii_lowercase().contains("content-type: text/event-stream");
@@ -40,10 +41,9 @@ impl Captured {
 
 #[test]
 fn golden_real_answers_are_read_with_their_usage() {
-    let mut tally = Tally::new("answers of a real server");
-    let paths = Area::of("real-vllm-0.32").paths();
-    for path in paths.iter().filter(|path| path.is_file()) {
-        let Some(captured) = captured(std::fs::read(path).unwrap()) else {
+    let mut tally = Tally::of(CAPTURED_ANSWER);
+    for file in CAPTURED_ANSWER.documents() {
+        let Some(captured) = captured(&file.text) else {
             tally.skip("no response with status 200: the transport's to judge");
             continue;
         };
@@ -51,7 +51,7 @@ fn golden_real_answers_are_read_with_their_usage() {
             tally.skip("a page that is no answer to a request");
             continue;
         };
-        tally.run(path.display().to_string(), || {
+        tally.run(file.name(), || {
             let api = Api::new(&endpoint(&json!({"endpoint_type": kind.name(), "config": {}})), "m").unwrap();
             let mut answer = Answer::new(&api, MonoNs(1));
             if captured.is_stream {

@@ -1,9 +1,9 @@
 //! URLs, header fields and bodies of requests.
 
 use crate::golden_cases::better;
-use crate::golden_cases::shapes::{self, REQUEST, URL, kind};
+use crate::golden_cases::shapes::kind;
 use aiperf_dialect::{Api, EncodedRequest, HeadTemplate, Session, url};
-use aiperf_golden::Tally;
+use aiperf_golden::kinds::endpoints::{JOINED_URL, REQUEST};
 use aiperf_plan::{BaseUrl, EndpointPlan, HttpSettings, SessionHeader};
 use aiperf_types::{BodyKind, ContextMode, Conversation, EndpointKind};
 use base64::Engine;
@@ -11,10 +11,7 @@ use serde_json::{Map, Value, json};
 
 #[test]
 fn golden_urls_are_joined() {
-    let mut tally = Tally::new("URLs");
-    tally.run_files(
-        &shapes::files(URL),
-        URL,
+    JOINED_URL.run(
         |_| None,
         |case| {
             let params: Vec<(String, String)> = case["url_params"]
@@ -32,7 +29,6 @@ fn golden_urls_are_joined() {
             }
         },
     );
-    tally.finish();
 }
 
 /// A URL without what is before its host, and with its scheme in small letters.
@@ -177,8 +173,7 @@ fn compare_form(encoded: &EncodedRequest, wanted: &[Value]) {
 
 #[test]
 fn golden_requests_are_put_as_the_api_wants_them() {
-    let mut tally = Tally::new("requests");
-    tally.run_files(&shapes::files(REQUEST), REQUEST, not_there_yet, |case| {
+    REQUEST.run(not_there_yet, |case| {
         let wanted = &case["expected"];
         let endpoint = endpoint(case);
         let encoded = encoded(case);
@@ -215,7 +210,6 @@ fn golden_requests_are_put_as_the_api_wants_them() {
         let written = String::from_utf8(written).unwrap();
         assert_eq!(written.split_once("\r\n").unwrap().1, format!("{fields}\r\n"), "listed as it is sent");
     });
-    tally.finish();
 }
 
 fn uuid(id: u128) -> String {

@@ -2,9 +2,9 @@
 
 use crate::golden_cases::better::{self, Differences, Part};
 use crate::golden_cases::requests::endpoint;
-use crate::golden_cases::shapes::{self, BODIES, RESPONSE, kind};
+use crate::golden_cases::shapes::kind;
 use aiperf_dialect::{Answer, Api, Data, Delivery, sse, usage};
-use aiperf_golden::Tally;
+use aiperf_golden::kinds::endpoints::{BODIES, RESPONSE};
 use aiperf_types::{EndpointKind, MonoNs, Parsed, Reply, SpecDecode};
 use base64::Engine;
 use serde_json::{Map, Value, json};
@@ -103,9 +103,8 @@ fn responses(case: &Value) -> Vec<Response> {
 
 #[test]
 fn golden_responses_are_read() {
-    let mut tally = Tally::new("responses");
     let partly = Partly::default();
-    tally.run_files(&shapes::files(RESPONSE), RESPONSE, better::unreadable, |case| {
+    RESPONSE.run(better::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
         let mut answer = Answer::new(&api, MonoNs(50)).capturing(&api);
         let mut reader = (api.dialect.reader)(&api);
@@ -187,7 +186,6 @@ fn golden_responses_are_read() {
         compare_reply(parsed.reply.as_deref().unwrap(), wanted, &better);
     });
     partly.print();
-    tally.finish();
 }
 
 /// Cases of which a part is not compared, by the reason.
@@ -231,9 +229,8 @@ fn compare_reply(got: &Reply, wanted: &Value, better: &Differences) {
 #[test]
 fn golden_bodies_are_parsed_and_counted() {
     let words = |text: &str| text.split_ascii_whitespace().count() as u64;
-    let mut tally = Tally::new("bodies");
     let partly = Partly::default();
-    tally.run_files(&shapes::files(BODIES), BODIES, better::unreadable, |case| {
+    BODIES.run(better::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
         let mut answer = Answer::new(&api, MonoNs(1));
         let bodies: Vec<String> = case["bodies"].as_array().unwrap().iter().map(Value::to_string).collect();
@@ -287,7 +284,6 @@ fn golden_bodies_are_parsed_and_counted() {
         }
     });
     partly.print();
-    tally.finish();
 }
 
 fn compare_spec_decode(got: Option<&SpecDecode>, wanted: &Value) {

@@ -2,36 +2,16 @@
 
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
-use aiperf_golden::Area;
+use aiperf_golden::Kind;
 use aiperf_metrics::{RunTraits, Slo, invalid_result};
 use aiperf_types::SpecDecode;
 use aiperf_types::{ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, RequestError, TokenCounts, Usage, WallNs};
 use serde_json::Value;
 
-pub(crate) fn area() -> Area {
-    Area::of("metrics")
-}
-
-/// Recognises the cases of a kind.
-pub(crate) type Kind = fn(&Value) -> bool;
-
-pub(crate) const RECORD: Kind = |case| case["record"].is_object() && case["expected"]["metrics_base"].is_object();
-pub(crate) const RECORD_EXPORT: Kind = |case| case["record"].is_object() && case["expected_exported"].is_object();
-pub(crate) const RUN: Kind = |case| case["records"].is_array() && case["expected"]["metrics"].is_object();
-pub(crate) const SLICED_RUN: Kind = |case| RUN(case) && case["expected"]["timeslices"].is_array();
-pub(crate) const STATS: Kind = |case| case["values"].is_array() && case["expected"].is_object();
-pub(crate) const POWER: Kind = |case| case["gpus"].is_object() && case["expected"].is_array();
-pub(crate) const OBJECTIVES: Kind =
-    |case| case["input"].is_string() && (case["error"].is_string() || case["expected"].is_object());
-pub(crate) const LISTED_METRIC: Kind = |case| case["tag"].is_string() && case["conditions"].is_array();
-
-/// All of them: cases of other forms are unread.
-pub(crate) const KINDS: &[Kind] = &[RECORD, RECORD_EXPORT, RUN, SLICED_RUN, STATS, POWER, OBJECTIVES, LISTED_METRIC];
-
 /// Runs every case of a kind.
 #[track_caller]
-pub(crate) fn each_case(title: &str, kind: Kind, check: impl Fn(&Value)) {
-    area().run_cases(title, kind, |_| None, check);
+pub(crate) fn each_case(kind: &Kind, check: impl Fn(&Value)) {
+    kind.run(|_| None, check);
 }
 
 /// Tags that a correct implementation omits, by the case.

@@ -2,7 +2,6 @@
 
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
-use aiperf_golden::{Area, has};
 use aiperf_observe::{
     Bucket, EndpointInfo, Family, HistogramSample, Metric, MetricKind, Samples, ScalarSample, Scrape, ScrapeTimes,
     SeriesStats, SliceStats, Timeslice,
@@ -11,20 +10,6 @@ use aiperf_types::stats::PERCENTILES;
 use aiperf_types::{Nanos, WallNs};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-pub(crate) fn area() -> Area {
-    Area::of("server-metrics")
-}
-
-/// What the cases of a kind look like.
-pub(crate) type Kind = fn(&Value) -> bool;
-
-pub(crate) const ESTIMATOR: Kind = |case| case["buckets"].is_object() && has(case, "learned") && has(case, "sum");
-pub(crate) const HISTOGRAM: Kind = |case| case["snapshots"].is_array();
-pub(crate) const SCALAR: Kind = |case| case["samples"].is_array() && case["type"].is_string();
-pub(crate) const BOUNDARIES: Kind =
-    |case| has(case, "slice_duration_s") && case["expected"].is_array() && has(case, "start_ns");
-pub(crate) const RUN: Kind = |case| case["scrapes"].is_array() && case["texts"].is_array();
 
 /// Cases that record what section 15 asks to do better.
 pub(crate) fn quirk(case: &Value) -> Option<String> {

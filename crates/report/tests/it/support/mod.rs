@@ -5,7 +5,7 @@ pub(crate) mod observed;
 pub(crate) mod recorded;
 pub(crate) mod streamed;
 
-use aiperf_golden::{Area, Shape, has, respelled};
+use aiperf_golden::{Document, respelled};
 use aiperf_metrics::{
     ConsoleGroup, Flags, Kind, MetricResult, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
 };
@@ -16,96 +16,13 @@ use aiperf_report::{Artifacts, ExportFailure, GpuTelemetryResult, RecordRun, Run
 use aiperf_types::{EndpointKind, RequestError, WallNs};
 use serde_json::{Map, Value};
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The golden data about the files of a run.
-pub(crate) fn exports() -> Area {
-    Area::of("exports")
-}
-
-/// A running benchmark, and the block that it prints.
-pub(crate) const LIVE_BLOCK: Shape = |case| has(case, "input.elapsed_s") && case["expected"].is_string();
-/// A number, and its two forms in that block.
-pub(crate) const LIVE_NUMBER: Shape = |case| has(case, "expected.ms") && has(case, "expected.int");
-/// A duration, and its forms.
-pub(crate) const DURATION: Shape = |case| has(case, "expected.elapsed") && has(case, "expected.eta");
-/// A count of bytes, and its text.
-pub(crate) const BYTES: Shape = |case| {
-    let is_bytes = |text: &str| text == "--" || text.ends_with('B');
-    (case["input"].is_null() || case["input"].is_u64()) && case["expected"].as_str().is_some_and(is_bytes)
-};
-
-/// A file of a golden run: its content shows its kind.
-pub(crate) struct RunFile {
-    pub(crate) path: PathBuf,
-    pub(crate) text: String,
-    /// Its content, if that is one JSON value.
-    pub(crate) json: Value,
-}
-
-impl RunFile {
-    pub(crate) fn name(&self) -> String {
-        let below = self.path.strip_prefix(exports().folder()).unwrap_or(&self.path);
-        below.display().to_string()
-    }
-
-    /// The words of the command of its run, without quotes.
-    pub(crate) fn command(&self) -> Option<Vec<String>> {
-        let text = self.path.ancestors().find_map(|folder| fs::read_to_string(folder.join("command.txt")).ok())?;
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Some(lines.flat_map(str::split_whitespace).map(|word| word.trim_matches(['\'', '"']).to_owned()).collect())
-    }
-
-    /// Whether some line of it is a JSON object with these members.
-    fn has_line_with(&self, members: [&str; 2]) -> bool {
-        let is_one = |line: Value| members.iter().all(|member| has(&line, member));
-        self.text.lines().any(|line| serde_json::from_str(line).is_ok_and(is_one))
-    }
-}
-
-/// Whether a file is of a kind.
-pub(crate) type IsKind = fn(&RunFile) -> bool;
-
-pub(crate) const SUMMARY: IsKind = |file| has(&file.json, "run_info") && has(&file.json, "schema_version");
-pub(crate) const SUMMARY_TABLE: IsKind = |file| file.text.starts_with("Metric,");
-pub(crate) const SLICES: IsKind = |file| file.json["timeslices"].is_array();
-pub(crate) const SLICES_TABLE: IsKind = |file| file.text.starts_with("Timeslice,");
-pub(crate) const CONSOLE: IsKind = |file| file.json.is_null() && file.text.contains("NVIDIA AIPerf | ");
-pub(crate) const INPUTS: IsKind = |file| has(&file.json["data"][0], "payloads");
-pub(crate) const PHASES: IsKind = |file| has(&file.json["phases"][0], "phase_kind");
-pub(crate) const READY: IsKind = |file| has(&file.json, "ready") && has(&file.json, "was_cancelled");
-pub(crate) const RECORDS: IsKind = |file| file.has_line_with(["metadata", "metrics"]);
-pub(crate) const RAW: IsKind = |file| file.has_line_with(["metadata", "responses"]);
-pub(crate) const OUTPUTS: IsKind = |file| has(&file.json["data"][0], "response_text");
-
-/// Every file of every golden run, in a stable order.
-pub(crate) fn all_run_files() -> Vec<RunFile> {
-    let mut found = Vec::new();
-    let mut folders = vec![exports().folder().join("runs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if let Ok(text) = fs::read_to_string(&path) {
-                let json = serde_json::from_str(&text).unwrap_or_default();
-                found.push(RunFile { path, text, json });
-            }
-        }
-    }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    found
-}
-
-/// The files of a kind.
-pub(crate) fn run_files(is_kind: IsKind) -> Vec<RunFile> {
-    all_run_files().into_iter().filter(is_kind).collect()
-}
-
-/// The file of a kind in the same folder.
-pub(crate) fn beside(file: &RunFile, is_kind: IsKind) -> Option<RunFile> {
-    run_files(is_kind).into_iter().find(|other| other.path.parent() == file.path.parent())
+/// The words of the command of a file's run, without quotes.
+pub(crate) fn command_of(file: &Document) -> Option<Vec<String>> {
+    let text = file.path.ancestors().find_map(|folder| fs::read_to_string(folder.join("command.txt")).ok())?;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    Some(lines.flat_map(str::split_whitespace).map(|word| word.trim_matches(['\'', '"']).to_owned()).collect())
 }
 
 /// A number in golden data; NaN and infinity have their own forms.

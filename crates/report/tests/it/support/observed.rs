@@ -1,7 +1,8 @@
 //! Server metrics, made from golden data.
 
 use super::{empty_run, number};
-use aiperf_golden::{Area, File, has};
+use aiperf_golden::kinds::servers::WATCHED_RUN;
+use aiperf_golden::{Document, has};
 use aiperf_observe::{
     Bucket, CounterStats, Endpoint, EndpointInfo, GaugeStats, HistogramStats, Metric, MetricKind, Observed,
     ObservedEndpoint, Scrape, ScrapeTimes, Series, SeriesStats, ServerMetrics, SliceStats, Store, TimeRange, Timeslice,
@@ -17,10 +18,9 @@ use std::sync::Arc;
 pub(crate) const ALL_FORMATS: ServerMetricsFormats =
     ServerMetricsFormats { json: true, csv: true, jsonl: true, parquet: true };
 
-/// Runs with observed servers: their pages, and the contents of the files.
-pub(crate) fn watched_runs() -> Vec<File> {
-    let is_one = |file: &File| has(&file.content, "scrapes") && has(&file.content, "expected.json");
-    Area::of("server-metrics").files().into_iter().filter(is_one).collect()
+/// Runs whose servers were watched: what they sent, and what the files contain.
+pub(crate) fn watched_runs() -> Vec<Document> {
+    WATCHED_RUN.documents().into_iter().filter(|file| has(&file.json, "expected.json")).collect()
 }
 
 /// The run of a golden file, as if its statistics had been computed here.

@@ -1,7 +1,9 @@
 //! Golden record lines, turned back into measurements.
 
-use super::{RunFile, SUMMARY, beside, number};
-use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, reports_context_overflow};
+use super::{command_of, number};
+use aiperf_golden::Document;
+use aiperf_golden::kinds::runs::SUMMARY;
+use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, says_context_overflow};
 use aiperf_types::SpecDecode;
 use aiperf_types::{
     ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
@@ -144,10 +146,9 @@ fn spec_decode_of(line: &Value) -> Option<SpecDecode> {
     })
 }
 
-/// The traits of the run of a records file: from the summary beside it, or else from the command of the run and from
-/// its lines.
-pub(crate) fn traits_of(records: &RunFile) -> RunTraits {
-    let Some(summary) = beside(records, SUMMARY) else { return traits_of_command(records) };
+/// What kind of run a records file is of: by the summary beside it, else by the command of the run and by its lines.
+pub(crate) fn traits_of(records: &Document) -> RunTraits {
+    let Some(summary) = SUMMARY.beside(records) else { return traits_of_command(records) };
     let config = &summary.json["input_config"];
     let endpoint = &config["endpoint"];
     let kind = endpoint["type"].as_str().and_then(EndpointKind::parse).unwrap_or(EndpointKind::Chat);
@@ -163,8 +164,8 @@ pub(crate) fn traits_of(records: &RunFile) -> RunTraits {
     }
 }
 
-fn traits_of_command(records: &RunFile) -> RunTraits {
-    let command = records.command().unwrap_or_default();
+fn traits_of_command(records: &Document) -> RunTraits {
+    let command = command_of(records).unwrap_or_default();
     let values = |flag: &str| -> Option<Vec<String>> {
         let at = command.iter().position(|word| word == flag)?;
         Some(command[at + 1..].iter().take_while(|word| !word.starts_with("--")).cloned().collect())
