@@ -22,10 +22,10 @@
 //! - `phase_progress` computes state, share and time left of a phase. Bar and dashboard only show them.
 //! - A panic ends the command with exit code 1. The consumers of its run are closed first.
 //! - `unsafe` occurs in `allocator` only: the call of mimalloc that returns memory to the system.
-//! - `tests/it/golden_commands` runs recorded commands of the reference against the simulated server. A deliberate
+//! - `tests/cases/golden_commands` runs recorded commands of the reference against the simulated server. A deliberate
 //!   difference is a rule in `decided.rs`.
 //! - `tests/it/wire` runs the binary over every kind of connection. A new kind is a row in `kinds.rs`; a new behaviour
-//!   is a test over all rows. `tests/it/hostile/rows` lists misbehaving servers.
+//!   is a test over all rows. `tests/cases/hostile/rows` lists misbehaving servers.
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "a reader that went away must not end the program")]
 

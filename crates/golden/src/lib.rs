@@ -16,10 +16,12 @@
 //! - `document`: whole files ([`Document`])
 //! - `lists`: the lists of cases in files
 //! - `tally`: what became of the cases of a test ([`Tally`])
+//! - [`cases`]: cases as tests of their own, for binaries with many of them
 //! - `registry`: the table against the data, and against the crates
 //! - `numbers`: texts whose numbers are written in one way ([`respelled`])
 
 mod area;
+pub mod cases;
 mod document;
 mod kind;
 pub mod kinds;

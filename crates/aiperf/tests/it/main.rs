@@ -1,4 +1,4 @@
-//! The command as users run it: over real sockets, against the simulated server and hostile ones.
+//! The command, run as users run it: over real sockets, against the simulated server.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod api;
@@ -9,8 +9,6 @@ mod command;
 mod compare;
 mod datasets;
 mod dialects;
-mod golden_commands;
-mod hostile;
 mod layers;
 mod load;
 mod logged;

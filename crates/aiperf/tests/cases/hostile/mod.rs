@@ -10,49 +10,36 @@ mod rows;
 mod server;
 mod table;
 
+use aiperf_golden::cases::{Trial, slug, test, trial};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use table::{Outcome, Row, Tls};
 
-/// Rows at a time: most of them wait for something.
-const THREADS: usize = 8;
 /// A run that lasts longer hangs: all rows together take less.
 const HANGS: Duration = Duration::from_secs(60);
 
-#[test]
-fn whatever_a_server_does_a_run_ends_with_the_records_it_should() {
-    let rows: Vec<&Row> = rows::ROWS.iter().flat_map(|area| area.iter()).collect();
-    assert!(rows.len() >= 60);
-    let wanted = std::env::var("HOSTILE_ROW").unwrap_or_default();
-    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| {
-                while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if row.name.contains(&wanted)
-                        && let Err(why) = check(row)
-                    {
-                        failures.lock().unwrap().push(format!("{}: {why}", row.name));
-                    }
-                }
-            });
-        }
-    });
-    let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{} of {} rows:\n{}", failures.len(), rows.len(), failures.join("\n"));
+/// Whatever a server does, a run ends with the records it should.
+pub(crate) fn trials() -> Vec<Trial> {
+    let of_row = |area: &str, row: &'static Row| {
+        trial(format!("hostile::{area}::{}", slug(row.name)), move || {
+            check(row).unwrap_or_else(|why| panic!("{why}"));
+            None
+        })
+    };
+    let rows = rows::AREAS.iter().flat_map(|(area, rows)| rows.iter().map(move |row| of_row(area, row)));
+    rows.chain([test(every_row_has_a_name_of_its_own)]).collect()
 }
 
-#[test]
 fn every_row_has_a_name_of_its_own() {
-    let mut names: Vec<&str> = rows::ROWS.iter().flat_map(|area| area.iter()).map(|row| row.name).collect();
+    let rows = rows::AREAS.iter().flat_map(|(_, rows)| rows.iter());
+    let mut names: Vec<String> = rows.map(|row| slug(row.name)).collect();
     let all = names.len();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), all);
+    assert!(all >= 60);
 }
 
 /// Runs a row and holds what came of it against what should.

@@ -20,34 +20,36 @@ mod outline;
 mod server;
 mod tables;
 
+use aiperf_golden::Area;
+use aiperf_golden::cases::{Cases, Trial, test};
 use aiperf_golden::kinds::runs::COMMANDS;
-use aiperf_golden::{Area, Tally};
 use command::{GoldenRun, Rerun};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Runs at once: most of a run's time is spent waiting.
-const AT_ONCE: usize = 4;
-
-#[test]
-fn golden_commands_leave_files_of_the_same_form() {
-    let runs = golden_runs();
-    let mut tally = Tally::of(COMMANDS);
-    for batch in runs.chunks(AT_ONCE) {
-        let reruns: Vec<Rerun> = std::thread::scope(|scope| {
-            let threads: Vec<_> = batch.iter().map(|run| scope.spawn(|| run.again())).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        for (run, rerun) in batch.iter().zip(&reruns) {
-            match rerun.not_there_yet().or(decided::incomparable(run).map(str::to_owned)) {
-                Some(reason) => tally.skip(reason),
-                None => tally.run(run.name(), || {
-                    let found = differences(run, rerun);
-                    assert!(found.is_empty(), "{} differences\n  {}", found.len(), found.join("\n  "));
-                }),
-            }
-        }
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut cases = Cases::of(COMMANDS);
+    for run in golden_runs() {
+        let skip = decided::incomparable(&run).map(str::to_owned);
+        cases.add(&run.name(), skip, move || leaves_files_of_the_same_form(&run));
     }
-    tally.finish();
+    let tests = [
+        test(command::every_address_of_a_command_becomes_that_of_the_server),
+        test(server::a_server_fails_as_the_record_of_the_error_has_it),
+        test(server::half_of_an_answer_keeps_its_framing_or_gets_the_recorded_one),
+        test(tables::cells_are_numbers_with_as_many_decimals_as_they_have),
+    ];
+    cases.trials().into_iter().chain(tests).collect()
+}
+
+/// Runs a command again; the reason, if a feature of it is missing.
+fn leaves_files_of_the_same_form(run: &GoldenRun) -> Option<String> {
+    let rerun = run.again();
+    let missing = rerun.not_there_yet();
+    if missing.is_none() {
+        let found = differences(run, &rerun);
+        assert!(found.is_empty(), "{} differences\n  {}", found.len(), found.join("\n  "));
+    }
+    missing
 }
 
 /// The golden runs.

