@@ -2,7 +2,7 @@
 
 use crate::golden_cases::requests::endpoint;
 use aiperf_dialect::{Answer, Api, sse};
-use aiperf_golden::Tally;
+use aiperf_golden::cases::{Cases, Trial};
 use aiperf_golden::kinds::servers::CAPTURED_ANSWER;
 use aiperf_types::{EndpointKind, MonoNs};
 use serde_json::{Value, json};
@@ -39,32 +39,35 @@ impl Captured {
     }
 }
 
-#[test]
-fn golden_real_answers_are_read_with_their_usage() {
-    let mut tally = Tally::of(CAPTURED_ANSWER);
+pub(crate) fn golden_real_answers_are_read_with_their_usage() -> Vec<Trial> {
+    let mut cases = Cases::of(CAPTURED_ANSWER);
     for file in CAPTURED_ANSWER.documents() {
-        let Some(captured) = captured(&file.text) else {
-            tally.skip("no response with status 200: the transport's to judge");
-            continue;
+        let read = captured(&file.text).map(|captured| (captured.kind(), captured));
+        let reason = match &read {
+            None => Some("no response with status 200: the transport's to judge"),
+            Some((None, _)) => Some("a page that is no answer to a request"),
+            Some((Some(_), _)) => None,
         };
-        let Some(kind) = captured.kind() else {
-            tally.skip("a page that is no answer to a request");
-            continue;
-        };
-        tally.run(file.name(), || {
-            let api = Api::new(&endpoint(&json!({"endpoint_type": kind.name(), "config": {}})), "m").unwrap();
-            let mut answer = Answer::new(&api, MonoNs(1));
-            if captured.is_stream {
-                answer.feed_stream(captured.body.as_bytes(), MonoNs(2));
-            } else {
-                answer.feed_body(captured.body.as_bytes(), MonoNs(2));
-            }
-            let parsed = answer.finish();
-            assert!(parsed.error.is_none() && !parsed.content.is_empty());
-            let usage = parsed.usage.unwrap();
-            assert!(usage.prompt_tokens.is_some() && usage.completion_tokens.is_some());
-            assert!(parsed.output_text.is_some_and(|text| !text.is_empty()));
+        cases.add(&file.name(), reason.map(str::to_owned), move || {
+            let (kind, captured) = read.unwrap();
+            check(kind.unwrap(), &captured);
+            None
         });
     }
-    tally.finish();
+    cases.trials()
+}
+
+fn check(kind: EndpointKind, captured: &Captured) {
+    let api = Api::new(&endpoint(&json!({"endpoint_type": kind.name(), "config": {}})), "m").unwrap();
+    let mut answer = Answer::new(&api, MonoNs(1));
+    if captured.is_stream {
+        answer.feed_stream(captured.body.as_bytes(), MonoNs(2));
+    } else {
+        answer.feed_body(captured.body.as_bytes(), MonoNs(2));
+    }
+    let parsed = answer.finish();
+    assert!(parsed.error.is_none() && !parsed.content.is_empty());
+    let usage = parsed.usage.unwrap();
+    assert!(usage.prompt_tokens.is_some() && usage.completion_tokens.is_some());
+    assert!(parsed.output_text.is_some_and(|text| !text.is_empty()));
 }

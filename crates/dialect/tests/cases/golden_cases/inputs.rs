@@ -3,12 +3,12 @@
 use crate::golden_cases::better;
 use crate::golden_cases::shapes::kind;
 use aiperf_dialect::dialect;
+use aiperf_golden::cases::Trial;
 use aiperf_golden::kinds::endpoints::INPUT_TEXTS;
 use serde_json::json;
 
-#[test]
-fn golden_request_bodies_give_their_input_texts() {
-    INPUT_TEXTS.run(better::inputs, |case| {
+pub(crate) fn golden_request_bodies_give_their_input_texts() -> Vec<Trial> {
+    INPUT_TEXTS.trials(better::inputs, |case| {
         let wanted = &case["expected"];
         let got = dialect(kind(case)).inputs_of(case["payload"].to_string().as_bytes()).unwrap_or_default();
         assert_eq!(json!(got.texts), wanted["texts"]);
@@ -19,5 +19,5 @@ fn golden_request_bodies_give_their_input_texts() {
         assert_eq!(Some(u64::from(got.audios)), number("audio_count", "audios"));
         assert_eq!(Some(u64::from(got.videos)), number("video_count", "videos"));
         assert_eq!(Some(got.pretokenised), number("pretokenised_token_count", "pretokenised"));
-    });
+    })
 }

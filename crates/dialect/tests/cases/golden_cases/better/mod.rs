@@ -58,10 +58,6 @@ impl Differences {
         self.0.iter().any(|better| better.differs.contains(&part))
     }
 
-    pub(crate) fn reasons(&self) -> impl Iterator<Item = &'static str> {
-        self.0.iter().map(|better| better.reason)
-    }
-
     pub(crate) fn check(&self, parsed: &Parsed, wanted: &Value) {
         for better in &self.0 {
             assert!((better.holds)(parsed, wanted), "not so: {}: {parsed:?}", better.reason);

@@ -3,17 +3,17 @@
 use crate::golden_cases::requests::{endpoint, without_credentials};
 use aiperf_dialect::HeadTemplate;
 use aiperf_dialect::control::{Call, hooks, probes};
+use aiperf_golden::cases::Trial;
 use aiperf_golden::kinds::endpoints::{CONTROL_HOOKS, INFERENCE_PROBE, MODEL_LIST};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use serde_json::{Value, json};
 
-#[test]
-fn golden_probes_ask_for_one_token() {
+pub(crate) fn golden_probes_ask_for_one_token() -> Vec<Trial> {
     let skip = |case: &Value| {
         let is_refused = BaseUrl::parse(case["url"].as_str().unwrap()).is_err();
         is_refused.then(|| "what is no URL of a server is refused where settings are read".to_owned())
     };
-    INFERENCE_PROBE.run(skip, |case| {
+    INFERENCE_PROBE.trials(skip, |case| {
         let plan = of(case);
         let call = probes::Probe::Inference.call(&plan, &plan.urls[0], case["model"].as_str().unwrap());
         // transport.md, 10, row 19: the URL is joined as that of a request; the reference cuts and pastes texts.
@@ -21,7 +21,7 @@ fn golden_probes_ask_for_one_token() {
         let wanted = if is_plain(case) { case["expected"]["url"].as_str().unwrap().to_owned() } else { as_request() };
         assert_eq!(call.url, wanted);
         assert_eq!(String::from_utf8(call.body).unwrap(), case["expected"]["body"].to_string());
-    });
+    })
 }
 
 /// Whether pasting a path to a base gives what joining them does: a base of host and port alone, and a path that has an
@@ -33,25 +33,23 @@ fn is_plain(case: &Value) -> bool {
     is_host && case["custom_endpoint"].as_str().is_none_or(|path| !path.is_empty() && !path.ends_with('/'))
 }
 
-#[test]
-fn golden_lists_of_models_are_read() {
-    MODEL_LIST.run(
+pub(crate) fn golden_lists_of_models_are_read() -> Vec<Trial> {
+    MODEL_LIST.trials(
         |_| None,
         |case| {
             let (body, model) = (case["body"].as_str().unwrap(), case["model"].as_str().unwrap());
             assert_eq!(probes::lists(body.as_bytes(), model), case["expected"]);
         },
-    );
+    )
 }
 
-#[test]
-fn golden_hooks_call_each_server_once() {
+pub(crate) fn golden_hooks_call_each_server_once() -> Vec<Trial> {
     // Whether a path can be used, and what holds by default, is decided where settings are read.
     let skip = |case: &Value| {
         let is_config = !case["expected"]["error"].is_null();
         is_config.then(|| "a path that cannot be one is refused where settings are read".to_owned())
     };
-    CONTROL_HOOKS.run(skip, |case| {
+    CONTROL_HOOKS.trials(skip, |case| {
         let plan = of(case);
         for (section, key, usual, wanted) in [
             ("reset_kv_cache", "path", aiperf_plan::CacheReset::PATH, "reset_urls"),
@@ -74,7 +72,7 @@ fn golden_hooks_call_each_server_once() {
             let ours: Vec<_> = calls.iter().map(|call| called(&call.url)).collect();
             assert_eq!(ours, theirs, "{wanted}");
         }
-    });
+    })
 }
 
 /// Which server a URL calls, and the path there.
@@ -93,8 +91,7 @@ fn of(case: &Value) -> EndpointPlan {
     endpoint(&json!({"endpoint_type": kind, "config": config}))
 }
 
-#[test]
-fn a_call_names_its_client_and_has_no_ids_of_requests() {
+pub(crate) fn a_call_names_its_client_and_has_no_ids_of_requests() {
     let plan = |kind: &str, headers: Value| {
         let config = json!({"urls": ["http://h"], "api_key": "sk", "headers": headers});
         endpoint(&json!({"endpoint_type": kind, "config": config}))

@@ -3,15 +3,15 @@
 use crate::golden_cases::better;
 use crate::golden_cases::shapes::kind;
 use aiperf_dialect::{Api, EncodedRequest, HeadTemplate, Session, url};
+use aiperf_golden::cases::Trial;
 use aiperf_golden::kinds::endpoints::{JOINED_URL, REQUEST};
 use aiperf_plan::{BaseUrl, EndpointPlan, HttpSettings, SessionHeader};
 use aiperf_types::{BodyKind, ContextMode, Conversation, EndpointKind};
 use base64::Engine;
 use serde_json::{Map, Value, json};
 
-#[test]
-fn golden_urls_are_joined() {
-    JOINED_URL.run(
+pub(crate) fn golden_urls_are_joined() -> Vec<Trial> {
+    JOINED_URL.trials(
         |_| None,
         |case| {
             let params: Vec<(String, String)> = case["url_params"]
@@ -28,7 +28,7 @@ fn golden_urls_are_joined() {
                 assert_eq!(HeadTemplate::new(&endpoint, &base, "").url(), without_credentials(wanted));
             }
         },
-    );
+    )
 }
 
 /// A URL without what is before its host, and with its scheme in small letters.
@@ -39,8 +39,7 @@ pub(crate) fn without_credentials(url: &str) -> String {
     format!("{}://{host}{}", scheme.to_lowercase(), &rest[end..])
 }
 
-#[test]
-fn credentials_end_before_the_host() {
+pub(crate) fn credentials_end_before_the_host() {
     assert_eq!(without_credentials("HTTP://u:p@h:1/x@y?a=b@c"), "http://h:1/x@y?a=b@c");
     assert_eq!(without_credentials("http://h/x@y"), "http://h/x@y");
 }
@@ -171,9 +170,8 @@ fn compare_form(encoded: &EncodedRequest, wanted: &[Value]) {
     }
 }
 
-#[test]
-fn golden_requests_are_put_as_the_api_wants_them() {
-    REQUEST.run(not_there_yet, |case| {
+pub(crate) fn golden_requests_are_put_as_the_api_wants_them() -> Vec<Trial> {
+    REQUEST.trials(not_there_yet, |case| {
         let wanted = &case["expected"];
         let endpoint = endpoint(case);
         let encoded = encoded(case);
@@ -209,15 +207,14 @@ fn golden_requests_are_put_as_the_api_wants_them() {
             .collect();
         let written = String::from_utf8(written).unwrap();
         assert_eq!(written.split_once("\r\n").unwrap().1, format!("{fields}\r\n"), "listed as it is sent");
-    });
+    })
 }
 
 fn uuid(id: u128) -> String {
     String::from_utf8(aiperf_types::uuid_text(id).to_vec()).unwrap()
 }
 
-#[test]
-fn requests_to_a_socket_are_as_to_localhost() {
+pub(crate) fn requests_to_a_socket_are_as_to_localhost() {
     let case = json!({"endpoint_type": "chat", "config": {"urls": ["unix:///run/llm.sock"]}});
     let endpoint = endpoint(&case);
     let head = HeadTemplate::new(&endpoint, &endpoint.urls[0], "0");

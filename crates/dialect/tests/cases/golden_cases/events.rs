@@ -1,6 +1,7 @@
 //! Server-sent events, and the usage objects in them.
 
 use aiperf_dialect::{sse, usage};
+use aiperf_golden::cases::Trial;
 use aiperf_golden::kinds::endpoints::{EVENT_STREAM, USAGE};
 use aiperf_types::MonoNs;
 use base64::Engine;
@@ -37,9 +38,8 @@ fn other_line_rules(case: &Value) -> Option<String> {
     Some(reason.to_owned())
 }
 
-#[test]
-fn golden_event_streams_are_cut_into_messages() {
-    EVENT_STREAM.run(other_line_rules, |case| {
+pub(crate) fn golden_event_streams_are_cut_into_messages() -> Vec<Trial> {
+    EVENT_STREAM.trials(other_line_rules, |case| {
         let (mut splitter, mut got, mut error) = (sse::Splitter::default(), Vec::new(), None);
         let mut take = |message: &[u8], at: Value| {
             if let Some(text) = sse::error_event(message) {
@@ -65,7 +65,7 @@ fn golden_event_streams_are_cut_into_messages() {
         if let (Some(text), Some(wanted)) = (error, case["expected"]["error"]["message"].as_str()) {
             assert_eq!(format!("Error occurred in SSE response: {text}"), wanted);
         }
-    });
+    })
 }
 
 /// Whether a count in a usage object is no whole number.
@@ -79,13 +79,12 @@ fn has_part_of_a_token(usage: &Value) -> bool {
     }
 }
 
-#[test]
-fn golden_usage_objects_are_read() {
+pub(crate) fn golden_usage_objects_are_read() -> Vec<Trial> {
     let skip = |case: &Value| {
         has_part_of_a_token(&case["usage"])
             .then(|| "a part of a token is no count: such a field is taken as absent".to_owned())
     };
-    USAGE.run(skip, |case| {
+    USAGE.trials(skip, |case| {
         let none = Map::new();
         let object = case["usage"].as_object().unwrap_or(&none);
         let mut got = serde_json::to_value(usage::read(object)).unwrap();
@@ -93,5 +92,5 @@ fn golden_usage_objects_are_read() {
         for (key, wanted) in case["expected"].as_object().unwrap() {
             assert_eq!(got[key].as_f64(), wanted.as_f64(), "{key}");
         }
-    });
+    })
 }

@@ -4,12 +4,11 @@ use crate::golden_cases::better::{self, Differences, Part};
 use crate::golden_cases::requests::endpoint;
 use crate::golden_cases::shapes::kind;
 use aiperf_dialect::{Answer, Api, Data, Delivery, sse, usage};
+use aiperf_golden::cases::Trial;
 use aiperf_golden::kinds::endpoints::{BODIES, RESPONSE};
 use aiperf_types::{EndpointKind, MonoNs, Parsed, Reply, SpecDecode};
 use base64::Engine;
 use serde_json::{Map, Value, json};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 fn describe(data: &Data<'_>) -> Value {
     match data {
@@ -101,10 +100,8 @@ fn responses(case: &Value) -> Vec<Response> {
     case["responses"].as_array().unwrap().iter().map(read).collect()
 }
 
-#[test]
-fn golden_responses_are_read() {
-    let partly = Partly::default();
-    RESPONSE.run(better::unreadable, |case| {
+pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
+    RESPONSE.trials(better::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
         let mut answer = Answer::new(&api, MonoNs(50)).capturing(&api);
         let mut reader = (api.dialect.reader)(&api);
@@ -132,7 +129,7 @@ fn golden_responses_are_read() {
         let wanted = &case["expected"];
         let bodies: Vec<Value> =
             responses.iter().filter_map(|response| serde_json::from_slice(&response.json).ok()).collect();
-        let better = partly.differences(case, &bodies);
+        let better = Differences::of(case, &bodies);
         better.check(&parsed, wanted);
         if let Some(kind) = wanted["error"]["type"].as_str() {
             if !better.have(Part::Failure) {
@@ -184,27 +181,7 @@ fn golden_responses_are_read() {
             assert_eq!(json!(parsed.first_content_tokens), wanted["first_content_chunk_completion_tokens"]);
         }
         compare_reply(parsed.reply.as_deref().unwrap(), wanted, &better);
-    });
-    partly.print();
-}
-
-/// Cases of which a part is not compared, by the reason.
-#[derive(Default)]
-struct Partly(RefCell<BTreeMap<&'static str, usize>>);
-
-impl Partly {
-    fn differences(&self, case: &Value, bodies: &[Value]) -> Differences {
-        let better = Differences::of(case, bodies);
-        better.reasons().for_each(|reason| *self.0.borrow_mut().entry(reason).or_default() += 1);
-        better
-    }
-
-    fn print(&self) {
-        self.0
-            .borrow()
-            .iter()
-            .for_each(|(reason, count)| println!("  compared but for what differs {count}: {reason}"));
-    }
+    })
 }
 
 /// What an answer leaves: a text of one role, or messages as the API has them.
@@ -226,11 +203,12 @@ fn compare_reply(got: &Reply, wanted: &Value, better: &Differences) {
     }
 }
 
-#[test]
-fn golden_bodies_are_parsed_and_counted() {
-    let words = |text: &str| text.split_ascii_whitespace().count() as u64;
-    let partly = Partly::default();
-    BODIES.run(better::unreadable, |case| {
+fn words(text: &str) -> u64 {
+    text.split_ascii_whitespace().count() as u64
+}
+
+pub(crate) fn golden_bodies_are_parsed_and_counted() -> Vec<Trial> {
+    BODIES.trials(better::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
         let mut answer = Answer::new(&api, MonoNs(1));
         let bodies: Vec<String> = case["bodies"].as_array().unwrap().iter().map(Value::to_string).collect();
@@ -246,7 +224,7 @@ fn golden_bodies_are_parsed_and_counted() {
         }
         let parsed = answer.finish();
         let wanted = &case["expected"];
-        let better = partly.differences(case, case["bodies"].as_array().unwrap());
+        let better = Differences::of(case, case["bodies"].as_array().unwrap());
         better.check(&parsed, wanted);
         if !better.have(Part::Content) {
             assert_eq!(!parsed.content.is_empty(), wanted["valid"].as_bool().unwrap());
@@ -282,8 +260,7 @@ fn golden_bodies_are_parsed_and_counted() {
         if !better.have(Part::Usage) {
             compare_usage(&parsed, &folded, &wanted["final_usage"]);
         }
-    });
-    partly.print();
+    })
 }
 
 fn compare_spec_decode(got: Option<&SpecDecode>, wanted: &Value) {
