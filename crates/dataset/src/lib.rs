@@ -22,7 +22,7 @@
 //! - [`in_order`]: items made on all cores; [`courtesy`]: yielding to other threads
 //! - [`turn_models`]: the model of each turn
 //! - `turn_shape`: turns as the schedule sees them; `long_delays`: the note about long delays
-//! - [`error`]: errors
+//! - [`error`]: why a dataset cannot be made
 //!
 //! # Invariants
 //! - The crate has no clock and no socket. A conversation is a function of the plan, the seed and its index.

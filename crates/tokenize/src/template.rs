@@ -55,7 +55,10 @@ impl ChatTemplate {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
         // Of nothing, the engine iterates over no items; templates ask in this way whether there are tools.
-        environment.add_test("iterable", |value: &Value| !value.is_none() && value.try_iter().is_ok());
+        // Of a text, it would make a list of letters.
+        environment.add_test("iterable", |value: &Value| {
+            value.as_str().is_some() || (!value.is_none() && value.try_iter().is_ok())
+        });
         environment.add_function("strftime_now", |format: String| clock::format_now(&format));
         for (name, text) in special_tokens {
             environment.add_global(name.clone(), Value::from(text.clone()));

@@ -127,7 +127,9 @@ pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
         out.extend(secrets_in_urls(text));
         texts.extend(secrets_in_text(text));
     });
-    out.extend(parts.into_iter().chain(texts).filter(|secret| !is_everyday(secret)));
+    let more = parts.into_iter().chain(texts).filter(|secret| !is_everyday(secret) && !out.contains(secret));
+    let more: Vec<String> = more.collect();
+    out.extend(more);
     out
 }
 

@@ -229,7 +229,7 @@ fn opens(name: &str, word: &str) -> bool {
             .and_then(|at| start.get(at..))
             .is_some_and(|end| end.eq_ignore_ascii_case(known))
     };
-    is_own && !FINDING_KEYS.iter().any(|known| finds(&known))
+    is_own && !FINDING_KEYS.iter().any(finds)
 }
 
 /// What separates the parts of a name.

@@ -87,8 +87,8 @@ struct NamedValue {
     /// Where its name ends. What follows, up to the end of the value, is replaced.
     after_name: usize,
     value: Range<usize>,
-    /// It follows an equals sign, not a colon.
-    is_assigned: bool,
+    /// It follows a colon and no quote.
+    may_be_prose: bool,
     shown: String,
 }
 
@@ -118,6 +118,7 @@ fn values_by_name(input: &str) -> Vec<NamedValue> {
         let Some(value) = bare.get(1..).map(str::trim_start).filter(|value| is_secret && !is_done(value)) else {
             continue;
         };
+        let may_be_prose = sign == ": " && !value.starts_with(QUOTES);
         let (value, length, shown) = if value.starts_with(['{', '[']) {
             // In the quotes of its name, so that what was JSON still is.
             let quotes = &after[..after.len() - bare.len()];
@@ -132,7 +133,7 @@ fn values_by_name(input: &str) -> Vec<NamedValue> {
         }
         rest = &value[length..];
         let (after_name, start) = (place(after), place(value));
-        out.push(NamedValue { after_name, value: start..start + length, is_assigned: sign == "=", shown });
+        out.push(NamedValue { after_name, value: start..start + length, may_be_prose, shown });
     }
     out
 }
@@ -140,7 +141,7 @@ fn values_by_name(input: &str) -> Vec<NamedValue> {
 /// The secrets in a text, by their names: those of authorizations, parameters and members.
 pub(super) fn secrets_in_text(text: &str) -> Vec<String> {
     let mut out: Vec<String> = authorization_values(text).into_iter().map(|value| text[value].to_owned()).collect();
-    for NamedValue { value, is_assigned, .. } in values_by_name(text) {
+    for NamedValue { value, may_be_prose, .. } in values_by_name(text) {
         let value = &text[value];
         if value.starts_with(['{', '[']) {
             serde_json::from_str(value).iter().for_each(|value| leaves(value, &mut out));
@@ -148,8 +149,7 @@ pub(super) fn secrets_in_text(text: &str) -> Vec<String> {
         }
         // `;` and `,` end a parameter, and a bracket a number, or they are parts of the value.
         let first = value.split([';', ',']).next().unwrap_or_default().trim_end_matches(['}', ']', ')']);
-        // A word after a colon may be prose.
-        let is_word = |value: &&str| !is_assigned && value.chars().all(char::is_alphabetic);
+        let is_word = |value: &&str| may_be_prose && value.chars().all(char::is_alphabetic);
         out.extend([value, first].into_iter().filter(|value| !is_word(value)).map(str::to_owned));
     }
     out.retain(|secret| !secret.is_empty() && !secret.contains("{{"));

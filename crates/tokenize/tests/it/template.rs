@@ -61,8 +61,9 @@ fn what_is_not_given_is_none_or_undefined() {
 
 #[test]
 fn nothing_is_not_iterable() {
-    let template = "{% if tools is iterable and tools | length > 0 %}tools{% endif %}{{ [1] is iterable }}";
-    assert_eq!(rendered(template, &json!([])).unwrap(), "True");
+    let template =
+        "{% if tools is iterable and tools | length > 0 %}tools{% endif %}{{ [1] is iterable }}{{ 'a' is iterable }}";
+    assert_eq!(rendered(template, &json!([])).unwrap(), "TrueTrue");
 }
 
 #[test]

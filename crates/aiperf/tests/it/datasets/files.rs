@@ -252,7 +252,7 @@ fn records_of_a_configuration_are_sent_and_bad_ones_named() {
     assert_eq!(recorded.texts(), ["a", "b"]);
     assert_eq!(recorded.bodies()[0]["max_completion_tokens"], 3);
     let message = of_configuration(&text("{text: a}, {txt: b}")).refused();
-    assert!(message.contains("run.yaml: records[1]: says nothing"), "{message}");
+    assert!(message.contains("run.yaml: records[1]: has no content"), "{message}");
     let message = of_configuration(&text("")).refused();
     assert!(message.contains("records") && message.contains("is empty"), "{message}");
 }

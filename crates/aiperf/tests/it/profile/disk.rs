@@ -107,7 +107,7 @@ fn records_that_another_process_truncated_are_reported_and_later_ones_are_whole(
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
     let kept = run.records().len();
     assert!(kept > 0 && kept <= 92, "{kept}");
-    let message = format!("cut by somebody else while the run was on; lines lost: {}", 100 - kept);
+    let message = format!("another process cut it while the run was on; lines lost: {}", 100 - kept);
     assert!(words(&run.stdout()).contains(&message), "{message}: {}", run.stdout());
 }
 

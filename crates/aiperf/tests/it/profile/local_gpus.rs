@@ -218,7 +218,8 @@ fn a_gpu_that_is_lost_midway_costs_its_later_samples_and_one_message() {
     let indices: Vec<i64> = samples(&run).iter().map(|line| line["gpu_index"].as_i64().unwrap()).collect();
     assert_eq!(indices, [0, 1, 0, 0]);
     let log = run.text("logs/aiperf.log");
-    let messages = log.lines().filter(|line| line.contains("GPU 1 (GPU-11111111-2222) says nothing any more")).count();
+    let messages =
+        log.lines().filter(|line| line.contains("GPU 1 (GPU-11111111-2222) does not respond any more")).count();
     assert_eq!(messages, 1, "{log}");
     let errors = &run.summary()["telemetry_data"]["error_summary"];
     assert_eq!(errors[0]["count"], 2, "{errors}");

@@ -3,7 +3,7 @@
 use super::{command_of, number};
 use aiperf_golden::Document;
 use aiperf_golden::kinds::runs::SUMMARY;
-use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, says_context_overflow};
+use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, reports_context_overflow};
 use aiperf_types::SpecDecode;
 use aiperf_types::{
     ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
