@@ -1,14 +1,10 @@
 //! Values of rows.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Decimal128Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, FieldRef};
 use serde_json::{Map, Value};
 
+use super::Fault;
+
+/// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Null,
@@ -23,7 +19,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The value as JSON; `None` for bytes that are not UTF-8.
+    /// The value as JSON has it; bytes that are no text have none.
     pub fn json(self) -> Option<Value> {
         Some(match self {
             Self::Null => Value::Null,
@@ -45,66 +41,69 @@ impl Cell {
     }
 }
 
-/// The value of one row in a column.
-pub(super) fn cell(column: &dyn Array, row: usize) -> Result<Cell, String> {
-    if column.is_null(row) {
-        return Ok(Cell::Null);
-    }
-    macro_rules! number {
-        ($kind:ident, $of:expr) => {
-            $of(column.as_primitive::<$kind>().value(row).into())
-        };
-    }
-    Ok(match column.data_type() {
-        DataType::Null => Cell::Null,
-        DataType::Boolean => Cell::Bool(column.as_boolean().value(row)),
-        DataType::Int8 => number!(Int8Type, Cell::Int),
-        DataType::Int16 => number!(Int16Type, Cell::Int),
-        DataType::Int32 => number!(Int32Type, Cell::Int),
-        DataType::Int64 => number!(Int64Type, Cell::Int),
-        DataType::UInt8 => number!(UInt8Type, Cell::Int),
-        DataType::UInt16 => number!(UInt16Type, Cell::Int),
-        DataType::UInt32 => number!(UInt32Type, Cell::Int),
-        DataType::UInt64 => number!(UInt64Type, Cell::Int),
-        DataType::Float16 => number!(Float16Type, Cell::Float),
-        DataType::Float32 => number!(Float32Type, Cell::Float),
-        DataType::Float64 => number!(Float64Type, Cell::Float),
-        DataType::Decimal128(_, scale) => {
-            let value = column.as_primitive::<Decimal128Type>().value(row);
-            if *scale == 0 { Cell::Int(value) } else { Cell::Float(value as f64 / 10f64.powi(i32::from(*scale))) }
-        }
-        DataType::Utf8 => Cell::Text(column.as_string::<i32>().value(row).to_owned()),
-        DataType::LargeUtf8 => Cell::Text(column.as_string::<i64>().value(row).to_owned()),
-        DataType::Utf8View => Cell::Text(column.as_string_view().value(row).to_owned()),
-        DataType::Binary => Cell::Bytes(column.as_binary::<i32>().value(row).to_owned()),
-        DataType::LargeBinary => Cell::Bytes(column.as_binary::<i64>().value(row).to_owned()),
-        DataType::BinaryView => Cell::Bytes(column.as_binary_view().value(row).to_owned()),
-        DataType::List(_) => list(&column.as_list::<i32>().value(row))?,
-        DataType::LargeList(_) => list(&column.as_list::<i64>().value(row))?,
-        DataType::FixedSizeList(_, _) => list(&column.as_fixed_size_list().value(row))?,
-        DataType::Struct(fields) => {
-            let of = column.as_struct();
-            let members = fields.iter().zip(of.columns());
-            let member = |(field, column): (&FieldRef, &ArrayRef)| Ok((field.name().clone(), cell(column, row)?));
-            Cell::Object(members.map(member).collect::<Result<_, String>>()?)
-        }
-        DataType::Dictionary(_, _) => {
-            // All keys are looked up at once, so take this row alone.
-            let one = column.slice(row, 1);
-            let of = one.as_any_dictionary();
-            cell(of.values(), of.normalized_keys()[0])?
-        }
-        DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64 => {
-            return Err("has a column of dates, which are not read\n  try: milliseconds as whole numbers".into());
-        }
-        other => {
-            return Err(format!(
-                "has a column of type {other}, which is not read\n  try: text, numbers or lists of them"
-            ));
-        }
-    })
+/// A decimal: its digits as a whole number, and how many of them follow the point.
+pub(super) fn decimal(digits: i128, scale: i32) -> Cell {
+    if scale == 0 { Cell::Int(digits) } else { Cell::Float(digits as f64 / 10f64.powi(scale)) }
 }
 
-fn list(values: &dyn Array) -> Result<Cell, String> {
-    (0..values.len()).map(|row| cell(values, row)).collect::<Result<_, _>>().map(Cell::List)
+/// A float of 16 bits: a sign, 5 bits of exponent and 10 of fraction.
+pub(super) fn half(bits: u16) -> Cell {
+    let fraction = f64::from(bits & 0x3ff);
+    let size = match (bits >> 10) & 0x1f {
+        0 => fraction * 2f64.powi(-24),
+        0x1f if fraction == 0.0 => f64::INFINITY,
+        0x1f => f64::NAN,
+        exponent => (1024.0 + fraction) * 2f64.powi(i32::from(exponent) - 25),
+    };
+    Cell::Float(if bits >> 15 == 0 { size } else { -size })
+}
+
+/// Text, which both formats keep as UTF-8.
+pub(super) fn text(bytes: &[u8]) -> Result<Cell, Fault> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Cell::Text(text.to_owned())),
+        Err(error) => Err(Fault::Broken(format!("a text is not UTF-8: {error}"))),
+    }
+}
+
+/// A type of columns that is not read. A column of it is refused at its first value that is not null.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Unsupported {
+    Dates,
+    Other(String),
+}
+
+impl Unsupported {
+    pub(super) fn fault(&self) -> Fault {
+        Fault::Refused(match self {
+            Self::Dates => "has a column of dates, which are not read\n  try: milliseconds as whole numbers".into(),
+            Self::Other(name) => {
+                format!("has a column of type {name}, which is not read\n  try: text, numbers or lists of them")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_of_16_bits_are_widened() {
+        let known = [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_953_125),
+            (0x7bff, 65504.0),
+            (0x0001, 2f64.powi(-24)),
+            (0x03ff, 1023.0 * 2f64.powi(-24)),
+            (0x0400, 2f64.powi(-14)),
+            (0xfc00, f64::NEG_INFINITY),
+        ];
+        for (bits, wanted) in known {
+            assert_eq!(half(bits), Cell::Float(wanted), "{bits:#x}");
+        }
+        assert!(matches!(half(0x7e00), Cell::Float(value) if value.is_nan()));
+    }
 }

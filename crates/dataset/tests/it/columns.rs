@@ -4,19 +4,23 @@ use aiperf_dataset::columns::{Cell, Columns};
 use aiperf_golden::Tally;
 use aiperf_golden::kinds::datasets::COLUMNAR_TABLE;
 use bytes::Bytes;
+use parquet::data_type::Int64Type;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The columnar files of the golden folder, each with its rows.
 fn tables() -> Vec<(PathBuf, Vec<Value>)> {
-    let rows = |path: &Path| {
+    let rows = |path: &Path| -> Value {
         let stem = path.file_name().unwrap().to_str().unwrap().split('.').next().unwrap().to_owned();
         let text = std::fs::read_to_string(path.with_file_name(format!("{stem}.json"))).unwrap();
         serde_json::from_str(&text).unwrap()
     };
     let files = COLUMNAR_TABLE.documents().into_iter().filter(|file| !file.has_extension(&["json"]));
-    files.map(|file| (file.path.clone(), rows(&file.path))).collect()
+    files.filter_map(|file| Some((file.path.clone(), rows(&file.path).as_array()?.clone()))).collect()
 }
 
 fn rows(mut columns: Columns) -> Result<Vec<Value>, String> {
@@ -96,6 +100,78 @@ fn an_error_about_a_file_that_is_no_table_names_the_formats() {
     }
     assert_eq!(Columns::open(&folder.path().join("absent"), None).err().unwrap(), "no such file");
     assert_eq!(Columns::open(folder.path(), None).err().unwrap(), "is not a file");
+}
+
+#[test]
+fn a_type_that_is_not_read_is_named_where_a_row_has_a_value_of_it() {
+    let files = || COLUMNAR_TABLE.documents().into_iter().map(|file| file.path);
+    let messages = files().find(|path| path.ends_with("unread.json")).unwrap();
+    let messages: Map<String, Value> = serde_json::from_str(&std::fs::read_to_string(messages).unwrap()).unwrap();
+    let mut refused = 0;
+    for path in files().filter(|path| path.file_stem().is_some_and(|stem| stem == "unread")) {
+        let Ok(columns) = Columns::open(&path, None) else { continue };
+        for name in columns.names() {
+            let fault = rows(Columns::open(&path, Some(&[name])).unwrap()).unwrap_err();
+            let message = messages[name].as_str().unwrap();
+            let message = if message.contains('\n') {
+                message.to_owned()
+            } else {
+                format!("has a column of type {message}, which is not read\n  try: text, numbers or lists of them")
+            };
+            assert_eq!(fault, message, "{name} of {}", path.display());
+            refused += 1;
+        }
+        assert_eq!(Columns::open(&path, Some(&[])).unwrap().unread().len(), columns.names().len());
+    }
+    assert!(refused > messages.len(), "{refused}");
+}
+
+/// A Parquet file of whole numbers: of every column the values, how far each entry is defined, and how far it repeats.
+fn numbers(schema: &str, columns: &[(&[i64], &[i16], &[i16])]) -> Bytes {
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut out = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut out, schema, Default::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    for (values, defined, repeats) in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(values, Some(defined), Some(repeats)).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    file.close().unwrap();
+    out.into()
+}
+
+#[test]
+fn lists_of_older_writers_are_read() {
+    // Rows of two elements, of none, and of one.
+    let (values, repeats) = (&[1, 2, 3][..], &[0, 1, 0, 0][..]);
+    let (required, optional) = (&[1, 1, 0, 1][..], &[2, 2, 1, 2][..]);
+    let plain = json!([{"a": [1, 2]}, {"a": []}, {"a": [3]}]);
+    let objects = json!([{"a": [{"x": 1}, {"x": 2}]}, {"a": []}, {"a": [{"x": 3}]}]);
+    for (schema, defined, wanted) in [
+        ("repeated int64 a;", required, &plain),
+        ("repeated group a { required int64 x; }", required, &objects),
+        ("optional group a (LIST) { repeated int64 element; }", optional, &plain),
+        ("optional group a (LIST) { repeated group array { required int64 x; } }", optional, &objects),
+        ("optional group a (LIST) { repeated group a_tuple { required int64 x; } }", optional, &objects),
+        ("optional group a (LIST) { repeated group bag { required int64 x; } }", optional, &plain),
+        ("optional group a (MAP) { repeated group key_value { required int64 key; } }", optional, &plain),
+    ] {
+        let bytes = numbers(&format!("message m {{ {schema} }}"), &[(values, defined, repeats)]);
+        let found = rows(Columns::of_bytes(bytes, None).unwrap()).unwrap();
+        assert_eq!(Value::Array(found), *wanted, "{schema}");
+    }
+}
+
+#[test]
+fn columns_of_one_struct_that_do_not_agree_are_refused() {
+    let schema = "message m { repeated group a { required int64 x; required int64 y; } }";
+    let two_and_one = (&[1, 2, 3][..], &[1, 1, 1][..], &[0, 1, 0][..]);
+    let one_and_two = (&[1, 2, 3][..], &[1, 1, 1][..], &[0, 0, 1][..]);
+    let fault = rows(Columns::of_bytes(numbers(schema, &[two_and_one, one_and_two]), None).unwrap()).unwrap_err();
+    assert!(fault.contains("lengths do not fit"), "{fault}");
+    assert_eq!(rows(Columns::of_bytes(numbers(schema, &[two_and_one, two_and_one]), None).unwrap()).unwrap().len(), 2);
 }
 
 proptest! {

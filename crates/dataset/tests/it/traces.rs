@@ -1,5 +1,6 @@
 //! Traces: files and the conversations that the reference makes of them, and other files.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,9 +9,10 @@ use aiperf_golden::kinds::datasets::{BASETEN_TRACE, INPUT_FILE};
 use aiperf_golden::{has, skips_mark};
 use aiperf_plan::{DatasetPlan, Distribution, Draws, Pace, TimestampWindow, TraceFormat, TracePlan};
 use aiperf_tokenize::Tokenizer;
-use arrow_array::builder::{Int64Builder, ListBuilder};
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -128,33 +130,61 @@ fn golden_traces_give_the_recorded_conversations_or_are_refused() {
 
 /// Writes rows as a Parquet file with their columns.
 fn parquet(path: &Path, rows: &[Value]) {
-    let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     let mut names: Vec<&str> =
         rows.iter().flat_map(|row| row.as_object().unwrap().keys()).map(String::as_str).collect();
     names.sort_unstable();
     names.dedup();
+    let kind = |name: &&str| {
+        let of = || rows.iter().map(|row| &row[*name]);
+        if of().any(Value::is_string) {
+            format!("optional binary {name} (UTF8);")
+        } else if of().any(Value::is_array) {
+            format!("optional group {name} (LIST) {{ repeated group list {{ optional int64 element; }} }}")
+        } else {
+            format!("optional {} {name};", if of().any(Value::is_f64) { "double" } else { "int64" })
+        }
+    };
+    let schema = format!("message rows {{ {} }}", names.iter().map(kind).collect::<String>());
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
+    let mut file = SerializedFileWriter::new(File::create(path).unwrap(), schema, Default::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
     for name in names {
         let of = || rows.iter().map(|row| &row[name]);
-        let array: ArrayRef = if of().any(Value::is_string) {
-            Arc::new(of().map(Value::as_str).collect::<StringArray>())
-        } else if of().any(Value::is_array) {
-            let mut lists = ListBuilder::new(Int64Builder::new());
-            for value in of() {
-                lists.append_option(value.as_array().map(|ids| ids.iter().map(Value::as_i64).collect::<Vec<_>>()));
+        let defined = |is_there: fn(&Value) -> bool| of().map(|value| is_there(value).into()).collect::<Vec<i16>>();
+        let mut column = group.next_column().unwrap().unwrap();
+        match column.untyped() {
+            ColumnWriter::ByteArrayColumnWriter(column) => {
+                let values: Vec<_> = of().filter_map(Value::as_str).map(ByteArray::from).collect();
+                column.write_batch(&values, Some(&defined(Value::is_string)), None).unwrap();
             }
-            Arc::new(lists.finish())
-        } else if of().any(|value| value.is_f64()) {
-            Arc::new(of().map(Value::as_f64).collect::<Float64Array>())
-        } else {
-            Arc::new(of().map(Value::as_i64).collect::<Int64Array>())
-        };
-        columns.push((name, array));
+            ColumnWriter::DoubleColumnWriter(column) => {
+                let values: Vec<f64> = of().filter_map(Value::as_f64).collect();
+                column.write_batch(&values, Some(&defined(Value::is_number)), None).unwrap();
+            }
+            ColumnWriter::Int64ColumnWriter(column) if of().any(Value::is_array) => {
+                let (mut values, mut defined, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
+                for value in of() {
+                    let elements = value.as_array().map_or(&[][..], Vec::as_slice);
+                    values.extend(elements.iter().filter_map(Value::as_i64));
+                    defined.extend(elements.iter().map(|element| if element.is_i64() { 3i16 } else { 2 }));
+                    repeats.extend((0..elements.len()).map(|number| i16::from(number > 0)));
+                    if elements.is_empty() {
+                        defined.push(value.is_array().into());
+                        repeats.push(0);
+                    }
+                }
+                column.write_batch(&values, Some(&defined), Some(&repeats)).unwrap();
+            }
+            ColumnWriter::Int64ColumnWriter(column) => {
+                let values: Vec<i64> = of().filter_map(Value::as_i64).collect();
+                column.write_batch(&values, Some(&defined(Value::is_i64)), None).unwrap();
+            }
+            _ => unreachable!("no such column in the schema"),
+        }
+        column.close().unwrap();
     }
-    let batch =
-        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
-    let mut writer = ArrowWriter::try_new(std::fs::File::create(path).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
 }
 
 /// A Baseten trace of some rows.
