@@ -7,7 +7,7 @@ use super::flatbuffer::Table;
 use crate::columns::cell::Unsupported;
 use crate::columns::{DEEPEST, Fault};
 
-/// Fields share what they consist of in no file that is written in earnest: they may take their message's length some times.
+/// How many times the length of their message all fields together may take: writers do not let fields share bytes.
 const MOST_SHARED: usize = 16;
 
 /// Units of time, and the number of the one that is the default.
