@@ -1,11 +1,11 @@
-//! Why a run could not be started or carried on.
+//! Why a run could not start or continue.
 
 use crate::sizing::TooFewDescriptors;
 use aiperf_transport::from_plan::TlsError;
 use std::io;
 use thiserror::Error;
 
-/// Why a run could not be started or carried on.
+/// Why a run could not start or continue.
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error(
@@ -15,7 +15,7 @@ pub enum EngineError {
          --ulimit nofile={needed} of a container", fewer(*concurrency)
     )]
     Descriptors { needed: u64, allowed: u64, concurrency: u64 },
-    /// Kernel stamps were asked for and cannot be had.
+    /// The user set kernel stamps, and this kernel has none.
     #[error(
         "--timestamps kernel: this kernel gives no receive stamps: {0}\n  \
          try: --timestamps auto, which falls back to when a read returned"
@@ -23,18 +23,18 @@ pub enum EngineError {
     NoStamps(io::Error),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A thread or its runtime could not be made.
+    /// A thread or its runtime could not be created.
     #[error(
         "cannot start a thread: {0}\n  try: fewer processes beside it, or a higher limit of processes (ulimit -u, or that of \
          the container)"
     )]
     Thread(#[from] io::Error),
-    /// A thread ended by a fault of our own.
+    /// A thread panicked: a fault in this program.
     #[error("an internal thread failed: {0}")]
     Panicked(&'static str),
 }
 
-/// Advice to do less at once, where there is anything left to do.
+/// Advice to send fewer requests at once, if the limit leaves room for any.
 fn fewer(concurrency: u64) -> String {
     if concurrency > 0 { format!("--concurrency {concurrency}, or ") } else { String::new() }
 }

@@ -1,4 +1,4 @@
-//! What failures are called in records: the names that error summaries have always been grouped by.
+//! The names of failures in records. Error summaries group by these names, so they do not change.
 
 use aiperf_types::{Failure, RequestError};
 use std::io;
@@ -7,7 +7,7 @@ use std::io;
 pub(crate) fn error_of(failure: &Failure) -> RequestError {
     let text = failure.to_string();
     let plain = |kind: &str| RequestError::exception(kind, &text, &[]);
-    // What is raised from another error has that as its cause: a type, and the reason alone.
+    // An error raised from another has that one as its cause: its type, and the reason alone.
     let raised_from =
         |kind: &str, below: &str, reason: &str| RequestError::exception(kind, &text, &[below]).caused_by(reason);
     match failure {
@@ -57,7 +57,7 @@ mod tests {
     use aiperf_types::Nanos;
 
     #[test]
-    fn an_answer_that_is_cut_names_its_cause() {
+    fn a_response_that_is_cut_off_names_its_cause() {
         for (failure, kind, cause) in [
             (
                 Failure::ShortBody { got: 5, announced: 9 },
@@ -79,12 +79,12 @@ mod tests {
             assert_eq!(error.kind.as_deref(), Some(kind), "{failure:?}");
             assert_eq!(error.cause.as_deref(), Some(cause), "{failure:?}");
             let below = error.cause_chain.unwrap_or_default().get(1).cloned().unwrap_or_default();
-            assert!(cause.starts_with(&format!("{below}(")), "{cause} is of the type that the chain names, {below}");
+            assert!(cause.starts_with(&format!("{below}(")), "the chain names the type of {cause}: {below}");
         }
     }
 
     #[test]
-    fn what_no_other_error_led_to_has_no_cause() {
+    fn a_failure_without_an_earlier_error_has_no_cause() {
         for failure in
             [Failure::Disconnected, Failure::CutOff, Failure::Cancelled { after: Nanos(1) }, Failure::SendTimedOut]
         {

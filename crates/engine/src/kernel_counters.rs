@@ -1,16 +1,15 @@
-//! What the kernel counts of CPU time: waits for a core, time that the hypervisor took, quotas that held the process
-//! back.
+//! The kernel's counters of CPU time: waits for a core, time stolen by the hypervisor, throttling by quotas.
 
 use aiperf_types::Nanos;
 use std::fs;
 
-/// Time the calling thread has waited for a core, by the kernel's account.
+/// Time that the calling thread has waited for a core, as the kernel counts it.
 pub(crate) fn run_queue_wait() -> Nanos {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Nanos(text.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0))
 }
 
-/// CPU time of all cores, in ticks: stolen, and all.
+/// CPU time of all cores, in ticks: stolen time, and the total.
 pub(crate) fn stolen_ticks() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     let fields: Vec<u64> =
@@ -18,7 +17,7 @@ pub(crate) fn stolen_ticks() -> Option<(u64, u64)> {
     Some((*fields.get(7)?, fields.iter().take(8).sum()))
 }
 
-/// Times the control group was throttled so far.
+/// How often the control group was throttled so far.
 pub(crate) fn throttled_periods() -> Option<u64> {
     let text = fs::read_to_string("/sys/fs/cgroup/cpu.stat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())

@@ -1,23 +1,23 @@
 //! Runs the load: a conductor, workers, a record coordinator and record threads.
 //!
-//! The conductor is a value that lives in the only worker's loop, or on a thread of its own when there are several.
-//! Workers send and read and do nothing else; record threads parse, count and compute at the lowest priority there
-//! is, so that they never stand between a byte and its stamp.
+//! The conductor lives in the loop of the only worker, or on its own thread if there are several workers. Workers only
+//! send and read. Record threads parse, count and compute at the lowest priority, so they never delay the stamp of a
+//! byte.
 //!
 //! # Layout
-//! From the bottom up; each uses only those before it. Sending and recording do not know each other: the queue is all
-//! that lies between them.
-//! - [`stop`]: a request to end early; `failure_names`: what failures are called in records; `kernel_counters`: what
-//!   the kernel counts of CPU time
-//! - [`requests`]: what is sent, encoded before the clock starts or ahead of its use
-//! - [`reading`]: responses read, once they are complete or while they arrive
-//! - `queue`: finished exchanges on their way to their records, with a budget
+//! From the bottom up; each module uses only those before it. Sending and recording do not know each other: only the
+//! queue connects them.
+//! - [`stop`]: a request to end early; `failure_names`: the names of failures in records; `kernel_counters`: the
+//!   kernel's counters of CPU time
+//! - [`requests`]: the requests of a run, encoded before the clock starts or ahead of their use
+//! - [`reading`]: parses responses, after they are complete or while they arrive
+//! - `queue`: finished exchanges that wait for their records, with a budget
 //! - [`events`]: what a run reports while it is on
 //! - `sizing`: how many threads and connections a run gets; [`error`]: why a run could not be started or carried on
 //! - `sending`: conductor and workers
 //! - `recording`: record threads, their coordinator and the sinks
 //! - [`mod@run`]: a run from start to end
-//! - [`part`]: what a run measured, as a value that is sent and merged with that of others
+//! - [`part`]: the results of a run as a value that can be sent and merged
 //!
 //! # Invariants
 //! Threads
@@ -69,7 +69,7 @@
 //!   sample and no thread.
 //! - Emitting never waits. Phases and messages are queued and reach every listener. Of progress and metrics only the
 //!   latest is kept.
-//! - One sampler, in the coordinator, asks the record threads for running statistics, as often as the most eager
+//! - One sampler, in the coordinator, asks the record threads for running statistics, at the shortest interval that any
 //!   listener wants. Histograms are kept only if a listener wants them; the last ones come with `RecordsComplete`.
 //! - The conductor reports the progress of a phase until its requests are done; then the coordinator does, until its
 //!   records are.

@@ -1,11 +1,12 @@
-//! A part of a run: what one engine measured of it, as a value that can be sent and merged.
+//! A part of a run: the results of one engine, as a value that can be sent and merged.
 //!
-//! The same value crosses a thread, a file or a network. Merging parts gives the run: records, lists, histograms, counts
-//! and quality to the bit, whichever part measured what, and errors in the order of their first instants. Curves are not
-//! in it. They come from the records of all parts, swept together when all are there (`metrics`, `column_sweep`).
+//! The same value crosses a thread, a file or a network. Merging parts gives the run. Records, lists, histograms,
+//! counts and quality are equal to the bit, whichever part measured what. Errors are in the order of their first
+//! instants. Curves are not in a part. They are computed from the records of all parts, swept together when all have
+//! arrived (`metrics`, `column_sweep`).
 //!
-//! Parts are of one plan: a phase of one is the phase with the same index of another. Their instants are on the wall
-//! clock, so machines whose clocks differ have to agree on one before.
+//! All parts are of one plan: phases with the same index are the same phase. Instants are on the wall clock, so
+//! machines whose clocks differ must first agree on one.
 
 use crate::recording::quality::{Conduct, Quality};
 use crate::recording::sinks::SinkFailure;
@@ -18,13 +19,13 @@ use std::path::PathBuf;
 
 const FORM: BinaryForm = BinaryForm { name: "aiperf run part", version: 1 };
 
-/// What files of records are called that another engine could not write.
+/// The name of a records file that another engine could not write.
 const SINK_OF_PART: &str = "records of a part";
 
-/// What one engine measured of a run, or several of them together.
+/// The results of one engine, or of several merged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunPart {
-    /// Those that started, in the plan's order.
+    /// The phases that started, in the order of the plan.
     pub phases: Vec<PhasePart>,
     /// Kinds of phases that may have overlapped.
     pub overlapping: Vec<PhaseKind>,
@@ -37,10 +38,10 @@ pub struct RunPart {
     pub lost: Lost,
 }
 
-/// What one engine measured of a phase.
+/// The results of one engine in one phase.
 pub type PhasePart = PhaseOutcome<Records>;
 
-/// A file of records that could not be written to its end, on the machine that wrote it.
+/// A records file that could not be written to its end, on the machine that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartSinkFailure {
     pub sink: String,
@@ -51,13 +52,13 @@ pub struct PartSinkFailure {
 /// Why the outcome of a run cannot be a part of another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartError {
-    /// It ran with a limit of lists, and reached it.
+    /// The run reached its limit of lists.
     #[error("phase {0} kept no gaps between responses, which curves of several parts need")]
     NoGaps(String),
 }
 
 impl RunPart {
-    /// The outcome of a run as a part of another. What its hooks still do stays with it.
+    /// Turns the results of a run into a part of another. Calls of its hooks that still run are not in it.
     pub fn of(outcome: Outcome) -> Result<Self, PartError> {
         let Outcome {
             phases,
@@ -101,7 +102,7 @@ impl RunPart {
         FORM.read(bytes)
     }
 
-    /// Both together.
+    /// Merges two parts.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         for phase in other.phases {
@@ -126,8 +127,8 @@ impl RunPart {
         self
     }
 
-    /// The outcome of the run that this is all of, with the curves of all its requests. `metrics` are those that the
-    /// parts measured.
+    /// The results of the run whose parts are all merged here, with the curves of all its requests. `metrics` are the
+    /// metrics that the parts measured.
     pub fn into_outcome(self, metrics: &Metrics) -> Outcome {
         let profiling = self.phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
         let first_start = profiling.filter_map(|phase| phase.records.first_start()).min();
@@ -161,7 +162,8 @@ impl RunPart {
         }
     }
 
-    /// Whether phases of a kind may have overlapped, by the plan or because machines ended one at different instants.
+    /// Whether phases of a kind may have overlapped: by the plan, or because machines ended a phase at different
+    /// instants.
     fn may_overlap(&self, kind: PhaseKind) -> bool {
         let mut phases: Vec<&PhasePart> = self.phases.iter().filter(|phase| phase.id.kind == kind).collect();
         phases.sort_by_key(|phase| phase.start);
@@ -175,7 +177,7 @@ impl RunPart {
     }
 }
 
-/// Slices are those of the run, so that all profiling phases share them.
+/// All profiling phases share the slices of the run.
 fn sweep_line(kind: PhaseKind, metrics: &Metrics, first_start: Option<WallNs>) -> SweepLine {
     match kind {
         PhaseKind::Warmup => SweepLine::new(None),

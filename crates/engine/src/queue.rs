@@ -1,5 +1,5 @@
-//! Finished exchanges on their way to the record threads. Nobody is woken and no worker ever waits; past a budget of
-//! bytes, or of time, the conductor sends nothing new.
+//! Finished exchanges on their way to the record threads. The queue wakes no thread, and no worker ever waits for it.
+//! When a budget of bytes or of time is exceeded, the conductor sends nothing new.
 
 use crate::requests::prompt_counts::PromptHistory;
 use aiperf_transport::clock::mono_now;
@@ -10,15 +10,15 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// A finished exchange, and what is kept to count its prompt by.
+/// A finished exchange, and the data for counting its prompt.
 pub(crate) struct Finished {
     pub(crate) exchange: Exchange,
-    /// Where its prompt can be counted by what it adds to those before it.
+    /// Set if the prompt can be counted by what it adds to the prompts before it.
     pub(crate) prompt: Option<Arc<PromptHistory>>,
 }
 
 impl Finished {
-    /// What it holds in memory, nearly.
+    /// Its approximate size in memory.
     pub(crate) fn held(&self) -> usize {
         let exchange = &self.exchange;
         let parsed = exchange.parsed.as_deref().map_or(0, |parsed| {
@@ -45,36 +45,36 @@ impl Deref for Finished {
     }
 }
 
-/// An exchange and when it came in.
+/// An exchange and when it arrived.
 pub(crate) type Arrival = (MonoNs, Finished);
 
-/// The way in, and what is on its way.
+/// The sending end of the queue, and counters of everything in it.
 pub(crate) struct Queue {
     sender: Sender<Arrival>,
     waiting: AtomicU64,
     waiting_bytes: AtomicUsize,
     peak_bytes: AtomicUsize,
-    /// Exchanges that came in so far, by phase.
+    /// Exchanges that arrived so far, by phase.
     arrived: Vec<AtomicU64>,
-    /// Of these, those that never left this machine.
+    /// Those of `arrived` that never left this machine.
     never_left: Vec<AtomicU64>,
     /// Records of failed requests so far, by phase.
     failed: Vec<AtomicU64>,
     /// Records computed and written so far, by phase.
     recorded: Vec<AtomicU64>,
     closed: AtomicBool,
-    /// Nothing new is sent because of what waits here.
+    /// The conductor sends nothing new because of the exchanges that wait here.
     holds_dispatch: AtomicBool,
     budget: usize,
-    /// When the oldest exchange came in whose record is not written; `u64::MAX` when there is none.
+    /// When the oldest exchange without a written record arrived; `u64::MAX` if there is none.
     oldest: AtomicU64,
 }
 
-/// A record that waits for longer may not be on disk within a second of its request's end.
+/// A record that waits longer than this may not be on disk within a second of the end of its request.
 pub(crate) const LONGEST_WAIT: Nanos = Nanos(700_000_000);
 
 impl Queue {
-    /// A queue, and where what comes in can be taken out.
+    /// A queue, and the receiver of its exchanges.
     pub(crate) fn new(budget: usize, phases: usize) -> (Self, Receiver<Arrival>) {
         let (sender, receiver) = mpsc::channel();
         let queue = Self {
@@ -105,23 +105,24 @@ impl Queue {
         let now = self.waiting_bytes.fetch_add(bytes, Relaxed) + bytes;
         self.peak_bytes.fetch_max(now, Relaxed);
         if self.sender.send((mono_now(), exchange)).is_err() {
-            // The coordinator is gone, by a fault of ours: the run ends as it should and then says so.
+            // The coordinator is gone because of a fault in this program. The run ends normally and then reports the
+            // fault.
             self.finish([phase], bytes);
         }
     }
 
-    /// Of some exchanges only their records are kept, until they are written.
+    /// Of some exchanges only the records are kept, until these are written.
     pub(crate) fn replace(&self, exchanges: usize, records: usize) {
         if records < exchanges {
             self.waiting_bytes.fetch_sub(exchanges - records, Relaxed);
         } else {
-            // Exchanges as they were are larger in lines.
+            // Raw exchanges take more bytes as lines of a file.
             let more = records - exchanges;
             self.peak_bytes.fetch_max(self.waiting_bytes.fetch_add(more, Relaxed) + more, Relaxed);
         }
     }
 
-    /// Records of some exchanges, of these phases, are written: they no longer count.
+    /// The records of some exchanges, of these phases, are written: they no longer count.
     pub(crate) fn finish(&self, phases: impl IntoIterator<Item = usize>, bytes: usize) {
         let mut count = 0;
         for phase in phases {
@@ -145,13 +146,13 @@ impl Queue {
         self.never_left[phase].load(Relaxed)
     }
 
-    /// A request failed, by what its record says.
+    /// A request failed according to its record.
     pub(crate) fn count_failed(&self, phase: usize) {
         self.failed[phase].fetch_add(1, Relaxed);
     }
 
-    /// Counters of a phase with the requests that failed as far as their records are written: an error may stand in an
-    /// answer that began well.
+    /// Counters of a phase, with the failed requests of all records written so far: a response that began well may
+    /// contain an error.
     pub(crate) fn with_failures(&self, phase: usize, counts: PhaseProgress) -> PhaseProgress {
         PhaseProgress { errors: counts.errors.max(self.failed[phase].load(Relaxed)), ..counts }
     }
@@ -161,7 +162,7 @@ impl Queue {
         self.recorded[phase].load(Relaxed)
     }
 
-    /// Told by the coordinator, which knows.
+    /// Set by the coordinator, which knows it.
     pub(crate) fn set_oldest(&self, at: Option<MonoNs>) {
         self.oldest.store(at.map_or(u64::MAX, |at| at.0), Relaxed);
     }
@@ -170,22 +171,22 @@ impl Queue {
         Nanos(now.0.saturating_sub(self.oldest.load(Relaxed)))
     }
 
-    /// Whether records fall so far behind that nothing new is to be sent.
+    /// Whether records are so far behind that nothing new may be sent.
     pub(crate) fn is_behind(&self, now: MonoNs) -> bool {
         self.waiting_bytes.load(Relaxed) > self.budget || self.longest_wait(now) > LONGEST_WAIT
     }
 
-    /// Set by the conductor, which knows whether anything is to be sent at all.
+    /// Set by the conductor, which knows whether there is anything to send at all.
     pub(crate) fn set_holding(&self, holds: bool) {
         self.holds_dispatch.store(holds, Relaxed);
     }
 
-    /// Whether records that fall behind keep requests from being sent.
+    /// Whether records that are behind hold dispatch back.
     pub(crate) fn holds_dispatch(&self, now: MonoNs) -> bool {
         self.holds_dispatch.load(Relaxed) && self.is_behind(now)
     }
 
-    /// Whether they have caught up enough to go on.
+    /// Whether records have caught up enough to continue.
     pub(crate) fn has_caught_up(&self, now: MonoNs) -> bool {
         !self.is_half_full() && self.longest_wait(now).0 < LONGEST_WAIT.0 / 2
     }
@@ -198,7 +199,7 @@ impl Queue {
         self.peak_bytes.load(Relaxed)
     }
 
-    /// Nothing more will come.
+    /// No more exchanges will arrive.
     pub(crate) fn close(&self) {
         self.closed.store(true, Release);
     }

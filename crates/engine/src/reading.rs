@@ -1,7 +1,8 @@
-//! The answer of an exchange, read: all of it once it is there, or piece by piece while it comes.
+//! Parses the response of an exchange: all at once when it is complete, or piece by piece while it arrives.
 //!
-//! Record threads read what is there, long after it came. Where somebody waits for what an answer says, the worker reads
-//! it instead, and what it read travels with the exchange: nothing is read twice. Both ways give the same.
+//! Record threads parse complete responses, long after they arrived. If the next leg, the next turn or the schedule
+//! waits for the content of a response, the worker parses it instead. The result travels with the exchange, so nothing
+//! is parsed twice. Both ways give the same result.
 
 use crate::failure_names;
 use aiperf_dialect::{Answer, Api, KnownMessages};
@@ -11,34 +12,34 @@ use aiperf_transport::{Watch, charset};
 use aiperf_types::{Exchange, MonoNs, Parsed, Reply};
 use std::rc::Rc;
 
-/// Whether requests are a job that is submitted, looked at and fetched.
+/// Whether requests are jobs that are submitted, polled and fetched.
 pub(crate) fn has_legs(api: &Api) -> bool {
     api.endpoint.kind.traits().produces_videos
 }
 
-/// How answers are read.
+/// How responses are parsed.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     pub api: &'a Api,
-    /// The longest body that a compressed one may become.
+    /// The largest size that a compressed body may decode to.
     pub limit: usize,
-    /// Gather the reply for later turns.
+    /// Capture the reply for later turns.
     pub captures: bool,
 }
 
 impl Reading<'_> {
-    /// Nothing read yet of an exchange that began at an instant.
+    /// An empty answer for an exchange that began at this instant.
     pub(crate) fn answer(&self, start: MonoNs) -> Answer {
         let answer = Answer::new(self.api, start);
         if self.captures { answer.capturing(self.api) } else { answer }
     }
 
-    /// Reads an answer that is there.
+    /// Parses a complete response.
     pub fn read(&self, exchange: &Exchange) -> Parsed {
         self.read_as(exchange, body::is_event_stream(exchange))
     }
 
-    /// The same, of what is known to be a stream or not.
+    /// As `read`, if the caller knows whether the response is a stream.
     pub(crate) fn read_as(&self, exchange: &Exchange, is_stream: bool) -> Parsed {
         let Decoded { exchange, failure } = encoding::decode(exchange, self.limit);
         let undecodable = failure.as_ref().map(failure_names::error_of);
@@ -46,12 +47,12 @@ impl Reading<'_> {
         if is_stream {
             let mut on = true;
             body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
-            // Where a stream broke off, what is left of it is half an event.
+            // If a stream broke off, its rest is half an event.
             if on && undecodable.is_none() {
                 answer.end_stream(exchange.timeline.end);
             }
         } else if undecodable.is_some() {
-            // Part of a whole body is none.
+            // A part of a single body is no response.
             return Parsed { last_response: exchange.timeline.end, error: undecodable, ..Parsed::default() };
         } else if charset::declares_bytes(&exchange) {
             answer.feed_binary(exchange.timeline.end);
@@ -69,8 +70,8 @@ impl Reading<'_> {
         parsed
     }
 
-    /// What the whole events of a stream said before it failed. Texts alone: what else is known of a failed request does
-    /// not come from its answer. Part of a whole body is none.
+    /// The texts of the complete events of a stream before it failed. Only texts: other facts about a failed request do
+    /// not come from its response. A part of a single body gives nothing.
     pub(crate) fn texts_before_failure(&self, exchange: &Exchange) -> [Option<String>; 2] {
         let is_stream = exchange.is_success() && exchange.body_at > 0 && body::is_event_stream(exchange);
         if !is_stream || has_legs(self.api) {
@@ -84,36 +85,36 @@ impl Reading<'_> {
     }
 }
 
-/// Reads an answer while it comes.
+/// Parses a response while it arrives.
 pub struct LiveReading<'a> {
     reading: Reading<'a>,
-    /// What earlier answers taught, where many are read one after the other.
+    /// Messages learned from earlier responses, if many are parsed one after the other.
     known: Option<Rc<KnownMessages>>,
-    /// Told when the first content came.
+    /// Called when the first content arrives.
     first_content: Option<Box<dyn FnOnce(MonoNs) + 'a>>,
-    /// When the leg began whose answer is read.
+    /// The start of the leg whose response is parsed.
     leg: MonoNs,
     state: State,
 }
 
 enum State {
-    /// Its head has not come.
+    /// The head has not arrived.
     Begun,
-    /// A stream as it is.
+    /// An uncompressed stream.
     Stream(Box<Stream>),
-    /// Anything else is read when it is all there.
+    /// Anything else is parsed when it is complete.
     Whole,
 }
 
 struct Stream {
     answer: Answer,
     cursor: Cursor,
-    /// No error event has ended it.
+    /// No error event has ended the stream.
     is_on: bool,
 }
 
 impl Stream {
-    /// Takes what came; says when it brought content, if it did.
+    /// Parses the bytes that arrived. Returns when the first content arrived, if they contain any.
     fn take(&mut self, exchange: &Exchange) -> Option<MonoNs> {
         let Self { answer, cursor, is_on } = self;
         let mut first = None;
@@ -132,36 +133,36 @@ impl<'a> LiveReading<'a> {
         Self { reading, known: None, first_content: None, leg: MonoNs(0), state: State::Begun }
     }
 
-    /// Goes by what earlier answers taught.
+    /// Uses messages learned from earlier responses.
     #[must_use]
     pub fn knowing(mut self, known: &Rc<KnownMessages>) -> Self {
         self.known = Some(known.clone());
         self
     }
 
-    /// Tells once when the first content came, as soon as it did.
+    /// Calls `first_content` once, as soon as the first content has arrived.
     #[must_use]
     pub fn telling(mut self, first_content: impl FnOnce(MonoNs) + 'a) -> Self {
         self.first_content = Some(Box::new(first_content));
         self
     }
 
-    /// Leaves what was read with an exchange that is over; of one that failed, nothing. Gives the reply, where replies
-    /// are gathered: what was said before a failure is one too, but none that the server knows by an id. It goes to the
-    /// next turn alone: records have no use for it.
+    /// Stores the parsed response in a finished exchange; a failed exchange gets none. Returns the reply if replies are
+    /// captured. The text before a failure is a reply too, but it has no id that the server knows. Only the next turn
+    /// uses the reply: records do not need it.
     pub fn finish(mut self, exchange: &mut Exchange) -> Option<Box<Reply>> {
         self.read(exchange);
         let has_failed = exchange.failure.is_some() || !exchange.is_success();
         let mut parsed = match self.state {
             State::Stream(stream) => {
                 let Stream { mut answer, is_on, .. } = *stream;
-                // Where a stream broke off, what is left of it is half an event.
+                // If a stream broke off, its rest is half an event.
                 if is_on && !has_failed {
                     answer.end_stream(exchange.timeline.end);
                 }
                 answer.finish()
             }
-            // Part of a whole body is none.
+            // A part of a single body is no response.
             State::Begun | State::Whole if has_failed => Parsed::default(),
             State::Begun | State::Whole => self.reading.read(exchange),
         };
@@ -222,7 +223,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_body_that_is_declared_to_be_no_text_says_nothing() {
+    fn a_body_that_is_declared_to_be_binary_has_no_text() {
         let endpoint = EndpointPlan::new(EndpointKind::Raw, vec![BaseUrl::parse("http://here").unwrap()]);
         let api = Api::new(&endpoint, "m").unwrap();
         let read = |declared: &str| {
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_content_is_told_while_the_rest_is_still_to_come() {
+    fn the_first_content_is_reported_before_the_rest_arrives() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (tell, told) = mpsc::channel();

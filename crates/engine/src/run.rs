@@ -40,81 +40,83 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::Semaphore;
 
-/// What a run needs.
+/// The inputs of a run.
 pub struct Setup {
     pub plan: Arc<Plan>,
-    /// From monotonic to wall time: taken before anything of the run starts, for everyone who exports an instant.
+    /// Converts monotonic to wall time. It is taken before anything of the run starts, and every exporter of an instant
+    /// uses it.
     pub anchor: WallAnchor,
     pub requests: Arc<Requests>,
-    /// Count tokens, each its model's; `None` when the server's counts are used.
+    /// Count tokens, one tokenizer per model; `None` if the server's counts are used.
     pub tokenizers: Option<Tokenizers>,
     pub metrics: Arc<Metrics>,
-    /// What must not be said of errors.
+    /// Removes secrets from errors.
     pub redactor: Arc<Redactor>,
-    /// Where records are written while the run is on.
+    /// Write records while the run is on.
     pub sinks: Vec<RecordSink>,
     pub stop: Stop,
     pub events: Events,
-    /// What is done around profiling phases.
+    /// Calls around profiling phases.
     pub hooks: Option<Box<dyn PhaseHooks>>,
-    /// Up to where lists are kept. A run that becomes a [part](crate::RunPart) of another keeps all ([`Limits::NONE`]).
+    /// The size up to which lists are kept. A run that becomes a [part](crate::RunPart) of another keeps all
+    /// ([`Limits::NONE`]).
     pub limits: Limits,
 }
 
-/// What came of a run.
+/// The results of a run.
 pub struct Outcome {
-    /// Those that started, in the plan's order, which is that of their starts; they may overlap.
+    /// The phases that started, in the order of the plan, which is the order of their starts. They may overlap.
     pub phases: Vec<PhaseOutcome>,
-    /// The curves of all phases of a kind together, where these may have overlapped.
+    /// The curves of all phases of a kind together, if these phases may have overlapped.
     pub overlapping: Vec<(PhaseKind, SweepLine)>,
-    /// What reading and sending cost, over the profiling phases.
+    /// The costs of reading and sending, over the profiling phases.
     pub quality: Quality,
     pub conduct: Conduct,
-    /// The user ended it, or it ended itself.
+    /// The user ended the run, or the run ended itself.
     pub was_stopped: bool,
-    /// Why it ended itself: too many requests failed, or no server was reachable.
+    /// Why the run ended itself: too many requests failed, or no server was reachable.
     pub given_up: Option<String>,
-    /// Why a phase could not start, which ended the run.
+    /// Why a phase could not start; this ended the run.
     pub hook_failure: Option<String>,
-    /// What is still being done after the last phase. Nothing waits for it but the end of the program.
+    /// Calls that still run after the last phase. Only the end of the program waits for them.
     pub hooks: Option<HookThread>,
-    /// Sinks that could not take all records.
+    /// Sinks that could not write all records.
     pub sink_failures: Vec<SinkFailure>,
     pub lost: Lost,
 }
 
-/// What is missing from the results by a fault of this program.
+/// Results that are missing because of a fault in this program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// Requests whose records could not be computed.
     pub records: u64,
-    /// Threads that went with all that they had computed.
+    /// Threads that failed, with everything they had computed.
     pub record_threads: usize,
 }
 
-/// What came of one phase; its records with their curves, or as they are kept without.
+/// The results of one phase. Its records come with their curves, or without them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PhaseOutcome<R = Accumulator> {
     pub id: Arc<PhaseId>,
     pub start: WallNs,
-    /// When it sent no more: what it was asked for and what it achieved are rates over the time until then.
+    /// When the phase stopped sending. The requested and the achieved rate are rates over the time until then.
     pub sent_end: WallNs,
-    /// When its last request was released. A process that was stopped sends late what was due before.
+    /// When its last request was released. A process that was suspended sends late what was due before.
     pub last_sent: WallNs,
     /// When its last request was over.
     pub end: WallNs,
-    /// What was asked for and what was sent, among others.
+    /// Counts of requested and sent requests, among others.
     pub counts: PhaseProgress,
     /// Requests that the run itself cut off.
     pub cut_off: u64,
-    /// Of these, those that never left this machine.
+    /// Those of `cut_off` that never left this machine.
     pub never_left: u64,
-    /// The user ended it, or too many failures did.
+    /// The user ended the phase, or too many failures did.
     pub was_stopped: bool,
     pub records: R,
 }
 
-/// Whether this machine can run a plan: looked at before anything of the run is touched.
+/// Whether this machine can run a plan. Checked before the run touches anything.
 pub fn check(plan: &Plan) -> Result<(), EngineError> {
     Sizing::of(Demand::of(plan), Machine::here())?;
     from_plan::connect_settings(plan)?;
@@ -137,7 +139,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let Setup { plan, anchor, requests, tokenizers, metrics, redactor, sinks, stop, events, hooks, limits } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
     let phases = phases::of(&plan);
-    // Nobody waits for what cannot run out, and what all workers share costs each request.
+    // If places cannot run out, no request waits for one. Then a semaphore that all workers share would only cost time.
     let can_run_out = plan.peak_in_flight().is_none_or(|peak| peak > sizing.connections);
     let places = || Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
     let places = can_run_out.then(places);
@@ -211,7 +213,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
     let driven = load.drive(workers, Sources { hooks: calls, recorded });
     drop(bodies);
-    // Whatever happened, what was measured is written.
+    // Whatever happened, the measured results are written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
     let hook_failure = hook_thread.as_ref().and_then(HookThread::failure);
     if let Some(reason) = &hook_failure {
@@ -222,7 +224,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     // and the exit code.
     let was_cut_short = hook_failure.is_some()
         || driven.as_ref().map_or_else(|_| stop.is_stopped(), |driven| driven.conductor.was_cut_short());
-    // Warm-up is nobody's result.
+    // Warm-up is not part of the results.
     let profiling = || (0..phases.len()).filter(|phase| phases[*phase].id.kind == PhaseKind::Profiling);
     let done: u64 = profiling().map(|phase| queue.recorded(phase)).sum();
     let all: u64 = profiling().map(|phase| queue.arrived(phase)).sum();
@@ -251,7 +253,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     queue.close();
     let Coordinated { findings, failures, stalls, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
-    // One that broke down left a failure.
+    // A writer that panicked has left a failure.
     writers.into_iter().for_each(|writer| drop(writer.join()));
     let (mut findings, dead) = collect(findings, record_threads);
     let histograms = findings.histograms.take();
@@ -293,7 +295,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     })
 }
 
-/// Of which phases requests were cut off, a sentence each; a phase is named where there are several.
+/// The phases whose requests were cut off, one sentence each. The phase is named if there are several.
 fn cut_off(plan: &Plan, runs: &[Option<PhaseRun>]) -> Vec<String> {
     let text = |(phase, run): (&PhasePlan, &Option<PhaseRun>)| {
         let cancelled = run.as_ref().map(|run| run.counts.cancelled).filter(|cancelled| *cancelled > 0)?;
@@ -303,21 +305,21 @@ fn cut_off(plan: &Plan, runs: &[Option<PhaseRun>]) -> Vec<String> {
     plan.phases.iter().zip(runs).filter_map(text).collect()
 }
 
-/// What was decided, for those who want to know.
+/// The sizing, for the debug log.
 fn describe(sizing: Sizing, stamped: bool) -> String {
     let Sizing { workers, record_threads, connections } = sizing;
     let stamps = if stamped { "kernel receive stamps" } else { "instants of reads" };
     format!("Workers: {workers} | record threads: {record_threads} | connections: at most {connections} | {stamps}")
 }
 
-/// Sets of attributes past which histograms do not tell record threads apart: each set has some thirty histograms, and
-/// all of them are in every export.
+/// With more sets of attributes than this, histograms do not distinguish record threads: each set has about thirty
+/// histograms, and every export contains all of them.
 const MOST_SETS: usize = 64;
 
-/// The histograms of a run, by as much as may be told apart.
+/// The histograms of a run, with as many attributes as the limit allows.
 fn instruments(metrics: &Metrics, sizing: Sizing, phases: usize, events: &Events) -> Instruments {
     let all = Instruments::of(metrics);
-    // The coordinator computes records, too.
+    // The coordinator computes records too.
     let sets = sizing.workers * (sizing.record_threads + 1) * phases;
     if sets <= MOST_SETS {
         return all;
@@ -332,7 +334,7 @@ fn instruments(metrics: &Metrics, sizing: Sizing, phases: usize, events: &Events
     all.without_record_threads()
 }
 
-/// What sinks hold is not left for records that wait for them, of which there is always room for some.
+/// The bytes that sinks hold are not available to waiting records. At least half of the budget stays for these.
 fn queue_budget(budget: usize, sinks: &[RecordSink]) -> usize {
     let held: usize = sinks.iter().map(|sink| sink.holds).sum();
     budget - held.min(budget / 2)
@@ -359,7 +361,7 @@ fn phase_outcomes(
             last_sent: anchor.wall(run.last_sent),
             end: anchor.wall(run.end),
             counts: queue.with_failures(index, run.counts),
-            // Of what came back, all else has a record that counts.
+            // All other requests that came back have a record that counts.
             cut_off: queue.arrived(index).saturating_sub(records.records() + lost[index]),
             never_left: queue.never_left(index),
             was_stopped: run.how.stopped,
@@ -369,7 +371,7 @@ fn phase_outcomes(
     runs.into_iter().zip(phases).zip(records).filter_map(outcome).collect()
 }
 
-/// What all threads found, and how many of them did not live to say it.
+/// The findings of all threads, and how many threads panicked before they could return theirs.
 fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> (Findings, usize) {
     record_threads.into_iter().fold((first, 0), |(all, dead), thread| match thread.join() {
         Ok(part) => (all.merge(part), dead),
@@ -377,7 +379,7 @@ fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> (Findi
     })
 }
 
-/// The stolen share of the processor time that passed between two looks.
+/// The stolen share of CPU time between two readings.
 fn share(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<f64> {
     let ((stolen_before, all_before), (stolen, all)) = before.zip(after)?;
     (all > all_before).then(|| stolen.saturating_sub(stolen_before) as f64 / (all - all_before) as f64)

@@ -1,4 +1,4 @@
-//! How many threads and connections a run gets, of what this machine and process have.
+//! How many threads and connections a run gets, from the cores and descriptors of this machine and process.
 
 use aiperf_plan::{PhasePlan, Plan};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -7,16 +7,17 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 const OTHER_DESCRIPTORS: u64 = 64;
 /// Descriptors of one worker that are not connections: its poll, its wake-up, its two timers.
 const DESCRIPTORS_A_WORKER: u64 = 4;
-/// Streams one worker carries well.
+/// Streams that one worker handles well.
 const STREAMS_A_WORKER: u64 = 512;
-/// Requests a second one worker sends well: a closed loop at an instant server comes to some 44,000
+/// Requests per second that one worker sends well. A closed loop against an instant server reaches about 44,000
 /// (`scripts/saturate --seconds 30`).
 const REQUESTS_A_WORKER: f64 = 40_000.0;
 
-/// Connections below which no load is offered: an open loop with fewer would mostly wait for them, with none for ever.
+/// With fewer connections the run is refused: an open loop would mostly wait for them, and with none it would wait for
+/// ever.
 const LEAST_CONNECTIONS: u64 = 4;
 
-/// What the process may use.
+/// The resources of the process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,
@@ -25,7 +26,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This one, with the descriptor limit raised as far as the system allows.
+    /// This machine, with the descriptor limit raised as far as the system allows.
     pub(crate) fn here() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let descriptors = match getrlimit(Resource::RLIMIT_NOFILE) {
@@ -37,18 +38,18 @@ impl Machine {
     }
 }
 
-/// What a plan asks for.
+/// The demand of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
-    /// Requests in flight at once; `None` where nothing bounds them.
+    /// Requests in flight at once; `None` if nothing bounds them.
     pub(crate) peak_in_flight: Option<u64>,
-    /// Of these, what is in flight for certain: a closed loop fills its slots, however fast the server is.
+    /// Requests that are certainly in flight: a closed loop fills its slots, however fast the server is.
     pub(crate) filled: u64,
-    /// Workers that carry it well.
+    /// Workers that handle the load well.
     pub(crate) carriers: u64,
-    /// Workers that the user asked for.
+    /// The number of workers that the user set.
     pub(crate) workers: Option<u32>,
-    /// Connections in use at once that the user allows.
+    /// The user's limit of connections in use at once.
     pub(crate) connection_limit: Option<u32>,
 }
 
@@ -68,11 +69,10 @@ fn filled(phase: &PhasePlan) -> u64 {
     phase.peak_in_flight().filter(|_| phase.arrival.is_closed_loop()).unwrap_or(0)
 }
 
-/// Workers that carry a phase well. A closed loop has its slots full, so they count. Of an open one nobody knows how
-/// many are in flight: that is its rate times a latency that only the run will tell. What is known is how many are sent
-/// a second, and that few workers are better than many: with one, the schedule lives in its loop, and no request waits
-/// for a hop between threads. A recording is sent at the rate of those who use one service, which is far below what a
-/// worker can do.
+/// Workers that handle a phase well. A closed loop fills its slots, so the slots count. The requests in flight of an
+/// open loop are its rate times a latency, and only the run shows the latency. Known are the requests per second. Few
+/// workers are better than many: with one worker the schedule lives in its loop, and no request waits for a hop between
+/// threads. A trace is sent at the rate of the users of one service, far below what a worker can do.
 fn carriers(phase: &PhasePlan) -> u64 {
     let by_streams = phase.peak_in_flight().map_or(u64::MAX, |peak| peak.div_ceil(STREAMS_A_WORKER));
     let by_pace = match phase.arrival.is_closed_loop() {
@@ -82,7 +82,7 @@ fn carriers(phase: &PhasePlan) -> u64 {
     by_streams.min(by_pace).max(1)
 }
 
-/// What a run gets.
+/// The threads and connections of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizing {
     pub(crate) workers: usize,
@@ -91,21 +91,22 @@ pub(crate) struct Sizing {
     pub(crate) connections: u64,
 }
 
-/// More files are needed than may be opened; each connection is one.
+/// The run needs more open files than the limit allows; each connection is one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooFewDescriptors {
-    /// All of them: connections and the rest.
+    /// All descriptors: connections and the rest.
     pub(crate) needed: u64,
     pub(crate) allowed: u64,
-    /// Requests at once that would do.
+    /// A concurrency that would fit.
     pub(crate) concurrency: u64,
 }
 
 impl Sizing {
-    /// As many workers as carry the load well, at most half of the cores, at least one; the plan's own number wins.
-    /// Where nothing bounds what is in flight, as many connections as there may be: who finds none waits, which is
-    /// counted. Record threads have the lowest priority there is, so they may be as many as the cores that workers
-    /// leave: with one a worker, 16 cores held dispatch back for 6 of 10 seconds at saturation.
+    /// As many workers as handle the load well, at most half of the cores, at least one; the number in the plan takes
+    /// precedence. If nothing bounds the requests in flight, the run gets as many connections as possible. A request
+    /// that finds none waits, and the wait is counted. Record threads have the lowest priority, so there may be as many
+    /// as the cores that workers leave: with one per worker, 16 cores held dispatch back for 6 of 10 seconds at
+    /// saturation.
     pub(crate) fn of(demand: Demand, machine: Machine) -> Result<Self, TooFewDescriptors> {
         let Machine { cores, descriptors } = machine;
         let peak = demand.peak_in_flight;
@@ -140,7 +141,7 @@ mod tests {
     const SMALL: Machine = Machine { cores: 2, descriptors: 1_000_000 };
     const LARGE: Machine = Machine { cores: 16, descriptors: 1_000_000 };
 
-    /// What a plan of some phases asks for.
+    /// The demand of a plan with these phases.
     fn demand(phases: Vec<PhasePlan>) -> Demand {
         Demand::of(&Plan { phases, ..plan("http://127.0.0.1:1") })
     }
@@ -177,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_workers_asked_for_wins_unless_there_is_less_to_do() {
+    fn the_users_number_of_workers_is_used_unless_there_is_less_to_do() {
         let workers =
             |workers, peak| Sizing::of(Demand { workers: Some(workers), ..closed(peak) }, SMALL).unwrap().workers;
         assert_eq!((workers(7, 1000), workers(7, 3), workers(0, 3)), (7, 3, 1));
     }
 
     #[test]
-    fn a_load_without_a_limit_gets_as_many_connections_as_there_may_be() {
+    fn a_load_without_a_limit_gets_as_many_connections_as_possible() {
         let open = demand(vec![phase(at_rate(10.0), None, LONG)]);
         let sizing = Sizing::of(open, LARGE).unwrap();
         assert_eq!(sizing, Sizing { workers: 1, record_threads: 15, connections: 999_932 });
@@ -202,7 +203,7 @@ mod tests {
         let points = [(0.0, 5.0), (60.0, 90_000.0)].map(|(seconds, rate)| RatePoint { seconds, rate });
         let rate = RatePlan { level: RateLevel::Series(points.into()), ramp: None };
         assert_eq!(of(Arrival::Rate { law: ArrivalLaw::Constant, rate }), 3);
-        // Fewer where fewer are ever in flight, and as many as the most demanding phase needs.
+        // Fewer if fewer are ever in flight, and as many as the most demanding phase needs.
         assert_eq!(workers(vec![phase(at_rate(1e9), Some(600), LONG)]), 2);
         let closed = phase(Arrival::Concurrency, Some(2048), LONG);
         assert_eq!(workers(vec![closed, phase(at_rate(10.0), None, LONG)]), 4);
@@ -218,21 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_the_users_holds_and_needs_no_more_descriptors() {
+    fn a_limit_that_the_user_set_is_used_and_needs_no_more_descriptors() {
         let demand = Demand { connection_limit: Some(100), ..closed(5000) };
         let few = Machine { cores: 2, descriptors: 1024 };
         assert_eq!(Sizing::of(demand, few).unwrap().connections, 100);
     }
 
     #[test]
-    fn a_load_without_a_limit_is_refused_where_there_is_hardly_a_connection() {
+    fn a_load_without_a_limit_is_refused_if_there_are_hardly_any_connections() {
         let open = |concurrency| demand(vec![phase(at_rate(20.0), concurrency, LONG)]);
         let machine = |descriptors| Machine { cores: 2, descriptors };
         let refused = |allowed, concurrency| Err(TooFewDescriptors { needed: 72, allowed, concurrency });
         assert_eq!(Sizing::of(open(None), machine(64)), refused(64, 0));
         assert_eq!(Sizing::of(open(None), machine(71)), refused(71, 3));
         assert_eq!(Sizing::of(open(None), machine(72)).unwrap().connections, 4);
-        // What the message advises is enough, and so is what the user allows.
+        // The advice in the message is enough, and so is the user's limit.
         assert_eq!(Sizing::of(open(Some(3)), machine(71)).unwrap().connections, 3);
         let one = Demand { connection_limit: Some(1), ..open(None) };
         assert_eq!(Sizing::of(one, machine(69)).unwrap().connections, 1);
@@ -244,7 +245,7 @@ mod tests {
         let few = Machine { cores: 2, descriptors: 1024 };
         let refused = TooFewDescriptors { needed: 5068, allowed: 1024, concurrency: 956 };
         assert_eq!(sized(5000, few), Err(refused));
-        // What the message advises is enough: so many at once, or so many files.
+        // The advice in the message is enough: this concurrency, or this many files.
         assert!(sized(refused.concurrency as u32, few).is_ok());
         assert!(sized(refused.concurrency as u32 + 1, few).is_err());
         assert!(sized(5000, Machine { descriptors: refused.needed, ..few }).is_ok());

@@ -1,19 +1,19 @@
-//! The wish to end early.
+//! A request to end a run early.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Notify;
 
-/// Ends a run early: sending stops, requests in flight are cancelled, everything is written.
+/// Ends a run early: sending stops, requests in flight are cancelled, all results are written.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Wish>);
 
-/// The wish that a run ends.
+/// The state of a stop request.
 #[derive(Default)]
 struct Wish {
     is_stopped: AtomicBool,
     notify: Notify,
-    /// Runs that end with it.
+    /// Runs that stop when this one stops.
     children: Mutex<Vec<Weak<Wish>>>,
 }
 
@@ -33,7 +33,7 @@ impl Stop {
         children.iter().filter_map(Weak::upgrade).for_each(|child| child.stop());
     }
 
-    /// The wish to end one run of several: it ends with all of them, and they do not end with it.
+    /// A stop request for one run of several. It stops when all stop; stopping it does not stop the others.
     #[must_use]
     pub fn of_one(&self) -> Self {
         let child = Self::default();
@@ -46,7 +46,7 @@ impl Stop {
         child
     }
 
-    /// Whether it was asked to.
+    /// Whether the run was asked to end.
     pub fn is_stopped(&self) -> bool {
         self.0.is_stopped.load(Ordering::Acquire)
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_ends_with_all_and_not_all_with_one() {
+    fn stopping_all_stops_each_and_stopping_one_stops_no_other() {
         let all = Stop::default();
         let (first, second) = (all.of_one(), all.of_one());
         first.stop();

@@ -1,4 +1,4 @@
-//! What several tests of this crate need.
+//! Helpers for several tests of this crate.
 
 use crate::sending::hooks::PhaseHooks;
 use aiperf_transport::{
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 pub(crate) use aiperf_testkit::plan::plan;
 
-/// A file whose contents a test can look at.
+/// A file whose contents a test can read.
 #[derive(Clone, Default)]
 pub(crate) struct Shown(Arc<Mutex<Vec<u8>>>);
 
@@ -32,7 +32,7 @@ impl Write for Shown {
     }
 }
 
-/// Hooks that write down what they are asked for; a phase named `bad` cannot start.
+/// Hooks that log their calls; a phase named `bad` cannot start.
 pub(crate) struct Noted(pub(crate) Arc<Mutex<Vec<String>>>);
 
 impl PhaseHooks for Noted {
@@ -46,7 +46,7 @@ impl PhaseHooks for Noted {
     }
 }
 
-/// A client of a server here that keeps so many bytes of an answer.
+/// A client of a local server that keeps at most so many bytes of a response.
 pub(crate) fn client(port: u16, reuse: Reuse, kept_limit: usize) -> Client {
     let socket = SocketOptions {
         recv_buffer: 1 << 16,
@@ -97,13 +97,13 @@ pub(crate) fn post(path: &str) -> OutgoingRequest {
     }
 }
 
-/// A whole answer of JSON.
+/// A complete JSON response.
 pub(crate) fn json(body: &str) -> Vec<u8> {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length";
     format!("{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// A whole stream of chat chunks, each saying one of the texts.
+/// A complete stream of chat chunks, one for each text.
 pub(crate) fn stream(texts: &[&str]) -> Vec<u8> {
     let chunk = |text: &&str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
     let body = texts.iter().map(chunk).collect::<String>() + "data: [DONE]\n\n";
@@ -111,8 +111,8 @@ pub(crate) fn stream(texts: &[&str]) -> Vec<u8> {
     format!("{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Serves every connection, request by request, with what `answer` makes of the connection's number and the request,
-/// head and body; an empty answer is a silence.
+/// Serves every connection, request by request. `answer` makes the response from the number of the connection and the
+/// request, head and body. An empty response is silence.
 pub(crate) fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
