@@ -1,14 +1,14 @@
-//! Records of phases that end when too many of them fail, as the schedule hears of them: in order of completion, so many
-//! without an error, then so many with one. Nothing is told of other phases.
+//! Reports records to the schedule for phases that end when too many requests fail. Each report is a run in order of
+//! completion: so many records without an error, then so many with one. Other phases have no reports.
 
 use crate::events::phases::PhaseTrack;
 use aiperf_schedule::Event;
 use aiperf_types::PhaseIndex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Who tells the conductor.
+/// Sends the reports to the conductor.
 pub(crate) struct FailureReports {
-    /// By phase: what is not told yet.
+    /// Records that are not reported yet, by phase.
     runs: Vec<Option<Run>>,
     conductor: UnboundedSender<Event>,
 }
@@ -20,7 +20,7 @@ struct Run {
 }
 
 impl FailureReports {
-    /// Both ends; `None` where no phase ends so.
+    /// The reports and the receiver of their events; `None` if no phase has a threshold.
     pub(crate) fn of(phases: &[PhaseTrack]) -> Option<(Self, UnboundedReceiver<Event>)> {
         let run = |phase: &PhaseTrack| phase.failure_threshold.map(|_| Run::default());
         let runs: Vec<Option<Run>> = phases.iter().map(run).collect();
@@ -42,7 +42,7 @@ impl FailureReports {
         run.answered += 1;
     }
 
-    /// Tells what is not told yet.
+    /// Reports what is not reported yet.
     pub(crate) fn flush(&mut self) {
         for (phase, run) in self.runs.iter_mut().enumerate() {
             if let Some(run) = run.as_mut().filter(|run| run.answered + run.failed > 0) {
@@ -54,7 +54,7 @@ impl FailureReports {
 
 fn tell(conductor: &UnboundedSender<Event>, phase: usize, run: &mut Run) {
     let Run { answered, failed } = std::mem::take(run);
-    // Nobody listens any more once the run could not be carried on.
+    // If the run could not continue, there is no receiver any more.
     let _ = conductor.send(Event::Recorded { phase: PhaseIndex(phase as u16), answered, failed });
 }
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_told_in_runs_and_in_order() {
+    fn records_are_reported_in_runs_and_in_order() {
         let (mut reports, mut told) = reports([None, Some(0.5)]).unwrap();
         for (phase, has_failed) in [(1, true), (1, false), (1, false), (0, true), (1, true), (1, true), (1, false)] {
             reports.add(phase, has_failed);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_where_no_phase_ends_so() {
+    fn nothing_is_reported_without_a_failure_threshold() {
         assert!(reports([None, None]).is_none());
     }
 }

@@ -4,13 +4,13 @@ use aiperf_plan::{PhasePlan, Plan};
 use aiperf_types::{MonoNs, PhaseId, PhaseKind, PhaseMoment, PhaseStarted, PhaseTargets};
 use std::sync::{Arc, OnceLock};
 
-/// One phase: what it is meant to do, and how far it is.
+/// One phase: its load and its progress.
 pub(crate) struct PhaseTrack {
     pub(crate) id: Arc<PhaseId>,
     pub(crate) targets: PhaseTargets,
-    /// The share of failed requests past which it ends the run; a warm-up never does.
+    /// The share of failed requests above which it ends the run; `None` for a warm-up.
     pub(crate) failure_threshold: Option<f64>,
-    /// What it does and what ends it, in words.
+    /// What it sends and what ends it, in words.
     load: Arc<str>,
     target: Arc<str>,
     pub(crate) started: OnceLock<MonoNs>,
@@ -43,7 +43,7 @@ impl PhaseTrack {
         self.started.get().is_some() && self.sent.get().is_none()
     }
 
-    /// What is told of its start.
+    /// The event of its start.
     pub(crate) fn started_at(&self, at: MonoNs) -> PhaseStarted {
         let Self { id, targets, load, target, .. } = self;
         PhaseStarted { phase: id.clone(), at, targets: *targets, load: load.clone(), target: target.clone() }

@@ -1,8 +1,8 @@
-//! What is told of phases while they run: progress for those who watch, and a line now and then of a warm-up, of which
-//! nobody sees a result.
+//! Reports of running phases: progress for listeners, and a log line at intervals during a warm-up, which has no
+//! visible result.
 //!
-//! The conductor tells of a phase until its requests are done, the coordinator from then until its records are: it
-//! goes on when no request does.
+//! The conductor reports a phase until its requests are done. From then until its records are done, the coordinator
+//! does: it still runs when no request does.
 
 use crate::events::Events;
 use crate::events::phases::PhaseTrack;
@@ -12,10 +12,10 @@ use aiperf_schedule::PhaseState;
 use aiperf_types::{LogLevel, MonoNs, Nanos, PhaseIndex, PhaseKind, PhaseProgress, PhaseStage, Progress, RunEvent};
 use std::sync::Arc;
 
-/// How often progress is told.
+/// The interval of progress reports.
 const PROGRESS_EVERY: Nanos = Nanos(100_000_000);
 
-/// What is known of every phase, and who wants to hear it.
+/// The state of every phase, and the listeners.
 #[derive(Clone)]
 pub(crate) struct PhaseReports {
     tracks: Arc<[PhaseTrack]>,
@@ -29,7 +29,7 @@ impl PhaseReports {
         Self { tracks: tracks.clone(), queue: queue.clone(), counters: counters.clone(), events: events.clone() }
     }
 
-    /// When progress is told first; never where nobody wants it.
+    /// The time of the first progress report; `None` if no listener wants it.
     fn first(&self) -> Option<MonoNs> {
         self.events.wants_progress().then_some(MonoNs(0))
     }
@@ -48,10 +48,10 @@ impl PhaseReports {
     }
 }
 
-/// Tells how far the records are of phases whose requests are done.
+/// Reports the progress of records in phases whose requests are done.
 pub(crate) struct RecordReports {
     reports: PhaseReports,
-    /// When they are told next; never where nobody wants it.
+    /// The time of the next report; `None` if no listener wants it.
     next: Option<MonoNs>,
 }
 
@@ -60,7 +60,7 @@ impl RecordReports {
         Self { next: reports.first(), reports }
     }
 
-    /// Tells what is due of the phases that are not complete.
+    /// Sends the reports that are due for incomplete phases.
     pub(crate) fn tell(&mut self, now: MonoNs, incomplete: impl Iterator<Item = usize>) {
         if self.next.is_none_or(|next| now < next) {
             return;
@@ -80,13 +80,13 @@ impl RecordReports {
     }
 }
 
-/// When to tell what of phases that send or wait for their requests.
+/// Decides when to report phases that send or wait for their requests.
 pub(crate) struct ProgressReports {
-    /// When progress is told next; never where nobody wants it.
+    /// The time of the next progress report; `None` if no listener wants it.
     next_progress: Option<MonoNs>,
-    /// Between two lines of a warm-up; `None` is none.
+    /// The interval of warm-up lines; `None` for no lines.
     line_every: Option<Nanos>,
-    /// When the next line is due; there while a warm-up is on.
+    /// When the next line is due; set while a warm-up is on.
     next_line: Option<MonoNs>,
     reports: PhaseReports,
 }
@@ -107,7 +107,7 @@ impl ProgressReports {
         [self.next_progress, self.next_line].into_iter().flatten().min()
     }
 
-    /// Tells what is due of the phases that are running, first of the one that started first.
+    /// Sends the reports that are due for the running phases, in the order of their starts.
     pub(crate) fn tell<'a>(
         &mut self,
         now: MonoNs,
@@ -162,7 +162,7 @@ mod tests {
 
     const SECOND: Nanos = Nanos(1_000_000_000);
 
-    /// Reports of a warm-up and two profiling phases, and what is heard of them.
+    /// Reports of a warm-up and two profiling phases, and a listener.
     fn reports(line_every: Option<Nanos>, interest: Interest) -> (ProgressReports, Subscription) {
         let mut plan = plan("http://127.0.0.1:1");
         plan.phases = vec![plan.phases[0].clone(); 3];
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_says_how_far_it_is_as_long_as_it_lasts() {
+    fn a_warm_up_logs_its_progress_while_it_lasts() {
         let (mut reports, heard) = reports(Some(Nanos(30 * SECOND.0)), Interest::default());
         let counts = PhaseProgress { sent: 7, completed: 5, errors: 1, ..PhaseProgress::default() };
         let warm_up = || [(PhaseIndex(0), &counts, PhaseState::Sending, at(1))].into_iter();
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(reports.next_deadline(), Some(at(91)));
         let profiling = [(PhaseIndex(1), &counts, PhaseState::Sending, at(62))];
         reports.tell(at(91), profiling.into_iter());
-        assert_eq!(reports.next_deadline(), None, "nobody warms up any more");
+        assert_eq!(reports.next_deadline(), None, "the warm-up is over");
         drop(reports);
         let lines: Vec<String> = heard
             .map(|event| match event {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_says_nothing_where_nobody_wants_lines() {
+    fn a_warm_up_logs_nothing_without_an_interval() {
         for every in [None, Some(Nanos::ZERO)] {
             let (mut reports, _heard) = reports(every, Interest::default());
             reports.note_start(PhaseKind::Warmup, at(1));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_told_of_every_phase_that_is_on_in_the_order_of_their_starts() {
+    fn progress_of_every_running_phase_is_reported_in_the_order_of_their_starts() {
         let (mut reports, heard) = reports(None, Interest { progress: true, ..Interest::default() });
         let (one, two) = (PhaseProgress { sent: 9, ..PhaseProgress::default() }, PhaseProgress::default());
         let running =
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_whose_requests_are_done_says_how_far_its_own_records_are() {
+    fn a_phase_whose_requests_are_done_reports_the_progress_of_its_own_records() {
         let (ProgressReports { reports, .. }, mut heard) =
             reports(None, Interest { progress: true, ..Interest::default() });
         let (tracks, queue) = (reports.tracks.clone(), reports.queue.clone());

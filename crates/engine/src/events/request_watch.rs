@@ -1,5 +1,5 @@
-//! What people want to hear of single requests while a run is on: the first errors of each kind, and the whole life of
-//! each request where they ask for it. The schedule hears of failures where it ends a run in which too many fail.
+//! Messages about single requests while a run is on: the first errors of each kind, and at the trace log level the
+//! timeline of each request. The schedule gets the failures if too many of them end the run.
 
 use crate::events::Events;
 use crate::events::failure_reports::FailureReports;
@@ -11,16 +11,16 @@ use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError, TokenCoun
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Errors of one kind that are told.
+/// Reported errors of one kind.
 const TOLD_OF_A_KIND: u32 = 2;
-/// What the last one that is told ends in.
+/// The end of the last report of a kind.
 const NO_MORE_ARE_TOLD: &str = " (further ones of this kind are counted, not told)";
-/// Kinds of errors that are told: a server may make up a new one for each request.
+/// Reported kinds of errors: a server may invent a new one for each request.
 const KINDS_TOLD: usize = 20;
 /// Characters of an error that fit a log line.
 const LONGEST_ERROR: usize = 300;
 
-/// Tokens of an answer that is off by more than the limits allow, and how many were asked for.
+/// Tokens of a response whose length is off by more than the limits allow, and the requested tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OddLength {
     got: i64,
@@ -30,7 +30,7 @@ pub(crate) struct OddLength {
 impl OddLength {
     pub(crate) fn of(measured: &Measured, metrics: &RecordMetrics) -> Option<Self> {
         let requested = i64::from(measured.requested_osl?);
-        // Nearly all are as long as they should be, and are not looked at any closer.
+        // Nearly all responses have the requested length and need no closer look.
         let TokenCounts { output, reasoning, .. } = measured.tokens;
         let counted = output.unwrap_or(0).saturating_add(reasoning.unwrap_or(0));
         if i64::try_from(counted) == Ok(requested) {
@@ -45,7 +45,7 @@ impl OddLength {
     }
 }
 
-/// Looks at requests in order of completion.
+/// Watches requests in order of completion.
 pub(crate) struct RequestWatch {
     failures: Option<FailureReports>,
     phases: Arc<[PhaseTrack]>,
@@ -65,7 +65,7 @@ impl RequestWatch {
         }
     }
 
-    /// Looks at some requests; `failures` are those of them that failed, by their place.
+    /// Watches some requests; `failures` holds those of them that failed, by their index.
     pub(crate) fn see(&mut self, exchanges: &[Finished], failures: &[(usize, RequestError)], events: &Events) {
         let mut failures = failures.iter().peekable();
         for (at, exchange) in exchanges.iter().enumerate() {
@@ -82,7 +82,7 @@ impl RequestWatch {
         }
     }
 
-    /// Tells of the first answers that are not as long as was asked for.
+    /// Reports the first responses that do not have the requested length.
     pub(crate) fn see_lengths(&mut self, odd: &[OddLength], events: &Events) {
         for OddLength { got, requested } in odd.iter().take((TOLD_OF_A_KIND - self.lengths_told) as usize) {
             self.lengths_told += 1;
@@ -111,7 +111,7 @@ impl RequestWatch {
         format!("Request {} of {}", tag.number, self.phases[usize::from(tag.phase.0)].id.name)
     }
 
-    /// One line: when what happened, from when the worker began it.
+    /// One line: the events of a request with their times, from when the worker began it.
     fn life(&self, exchange: &Exchange, error: Option<&RequestError>) -> String {
         let timeline = &exchange.timeline;
         let start = timeline.start;
@@ -141,13 +141,13 @@ impl RequestWatch {
         line
     }
 
-    /// Tells the schedule what it has not heard of failures.
+    /// Reports pending failures to the schedule.
     pub(crate) fn report_failures(&mut self) {
         self.failures.iter_mut().for_each(FailureReports::flush);
     }
 }
 
-/// An error on one line, as much of it as fits there.
+/// An error on one line, cut to what fits there.
 fn on_a_line(error: &RequestError) -> String {
     let text = error.described().replace(['\r', '\n'], " ");
     match text.char_indices().nth(LONGEST_ERROR) {

@@ -1,5 +1,5 @@
-//! The stream of run events. Whoever wants to listen says so before the run starts; whoever has something to tell never
-//! waits for a listener: phases and messages queue up, of snapshots the latest replaces the one before.
+//! The stream of run events. A listener subscribes before the run starts. Emitting an event never waits for a listener:
+//! phases and messages are queued, and a new snapshot replaces the one before.
 
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interest {
     pub progress: bool,
-    /// How often it wants to see metrics; a more eager listener makes them come more often for all.
+    /// How often it wants metrics. The shortest interval of all listeners applies to all.
     pub metrics_every: Option<Nanos>,
-    /// The same for histograms of what records measured.
+    /// The same for histograms of the records.
     pub histograms_every: Option<Nanos>,
 }
 
-/// Where a run puts its events. Clones share the listeners there were when they were made.
+/// Where a run emits its events. Clones share the listeners that existed when they were made.
 #[derive(Clone)]
 pub struct Events {
     anchor: WallAnchor,
@@ -30,7 +30,7 @@ pub struct Events {
     observers: Vec<Observer>,
 }
 
-/// Whoever follows the phases of a run and must not wait.
+/// Follows the phases of a run. It must not wait.
 pub type Observer = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 
 #[derive(Clone)]
@@ -46,17 +46,17 @@ struct Listener {
     backlog: Arc<Backlog>,
 }
 
-/// Lines of a trace that may wait for a listener: there is one a request, and a listener may be held up for ever.
+/// Trace lines that may wait for a listener. There is one per request, and a listener may be blocked for ever.
 const MOST_TRACES: u64 = 100_000;
 
-/// Traces on their way to a listener, and how many were left out.
+/// Traces that wait for a listener, and how many were left out.
 #[derive(Default)]
 struct Backlog {
     traces: AtomicU64,
     left_out: AtomicU64,
 }
 
-/// What travels to a listener: an event, or the notice that a snapshot lies ready.
+/// An item for a listener: an event, or the notice that a snapshot is ready.
 enum Item {
     Event(RunEvent),
     Progress,
@@ -67,7 +67,7 @@ enum Item {
     Histograms,
 }
 
-/// The latest of something, until it is taken.
+/// The latest value of something, until it is taken.
 struct Latest<T>(Mutex<Option<Arc<T>>>);
 
 impl<T> Latest<T> {
@@ -75,8 +75,8 @@ impl<T> Latest<T> {
         Arc::new(Self(Mutex::new(None)))
     }
 
-    /// Puts a value in the place of the one before; `true` when there was none, so that the listener must be told. A
-    /// listener that is just taking keeps what it takes, and this value is lost: another comes soon.
+    /// Replaces the value; `true` if there was none, so that the listener must be notified. If the listener takes a
+    /// value at this moment, this value is lost: another comes soon.
     fn put(&self, value: &Arc<T>) -> bool {
         self.0.try_lock().is_ok_and(|mut place| place.replace(value.clone()).is_none())
     }
@@ -109,7 +109,7 @@ impl LatestOfPhases {
 }
 
 impl Listener {
-    /// A line of a trace, unless too many wait already.
+    /// A trace line, unless too many wait already.
     fn trace(&self, message: &Message) -> Option<Item> {
         if self.backlog.traces.load(Relaxed) >= MOST_TRACES {
             self.backlog.left_out.fetch_add(1, Relaxed);
@@ -125,17 +125,17 @@ impl Listener {
 }
 
 impl Events {
-    /// A stream that nobody listens to yet; messages are stamped by the anchor.
+    /// A stream without listeners; messages are stamped with the anchor.
     pub fn new(anchor: WallAnchor) -> Self {
         Self { anchor, listeners: Vec::new(), observers: Vec::new() }
     }
 
-    /// The same listeners, with messages stamped by another anchor.
+    /// The same listeners, with messages stamped with another anchor.
     pub fn with_anchor(&self, anchor: WallAnchor) -> Self {
         Self { anchor, ..self.clone() }
     }
 
-    /// Adds a listener. It hears what is told through this value and through clones made from now on.
+    /// Adds a listener. It gets events of this value and of clones made from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, receiver) = mpsc::channel();
         let (progress, metrics, preparing) = (Arc::default(), Latest::new(), Latest::new());
@@ -159,7 +159,7 @@ impl Events {
         subscription
     }
 
-    /// The same stream, also told to an observer: phases alone, on the time of whoever emits them.
+    /// The same stream with an observer. The observer gets only phases, on the emitting thread.
     #[must_use]
     pub fn observed_by(&self, observer: Observer) -> Self {
         let mut events = self.clone();
@@ -167,12 +167,12 @@ impl Events {
         events
     }
 
-    /// The pair of clock readings that messages are stamped by.
+    /// The pair of clock readings that messages are stamped with.
     pub fn anchor(&self) -> WallAnchor {
         self.anchor
     }
 
-    /// Tells every listener who wants it. Waits for nobody, but may wake a listener that sleeps.
+    /// Sends an event to every listener that wants it. Never waits, but may wake a sleeping listener.
     pub fn emit(&self, event: RunEvent) {
         if let RunEvent::PhaseStarted(_)
         | RunEvent::SendingComplete(_)
@@ -205,13 +205,13 @@ impl Events {
                 event => Some(Item::Event(event.clone())),
             };
             if let Some(item) = item {
-                // A listener that went away is no reason to stop.
+                // A listener that has gone away is no reason to stop.
                 let _ = listener.sender.send(item);
             }
         }
     }
 
-    /// Says something to people.
+    /// Sends a message for the log.
     pub fn say(&self, level: LogLevel, text: impl Into<Arc<str>>) {
         let at = self.anchor.wall(mono_now());
         self.emit(RunEvent::Message(Message { at, level, text: text.into() }));
@@ -221,12 +221,12 @@ impl Events {
         self.listeners.iter().any(|listener| listener.interest.progress)
     }
 
-    /// The shortest interval at which anybody wants metrics.
+    /// The shortest interval at which any listener wants metrics.
     pub fn metrics_every(&self) -> Option<Nanos> {
         self.listeners.iter().filter_map(|listener| listener.interest.metrics_every).min()
     }
 
-    /// The same of histograms.
+    /// The same for histograms.
     pub(crate) fn histograms_every(&self) -> Option<Nanos> {
         self.listeners.iter().filter_map(|listener| listener.interest.histograms_every).min()
     }
@@ -235,7 +235,7 @@ impl Events {
 /// A listener's end of the stream: an iterator that waits for the next event and ends with the last [`Events`].
 pub struct Subscription {
     receiver: Receiver<Item>,
-    /// Progress of further phases, taken together with the first.
+    /// Progress of further phases, taken together with that of the first.
     ready: VecDeque<Arc<Progress>>,
     progress: Arc<LatestOfPhases>,
     metrics: Arc<Latest<MetricsSnapshot>>,
@@ -266,7 +266,7 @@ impl Iterator for Subscription {
 }
 
 impl Subscription {
-    /// The next event, unless none comes within this time.
+    /// The next event, unless none arrives within this time.
     pub fn next_within(&mut self, patience: Duration) -> Heard {
         if let Some(progress) = self.ready.pop_front() {
             return Heard::Event(RunEvent::Progress(progress));
@@ -285,7 +285,7 @@ impl Subscription {
         }
     }
 
-    /// What travelled here; nothing where it was taken together with another.
+    /// The event of an item; `None` if it was taken together with another.
     fn take(&mut self, item: Item) -> Option<RunEvent> {
         match item {
             Item::Event(event) => {
@@ -307,12 +307,12 @@ impl Subscription {
     }
 }
 
-/// What came of listening for a while.
+/// The result of listening for a while.
 #[derive(Debug)]
 pub enum Heard {
     Event(RunEvent),
     Nothing,
-    /// Nobody tells anything any more.
+    /// No event can arrive any more.
     End,
 }
 
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_that_is_held_up_costs_no_memory_without_end() {
+    fn a_listener_that_is_blocked_costs_bounded_memory() {
         let mut events = Events::new(WallAnchor::default());
         let mut slow = events.subscribe(Interest::default());
         for number in 0..MOST_TRACES + 5 {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_that_went_away_stops_nobody() {
+    fn a_listener_that_has_gone_away_does_not_stop_the_others() {
         let mut events = Events::new(WallAnchor::default());
         drop(events.subscribe(Interest::default()));
         let other = events.subscribe(Interest::default());
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_eager_listener_sets_the_pace() {
+    fn the_shortest_interval_of_all_listeners_applies() {
         let mut events = Events::new(WallAnchor::default());
         assert!(events.metrics_every().is_none() && !events.wants_progress());
         let every = |ms| Interest { metrics_every: Some(Nanos::from_millis(ms)), ..Interest::default() };

@@ -1,5 +1,5 @@
-//! What each worker did so far, for those who watch. A worker notes it twice a request, when it begins and when it ends,
-//! never while bytes come.
+//! Counters of each worker, for listeners. A worker updates them twice per request, at its begin and its end, never
+//! while bytes arrive.
 
 use aiperf_types::{Exchange, WorkerProgress};
 use std::ops::Deref;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// The counters of one worker, in cache lines of their own: what its neighbours count costs it nothing. Only its thread
-/// writes them, so that a store does where several writers would need a locked addition.
+/// The counters of one worker, in their own cache lines, so the counters of its neighbours cost it nothing. Only its
+/// thread writes them. So a plain store is enough; several writers would need a locked addition.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct WorkerCounters {
@@ -21,7 +21,7 @@ pub(crate) struct WorkerCounters {
 }
 
 impl WorkerCounters {
-    /// The worker lives on this thread.
+    /// The worker runs on this thread.
     pub(crate) fn settle(&self) {
         self.thread.store(nix::unistd::gettid().as_raw().unsigned_abs(), Relaxed);
     }
@@ -34,7 +34,7 @@ impl WorkerCounters {
         self.in_flight.store(self.in_flight.load(Relaxed).saturating_sub(1), Relaxed);
     }
 
-    /// What a request came to. One that the run itself cut off did not come back, though its bytes travelled.
+    /// Counts a finished request. A request that the run itself cut off did not come back, but its bytes count.
     pub(crate) fn take(&self, exchange: &Exchange) {
         let timeline = &exchange.timeline;
         let (mut sent, mut received) = (timeline.bytes_sent, timeline.bytes_received);

@@ -1,9 +1,10 @@
-//! Bodies that did not fit beforehand: made while the run is on, ahead of the schedule's draws, which are known.
+//! Bodies that were not encoded before the run. They are built while the run is on, ahead of the draws, which are
+//! known.
 //!
-//! Threads under SCHED_IDLE make them in the order of the draws and put them on a ring, as far ahead as their bytes go.
-//! Such a thread may get no core for seconds, at any instruction, so a worker never waits for what it holds: a body is
-//! there, or it is late. A late one is made at once by a thread of normal priority, and its request goes out when it is
-//! made; no worker makes any.
+//! Threads under SCHED_IDLE build them in the order of the draws and put them on a ring, as far ahead as the budget of
+//! bytes allows. Such a thread may get no core for seconds, at any instruction, so a worker never waits for a lock that
+//! it holds: a body is ready, or it is late. A thread of normal priority builds a late body at once, and the request is
+//! sent when the body is ready. No worker builds a body.
 
 use crate::requests::prepared::Prepared;
 use aiperf_schedule::{Draw, Order, OrderId};
@@ -13,28 +14,28 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, scope};
 use tokio::sync::oneshot;
 
-/// Draws that a ring spans: a third of a second of the largest rates there are.
+/// Draws that a ring spans: a third of a second at the largest rates.
 const SPAN: usize = 1 << 14;
 
 /// The first request of a session.
 pub(crate) enum First {
     Ready(Prepared),
-    /// Being made.
+    /// The body is still being built.
     Late(oneshot::Receiver<Prepared>),
 }
 
-/// Makes bodies.
+/// Builds bodies.
 pub(crate) trait BodyBuilder: Sync {
-    /// Whether the body of a conversation is kept for the whole run, so that none is made.
+    /// Whether the body of a conversation is kept for the whole run. Then it is not built ahead.
     fn is_kept(&self, conversation: u32) -> bool;
-    /// The first request of a conversation, and the bytes that it takes.
+    /// The first request of a conversation, and its size in bytes.
     fn build(&self, conversation: u32) -> (Prepared, usize);
 }
 
-/// Bodies ahead of the draws of a run.
+/// Bodies that are built ahead of the draws of a run.
 pub(crate) struct Ahead {
     rings: Vec<Ring>,
-    /// Where bodies are asked for that are late, while there is somebody who makes them; `None` ends that.
+    /// Late bodies are requested here, while a thread builds them; `None` ends that thread.
     late: OnceLock<Sender<Option<LateBody>>>,
     is_closed: AtomicBool,
 }
@@ -46,22 +47,22 @@ pub(super) struct LateBody {
     pub(super) reply: oneshot::Sender<Prepared>,
 }
 
-/// The bodies of one order of draws, those of [`SPAN`] draws at most.
+/// The bodies of one order of draws, for at most [`SPAN`] draws.
 struct Ring {
     id: OrderId,
     order: Order,
     slots: Box<[Slot]>,
-    /// The draw that is made next, and the one after the last that was asked for.
+    /// The next draw to build, and the draw after the last one that was taken.
     next: AtomicU64,
     reached: AtomicU64,
-    /// Bytes of bodies that are ready, and how many there may be.
+    /// Bytes of the bodies that are ready, and their limit.
     bytes: AtomicUsize,
     most: usize,
 }
 
 #[derive(Default)]
 struct Slot {
-    /// The draw after the last that was asked for here.
+    /// The draw after the last one that was taken from this slot.
     taken: AtomicU64,
     ready: Mutex<Option<ReadyBody>>,
 }
@@ -73,18 +74,18 @@ struct ReadyBody {
 }
 
 impl Ahead {
-    /// So many bytes of bodies, ahead of these orders.
+    /// Keeps up to `bytes` of bodies ready, ahead of these orders.
     pub(crate) fn new(orders: Vec<(OrderId, Order)>, bytes: usize) -> Self {
         let most = bytes / orders.len().max(1);
         let rings = orders.into_iter().map(|(id, order)| Ring::new(id, order, most)).collect();
         Self { rings, late: OnceLock::new(), is_closed: AtomicBool::new(false) }
     }
 
-    /// Makes bodies on so many threads until as many are ready as may be.
+    /// Builds bodies on so many threads until the limit is reached.
     pub(super) fn fill(&self, builder: &impl BodyBuilder, threads: usize) {
         scope(|scope| {
             for _ in 1..threads {
-                // Fewer threads do it, too.
+                // If a thread cannot start, the others do the work.
                 let _ =
                     Builder::new().name("aiperf-make".into()).spawn_scoped(scope, || while self.make_next(builder) {});
             }
@@ -92,34 +93,34 @@ impl Ahead {
         });
     }
 
-    /// The body of a draw, which nobody asks for again; `None` where it is not ready.
+    /// The body of a draw, which is taken only once; `None` if it is not ready.
     pub(crate) fn take(&self, draw: Draw) -> Option<Prepared> {
         self.ring(draw)?.take(draw.position)
     }
 
-    /// A draw whose body is kept: those after it come next.
+    /// The body of this draw is kept: the ring moves past it.
     pub(crate) fn pass(&self, draw: Draw) {
         self.ring(draw).into_iter().for_each(|ring| ring.pass(draw.position));
     }
 
-    /// Has a late body made; `None` where nobody makes any.
+    /// Requests a late body; `None` if no thread builds them.
     pub(crate) fn ask(&self, draw: Draw, conversation: u32) -> Option<oneshot::Receiver<Prepared>> {
         let (reply, answer) = oneshot::channel();
         self.late.get()?.send(Some(LateBody { draw, conversation, reply })).ok()?;
         Some(answer)
     }
 
-    /// From now on late bodies are asked for; gives where.
+    /// From now on late bodies can be requested. Returns the receiver of these requests.
     pub(super) fn open(&self) -> Receiver<Option<LateBody>> {
         let (ask, asked) = channel();
         let _ = self.late.set(ask);
         asked
     }
 
-    /// No more bodies are made.
+    /// Ends the building of bodies.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Relaxed);
-        // A thread that is gone already needs no word.
+        // A thread that has already ended needs no message.
         self.late.get().into_iter().for_each(|late| drop(late.send(None)));
     }
 
@@ -131,7 +132,7 @@ impl Ahead {
         self.rings.iter().find(|ring| ring.id == draw.order)
     }
 
-    /// Makes the body that is needed next; `false` where all rings are as far ahead as they may be.
+    /// Builds the body that is needed next; `false` if all rings are as far ahead as they may be.
     pub(super) fn make_next(&self, builder: &impl BodyBuilder) -> bool {
         let claimed = self.rings.iter().find_map(|ring| Some((ring, ring.claim(builder)?)));
         let Some((ring, (position, conversation))) = claimed else { return false };
@@ -157,7 +158,7 @@ impl Ring {
         &self.slots[(position % SPAN as u64) as usize]
     }
 
-    /// The next draw whose body is to be made, and its conversation; nobody else makes it.
+    /// Claims the next draw to build, with its conversation; no other thread builds it.
     fn claim(&self, builder: &impl BodyBuilder) -> Option<(u64, u32)> {
         loop {
             let (position, reached) = (self.next.load(Acquire), self.reached.load(Acquire));
@@ -184,7 +185,7 @@ impl Ring {
         self.bytes.fetch_add(bytes, Relaxed);
         let old = slot.ready.lock().unwrap_or_else(PoisonError::into_inner).replace(ready);
         self.forget(old);
-        // Whoever asked meanwhile found the slot locked, and has it made by another.
+        // A caller that asked meanwhile found the slot locked. Another thread builds the body for it.
         if slot.taken.load(Acquire) > position {
             self.forget(slot.take(position));
         }
@@ -207,8 +208,8 @@ impl Ring {
         Some(prepared)
     }
 
-    /// Lets go of the oldest body that the draws have passed: a phase that ended early may never ask for it, and what
-    /// comes next has no room. `false` where there is none.
+    /// Drops the oldest body that the draws have passed. A phase that ended early may never take it, and the next
+    /// bodies need its room. `false` if there is none.
     fn drop_oldest(&self, reached: u64) -> bool {
         let passed = |slot: &Slot| {
             let ready = slot.ready.try_lock().ok()?;
@@ -229,7 +230,7 @@ impl Slot {
 
 #[cfg(test)]
 impl Ahead {
-    /// From now on late bodies are asked for and nobody makes them, as long as what this gives is there.
+    /// From now on late bodies can be requested but no thread builds them, until the returned value is dropped.
     pub(crate) fn ask_in_vain(&self) -> impl Sized + use<> {
         self.open()
     }

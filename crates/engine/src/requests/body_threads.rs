@@ -1,4 +1,4 @@
-//! The threads that make bodies while a run is on: those that stay ahead of the draws, and the one for late bodies.
+//! The threads that build bodies while a run is on: those that stay ahead of the draws, and the one for late bodies.
 
 use crate::requests::Requests;
 use crate::requests::ahead::{Ahead, BodyBuilder, LateBody};
@@ -10,20 +10,20 @@ use std::sync::mpsc::Receiver;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How long a thread sleeps that is as far ahead as it may be: longer and longer.
+/// Sleeps of a thread that is as far ahead as it may be: each is twice as long as the one before.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 const LONGEST_SLEEP: Duration = Duration::from_millis(8);
-/// A thread that makes bodies for so many cores: as many as feed workers that need the others.
+/// One building thread for so many cores: enough to feed the workers on the others.
 const CORES_A_THREAD: usize = 4;
 
-/// The threads that make bodies while a run is on. They end when this goes.
+/// The threads that build bodies while a run is on. They end when this is dropped.
 pub(crate) struct BodyThreads {
     requests: Arc<Requests>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl BodyThreads {
-    /// None where every body is there already.
+    /// `None` if every body is ready already.
     pub(crate) fn start(requests: &Arc<Requests>, cores: usize) -> io::Result<Option<Self>> {
         let Some(ahead) = requests.ahead() else { return Ok(None) };
         let asked = ahead.open();
@@ -51,7 +51,7 @@ impl Drop for BodyThreads {
 }
 
 fn stay_ahead(requests: &Requests) {
-    // A kernel that refuses leaves the thread at normal priority: slower reads, same bodies.
+    // If the kernel refuses, the thread stays at normal priority: reads are slower, the bodies are the same.
     let _ = sys::set_idle_priority();
     courtesy::give_way();
     let Some(ahead) = requests.ahead() else { return };
@@ -71,7 +71,7 @@ fn make_late(requests: &Requests, asked: &Receiver<Option<LateBody>>) {
     while let Ok(Some(LateBody { draw, conversation, reply })) = asked.recv() {
         // It may have become ready since.
         let ready = requests.ahead().and_then(|ahead| ahead.take(draw));
-        // Nobody waits any more where the run was stopped.
+        // If the run was stopped, no request waits any more.
         if !reply.is_closed() {
             let _ = reply.send(ready.unwrap_or_else(|| requests.build(conversation).0));
         }

@@ -1,5 +1,5 @@
-//! Markers that keep prompts out of a server's cache. Bodies are encoded once with a placeholder; what each session says
-//! in its place is spliced in when it is sent, and all else of a body stays one copy.
+//! Markers that keep prompts out of a server's cache. Bodies are encoded once with a placeholder. When a session sends
+//! a body, its marker replaces the placeholder; the rest of the body stays one copy.
 
 use aiperf_plan::additions::{PLACEHOLDER, WARMUP_MARKER, base_trace_id, session_marker};
 use aiperf_plan::{CacheBust, MarkerKind, Plan};
@@ -7,25 +7,26 @@ use aiperf_types::{Body, CacheMarker, PhaseIndex, PhaseKind};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// What parts a marker from the text beside it, as JSON writes it.
+/// Separates a marker from the text beside it, as escaped in JSON.
 const GAP: &str = r"\n\n";
 
-/// The markers of a run; none unless there is something to mark.
+/// The markers of a run; none if the plan has no cache busting.
 #[derive(Debug)]
 pub(crate) struct Markers {
     bust: Option<CacheBust>,
     benchmark_id: String,
-    /// By phase, whether it is a warm-up.
+    /// Whether a phase is a warm-up, by phase.
     warmups: Vec<bool>,
 }
 
-/// Where a marker stands in a body.
+/// The position of a marker in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MarkerSpot {
     piece: usize,
-    /// What the marker takes the place of.
+    /// The range that the marker replaces.
     marker: Range<usize>,
-    /// What goes where there is none: what parts it from the text, or the part of a message that holds nothing else.
+    /// The range that is removed if there is no marker: with its separator, or the whole message part if it contains
+    /// nothing else.
     whole: Range<usize>,
 }
 
@@ -38,12 +39,12 @@ impl Markers {
         }
     }
 
-    /// Whether requests have markers: no two sessions then say the same.
+    /// Whether requests have markers. Then the prompts of no two sessions are equal.
     pub(crate) fn are_used(&self) -> bool {
         self.bust.is_some()
     }
 
-    /// Where a body that was just encoded has placeholders.
+    /// The positions of the placeholders in a newly encoded body.
     pub(crate) fn find(&self, body: &Body) -> Vec<MarkerSpot> {
         if self.bust.is_none() {
             return Vec::new();
@@ -54,7 +55,7 @@ impl Markers {
             .collect()
     }
 
-    /// What a session is marked with in a phase, without what parts it from the text; `None` is nothing.
+    /// The marker of a session in a phase, without its separator; `None` if it has none.
     pub(crate) fn marker(&self, phase: PhaseIndex, session: u64, conversation_id: &str) -> Option<String> {
         let is_warmup = self.warmups.get(usize::from(phase.0)).is_some_and(|is_warmup| *is_warmup);
         match self.bust?.marker {
@@ -65,7 +66,7 @@ impl Markers {
         }
     }
 
-    /// A body with this marker, and what its record says of that.
+    /// A body with this marker, and the marker as its record shows it.
     pub(crate) fn splice(
         &self,
         body: &Body,
@@ -105,7 +106,8 @@ fn spliced(body: &Body, places: impl Iterator<Item = (usize, Range<usize>)>, mar
         pieces.push(piece.slice(done..));
     }
     let len: usize = pieces.iter().map(Bytes::len).sum();
-    // All but the markers is held by whoever holds the body: of one that is kept that is nobody's memory.
+    // The owner of the body holds all bytes except the markers. A body that is kept for the run adds no memory per
+    // request.
     let shared = len.saturating_sub(body.owned() + new);
     Body::sharing(pieces, shared)
 }
@@ -125,7 +127,7 @@ fn spot(piece: usize, text: &str, at: usize) -> MarkerSpot {
     MarkerSpot { piece, marker: at..end, whole }
 }
 
-/// The object that holds nothing but a marker, and the comma that parts it from its neighbour.
+/// The object that contains only a marker, with the comma that separates it from its neighbour.
 fn part(text: &str, at: usize, end: usize) -> Range<usize> {
     let (Some(open), Some(close)) = (text[..at].rfind('{'), text[end..].find('}')) else { return at..end };
     let close = end + close + 1;
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_takes_the_place_of_its_placeholder_in_any_piece() {
+    fn a_marker_replaces_its_placeholder_in_any_piece() {
         let body = body(&["{\"a\":".into(), format!("\"{PLACEHOLDER}\\n\\nhi\",\"b\":\"x\\n\\n{PLACEHOLDER}\"}}")]);
         let spots = markers().find(&body);
         assert_eq!(spots.len(), 2);
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_message_goes_as_a_whole() {
+    fn a_message_part_with_only_a_marker_is_removed_as_a_whole() {
         let part = format!(r#"{{"type":"text","text":"{PLACEHOLDER}"}}"#);
         for (list, left) in [
             (format!("[{part},{{\"type\":\"image\"}}]"), r#"[{"type":"image"}]"#),
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_stays_nobodys_memory_but_for_the_marker() {
+    fn a_marked_body_that_is_kept_owns_only_its_marker() {
         let kept = body(&[format!("{PLACEHOLDER}\\n\\nhi")]).kept();
         let marked = with(&kept, &markers().find(&kept), "[warmup]".into());
         assert_eq!((marked.owned(), marked.len()), (8, 14));

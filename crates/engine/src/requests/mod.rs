@@ -1,7 +1,7 @@
-//! What is sent. Bodies are encoded once, before the clock starts and on all cores, up to a limit of bytes; of a dataset
-//! larger than that, the rest is encoded while the run is on, ahead of its use (see `ahead`). Of a conversation of
-//! several turns whose requests depend on answers, that is the first turn, and the pieces that the others add: a session
-//! goes on from there.
+//! The requests of a run. Bodies are encoded once, before the clock starts and on all cores, up to a limit of bytes. If
+//! the dataset is larger, the rest is encoded while the run is on, ahead of its use (see `ahead`). If the requests of a
+//! conversation depend on responses, only its first turn is encoded, with the pieces that the other turns add: a
+//! session continues from there.
 
 use crate::requests::ahead::{Ahead, BodyBuilder, First};
 use crate::requests::markers::Markers;
@@ -27,10 +27,10 @@ pub(crate) mod prompt_counts;
 use prepared::LaterTurns;
 pub use prepared::{BuildFault, Prepared, PreparedRequest, Unbuildable};
 
-/// Conversations that are put into a chat template before the run: enough to see one that it refuses.
+/// Conversations that are rendered with the chat template before the run: enough to find one that the template refuses.
 const CHECKED: usize = 100;
 
-/// Why requests cannot be made.
+/// Why requests cannot be built.
 #[derive(Debug, Error)]
 pub enum RequestsError {
     #[error(transparent)]
@@ -45,28 +45,28 @@ pub struct Requests {
     api: Arc<Api>,
     version: String,
     heads: Vec<HeadTemplate>,
-    /// Encoded conversations, from the first; fewer than there are when they did not all fit.
+    /// Encoded conversations, from the first one; fewer than there are if they did not all fit.
     kept: Vec<Arc<PreparedRequest>>,
-    /// The others, as they are needed; `None` where there are none.
+    /// The others, encoded as they are needed; `None` if there are none.
     ahead: Option<Ahead>,
-    /// Threads that may make bodies before the clock starts.
+    /// Threads that may build bodies before the clock starts.
     threads: usize,
-    /// Which model each turn goes to, where there are several.
+    /// The model of each turn, if there are several.
     models: Option<TurnModels>,
     first_counts: FirstCounts,
-    /// What of them is not sent, or not as it seems.
+    /// Warnings about content that is not sent, or that is sent differently.
     notes: Notes,
     markers: Markers,
-    /// Prompts are counted as the model sees them.
+    /// Prompts are counted as rendered by the chat template.
     chat_template: bool,
 }
 
 /// What is encoded before the clock starts.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodingBudget {
-    /// Bytes of bodies that are kept, at most one body more.
+    /// Bytes of bodies that are kept, plus one body at most.
     pub bytes: usize,
-    /// Bytes of bodies that are made ahead of their use where not all are kept.
+    /// Bytes of bodies that are built ahead of their use, if not all are kept.
     pub ahead_bytes: usize,
     /// Threads that encode at the same time.
     pub threads: usize,
@@ -76,19 +76,19 @@ impl EncodingBudget {
     pub const EVERYTHING: Self = Self { bytes: usize::MAX, ahead_bytes: 0, threads: 1 };
 }
 
-/// A conversation as it is shown: the body of each turn as if it were the only one.
+/// A conversation as it is shown to the user: the body of each turn as if it were the only turn.
 pub struct Payloads {
     pub session_id: Arc<str>,
     pub bodies: Vec<Body>,
 }
 
 impl Requests {
-    /// Encodes the requests that a plan can come to.
+    /// Encodes the requests that a plan can reach.
     pub fn new(plan: Arc<Plan>, dataset: Arc<Dataset>, version: &str) -> Result<Self, RequestsError> {
         Self::of_counted(plan, dataset, version, EncodingBudget::EVERYTHING, || ())
     }
 
-    /// The same as far as is wanted, telling of each request that was encoded.
+    /// As `new`, within a budget; calls `encoded` after each encoded conversation.
     pub fn of_counted(
         plan: Arc<Plan>,
         dataset: Arc<Dataset>,
@@ -134,8 +134,8 @@ impl Requests {
         Ok(requests)
     }
 
-    /// Puts the first conversations into the chat template of their tokenizer; fails with the reason of the first that
-    /// it refuses.
+    /// Renders the first conversations with the chat template of their tokenizer. Fails with the reason of the first
+    /// one that the template refuses.
     pub fn check_chat_template(&self, tokenizers: &Tokenizers) -> Result<(), TokenizeError> {
         self.kept.iter().take(CHECKED).try_for_each(|request| {
             let tokenizer = tokenizers.of(request.model.as_deref().unwrap_or_default());
@@ -143,7 +143,7 @@ impl Requests {
         })
     }
 
-    /// Counts what forms say, where that is to be counted, and lets go of the JSON that they were made from: it is as
+    /// Counts the tokens of forms, if they are to be counted, and drops the JSON that they were made from: it is as
     /// large as they are.
     pub fn drop_payloads(&mut self, tokenizers: Option<&Tokenizers>) {
         let counting = tokenizers.filter(|_| self.api.endpoint.kind.traits().has_tokens());
@@ -169,7 +169,7 @@ impl Requests {
         self.dataset.len()
     }
 
-    /// How many of them are encoded, and the bytes that these hold.
+    /// How many of them are encoded, and the bytes that they hold.
     pub fn kept(&self) -> (usize, usize) {
         (self.kept.len(), self.kept.iter().map(|request| request.encoded.body.held()).sum())
     }
@@ -195,7 +195,7 @@ impl Requests {
         head
     }
 
-    /// A request as its session sends it in a phase, and what it is marked with.
+    /// A request as its session sends it in a phase, and its marker.
     pub(crate) fn marked<'r>(
         &self,
         request: &'r PreparedRequest,
@@ -211,7 +211,7 @@ impl Requests {
         (Cow::Owned(EncodedRequest { body, content_type: content_type.clone(), headers: headers.clone() }), marker)
     }
 
-    /// Makes the first of the bodies that are not kept, as many as may be ready at a time.
+    /// Builds the first of the bodies that are not kept, as many as may be ready at a time.
     pub fn fill_ahead(&self) {
         if let Some(ahead) = &self.ahead {
             ahead.fill(self, self.threads);
@@ -223,7 +223,7 @@ impl Requests {
         self.ahead.as_ref()
     }
 
-    /// What is sent for the first turn of a session.
+    /// The request of the first turn of a session.
     pub(crate) fn first(&self, dispatch: &Dispatch) -> First {
         let conversation = dispatch.conversation;
         if let Some(request) = self.kept.get(conversation as usize) {
@@ -238,14 +238,14 @@ impl Requests {
         }
     }
 
-    /// A session's first turn is never sent.
+    /// The first turn of a session is never sent.
     pub(crate) fn discard(&self, dispatch: &Dispatch) {
         if dispatch.is_first() {
             self.ahead.iter().for_each(|ahead| drop(ahead.take(dispatch.draw)));
         }
     }
 
-    /// What is sent for a conversation's first turn. One that is not kept is encoded on the spot.
+    /// The request of a conversation's first turn. If it is not kept, it is encoded here.
     pub fn request(&self, conversation: u32) -> Prepared {
         match self.kept.get(conversation as usize) {
             Some(request) => Ok(request.clone()),
@@ -253,7 +253,7 @@ impl Requests {
         }
     }
 
-    /// The name of a conversation; none where it cannot be read any more.
+    /// The name of a conversation; empty if it can no longer be read.
     pub(crate) fn session_id(&self, conversation: u32) -> Arc<str> {
         match self.kept.get(conversation as usize) {
             Some(request) => request.session_id.clone(),
@@ -261,13 +261,13 @@ impl Requests {
         }
     }
 
-    /// A session of a conversation in which nothing was asked.
+    /// A session of a conversation before its first turn.
     pub(crate) fn session(&self, conversation: u32) -> Result<Session, Unbuildable> {
         Ok(Session::new(self.api.clone(), self.conversation(conversation as usize)?))
     }
 
-    /// What a session sends for a turn of its conversation, both by their number; `before` is what its prompts so far
-    /// are counted by.
+    /// The request of a session for a turn of its conversation, both by number; `before` holds the counts of its
+    /// prompts so far.
     pub(crate) fn ask(
         &self,
         session: &mut Session,
@@ -286,7 +286,7 @@ impl Requests {
             vectors: self.api.dialect.vectors_asked(&encoded.body.payload()),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
-            // Models may count by tokenizers of their own, so that nothing can be added up.
+            // Models may have their own tokenizers. Then counts cannot be added up.
             prompt: session
                 .take_delta()
                 .filter(|_| self.models.is_none())
@@ -298,22 +298,22 @@ impl Requests {
         })
     }
 
-    /// Why a turn cannot be put into the dialect.
+    /// Why the dialect cannot encode a turn.
     pub(crate) fn refused(&self, at: (u32, u32), session_id: Arc<str>, error: DialectError) -> Unbuildable {
         self.unbuildable(at.0 as usize, at.1 as usize, session_id, error.into())
     }
 
-    /// The conversations as a schedule sees them.
+    /// The conversations as the schedule sees them.
     pub fn shapes(&self) -> &Arc<Shapes> {
         self.dataset.shapes()
     }
 
-    /// Every conversation in order, whether it can be sent or not; a few of them are in memory at a time.
+    /// Every conversation in order, whether it can be sent or not. Only a few are in memory at a time.
     pub fn all(&self) -> impl Iterator<Item = Result<Payloads, Unbuildable>> + '_ {
         let (all, block) = (self.dataset.len(), 4 * self.threads.max(1));
         (0..all).step_by(block).flat_map(move |from| {
             let until = (from + block).min(all);
-            // Those that have to be made are, a few on each thread.
+            // Conversations that have to be encoded are, a few on each thread.
             let threads = if until <= self.kept.len() { 1 } else { self.threads };
             let payloads = |at| Ok::<_, Infallible>(self.payloads_of(from + at));
             let Ok(payloads) = in_order::in_order(threads, until - from, payloads);
@@ -321,17 +321,17 @@ impl Requests {
         })
     }
 
-    /// What a user should know of how the conversations that are kept go out, a line each.
+    /// Warnings about the conversations that are kept and how they are sent, one line each.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         self.notes.lines()
     }
 
-    /// The endpoint as it is spoken to.
+    /// The endpoint's API.
     pub fn api(&self) -> &Arc<Api> {
         &self.api
     }
 
-    /// Tokens of what a request says; of a later turn, where that is possible, only what it adds is counted.
+    /// Tokens of a request. Of a later turn, only its additions are counted if possible.
     pub(crate) fn input_tokens_of(
         &self,
         exchange: &Exchange,
@@ -339,7 +339,7 @@ impl Requests {
         tokenizer: &Tokenizer,
     ) -> InputTokens {
         let RequestTag { conversation, turn, phase, session, .. } = exchange.tag;
-        // What a template makes of messages is not the sum of what it makes of each.
+        // The rendering of several messages is not the sum of their renderings.
         let is_rendered = self.chat_template && tokenizer.has_chat_template();
         let prompt = prompt.filter(|_| turn > 0 && !is_rendered);
         let marker = || self.markers.marker(phase, session, &exchange.tag.session_id);
@@ -349,9 +349,9 @@ impl Requests {
         }
     }
 
-    /// Tokens of a request's texts. A conversation's first turn, which is the same in every session, is counted once.
+    /// Tokens of a request's texts. A conversation's first turn is the same in every session, so it is counted once.
     pub(crate) fn input_tokens(&self, conversation: u32, turn: u32, body: &Body, tokenizer: &Tokenizer) -> InputTokens {
-        // What was never built says nothing of the conversation's other requests.
+        // A body that was never built must not set the count of the conversation's other requests.
         if body.is_empty() {
             return Ok(None);
         }
@@ -382,7 +382,7 @@ impl Requests {
         Ok(Arc::new(conversation))
     }
 
-    /// The first turn of a conversation, and the session that goes on from it.
+    /// The first turn of a conversation, and the session that continues from it.
     fn first_turn(&self, index: usize, conversation: &Arc<Conversation>) -> Result<PreparedRequest, Unbuildable> {
         let mut session = Session::new(self.api.clone(), conversation.clone());
         let session_id = conversation.session_id.as_str().into();
@@ -393,15 +393,15 @@ impl Requests {
         Ok(first)
     }
 
-    /// The same with what can be made of the later turns beforehand: those that are the same in every session, or else the
-    /// pieces that they add. And the bytes that it takes.
+    /// As `first_turn`, with the later turns as far as they can be encoded beforehand: turns that are the same in every
+    /// session, or else the pieces that they add. Also returns the size in bytes.
     fn prepare(&self, index: usize, conversation: &Arc<Conversation>) -> Result<(PreparedRequest, usize), Unbuildable> {
         let mut first = self.first_turn(index, conversation)?;
         let mut bytes = first.encoded.body.held();
         match first.later.as_mut() {
             Some(LaterTurns::FromAnswers(session)) if first.wants_reply => {
                 let pieces = session.prepare_turns();
-                // What its turns say is kept too.
+                // The texts of its turns are kept too.
                 bytes +=
                     2 * pieces.map_err(|error| self.refused((index as u32, 1), first.session_id.clone(), error))?;
             }
@@ -422,7 +422,7 @@ impl Requests {
         Ok((first, bytes))
     }
 
-    /// The same for the whole run. Fails where any turn can never be sent.
+    /// As `prepare`, for the whole run. Fails if any turn can never be sent.
     fn keep(&self, index: usize, conversation: &Arc<Conversation>) -> Result<(PreparedRequest, usize), Unbuildable> {
         if conversation.turns.len() > 1 {
             self.payloads(index, conversation)?;
@@ -448,12 +448,12 @@ impl Requests {
         }
     }
 
-    /// Fails where a turn can never be sent.
+    /// The bodies of all turns. Fails if a turn can never be sent.
     fn payloads(&self, index: usize, conversation: &Arc<Conversation>) -> Result<Payloads, Unbuildable> {
         let session_id: Arc<str> = conversation.session_id.as_str().into();
         let carrying = Session::new(self.api.clone(), conversation.clone());
         let mut alone = Session::of_turns_alone(self.api.clone(), conversation.clone());
-        // Where there is no turn at all, there is no first.
+        // A conversation without turns fails at its first turn.
         let turns = 0..conversation.turns.len().max(1);
         let bodies = turns.map(|turn| {
             let body = carrying.check_carried(turn).and_then(|()| Ok(alone.ask(turn)?.body));
@@ -464,18 +464,19 @@ impl Requests {
         Ok(Payloads { session_id, bodies })
     }
 
-    /// Why no request can be made of a turn, which is named by its line, or by its conversation's id where it was made.
+    /// Why no request can be built from a turn. The turn is named by its line, or by the id of its conversation if that
+    /// was generated.
     fn unbuildable(&self, index: usize, turn: usize, session_id: Arc<str>, source: BuildFault) -> Unbuildable {
         let place = self.dataset.place_of_turn(index, turn).unwrap_or_else(|| format!("conversation {session_id}"));
         Unbuildable { place, session_id, kind: self.api.endpoint.kind, source }
     }
 
-    /// The head of a request with header fields of its own.
+    /// The head of a request with its own header fields.
     fn head_with(&self, url: &BaseUrl, own: &[(String, String)]) -> HeadTemplate {
         HeadTemplate::with_headers(&self.api.endpoint, url, &self.version, own)
     }
 
-    /// Images that are found in a body.
+    /// The number of images in a body.
     fn images_in(&self, body: &Body) -> u32 {
         self.api.dialect.inputs_of(&body.payload()).map_or(0, |inputs| inputs.images)
     }
@@ -501,7 +502,7 @@ impl BodyBuilder for Requests {
 
 #[cfg(test)]
 impl Requests {
-    /// Holds other conversations than its dataset does.
+    /// Replaces the conversations of the dataset.
     pub(crate) fn of_conversations(mut self, conversations: Vec<Conversation>) -> Self {
         self.first_counts = FirstCounts::new(conversations.len());
         self.kept.clear();
@@ -512,14 +513,14 @@ impl Requests {
         self
     }
 
-    /// Keeps nothing, and can make nothing any more.
+    /// Keeps nothing and can no longer encode anything.
     pub(crate) fn refusing(mut self) -> Self {
         const REFUSING: aiperf_dialect::Dialect = aiperf_dialect::Dialect {
             frame: |_| Err(DialectError::Missing("chat", "patience")),
             ..aiperf_dialect::kinds::chat::DIALECT
         };
         self.kept.clear();
-        let mut api = Api::new(&self.api.endpoint, "m").expect("it was spoken to before");
+        let mut api = Api::new(&self.api.endpoint, "m").expect("it was built before");
         api.dialect = &REFUSING;
         self.api = Arc::new(api);
         self

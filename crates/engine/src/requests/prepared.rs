@@ -1,4 +1,4 @@
-//! A request that is ready to be sent, with what follows it; or why there is none.
+//! A request that is ready to be sent, with the turns that follow it, or the reason why it cannot be built.
 
 use crate::requests::markers::MarkerSpot;
 use crate::requests::prompt_counts::PromptHistory;
@@ -7,10 +7,10 @@ use aiperf_types::{EndpointKind, Failure};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A request, or why none can be made.
+/// A request, or why it cannot be built.
 pub type Prepared = Result<Arc<PreparedRequest>, Unbuildable>;
 
-/// A conversation of which no request can be made: which one, and why.
+/// A conversation whose requests cannot be built: which one, and why.
 #[derive(Clone, Debug, Error)]
 #[error("{place}: {source}")]
 pub struct Unbuildable {
@@ -20,12 +20,12 @@ pub struct Unbuildable {
     pub source: BuildFault,
 }
 
-/// Why no request can be made of a conversation.
+/// Why no request can be built from a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildFault {
     #[error(transparent)]
     Dialect(#[from] DialectError),
-    /// Its rows cannot be read any more.
+    /// Its rows can no longer be read.
     #[error("{0}")]
     Unread(String),
 }
@@ -41,42 +41,42 @@ impl From<&Unbuildable> for Failure {
     }
 }
 
-/// What is sent for a turn, and what records say of it.
+/// The request of a turn, and what its record shows of it.
 pub struct PreparedRequest {
     pub encoded: EncodedRequest,
-    /// Its head by URL, where it has header fields of its own and is kept.
+    /// Its head by URL, if it has its own header fields and is kept.
     pub(super) heads: Vec<HeadTemplate>,
     pub session_id: Arc<str>,
-    /// Output length asked for.
+    /// The requested output length.
     pub requested_osl: Option<u32>,
-    /// Its model, where the run has several.
+    /// Its model, if the run has several.
     pub model: Option<Arc<str>>,
-    /// Images that it carries.
+    /// The number of its images.
     pub images: u32,
-    /// Vectors that it asks for, where its answer holds one for each input.
+    /// The number of requested vectors, if the response has one for each input.
     pub vectors: Option<u32>,
     /// Length of its audio.
     pub audio_seconds: Option<f64>,
-    /// A later turn needs its answer.
+    /// A later turn needs its response.
     pub wants_reply: bool,
-    /// Where its prompt can be counted by what it adds to those before it.
+    /// Set if the prompt can be counted by what it adds to the prompts before it.
     pub(crate) prompt: Option<Arc<PromptHistory>>,
     /// Where markers are spliced in.
     pub(super) marker_spots: Vec<MarkerSpot>,
-    /// Of a first turn, where more follow.
+    /// The turns that follow a first turn, if any.
     pub(super) later: Option<LaterTurns>,
 }
 
-/// What follows the first turn of a conversation.
+/// The turns that follow the first turn of a conversation.
 pub(super) enum LaterTurns {
     /// Requests that are the same in every session.
     Prepared(Vec<Arc<PreparedRequest>>),
-    /// Each goes on from what was said before it: a session that has asked its first turn.
+    /// Each turn depends on the responses before it: a session that has sent its first turn.
     FromAnswers(Box<Session>),
 }
 
 impl PreparedRequest {
-    /// What is sent for a later turn, where that was encoded beforehand.
+    /// The request of a later turn, if it was encoded beforehand.
     pub(crate) fn later_turn(&self, turn: u32) -> Option<&Arc<Self>> {
         match self.later.as_ref()? {
             LaterTurns::Prepared(later) => later.get((turn as usize).checked_sub(1)?),
@@ -84,7 +84,7 @@ impl PreparedRequest {
         }
     }
 
-    /// The session that goes on from this first turn, where what follows was not encoded beforehand.
+    /// The session that continues from this first turn, if the later turns were not encoded beforehand.
     pub(crate) fn session(&self) -> Option<&Session> {
         match self.later.as_ref()? {
             LaterTurns::FromAnswers(session) => Some(session),

@@ -1,4 +1,4 @@
-//! Tokens of prompts: of whole bodies, and of sessions by what each request adds.
+//! Counts the tokens of prompts: of whole bodies, and of sessions by what each request adds.
 
 use aiperf_dialect::{Dialect, PromptDelta};
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
@@ -6,10 +6,10 @@ use aiperf_tokenize::{TokenizeError, Tokenizer, is_interrupted};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, TryLockError};
 
-/// The prompt of a request: what it adds, after the prompt before it. Counted once, it keeps the count alone, so that a
-/// long conversation is not counted anew for every turn.
+/// The prompt of a request: what it adds to the prompt before it. Once counted, it keeps only the count, so a long
+/// conversation is not counted again for every turn.
 ///
-/// Nobody waits for it: whoever finds it in use gets nothing.
+/// No thread waits for it: if another thread uses it, the caller gets nothing.
 #[derive(Debug)]
 pub(crate) struct PromptHistory(Mutex<State>);
 
@@ -23,23 +23,24 @@ enum State {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct PromptCount {
     tokens: u64,
-    /// The end of the text, which may share a token with what follows.
+    /// The end of the text. It may share a token with the text that follows.
     open: String,
     says_anything: bool,
-    /// What stands around a marker, which is not among the tokens: each session says it with a marker of its own.
+    /// The text around a marker. It is not in `tokens`, because each session has its own marker.
     marked: Option<Arc<str>>,
-    /// Its tokens with the marker that was asked for last: of a session's own prompts, that is its own.
+    /// The tokens of `marked` with the latest marker. For the prompts of one session, that is always the marker of the
+    /// session.
     with_marker: Option<(Option<String>, u64)>,
 }
 
 impl PromptHistory {
-    /// What a request adds to the prompt before it.
+    /// Records what a request adds to the prompt before it.
     pub(crate) fn new(before: Option<&Arc<Self>>, delta: PromptDelta) -> Self {
         let before = before.filter(|_| delta.continues).cloned();
         Self(Mutex::new(State::Uncounted { before, delta }))
     }
 
-    /// `None` while somebody else looks.
+    /// `None` while another thread uses it.
     fn state(&self) -> Option<State> {
         match self.0.try_lock() {
             Ok(state) => Some(state.clone()),
@@ -48,7 +49,8 @@ impl PromptHistory {
         }
     }
 
-    /// Keeps a count, and lets go of what was counted; unless somebody else looks, who will count it again.
+    /// Keeps a count and drops the counted text. If another thread uses it, nothing is kept, and the text is counted
+    /// again.
     fn set(&self, count: PromptCount) {
         if let Ok(mut state) = self.0.try_lock() {
             *state = State::Counted(count);
@@ -64,7 +66,7 @@ impl PromptHistory {
 }
 
 impl Drop for PromptHistory {
-    /// One after the other: of a long conversation, as many as nobody counted hang on each other.
+    /// Drops one after the other: the uncounted prompts of a long conversation form a long chain.
     fn drop(&mut self) {
         let mut next = self.take_before();
         while let Some(mut prompt) = next.and_then(Arc::into_inner) {
@@ -73,19 +75,20 @@ impl Drop for PromptHistory {
     }
 }
 
-/// Tokens of the first request of each conversation, which is the same in every session and so counted once.
+/// Tokens of the first request of each conversation. It is the same in every session, so it is counted once.
 pub(crate) struct FirstCounts(Vec<AtomicU32>);
 
-/// A count that was not made yet, one that has no value, and one of messages that the chat template refuses.
+/// Not counted yet, counted without a value, and refused by the chat template.
 const NOT_COUNTED: u32 = u32::MAX;
 const NO_COUNT: u32 = u32::MAX - 1;
 const REFUSED: u32 = u32::MAX - 2;
 
-/// The chat template refuses the messages of a request: they have no count, as that of their texts would be another.
+/// The chat template refuses the messages of a request. They have no count: a count of their texts would differ from
+/// it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RefusedByTemplate;
 
-/// Tokens of a prompt; `None` where nothing of it can be counted.
+/// Tokens of a prompt; `None` if nothing of it can be counted.
 pub(crate) type InputTokens = Result<Option<u64>, RefusedByTemplate>;
 
 impl FirstCounts {
@@ -115,7 +118,7 @@ impl FirstCounts {
     }
 }
 
-/// Tokens of all that a body says; of messages as a chat template puts them, where that is asked for.
+/// Tokens of all texts of a body. If asked for, messages are first rendered with the chat template.
 pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer, chat_template: bool) -> InputTokens {
     let Some(inputs) = dialect.inputs_of(body) else { return Ok(None) };
     if let Some(messages) = inputs.messages.as_ref().filter(|_| chat_template)
@@ -132,16 +135,16 @@ pub(crate) fn count_whole(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer,
     })
 }
 
-/// Why the messages of a body cannot be put into the chat template.
+/// Why the chat template cannot render the messages of a body.
 pub(crate) fn check_template(dialect: &Dialect, body: &[u8], tokenizer: &Tokenizer) -> Result<(), TokenizeError> {
     let messages = dialect.inputs_of(body).and_then(|inputs| inputs.messages);
     let rendered = messages.and_then(|messages| tokenizer.apply_chat_template(messages, true));
     rendered.map_or(Ok(()), |rendered| rendered.map(drop))
 }
 
-/// Tokens of all texts up to a request, joined by blanks: the same as of the whole. `None` where the tokenizer or
-/// somebody else at work leaves no other way than to count the whole, or where nothing is said. `marker` is what the
-/// session is marked with.
+/// Tokens of all texts up to a request, joined by blanks: the same count as that of the whole. `None` if only the whole
+/// can be counted, because of the tokenizer or because another thread is counting, or if there is no text. `marker`
+/// gives the marker of the session.
 pub(crate) fn count(
     prompt: &Arc<PromptHistory>,
     dialect: &Dialect,
@@ -180,7 +183,8 @@ pub(crate) fn count(
     count.says_anything.then(|| count.tokens + marked + tokenizer.count(&count.open) as u64)
 }
 
-/// Counts what stands around a marker, unless it was counted with the same. `None` where that cannot be done apart.
+/// Counts the text around a marker, unless it was counted with the same marker. `None` if it cannot be counted
+/// separately.
 fn mark(count: &mut PromptCount, tokenizer: &Tokenizer, marker: impl Fn() -> Option<String>) -> Option<()> {
     if count.open.contains(PLACEHOLDER) {
         return None;
@@ -200,7 +204,7 @@ fn mark(count: &mut PromptCount, tokenizer: &Tokenizer, marker: impl Fn() -> Opt
     Some(())
 }
 
-/// Adds a text, after a blank. What ends in white space may share a token with what follows.
+/// Adds a text, after a blank. A text that ends in white space may share a token with the text that follows.
 fn add(count: &mut PromptCount, text: &str, tokenizer: &Tokenizer) {
     if count.says_anything {
         count.open.push(' ');
@@ -224,7 +228,7 @@ mod tests {
     use aiperf_dialect::kinds::chat;
     use proptest::prelude::*;
 
-    /// With GPT-2's pattern.
+    /// Uses GPT-2's pattern.
     const BYTE_LEVEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/data/tiny-model");
 
     fn after(before: Option<&Arc<PromptHistory>>, items: &[String]) -> Arc<PromptHistory> {
@@ -233,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_lets_go_of_what_it_was_counted_from() {
+    fn a_counted_prompt_drops_its_text() {
         let first = after(None, &["a".to_owned()]);
         let second = after(Some(&first), &["b".to_owned()]);
         assert!(matches!(second.state(), Some(State::Uncounted { before: Some(_), delta }) if delta.items == ["b"]));
@@ -259,18 +263,18 @@ mod tests {
         assert_eq!(of(2, true), Err(RefusedByTemplate));
         let first = FirstCounts::new(1);
         assert_eq!(first.get_or_count(0, || of(2, true)), Err(RefusedByTemplate));
-        assert_eq!(first.get_or_count(0, || Ok(Some(1))), Err(RefusedByTemplate), "it is kept");
+        assert_eq!(first.get_or_count(0, || Ok(Some(1))), Err(RefusedByTemplate), "the refusal is kept");
         let refused = check_template(&chat::DIALECT, &body(2), &tokenizer).unwrap_err().to_string();
         assert!(refused.contains("chat_template.jinja: the chat template cannot be applied: line 1: one"), "{refused}");
     }
 
     #[test]
-    fn a_very_long_conversation_that_nobody_counted_goes_without_a_deep_stack() {
+    fn a_very_long_uncounted_conversation_is_dropped_without_a_deep_stack() {
         drop((0..1_000_000).fold(None, |before, _| Some(after(before.as_ref(), &[]))));
     }
 
     #[test]
-    fn sessions_that_share_what_they_say_are_counted_each_with_its_marker() {
+    fn sessions_with_the_same_text_are_each_counted_with_their_own_marker() {
         let tokenizer = Tokenizer::load("builtin", &Default::default()).unwrap();
         let item = |text: &str| format!(",{}", serde_json::json!({"role": "user", "content": text}));
         let first = after(None, &[item(&format!("{PLACEHOLDER}{MARKER_GAP}who are you"))]);
@@ -281,12 +285,12 @@ mod tests {
             assert_eq!(found, Some(wanted), "{marker}");
         }
         let wanted = tokenizer.count("who are you and why") as u64;
-        assert_eq!(count(&second, &chat::DIALECT, &tokenizer, || None), Some(wanted), "without any");
+        assert_eq!(count(&second, &chat::DIALECT, &tokenizer, || None), Some(wanted), "without a marker");
     }
 
     proptest! {
         #[test]
-        fn what_is_counted_by_turns_is_what_the_whole_has(
+        fn counts_by_turn_equal_the_count_of_the_whole(
             turns in prop::collection::vec(prop::collection::vec("[ a-zA-Z0-9'\\n\\t.,!/\u{e9}\u{301}\u{4e2d}\u{a0}]{0,12}", 0..3), 1..6),
             looks in prop::collection::vec(any::<bool>(), 6),
             name in prop::sample::select(vec!["builtin", "cl100k_base", "o200k_harmony", BYTE_LEVEL]),

@@ -17,14 +17,14 @@ fn of(plan: Plan) -> Result<Requests, RequestsError> {
 }
 
 #[test]
-fn what_cannot_be_built_is_found_before_anything_is_sent_and_named() {
+fn a_conversation_that_cannot_be_built_is_named_before_anything_is_sent() {
     let Err(RequestsError::Conversation(error)) = requests(EndpointKind::ImageEdit) else { panic!("it needs images") };
     assert!(error.to_string().starts_with("conversation session_000000: "), "{error}");
     assert_eq!(&*error.session_id, "session_000000");
 }
 
 #[test]
-fn only_what_a_run_can_come_to_is_encoded_before_it() {
+fn only_conversations_that_a_run_can_reach_are_encoded_before_it() {
     let mut plan = plan("http://127.0.0.1:1");
     plan.dataset = DatasetPlan::Synthetic(SyntheticPlan::new(10));
     let kept = |stop, sampling| {
@@ -39,7 +39,7 @@ fn only_what_a_run_can_come_to_is_encoded_before_it() {
 }
 
 #[test]
-fn what_an_api_has_no_place_for_is_told_apart_from_what_is_wrong() {
+fn content_that_an_api_does_not_support_differs_from_wrong_content() {
     let is_unsupported = |kind, source| {
         let (place, session_id) = ("line 3".to_owned(), "s".into());
         let source: DialectError = source;
@@ -63,7 +63,7 @@ fn bodies(requests: &[&PreparedRequest]) -> Vec<String> {
 }
 
 #[test]
-fn images_are_those_of_the_turns_that_are_carried_or_those_found_in_a_payload() {
+fn images_are_counted_in_all_carried_turns_or_found_in_a_payload() {
     let requests = requests(EndpointKind::Chat).unwrap();
     let image = |contents: &[&str]| Media {
         contents: contents.iter().map(|&content| content.to_owned()).collect(),
@@ -76,16 +76,16 @@ fn images_are_those_of_the_turns_that_are_carried_or_those_found_in_a_payload() 
     let verbatim = Turn { raw_payload, ..first.clone() };
     let talk = talk(ContextMode::DeltasWithResponses, vec![first, second, verbatim]);
     let (first, _) = requests.keep(0, &talk).unwrap();
-    let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
+    let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no response") };
     assert_eq!((first.images, later[0].images, later[1].images), (2, 3, 1));
 }
 
 #[test]
-fn later_turns_are_encoded_beforehand_where_they_depend_on_no_answer() {
+fn later_turns_are_encoded_beforehand_if_they_depend_on_no_response() {
     let requests = requests(EndpointKind::Chat).unwrap();
     let turns = vec![Turn::text("one"), Turn { max_tokens: Some(7), ..Turn::text("two") }];
     let (first, held) = requests.keep(0, &talk(ContextMode::DeltasWithResponses, turns.clone())).unwrap();
-    let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no answer") };
+    let Some(LaterTurns::Prepared(later)) = first.later.as_ref() else { panic!("they depend on no response") };
     let sent = bodies(&[&first, &later[0]]);
     assert_eq!(held, sent.iter().map(String::len).sum::<usize>());
     assert!(sent[1].contains(r#"{"role":"user","content":"one"},{"role":"user","content":"two"}"#), "{sent:?}");
@@ -93,7 +93,7 @@ fn later_turns_are_encoded_beforehand_where_they_depend_on_no_answer() {
     assert_eq!((first.encoded.body.owned(), later[0].encoded.body.owned()), (0, 0));
     let (first, held) = requests.keep(0, &talk(ContextMode::DeltasWithoutResponses, turns)).unwrap();
     assert!(first.wants_reply && first.session().is_some());
-    assert!(held > sent[0].len(), "what later turns add is kept too");
+    assert!(held > sent[0].len(), "the additions of later turns are kept too");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_conversation_of_more_turns_than_a_type_sends_is_refused_before_anything_is_
 }
 
 #[test]
-fn each_turn_is_shown_alone() {
+fn each_turn_is_shown_on_its_own() {
     let requests = requests(EndpointKind::Chat).unwrap();
     let talk = talk(ContextMode::DeltasWithoutResponses, vec![Turn::text("one"), Turn::text("two")]);
     let shown = requests.payloads(0, &talk).unwrap();
@@ -131,11 +131,11 @@ fn a_later_turn_is_counted_by_what_it_sends() {
     let count = |turn, texts: &[&str]| requests.input_tokens(0, turn, &body(texts), &tokenizer).unwrap();
     assert_eq!(count(0, &["one"]), Some(1));
     assert_eq!((count(1, &["one", "two"]), count(2, &["one", "two", "three"])), (Some(2), Some(3)));
-    assert_eq!(count(1, &["one", "two", "four", "five"]), Some(4), "another session was told something else");
+    assert_eq!(count(1, &["one", "two", "four", "five"]), Some(4), "another session has other messages");
 }
 
 #[test]
-fn what_fits_is_encoded_beforehand_and_everything_is_counted_once() {
+fn bodies_that_fit_are_encoded_beforehand_and_every_body_is_counted_once() {
     let plan = Arc::new(plan("http://127.0.0.1:1"));
     let tokenizer = Tokenizer::builtin();
     let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
@@ -149,11 +149,11 @@ fn what_fits_is_encoded_beforehand_and_everything_is_counted_once() {
     let body = requests.request(0).unwrap().encoded.body.clone();
     let counted = requests.input_tokens(0, 0, &body, &tokenizer);
     assert!(counted.as_ref().unwrap() > &Some(0));
-    assert_eq!(requests.input_tokens(0, 0, &"{}".into(), &tokenizer), counted, "it is not looked at again");
+    assert_eq!(requests.input_tokens(0, 0, &"{}".into(), &tokenizer), counted, "it is not counted again");
 }
 
 #[test]
-fn a_form_is_counted_before_what_it_was_made_from_goes() {
+fn a_form_is_counted_before_its_payload_is_dropped() {
     let tokenizer = Tokenizer::builtin();
     let (mut dropped, whole) =
         (requests(EndpointKind::VideoGeneration).unwrap(), requests(EndpointKind::VideoGeneration).unwrap());
@@ -167,7 +167,7 @@ fn a_form_is_counted_before_what_it_was_made_from_goes() {
 }
 
 #[test]
-fn header_fields_of_a_request_are_in_its_head_alone() {
+fn header_fields_of_a_request_are_only_in_its_own_head() {
     let requests = requests(EndpointKind::Chat).unwrap();
     let mut request = requests.first_turn(0, &requests.conversation(0).unwrap()).unwrap();
     let plain = String::from_utf8(requests.head(0, 1, &CorrelationId::Uuid(2), &request, &request.encoded)).unwrap();

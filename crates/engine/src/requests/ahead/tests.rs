@@ -13,7 +13,7 @@ const ENTRIES: u32 = 10;
 /// More draws than a ring spans.
 const PAST_A_ROUND: u64 = SPAN as u64 + 2000;
 
-/// Requests of which so many bytes are kept, and so many ahead; the conversation of each draw.
+/// Requests with so many bytes kept and so many ahead, and the conversation of each draw.
 fn requests(bytes: usize, ahead_bytes: usize, sampling: Sampling) -> (Arc<Requests>, Order) {
     let mut plan = plan("http://127.0.0.1:1");
     plan.sampling = sampling;
@@ -47,7 +47,7 @@ fn body(prepared: Prepared) -> String {
 #[test]
 fn each_draw_finds_the_body_of_its_conversation_round_after_round() {
     for sampling in [Sampling::Sequential, Sampling::Shuffle, Sampling::Random] {
-        // Of some conversations the bodies are kept.
+        // The bodies of some conversations are kept.
         let (requests, order) = requests(300, 1 << 20, sampling);
         let (kept, _) = requests.kept();
         assert!(kept > 0 && kept < ENTRIES as usize, "{kept}");
@@ -61,7 +61,7 @@ fn each_draw_finds_the_body_of_its_conversation_round_after_round() {
                 while ahead.make_next(&*requests) {}
             }
             late += u64::from(!requests.is_kept(conversation) && !ahead.is_ready(draw(position)));
-            let First::Ready(first) = requests.first(&dispatch) else { panic!("nobody makes late ones here") };
+            let First::Ready(first) = requests.first(&dispatch) else { panic!("no thread builds late ones here") };
             if position % 1000 < 20 {
                 assert_eq!(body(first), body(requests.request(conversation)));
             }
@@ -74,7 +74,7 @@ fn each_draw_finds_the_body_of_its_conversation_round_after_round() {
 }
 
 #[test]
-fn as_many_bytes_are_ready_as_may_be_and_those_that_are_taken_make_room() {
+fn bodies_are_ready_up_to_the_limit_and_taken_ones_make_room() {
     let (requests, _) = requests(0, 1000, Sampling::Sequential);
     requests.fill_ahead();
     let ahead = requests.ahead().unwrap();
@@ -83,21 +83,21 @@ fn as_many_bytes_are_ready_as_may_be_and_those_that_are_taken_make_room() {
     assert!((1000..1500).contains(&ready) && made < 20, "{ready} bytes of {made}");
     assert!(!ahead.make_next(&*requests));
     assert!(ahead.take(draw(0)).is_some() && ahead.take(draw(0)).is_none(), "once");
-    // The last may have been longer than the first.
+    // The last body may have been longer than the first.
     assert!(ring.bytes.load(Relaxed) < 1000 || ahead.take(draw(1)).is_some());
     assert!(ahead.make_next(&*requests));
 }
 
 #[test]
-fn what_nobody_asks_for_does_not_stand_in_the_way() {
+fn bodies_that_are_never_taken_do_not_block_later_ones() {
     let (requests, _) = requests(0, 1000, Sampling::Sequential);
     requests.fill_ahead();
     let ahead = requests.ahead().unwrap();
     let made = ahead.rings[0].next.load(Relaxed);
-    // A phase ended, and those that it had drawn are passed over.
+    // A phase ended, and the bodies that it had drawn are skipped.
     assert!(ahead.take(draw(made)).is_none());
-    assert!(ahead.make_next(&*requests), "the oldest goes");
-    assert!(ahead.take(draw(made + 1)).is_some(), "the next one is there");
+    assert!(ahead.make_next(&*requests), "the oldest is dropped");
+    assert!(ahead.take(draw(made + 1)).is_some(), "the next one is ready");
     let (ready, slots) = (ahead.rings[0].bytes.load(Relaxed), &ahead.rings[0].slots);
     let held: usize = slots.iter().filter_map(|slot| Some(slot.ready.lock().unwrap().as_ref()?.bytes)).sum();
     assert_eq!(ready, held);
@@ -111,14 +111,14 @@ fn a_body_that_was_taken_late_is_not_made_again() {
     ahead.make_next(&*requests);
     ahead.make_next(&*requests);
     assert!(ahead.take(draw(1)).is_some() && ahead.take(draw(3)).is_some());
-    // Not even where it was asked for while it was made.
+    // Nor if it was taken while it was being built.
     let ring = &ahead.rings[0];
     ring.put(0, requests.build(0));
     assert_eq!(ring.bytes.load(Relaxed), 0);
 }
 
 #[test]
-fn a_late_body_is_made_for_whoever_waits() {
+fn a_late_body_is_built_for_the_request_that_waits() {
     let (requests, order) = requests(0, 1000, Sampling::Sequential);
     let threads = BodyThreads::start(&requests, 8).unwrap().unwrap();
     // So far ahead that no thread has it ready.
@@ -128,12 +128,12 @@ fn a_late_body_is_made_for_whoever_waits() {
     let First::Late(answer) = requests.first(&dispatch) else { panic!("it cannot be ready") };
     assert_eq!(body(answer.blocking_recv().unwrap()), body(requests.request(conversation)));
     drop(threads);
-    let First::Ready(first) = requests.first(&dispatch) else { panic!("nobody makes them any more") };
+    let First::Ready(first) = requests.first(&dispatch) else { panic!("no thread builds them any more") };
     assert!(first.is_ok());
 }
 
 #[test]
-fn nothing_is_made_ahead_where_all_is_kept() {
+fn nothing_is_built_ahead_if_all_bodies_are_kept() {
     let (requests, _) = requests(usize::MAX, 1000, Sampling::Sequential);
     assert!(requests.ahead().is_none());
     assert!(BodyThreads::start(&requests, 8).unwrap().is_none());
