@@ -63,7 +63,7 @@ impl Request {
     }
 }
 
-/// What an engine would give that had sent these requests.
+/// The results of an engine that had sent these requests.
 fn outcome(metrics: &Metrics, requests: &[&Request]) -> Outcome {
     let mut quality = Quality::default();
     for request in requests {
@@ -93,7 +93,7 @@ fn outcome(metrics: &Metrics, requests: &[&Request]) -> Outcome {
     }
 }
 
-/// A phase, where any of its requests is here.
+/// A phase, if any of these requests belongs to it.
 fn phase(metrics: &Metrics, index: usize, requests: &[&Request]) -> Option<PhaseOutcome> {
     let own = || requests.iter().filter(|request| request.phase == index);
     let mut records = Accumulator::with_limits(metrics, Limits::NONE).unwatched();
@@ -140,7 +140,7 @@ fn summary(metrics: &Metrics, phase: &PhaseOutcome) -> Summary {
     phase.records.summarise(metrics, Context { window: Some(window), network_rtt_ns: None })
 }
 
-/// Curves are sums of floats, which depend on the order of their terms in the last bits; all else is equal to the bit.
+/// Curves are sums of floats. Their last bits depend on the order of the terms. All other values are equal to the bit.
 fn assert_equal(whole: &Summary, merged: &Summary) {
     assert_eq!(whole.results.len(), merged.results.len());
     for (one, two) in whole.results.iter().zip(&merged.results) {
@@ -149,7 +149,7 @@ fn assert_equal(whole: &Summary, merged: &Summary) {
             let (one_value, two_value) = (one.stats.get(stat), two.stats.get(stat));
             let near = |one: f64, two: f64| (one - two).abs() <= 1e-9 * one.abs().max(two.abs()).max(1.0);
             let is_near = one_value.zip(two_value).is_some_and(|(one, two)| near(one, two));
-            // A mean of floats, too, is a sum of them.
+            // A mean of floats is a sum of floats too.
             let is_sum = ["avg", "sum", "std"].contains(&stat);
             assert!(
                 one_value == two_value || (is_curve || is_sum) && is_near,
@@ -165,7 +165,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn parts_that_were_sent_and_merged_are_the_run(requests in vec(request(), 1..60), is_reversed in any::<bool>()) {
+    fn parts_that_were_sent_and_merged_equal_the_run(requests in vec(request(), 1..60), is_reversed in any::<bool>()) {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)).with_slices(SLICE);
         let whole = outcome(&metrics, &requests.iter().collect::<Vec<_>>());
         let part = |part: usize| {
@@ -192,13 +192,13 @@ proptest! {
             prop_assert_eq!(one.len(), two.len());
             one.iter().zip(&two).for_each(|(one, two)| assert_equal(&one.summary, &two.summary));
         }
-        // What overlapped is at once what it was at once, though no part has seen all of it.
+        // The joint curves of overlapping phases are the same, though no part has seen all requests.
         let [(PhaseKind::Profiling, _)] = &merged.overlapping[..] else { panic!("two phases overlap") };
     }
 }
 
 #[test]
-fn curves_of_phases_that_overlap_on_different_machines_are_those_of_both() {
+fn curves_of_phases_that_overlap_on_different_machines_include_both() {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
     let request = |part, phase, start: u64| Request {
         part,
@@ -208,7 +208,8 @@ fn curves_of_phases_that_overlap_on_different_machines_are_those_of_both() {
         error: None,
         lag: 1,
     };
-    // One machine is a second late: its first profiling phase ends when the second of the other has begun.
+    // One machine is a second late: its first profiling phase ends after the second phase of the other machine has
+    // begun.
     let (one, two) = ([request(0, 1, 0), request(0, 2, 2)], [request(1, 1, 1), request(1, 2, 3)]);
     let part = |requests: &[Request]| {
         let mut outcome = outcome(&metrics, &requests.iter().collect::<Vec<_>>());
@@ -225,7 +226,7 @@ fn curves_of_phases_that_overlap_on_different_machines_are_those_of_both() {
 }
 
 #[test]
-fn a_run_that_kept_no_gaps_is_no_part() {
+fn a_run_that_kept_no_gaps_cannot_become_a_part() {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
     let request = Request { part: 0, phase: 1, start: 0, gaps: vec![5, 6], error: None, lag: 1 };
     let mut outcome = outcome(&metrics, &[&request]);
@@ -238,7 +239,7 @@ fn a_run_that_kept_no_gaps_is_no_part() {
 }
 
 #[test]
-fn what_machines_counted_adds_up_and_what_they_waited_is_the_longest() {
+fn counts_of_machines_add_up_and_the_longest_wait_is_kept() {
     let conduct = |workers, held, steal_share| Conduct {
         workers,
         held: Nanos(held),

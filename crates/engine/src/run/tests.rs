@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const HELLO: &str = r#"{"choices":[{"message":{"content":"hello"}}]}"#;
 
-/// Sends so many requests to a server here.
+/// Sends so many requests to a local server.
 fn plan_of(port: u16, requests: u64) -> Plan {
     let mut plan = plan(&format!("http://127.0.0.1:{port}"));
     plan.phases[0].concurrency = Some(4);
@@ -24,7 +24,7 @@ fn plan_of(port: u16, requests: u64) -> Plan {
     plan
 }
 
-/// Ends a run that hangs, so that the test can say so.
+/// Stops a run that hangs, so that the test can fail with a message.
 fn end_if_hung(stop: &Stop) {
     let stop = stop.clone();
     std::thread::spawn(move || {
@@ -33,7 +33,7 @@ fn end_if_hung(stop: &Stop) {
     });
 }
 
-/// What is done around a run in a test.
+/// The surroundings of a test run.
 #[derive(Default)]
 struct Around {
     stop: Stop,
@@ -48,7 +48,7 @@ fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
     run_changed(plan, change, Around::default()).0
 }
 
-/// The same, and what was told of it.
+/// As `run_with`, with the events of the run.
 fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Around) -> (Outcome, Vec<RunEvent>) {
     let plan = Arc::new(plan);
     let tokenizer = Tokenizer::builtin();
@@ -89,18 +89,18 @@ fn summary(plan: &Plan, outcome: &Outcome) -> Summary {
 }
 
 #[test]
-fn a_run_that_is_held_back_goes_on_though_nobody_listens() {
+fn a_run_that_is_held_back_continues_without_a_listener() {
     let mut plan = plan_of(serve(|_, _| json(HELLO)), 40);
-    // Every finished exchange is one too many.
+    // A budget of zero: every finished exchange exceeds it.
     plan.runtime.record_queue_budget = 0;
     let outcome = run_with(plan, |requests| requests);
-    assert!(outcome.conduct.holds > 0, "a budget of nothing holds back");
+    assert!(outcome.conduct.holds > 0, "a budget of zero holds dispatch back");
     assert!(!outcome.was_stopped, "the hold was never released");
     assert_eq!(outcome.phases[0].records.records(), 40);
 }
 
 #[test]
-fn a_run_that_travels_as_a_part_has_the_same_results_at_its_end() {
+fn a_run_that_is_sent_as_a_part_keeps_its_results() {
     let plan = plan_of(serve(|_, _| json(HELLO)), 40);
     let outcome = run_with(plan.clone(), |requests| requests);
     let (before, counts, quality) = (summary(&plan, &outcome), outcome.phases[0].counts, outcome.quality.clone());
@@ -118,7 +118,7 @@ fn a_run_that_travels_as_a_part_has_the_same_results_at_its_end() {
 }
 
 #[test]
-fn answers_for_which_others_leave_no_room_fail_by_a_name_of_their_own() {
+fn responses_that_exceed_the_shared_memory_fail_with_their_own_error_type() {
     let large = format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "a".repeat(3 << 20));
     let mut plan = plan_of(serve(move |_, _| json(&large)), 4);
     plan.endpoint.http.kept_bodies_limit = 1 << 20;
@@ -131,7 +131,7 @@ fn answers_for_which_others_leave_no_room_fail_by_a_name_of_their_own() {
 }
 
 #[test]
-fn what_files_hold_is_taken_from_the_budget_but_for_half_of_it() {
+fn bytes_held_by_sinks_reduce_the_budget_by_at_most_half() {
     let holding = |holds: usize| {
         let (file, encoder) =
             (Box::new(Shown::default()), Box::new(|| -> Box<dyn RecordEncoder> { Box::new(SaysRaw) }));
@@ -142,7 +142,7 @@ fn what_files_hold_is_taken_from_the_budget_but_for_half_of_it() {
     assert_eq!(queue_budget(100, &[holding(80)]), 50);
 }
 
-/// Says what it is given of each exchange as it was.
+/// Writes what it gets of each raw exchange.
 struct SaysRaw;
 
 impl RecordEncoder for SaysRaw {
@@ -155,7 +155,7 @@ impl RecordEncoder for SaysRaw {
 }
 
 #[test]
-fn exchanges_are_kept_as_they_were_where_a_file_wants_that() {
+fn raw_exchanges_are_kept_if_a_sink_wants_them() {
     for (wanted, said) in [(true, "whole whole whole "), (false, "")] {
         let mut plan = plan_of(serve(|_, _| json(HELLO)), 3);
         plan.artifacts.raw = wanted;
@@ -173,7 +173,7 @@ fn exchanges_are_kept_as_they_were_where_a_file_wants_that() {
 }
 
 #[test]
-fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
+fn listeners_get_every_worker_and_the_distribution_of_latencies() {
     let mut plan = plan_of(serve(|_, _| json(HELLO)), 60);
     // Long enough for a few snapshots.
     plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(100.0) };
@@ -185,10 +185,10 @@ fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
         RunEvent::Progress(progress) => Some(progress.clone()),
         _ => None,
     });
-    let progress = progress.expect("progress is told");
+    let progress = progress.expect("progress is reported");
     assert!(progress.workers.iter().all(|worker| worker.thread > 0 && worker.failed == 0), "{:?}", progress.workers);
     let completed: u64 = progress.workers.iter().map(|worker| worker.completed).sum();
-    // A worker counts what came back before it tells the conductor.
+    // A worker counts a response before it reports it to the conductor.
     assert!((progress.counts.completed..=60).contains(&completed) && completed > 0, "{progress:?}");
     let received: u64 = progress.workers.iter().map(|worker| worker.bytes_received).sum();
     assert!(received >= completed * json(HELLO).len() as u64, "{progress:?}");
@@ -197,11 +197,11 @@ fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
         _ => None,
     });
     let snapshots: Vec<_> = snapshots.collect();
-    assert!(!snapshots.is_empty(), "metrics are told");
+    assert!(!snapshots.is_empty(), "metrics are reported");
     for snapshot in snapshots {
         let counted: u64 = snapshot.latencies.iter().map(|bucket| bucket.count).sum();
         assert!(counted == snapshot.records && snapshot.latencies.len() <= 256, "{:?}", snapshot.latencies);
-        let latency = |name| snapshot.stat("request_latency", name).expect("of every metric");
+        let latency = |name| snapshot.stat("request_latency", name).expect("every metric has this statistic");
         let (first, last) = (snapshot.latencies[0], snapshot.latencies[snapshot.latencies.len() - 1]);
         assert!(first.from <= latency("min") && latency("max") < last.to, "{first:?} {last:?}");
         assert_eq!(latency("count"), counted as f64);
@@ -209,7 +209,7 @@ fn those_who_watch_see_every_worker_and_how_latencies_are_distributed() {
     }
 }
 
-/// Writes a letter a record.
+/// Writes one letter per record.
 struct Letters;
 
 impl RecordEncoder for Letters {
@@ -252,7 +252,7 @@ fn a_sink_that_blocks_is_named_and_loses_nothing() {
     assert_eq!((held.text().len(), free.text().len()), (60, 60));
     let [stall] = &outcome.conduct.sink_stalls[..] else { panic!("{:?}", outcome.conduct.sink_stalls) };
     assert!(stall.path.ends_with("held") && stall.count == 1 && stall.times.cause() == StallCause::Writes, "{stall:?}");
-    assert!(outcome.conduct.holds > 0 && outcome.sink_failures.is_empty(), "dispatch waited for it");
+    assert!(outcome.conduct.holds > 0 && outcome.sink_failures.is_empty(), "dispatch was held back");
     let said: Vec<&str> = events
         .iter()
         .filter_map(|event| match event {
@@ -266,18 +266,18 @@ fn a_sink_that_blocks_is_named_and_loses_nothing() {
     );
 }
 
-/// Breaks down at one record of a run, whoever has it.
+/// Panics at one record of a run, on whichever thread it is.
 struct Breaks;
 
 impl RecordEncoder for Breaks {
     fn encode(&mut self, record: &RecordView<'_>, out: &mut Vec<u8>) {
-        assert_ne!(record.meta.session_num, 7, "as the test wants it");
+        assert_ne!(record.meta.session_num, 7, "on purpose");
         out.push(b'r');
     }
 }
 
 #[test]
-fn a_record_that_cannot_be_computed_costs_its_batch_and_is_said() {
+fn a_record_that_cannot_be_computed_costs_its_batch_and_is_reported() {
     let shown = Shown::default();
     let encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>> = Box::new(|| Box::new(Breaks));
     let sinks =
@@ -291,15 +291,15 @@ fn a_record_that_cannot_be_computed_costs_its_batch_and_is_said() {
 }
 
 #[test]
-fn a_thread_that_dies_takes_only_its_own_findings_along() {
+fn a_thread_that_panics_loses_only_its_own_findings() {
     let nothing = || Findings { phases: Vec::new(), quality: Quality::default(), histograms: None, lost: vec![1] };
-    let dies = std::thread::spawn(|| panic!("as the test wants it"));
+    let dies = std::thread::spawn(|| panic!("on purpose"));
     let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
     assert_eq!((findings.lost, dead), (vec![2], 1));
 }
 
 #[test]
-fn requests_that_cannot_be_built_are_records_that_name_their_conversation() {
+fn requests_that_cannot_be_built_have_records_that_name_their_conversation() {
     let plan = plan_of(serve(|_, _| json(HELLO)), 20);
     let outcome = run_with(plan.clone(), Requests::refusing);
     let summary = summary(&plan, &outcome);
@@ -332,7 +332,7 @@ fn a_video_is_one_record_of_several_legs() {
 }
 
 #[test]
-fn histograms_of_many_threads_are_sent_without_record_processors_and_it_is_said() {
+fn histograms_of_many_threads_are_sent_without_record_processors_and_a_message_reports_it() {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
     let said = |workers, record_threads| {
         let mut events = Events::new(WallAnchor::default());

@@ -1,4 +1,4 @@
-//! Whole runs of several phases, open loops and early ends, against small servers here.
+//! Whole runs of several phases, open loops and early ends, against small local servers.
 
 use super::*;
 use crate::testing::Noted;
@@ -17,7 +17,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// The number of the request that has just come.
+    /// The number of the request that has just arrived.
     fn count(&self) -> u64 {
         let mut seen = self.seen.lock().unwrap();
         *seen += 1;
@@ -30,13 +30,14 @@ impl Arrivals {
     }
 }
 
-/// Two phases, the second of which starts while the first waits for its answers.
+/// Two phases: the second starts while the first waits for its responses.
 fn overlapping(port: u16) -> Plan {
     let mut plan = plan_of(port, 2);
     let first = PhasePlan { name: "first".to_owned(), concurrency: Some(2), ..plan.phases[0].clone() };
     let second = PhasePlan {
         name: "second".to_owned(),
-        // Room for all of them beside the first phase's: they are sent when it starts, whichever the server sees first.
+        // Room for all of them beside the requests of the first phase: they are sent when the phase starts, whichever
+        // the server gets first.
         concurrency: Some(6),
         stop: vec![StopWhen::Requests(4)],
         seamless: true,
@@ -46,7 +47,7 @@ fn overlapping(port: u16) -> Plan {
     plan
 }
 
-/// The events of phases, by name.
+/// The events of phases, as text.
 fn told(events: &[RunEvent]) -> Vec<String> {
     let told = |event: &RunEvent| match event {
         RunEvent::PhaseStarted(started) => Some(format!("{} started", started.phase.name)),
@@ -61,7 +62,7 @@ fn told(events: &[RunEvent]) -> Vec<String> {
 fn a_phase_runs_while_another_drains_and_each_has_its_own_results() {
     for workers in [1, 2] {
         let arrivals = Arrivals::default();
-        // The first two are answered when the four of the second phase are there.
+        // The first two get responses when the four of the second phase have arrived.
         let port = serve(move |_, _| {
             if arrivals.count() < 2 {
                 arrivals.wait_for(6);
@@ -87,16 +88,16 @@ fn a_phase_runs_while_another_drains_and_each_has_its_own_results() {
         let complete = events.iter().filter(|event| matches!(event, RunEvent::PhaseComplete(_)));
         assert_eq!(complete.count(), 2);
         let noted = noted.lock().unwrap();
-        assert_eq!(noted[..2], ["before first", "before second"], "none waits for the end of the other");
+        assert_eq!(noted[..2], ["before first", "before second"], "neither waits for the end of the other");
         assert_eq!(noted.len(), 4);
     }
 }
 
 #[test]
-fn a_run_that_is_stopped_tells_the_end_of_every_phase_that_was_on() {
+fn a_run_that_is_stopped_reports_the_end_of_every_running_phase() {
     let (arrivals, stop) = (Arrivals::default(), Stop::default());
     let wish = stop.clone();
-    // Nobody gets an answer, and the third request, of the second phase, is one too many.
+    // No request gets a response. The third request, of the second phase, stops the run.
     let port = serve(move |_, _| {
         if arrivals.count() == 2 {
             wish.stop();
@@ -110,7 +111,7 @@ fn a_run_that_is_stopped_tells_the_end_of_every_phase_that_was_on() {
     assert!(outcome.was_stopped && first.was_stopped && second.was_stopped);
     assert_eq!((first.counts.sent, first.counts.cancelled, first.cut_off), (2, 2, 2));
     assert_eq!(second.counts.cancelled, second.counts.sent);
-    assert_eq!(second.cut_off, second.counts.sent, "each leaves a line");
+    assert_eq!(second.cut_off, second.counts.sent, "each has a record line");
     let Quality { cut_off, never_begun, .. } = outcome.quality;
     assert_eq!(cut_off + never_begun, first.cut_off + second.cut_off);
     assert_eq!(told(&events).iter().filter(|told| told.ends_with("done")).count(), 2);
@@ -133,8 +134,8 @@ fn a_stop_request_after_the_last_request_has_cut_nothing_short() {
 }
 
 #[test]
-fn requests_that_were_cut_off_are_told_instead_of_that_all_completed() {
-    // Nobody gets an answer.
+fn requests_that_were_cut_off_are_reported_instead_of_a_completed_run() {
+    // No request gets a response.
     let mut plan = plan_of(serve(|_, _| Vec::new()), 2);
     let stop = vec![StopWhen::Elapsed(Nanos::from_millis(100))];
     plan.phases[0] = PhasePlan { concurrency: Some(2), stop, grace: Some(Nanos::ZERO), ..plan.phases[0].clone() };
@@ -149,7 +150,7 @@ fn requests_that_were_cut_off_are_told_instead_of_that_all_completed() {
 }
 
 #[test]
-fn a_run_in_which_too_many_fail_is_ended_early() {
+fn a_run_in_which_too_many_requests_fail_ends_early() {
     let port = serve(|_, _| b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec());
     let mut plan = plan_of(port, 1_000_000);
     plan.phases[0].failed_request_threshold = Some(0.2);
@@ -162,8 +163,8 @@ fn a_run_in_which_too_many_fail_is_ended_early() {
 }
 
 #[test]
-fn a_run_whose_servers_never_accept_a_connection_is_ended_early_and_a_later_one_counts_for_itself() {
-    // Nobody listens there.
+fn a_run_whose_servers_never_accept_a_connection_ends_early_and_a_later_run_starts_afresh() {
+    // No server listens on this port.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut plan = plan_of(port, 1_000_000_000);
     plan.endpoint.unreachable_timeout = Some(Nanos::from_millis(50));
@@ -185,7 +186,7 @@ fn a_run_whose_servers_never_accept_a_connection_is_ended_early_and_a_later_one_
 }
 
 #[test]
-fn failures_that_are_known_only_after_the_last_request_are_too_many_all_the_same() {
+fn failures_that_are_known_only_after_the_last_request_count_against_the_threshold() {
     let port = serve(|_, _| b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec());
     let mut plan = plan_of(port, 10);
     plan.phases[0].concurrency = Some(10);
@@ -199,7 +200,7 @@ fn failures_that_are_known_only_after_the_last_request_are_too_many_all_the_same
 }
 
 #[test]
-fn a_rate_offers_what_it_should_on_one_worker() {
+fn a_rate_offers_all_its_requests_on_one_worker() {
     let mut plan = plan_of(serve(|_, _| json(HELLO)), 20);
     plan.phases[0].concurrency = None;
     plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(1000.0) };
@@ -211,7 +212,7 @@ fn a_rate_offers_what_it_should_on_one_worker() {
 }
 
 #[test]
-fn all_that_was_sent_is_known_where_a_rate_is_far_above_what_one_worker_can_do() {
+fn every_request_is_accounted_for_at_a_rate_far_above_the_capacity_of_one_worker() {
     let mut plan = ended_at_once(plan_of(serve(|_, _| json(HELLO)), 0), Nanos(20_000_000));
     plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(1e6) };
     plan.phases[0].concurrency = None;
@@ -225,7 +226,7 @@ fn all_that_was_sent_is_known_where_a_rate_is_far_above_what_one_worker_can_do()
     assert!(phase.never_left >= outcome.quality.never_begun);
 }
 
-/// A plan whose phase sends for so long and waits for nothing.
+/// A plan whose phase sends for this long and then cancels everything.
 fn ended_at_once(mut plan: Plan, length: Nanos) -> Plan {
     plan.phases[0].stop = vec![StopWhen::Elapsed(length)];
     plan.phases[0].grace = Some(Nanos::ZERO);
@@ -233,7 +234,7 @@ fn ended_at_once(mut plan: Plan, length: Nanos) -> Plan {
 }
 
 #[test]
-fn requests_that_are_cut_off_while_they_wait_for_a_connection_have_waited_for_one() {
+fn requests_that_are_cut_off_while_they_wait_for_a_connection_count_as_waits() {
     for transport in [Transport::Http, Transport::Http2] {
         let mut plan = ended_at_once(plan_of(serve(|_, _| Vec::new()), 0), Nanos(100_000_000));
         plan.endpoint.transport = transport;
@@ -247,7 +248,7 @@ fn requests_that_are_cut_off_while_they_wait_for_a_connection_have_waited_for_on
 }
 
 #[test]
-fn a_phase_counts_errors_that_stand_in_answers_that_began_well() {
+fn a_phase_counts_errors_inside_responses_that_began_well() {
     let plan = plan_of(serve(|_, _| json(r#"{"error":{"message":"no"}}"#)), 12);
     let (outcome, events) = run_around(plan, Around::default());
     assert_eq!((outcome.phases[0].counts.completed, outcome.phases[0].counts.errors), (12, 12));
@@ -259,7 +260,7 @@ fn a_phase_counts_errors_that_stand_in_answers_that_began_well() {
 }
 
 #[test]
-fn requests_that_find_all_connections_in_use_are_counted() {
+fn requests_that_find_no_free_connection_are_counted() {
     let mut plan = plan_of(serve(|_, _| json(HELLO)), 8);
     plan.endpoint.http.connection_limit = Some(1);
     let (outcome, _) = run_around(plan, Around::default());
