@@ -1,4 +1,5 @@
-//! The schedule driven by a clock. With one worker it lives in that worker's loop; with several it has a thread.
+//! Drives the schedule with a clock. With one worker, the conductor lives in its loop; with several, it has its own
+//! thread.
 
 use crate::events::Events;
 use crate::events::phases::PhaseTrack;
@@ -23,14 +24,14 @@ use std::task::{Context, Poll};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// How often a held dispatch looks whether it may go on.
+/// While dispatch is held, the interval of checks whether it may continue.
 const HOLD_POLL: Nanos = Nanos(1_000_000);
 
-/// What became of a phase.
+/// The result of a phase.
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseRun {
     pub(crate) start: MonoNs,
-    /// When it sent no more.
+    /// When the phase stopped sending.
     pub(crate) sent_end: MonoNs,
     /// When its last request was released.
     pub(crate) last_sent: MonoNs,
@@ -39,12 +40,12 @@ pub(crate) struct PhaseRun {
     pub(crate) how: PhaseEnd,
 }
 
-/// What threads other than the workers' have to say.
+/// Events from threads other than the workers.
 #[derive(Default)]
 pub(crate) struct Sources {
-    /// What is done around phases.
+    /// Calls around phases.
     pub(crate) hooks: Option<HookCalls>,
-    /// Records of phases that end when too many fail.
+    /// Records of phases that end when too many requests fail.
     pub(crate) recorded: Option<UnboundedReceiver<Event>>,
 }
 
@@ -55,18 +56,18 @@ impl Sources {
         }
         match self.recorded.as_mut().map(|recorded| recorded.poll_recv(cx)) {
             Some(Poll::Ready(Some(event))) => Poll::Ready(event),
-            // Nobody says anything any more, or not yet.
+            // The sender is gone, or there is nothing yet.
             _ => Poll::Pending,
         }
     }
 
-    /// What was recorded meanwhile.
+    /// Records that were reported meanwhile.
     fn more(&mut self) -> impl Iterator<Item = Event> {
         std::iter::from_fn(|| self.recorded.as_mut()?.try_recv().ok())
     }
 }
 
-/// What a conductor works with.
+/// The parts of a conductor.
 pub(crate) struct Parts {
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) queue: Arc<Queue>,
@@ -92,14 +93,14 @@ pub(crate) struct Conductor {
     stop: Stop,
     tracks: Arc<[PhaseTrack]>,
     reports: RefCell<ProgressReports>,
-    /// By phase; nothing of one that never started.
+    /// By phase; `None` for a phase that never started.
     phases: RefCell<Vec<Option<PhaseRun>>>,
     /// When each phase released its latest request.
     last_sent: Vec<Cell<MonoNs>>,
     too_many_failed: RefCell<Option<(PhaseIndex, String)>>,
     reach: Reach,
     reach_deadline: Cell<Option<MonoNs>>,
-    /// No server accepted a connection: what ended the run.
+    /// No server accepted a connection: the reason why the run ended.
     unreachable: RefCell<Option<String>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
@@ -109,12 +110,12 @@ pub(crate) struct Conductor {
     wake: Notify,
 }
 
-/// Why the conductor decides.
+/// Why the conductor polls the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    /// Somebody told it something.
+    /// An event arrived.
     Told,
-    /// An instant was reached, which the thread found when it looked at what had arrived.
+    /// A deadline was reached. The thread noticed it when it looked for arrivals.
     Timer,
 }
 
@@ -150,25 +151,24 @@ impl Conductor {
         })
     }
 
-    /// Who carries out what is decided.
+    /// Sets the workers that execute decisions.
     pub(crate) fn set_workers(&self, workers: Workers) {
         *self.workers.borrow_mut() = Some(workers);
     }
 
-    /// Lets go of those who carry it out, and of those who are asked: they end when nobody can tell them anything any
-    /// more.
+    /// Drops the links to workers and hooks. Their threads end when all senders are gone.
     pub(crate) fn dismiss(&self) {
         self.workers.take();
         self.sources.borrow_mut().hooks = None;
     }
 
-    /// Something happened: decide and act at once, on the caller's time. A response that frees a slot is followed by
+    /// Handles an event: decides and acts at once, on the calling thread. A response that frees a slot is followed by
     /// the next request without a hop between tasks.
     ///
-    /// Never from within what is decided here: `pump` has the schedule and its actions borrowed while workers carry them
-    /// out, and a second one would panic. So a worker tells nothing while it performs a command; what it knows then
-    /// (a request that cannot be made, one that was never sent) it tells from a task of its own. A request that starts
-    /// at once only spawns its task.
+    /// Must not be called while a decision is executed: `pump` borrows the schedule and its actions while workers
+    /// execute them, and a second `pump` would panic. So a worker sends no event while it performs a command. If it has
+    /// one then (a request that cannot be built, or one that was never sent), it sends it from a separate task. A
+    /// request that starts at once only spawns its task.
     pub(crate) fn tell(&self, event: Event) {
         self.inbox.borrow_mut().push(event);
         if self.pump(Cause::Told) {
@@ -176,13 +176,13 @@ impl Conductor {
         }
     }
 
-    /// A worker far away told of something.
+    /// Handles an event from a worker on another thread.
     pub(crate) fn hear(&self, worker: usize, event: Event) {
         self.with_workers(|workers| workers.note(worker, &event));
         self.tell(event);
     }
 
-    /// What became of the phases, by index; nothing of one that never started.
+    /// The results of the phases, by index; `None` for a phase that never started.
     pub(crate) fn phase_runs(&self) -> Vec<Option<PhaseRun>> {
         self.phases.borrow().clone()
     }
@@ -193,7 +193,7 @@ impl Conductor {
     }
 
     /// Why the run ended itself early: no server was reachable, or too many requests failed. Records that were computed
-    /// after the last request was over count too.
+    /// after the end of the last request count too.
     pub(crate) fn given_up(&self) -> Option<String> {
         if let Some(reason) = &*self.unreachable.borrow() {
             return Some(reason.clone());
@@ -209,7 +209,7 @@ impl Conductor {
         })
     }
 
-    /// How often and how long dispatch was held back; that it is now counts too.
+    /// How often and how long dispatch was held, including a hold that is still on.
     pub(crate) fn holds(&self) -> (u64, Nanos) {
         let open = self.held.get().map_or(Nanos::ZERO, |since| mono_now().since(since));
         (self.holds.get(), Nanos(self.held_total.get() + open.0))
@@ -242,7 +242,7 @@ impl Conductor {
                     result?;
                     Cause::Timer
                 }
-                // Whoever told something has decided already: only the next deadline is another.
+                // The sender of the event has already polled the schedule: only the deadline has changed.
                 () = self.wake.notified() => continue,
             };
             self.pump(cause);
@@ -251,7 +251,7 @@ impl Conductor {
         Ok(())
     }
 
-    /// Decides and acts; `true` when whoever waits for the next deadline has to look again.
+    /// Polls the schedule and acts; `true` if the wait for the next deadline has to start again.
     fn pump(&self, cause: Cause) -> bool {
         let now = mono_now();
         let was_held = self.held.get();
@@ -261,8 +261,8 @@ impl Conductor {
         let mut schedule = self.schedule.borrow_mut();
         let deadline = schedule.poll(now, inbox.drain(..), &mut actions);
         drop(inbox);
-        // The first request that a timer releases starts at once. Those after it wait for a look at what has arrived, as
-        // those do that follow a response: see `Worker::launch`.
+        // The first request that a timer releases starts at once. The next ones wait until the worker has looked for
+        // arrivals, as do requests that follow a response: see `Worker::launch`.
         let mut at_once = cause == Cause::Timer;
         for action in actions.drain(..) {
             match action {
@@ -276,7 +276,7 @@ impl Conductor {
         drop(actions);
         self.reports.borrow_mut().tell(now, schedule.running());
         let is_new = deadline != self.deadline.replace(deadline);
-        // While dispatch is held back, somebody has to look whether it may go on: nothing else may happen any more.
+        // While dispatch is held, the loop must check whether it may continue: perhaps no other event arrives any more.
         let reach = self.reach.deadline();
         let is_new = is_new || reach != self.reach_deadline.replace(reach);
         is_new || self.held.get() != was_held || self.finished.get()
@@ -311,7 +311,7 @@ impl Conductor {
                 let PhaseEnd { timed_out, grace_expired, stopped: was_stopped, .. } = how;
                 let ending = PhaseEnding { timed_out, grace_expired, was_stopped };
                 let done = self.moment(phase, now, PhaseProgress { ending, ..counts });
-                // Told first: the coordinator tells that the phase is complete once it sees this.
+                // Emitted first: when the coordinator sees `requests_done`, it reports that the phase is complete.
                 self.events.emit(RunEvent::RequestsDone(done.clone()));
                 let _ = self.track(phase).requests_done.set(done);
                 self.with_workers(|workers| workers.everywhere(Command::Forget(phase)));
@@ -326,7 +326,7 @@ impl Conductor {
         self.last_sent[usize::from(dispatch.phase.0)].set(now);
     }
 
-    /// The schedule has ended the run already; everyone else learns it here.
+    /// The schedule has already ended the run; this informs everything else.
     fn give_up(&self, phase: PhaseIndex, records: u64, failed: u64) {
         let threshold = self.track(phase).failure_threshold.unwrap_or_default();
         let reason = format!(
@@ -338,7 +338,7 @@ impl Conductor {
         self.stop.stop();
     }
 
-    /// Ends the run where no server ever accepted a connection for as long as the plan waits for one.
+    /// Ends the run if no server has ever accepted a connection and the plan's time to wait for one is over.
     fn check_reach(&self, now: MonoNs) {
         let Some(reason) = self.reach.given_up(now).filter(|_| !self.stop.is_stopped()) else { return };
         self.events.say(LogLevel::Error, reason.as_str());
@@ -367,7 +367,8 @@ impl Conductor {
         self.sources.borrow().hooks.iter().for_each(ask);
     }
 
-    /// Back-pressure, of records that are not written or requests that are not begun, stops dispatch, never reading.
+    /// Back-pressure stops dispatch, never reading. It comes from records that are not written or requests that are not
+    /// begun.
     fn check_budget(&self, now: MonoNs) {
         let (queue, unsent) = (&self.queue, &self.unsent);
         match self.held.get() {
@@ -388,8 +389,8 @@ impl Conductor {
     }
 }
 
-/// Waits for an instant; for ever where there is none. One that is past already, as every other is at 40,000 a second,
-/// costs a turn of the other tasks and no timer.
+/// Waits for an instant; for ever if there is none. If the instant is past, as every second one is at 40,000 requests
+/// per second, this costs one yield to the other tasks and no timer.
 async fn reach(timer: &mut DeadlineTimer, at: Option<MonoNs>) -> io::Result<()> {
     if at.is_some_and(|at| at <= mono_now()) {
         tokio::task::yield_now().await;
@@ -421,18 +422,18 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_that_is_still_on_counts() {
+    fn an_unfinished_hold_counts() {
         let plan = plan("http://127.0.0.1:1");
-        // Every finished exchange is one too many, and nobody takes it out.
+        // A budget of zero: every finished exchange exceeds it, and none is taken out.
         let (queue, _arrivals) = Queue::new(0, 1);
         queue.push(Exchange::default().into());
         let conductor = conductor(&plan, queue, Arc::new(Unsent::up_to(u64::MAX)));
-        assert!(!conductor.queue.holds_dispatch(mono_now()), "records wait, and nothing is to be sent");
+        assert!(!conductor.queue.holds_dispatch(mono_now()), "records wait, but there is nothing to send");
         conductor.pump(Cause::Told);
         assert!(conductor.queue.holds_dispatch(mono_now()));
         let (holds, held) = conductor.holds();
         assert!(holds == 1 && held > Nanos::ZERO, "{held:?}");
-        assert!(conductor.holds().1 > held, "it goes on");
+        assert!(conductor.holds().1 > held, "the hold continues");
     }
 
     #[test]
@@ -479,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_reached_when_it_has_come_and_at_once_when_it_is_past() {
+    fn a_future_instant_is_awaited_and_a_past_one_is_reached_at_once() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut timer = DeadlineTimer::new().unwrap();
@@ -490,7 +491,7 @@ mod tests {
             let never = reach(&mut timer, None);
             tokio::select! {
                 biased;
-                _ = never => panic!("there was none"),
+                _ = never => panic!("there was no instant"),
                 () = tokio::task::yield_now() => {}
             }
         });

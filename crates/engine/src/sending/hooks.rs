@@ -1,4 +1,4 @@
-//! What is done around phases, by a thread of its own: a phase starts only when what comes before it is done.
+//! Calls around phases, on their own thread: a phase starts only after the call before it has returned.
 
 use aiperf_schedule::Event;
 use aiperf_types::{PhaseId, PhaseIndex};
@@ -10,11 +10,11 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Something to do around phases. They may overlap: one may be asked for before another is over.
+/// Calls around phases. Phases may overlap: `before` of one may come ahead of `after` of another.
 pub trait PhaseHooks: Send {
-    /// Before a phase starts; the reason why it cannot ends the run.
+    /// Called before a phase starts. An error is the reason why it cannot start, and ends the run.
     fn before(&mut self, phase: &PhaseId) -> Result<(), String>;
-    /// After its last request.
+    /// Called after its last request.
     fn after(&mut self, phase: &PhaseId);
 }
 
@@ -23,7 +23,7 @@ enum Call {
     After(Arc<PhaseId>),
 }
 
-/// The conductor's end of the thread that calls.
+/// The conductor's end of the hook thread.
 pub(crate) struct HookCalls {
     calls: Sender<Call>,
     answers: RefCell<UnboundedReceiver<Event>>,
@@ -38,7 +38,7 @@ impl HookCalls {
         let _ = self.calls.send(Call::After(phase.clone()));
     }
 
-    /// What became of what was asked for.
+    /// The results of earlier calls.
     pub(crate) fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<Event> {
         match self.answers.borrow_mut().poll_recv(cx) {
             Poll::Ready(Some(event)) => Poll::Ready(event),
@@ -47,7 +47,7 @@ impl HookCalls {
     }
 }
 
-/// The thread, and why it ended the run.
+/// The hook thread, and why it ended the run.
 pub struct HookThread {
     thread: JoinHandle<()>,
     failure: Arc<OnceLock<String>>,
@@ -59,13 +59,13 @@ impl HookThread {
         self.failure.get().cloned()
     }
 
-    /// Waits until all that was asked for is done.
+    /// Waits until all calls have returned.
     pub fn finish(self) {
         let _ = self.thread.join();
     }
 }
 
-/// Starts the thread. It ends when nobody can ask it any more.
+/// Starts the thread. It ends when all its callers are gone.
 pub(crate) fn start(hooks: Box<dyn PhaseHooks>) -> io::Result<(HookCalls, HookThread)> {
     let (calls, asked) = channel();
     let (answer, answers) = unbounded_channel();
@@ -82,7 +82,7 @@ fn serve(
     answer: &UnboundedSender<Event>,
     failure: &OnceLock<String>,
 ) {
-    // Phases that were made ready and are not over.
+    // Phases whose `before` has returned and that are not over.
     let mut due: Vec<Arc<PhaseId>> = Vec::new();
     while let Ok(call) = asked.recv() {
         match call {
@@ -98,7 +98,7 @@ fn serve(
                         Event::HooksAnswered(asked)
                     }
                     Err(reason) => {
-                        // What was done before it failed, it has undone.
+                        // A failed `before` has cleaned up after itself.
                         let _ = failure.set(reason);
                         Event::Stop
                     }
@@ -107,7 +107,7 @@ fn serve(
             }
         }
     }
-    // The run was ended before their phases could start.
+    // The run ended before these phases could start.
     due.iter().for_each(|phase| hooks.after(phase));
 }
 
@@ -121,7 +121,7 @@ mod tests {
         Arc::new(PhaseId { index, profiling_index: None, name: name.into(), kind: PhaseKind::Profiling })
     }
 
-    /// What was done when these were asked for, and the answers.
+    /// The logged calls, and their results as events.
     fn done(ask: impl FnOnce(&HookCalls)) -> (Vec<String>, Vec<Event>) {
         let noted = Arc::default();
         let (calls, thread) = start(Box::new(Noted(Arc::clone(&noted)))).unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_is_made_ready_while_another_drains_and_each_is_tidied_up_once() {
+    fn a_phase_is_prepared_while_another_drains_and_each_is_cleaned_up_once() {
         let (one, two) = (phase(0, "one"), phase(1, "two"));
         let (noted, answers) = done(|calls| {
             calls.before(&one);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_that_cannot_start_leaves_the_one_that_drains_to_be_tidied_up() {
+    fn a_draining_phase_is_cleaned_up_if_the_next_one_cannot_start() {
         let (one, bad) = (phase(0, "one"), phase(1, "bad"));
         let (noted, answers) = done(|calls| {
             calls.before(&one);

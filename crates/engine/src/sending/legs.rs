@@ -1,5 +1,5 @@
-//! A request that makes a video: a job is submitted, looked at until it is done, and what it made is fetched. What
-//! follows from each answer is the dialect's to say; here it becomes legs of one exchange.
+//! A request that makes a video: it submits a job, polls it until it is done, and fetches the result. The dialect
+//! decides what follows each response; this module turns that into legs of one exchange.
 
 use crate::reading::Reading;
 use aiperf_dialect::Answer;
@@ -13,9 +13,9 @@ use std::borrow::Cow;
 /// The legs of one video.
 pub(crate) struct VideoLegs<'a> {
     reading: Reading<'a>,
-    /// Of the step at hand: each may be redirected.
+    /// The redirects of the current step: each step may be redirected.
     redirects: Redirects<'a>,
-    /// The submission as it went out, and where it has got to.
+    /// The submission as it was sent, and the state of its job.
     job: Option<(Leg, VideoJob)>,
     answer: Option<Answer>,
 }
@@ -25,7 +25,7 @@ impl<'a> VideoLegs<'a> {
         Self { reading, redirects, job: None, answer: None }
     }
 
-    /// Leaves what the answers said with an exchange that is over, or names its failure.
+    /// Stores the parsed responses in a finished exchange, or names its failure.
     pub(crate) fn finish(self, exchange: &mut Exchange) {
         let Some(failure) = exchange.failure.take() else {
             if exchange.is_success() {
@@ -39,7 +39,7 @@ impl<'a> VideoLegs<'a> {
         });
     }
 
-    /// What follows an answer that is no redirect.
+    /// The step that follows a response that is not a redirect.
     fn follow(&mut self, exchange: &Exchange) -> Result<Step, Failure> {
         let Some((submission, job)) = &mut self.job else { return Ok(Step::End) };
         let Decoded { exchange: plain, failure } = encoding::decode(exchange, self.reading.limit);

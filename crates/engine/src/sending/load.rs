@@ -31,16 +31,16 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// What all workers share of the way to the servers.
+/// The settings and limits that all workers share.
 pub(crate) struct Shared {
     pub(crate) connect: ConnectSettings,
-    /// A place for each connection in use, where they can run out.
+    /// A place for each connection in use, if they can run out.
     pub(crate) places: Option<Arc<Semaphore>>,
-    /// What answers in flight may hold in memory.
+    /// The memory limit of all responses in flight.
     pub(crate) budget: Arc<AnswerBudget>,
 }
 
-/// What a worker's thread starts from. The client itself is made there: it belongs to that thread.
+/// The inputs of a worker's thread. The client itself is created there: it belongs to that thread.
 pub(crate) struct WorkerSetup {
     number: u16,
     settings: ClientSettings,
@@ -101,18 +101,18 @@ pub(crate) struct Load {
     pub(crate) counters: AllCounters,
     pub(crate) stop: Stop,
     pub(crate) events: Events,
-    /// Of all workers: a dead server is not tried more often because more of them try.
+    /// Shared by all workers: an unreachable server is not tried more often because there are more workers.
     pub(crate) pace: Arc<ConnectPace>,
 }
 
-/// What is known of the sending side once every phase is over.
+/// The results of the sending side when every phase is over.
 pub(crate) struct Driven {
     pub(crate) conductor: Rc<Conductor>,
-    /// How often dispatch was held back, and for how long in all.
+    /// How often dispatch was held, and for how long in total.
     pub(crate) holds: (u64, Nanos),
     /// Steps of the wall clock.
     pub(crate) clock_steps: u64,
-    /// By worker: its wait for a core.
+    /// The time that each worker waited for a core.
     pub(crate) core_waits: Vec<Nanos>,
 }
 
@@ -158,7 +158,7 @@ impl Load {
         })
     }
 
-    /// Several workers: each a thread, the conductor on this one.
+    /// Several workers: each has a thread, and the conductor runs on this one.
     fn drive_several(&self, setups: Vec<WorkerSetup>, sources: Sources) -> Result<Driven, EngineError> {
         let (report, mut reports) = unbounded_channel::<(usize, Event)>();
         let mut threads = Vec::new();
@@ -213,7 +213,7 @@ impl Load {
         Conductor::new(&self.plan, parts)
     }
 
-    /// A worker's thread, until its commands end.
+    /// The thread of a worker, until its commands end.
     fn work(
         &self,
         setup: WorkerSetup,
@@ -260,19 +260,19 @@ impl Load {
         Worker::new(parts, tell)
     }
 
-    /// The same for every worker of this run, another for the next.
+    /// The part of the ids' key that is the same for every worker and different in the next process.
     fn started(&self) -> u64 {
         u64::from(std::process::id()) << 32
     }
 }
 
-/// A runtime for the tasks of one thread. It looks for arrivals after every few tasks; tokio's own habit of 61 lets a
-/// burst of new requests keep what has arrived waiting.
+/// A runtime for the tasks of one thread. It looks for arrivals after every few tasks. With tokio's default of 61
+/// tasks, a burst of new requests delays arrivals.
 fn local_runtime() -> io::Result<LocalRuntime> {
     Builder::new_current_thread().enable_all().event_interval(16).build_local(LocalOptions::default())
 }
 
-/// The kernel may delay a sleeper's wake-up by 50 us to save power; a worker asks for 1 ns.
+/// The kernel may delay the wake-up of a sleeping thread by 50 us to save power; a worker asks for 1 ns.
 fn sharpen_timers() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }

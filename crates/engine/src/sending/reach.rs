@@ -1,27 +1,27 @@
-//! Whether any server is there: a run in which none ever accepted a connection ends after a while, and does not fail
+//! Whether any server is reachable. If none ever accepts a connection, the run ends after a while instead of failing
 //! requests for hours.
 
 use aiperf_transport::ConnectPace;
 use aiperf_types::{MonoNs, Nanos};
 use std::sync::Arc;
 
-/// Servers that a reason names.
+/// The most servers that a reason names.
 const MOST_NAMED: usize = 3;
 
-/// What is known of all servers together.
+/// The connections to all servers together.
 pub(crate) struct Reach {
-    /// How long after the first failed connection the run goes on; `None` for ever.
+    /// How long the run continues after the first failed connection; `None` for ever.
     pub(crate) timeout: Option<Nanos>,
     pub(crate) pace: Arc<ConnectPace>,
 }
 
 impl Reach {
-    /// When the run is given up, unless a server accepts a connection before.
+    /// When the run ends, unless a server accepts a connection before.
     pub(crate) fn deadline(&self) -> Option<MonoNs> {
         Some(self.pace.unreachable_since()?.plus(self.timeout?))
     }
 
-    /// Why the run is given up, where it is by now.
+    /// Why the run ends, if the deadline has passed.
     pub(crate) fn given_up(&self, now: MonoNs) -> Option<String> {
         let timeout = self.timeout.filter(|_| self.deadline().is_some_and(|deadline| now >= deadline))?;
         let addresses = self.pace.failed_addresses();

@@ -1,4 +1,4 @@
-//! What only the server that the user named may get.
+//! Secrets that only the server that the user named may get.
 
 use aiperf_plan::redact::{Redactor, is_sensitive_header};
 use aiperf_transport::Private;
@@ -6,8 +6,8 @@ use aiperf_types::Body;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Knows what files do not show: header fields and members of bodies with such names, and the user's own secrets
-/// wherever they are.
+/// Knows what files redact: header fields and body members with secret names, and the user's own secrets wherever they
+/// occur.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(pub(crate) Arc<Redactor>);
 
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_that_files_do_not_show_is_private() {
+    fn a_header_that_files_redact_is_private() {
         let secrets = Secrets(Arc::new(Redactor::new(["sk-live-1234567".to_owned()])));
         let mut fields = Vec::new();
         for (name, value, is_private) in [

@@ -1,4 +1,4 @@
-//! Sessions of several turns that a worker has open: what was said in them, for the turns to come.
+//! The open sessions of a worker that have several turns: their messages so far, for the turns that follow.
 
 use crate::requests::prompt_counts::PromptHistory;
 use crate::requests::{Prepared, PreparedRequest, Requests, Unbuildable};
@@ -17,15 +17,15 @@ pub(crate) struct Sessions {
 struct OpenSession {
     phase: PhaseIndex,
     session_id: Arc<str>,
-    /// Its first turn, which may hold the others; `None` where it could not be made.
+    /// Its first turn, which may hold the others; `None` if it could not be built.
     first: Option<Arc<PreparedRequest>>,
-    /// What was said; `None` as long as what is sent does not depend on it.
+    /// The messages so far; `None` as long as the requests do not depend on them.
     session: Option<Box<Session>>,
-    /// Once it was made, for the turns after.
+    /// Made at the first turn, kept for the turns after it.
     correlation_id: Option<CorrelationId>,
-    /// What its prompts so far are counted by.
+    /// Holds the counts of its prompts so far.
     prompt: Option<Arc<PromptHistory>>,
-    /// An answer could not be carried: nothing can be said after it.
+    /// A response could not be carried into the next turn: no turn can follow.
     fault: Option<DialectError>,
 }
 
@@ -36,7 +36,8 @@ impl OpenSession {
 }
 
 impl Sessions {
-    /// What is sent for a turn: that of the first turn is given. A session is open from its first turn until it is closed.
+    /// The request of a turn; for a first turn, the caller passes it in. A session is open from its first turn until it
+    /// is closed.
     pub(crate) fn ask(&mut self, requests: &Requests, dispatch: &Dispatch, first: Option<Prepared>) -> Prepared {
         if let Some(first) = first {
             let first = first?;
@@ -56,7 +57,7 @@ impl Sessions {
         }
     }
 
-    /// The id of a session whose turn was just asked for: made at its first turn, and kept for those after it.
+    /// The id of a session whose turn is being sent: made at its first turn, and kept for those after it.
     pub(crate) fn correlation_id(&mut self, session: u64, make: impl FnOnce() -> CorrelationId) -> CorrelationId {
         match self.open.get_mut(&session) {
             Some(open) => open.correlation_id.get_or_insert_with(make).clone(),
@@ -64,12 +65,13 @@ impl Sessions {
         }
     }
 
-    /// No turn of a session follows.
+    /// No more turns of this session follow.
     pub(crate) fn close(&mut self, session: u64) {
         self.open.remove(&session);
     }
 
-    /// What is sent for a turn that goes on from what was said. A session whose first turn could not be made opens late.
+    /// The request of a turn that depends on earlier messages. If its first turn could not be built, the session opens
+    /// here.
     fn go_on(&mut self, requests: &Requests, dispatch: &Dispatch) -> Result<PreparedRequest, Unbuildable> {
         let at = (dispatch.conversation, dispatch.turn);
         let begin = || requests.session(dispatch.conversation).map(Box::new);
@@ -94,13 +96,13 @@ impl Sessions {
         Ok(request)
     }
 
-    /// Takes the answer to the last turn asked. One that comes after its session was forgotten is nobody's.
+    /// Takes the response to the last turn. A response that arrives after its session was forgotten is discarded.
     pub(crate) fn take(&mut self, session: u64, reply: Reply) {
         let Some(open) = self.open.get_mut(&session) else { return };
         open.fault = open.session.as_mut().and_then(|session| session.take(reply).err());
     }
 
-    /// Forgets the sessions of a phase, which may have been cut off, and says which they were.
+    /// Forgets the sessions of a phase, which may have been cut off, and returns their numbers.
     pub(crate) fn forget(&mut self, phase: PhaseIndex) -> Vec<u64> {
         self.open.extract_if(|_, open| open.phase == phase).map(|(session, _)| session).collect()
     }

@@ -1,13 +1,13 @@
-//! Requests that were released and wait for their worker to begin them.
+//! Counts requests that were released and wait until their worker begins them.
 
 use aiperf_plan::Plan;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Requests that may wait on one worker. At a rate far above what it can send they would otherwise pile up without end,
-/// each of them late by what nobody sees.
+/// Requests that may wait per worker. At a rate far above what a worker can send, they would otherwise pile up without
+/// end, and their lateness would be invisible.
 const A_WORKER: u64 = 10_000;
 
-/// Counts what waits on all workers together.
+/// Counts the waiting requests of all workers together.
 #[derive(Debug)]
 pub(crate) struct Unsent {
     waiting: AtomicU64,
@@ -15,7 +15,7 @@ pub(crate) struct Unsent {
 }
 
 impl Unsent {
-    /// As many sessions as may be live at once may begin at once.
+    /// All sessions that may be live at once may also begin at once.
     pub(crate) fn of(plan: &Plan, workers: usize) -> Self {
         let slots = plan.phases.iter().filter_map(|phase| phase.concurrency).max().unwrap_or(0);
         Self::up_to(A_WORKER.saturating_mul(workers as u64).max(u64::from(slots)))
@@ -25,22 +25,22 @@ impl Unsent {
         Self { waiting: AtomicU64::new(0), most }
     }
 
-    /// One more was released.
+    /// One more request was released.
     pub(crate) fn add(&self) {
         self.waiting.fetch_add(1, Relaxed);
     }
 
-    /// Some were begun, or never will be.
+    /// Some requests were begun, or never will be.
     pub(crate) fn remove(&self, count: u64) {
         self.waiting.fetch_sub(count, Relaxed);
     }
 
-    /// Whether so many wait that no more are to be released.
+    /// Whether so many wait that no more may be released.
     pub(crate) fn is_behind(&self) -> bool {
         self.waiting.load(Relaxed) > self.most
     }
 
-    /// Whether so few wait that more may be.
+    /// Whether few enough wait that more may be released.
     pub(crate) fn has_caught_up(&self) -> bool {
         self.waiting.load(Relaxed) <= self.most / 2
     }
@@ -57,7 +57,7 @@ mod tests {
     use crate::testing::plan;
 
     #[test]
-    fn as_many_may_wait_as_sessions_begin_at_once() {
+    fn as_many_requests_may_wait_as_sessions_begin_at_once() {
         let mut plan = plan("http://127.0.0.1:1");
         plan.phases[0].concurrency = Some(4);
         assert_eq!(Unsent::of(&plan, 2).most, 20_000);

@@ -27,25 +27,25 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::sync::oneshot::Receiver;
 
-/// Requests started between two looks at what has arrived.
+/// Requests that start between two looks for arrivals.
 const LAUNCHES_A_ROUND: usize = 4;
 
-/// Each request is nudged once in so many rounds, so far apart that the second nudge of a silent stream, which ends it
-/// when all was said, comes within the patience with its end.
+/// Each request is nudged once in so many rounds. The second nudge of a silent stream ends it if it is complete. The
+/// rounds are short enough that this nudge comes within [`END_PATIENCE`].
 const NUDGE_ROUNDS: usize = 20;
 const BETWEEN_NUDGES: Nanos = Nanos(END_PATIENCE.as_nanos() as u64 / (2 * NUDGE_ROUNDS as u64));
 
-/// What a worker is told.
+/// A command for a worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
     Send(Dispatch, MonoNs),
-    /// Cancel what a phase has in flight.
+    /// Cancel the requests of a phase that are in flight.
     Cancel(PhaseIndex),
-    /// A phase is over: none of its sessions goes on.
+    /// A phase is over: none of its sessions continues.
     Forget(PhaseIndex),
 }
 
-/// How long requests may take, and sending those that are given up on purpose.
+/// How long requests may take, and how long the sending of requests with a planned cancellation may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     timeout: Option<Nanos>,
@@ -62,18 +62,18 @@ impl Patience {
     }
 }
 
-/// Why an answer is read on its worker. All others cost their worker nothing.
+/// Why a response is parsed on its worker. Other responses cost their worker nothing.
 #[derive(Clone, Copy, Debug)]
 struct Awaited {
-    /// Its next leg follows from it.
+    /// The next leg depends on it.
     legs: bool,
-    /// The next turn of its session says it again.
+    /// The next turn of the session contains it.
     reply: bool,
     /// The schedule waits for its first content.
     first_content: bool,
 }
 
-/// What a worker works with.
+/// The parts of a worker.
 pub(crate) struct Parts {
     pub(crate) number: u16,
     pub(crate) client: Client,
@@ -86,7 +86,7 @@ pub(crate) struct Parts {
     pub(crate) secrets: Secrets,
 }
 
-/// One worker. It lives on its thread; `tell` tells the conductor.
+/// One worker. It stays on its thread; `tell` sends events to the conductor.
 pub(crate) struct Worker {
     number: u16,
     client: Client,
@@ -102,7 +102,7 @@ pub(crate) struct Worker {
     more: Notify,
     flying: RefCell<Flying>,
     sessions: RefCell<Sessions>,
-    /// What answers read here taught.
+    /// Messages learned from responses that were parsed here.
     known: Rc<KnownMessages>,
     tell: Box<dyn Fn(Event)>,
 }
@@ -151,7 +151,7 @@ impl Worker {
         &self.counters[usize::from(self.number)]
     }
 
-    /// Steps of the wall clock that reading noticed.
+    /// Steps of the wall clock that were noticed while reading.
     pub(crate) fn clock_steps(&self) -> u64 {
         self.client.clock_steps()
     }
@@ -170,7 +170,7 @@ impl Worker {
         }
     }
 
-    /// Starts a request without a turn of the other tasks; `false`, and nothing, when others wait before it.
+    /// Starts a request without a yield to other tasks; `false`, without starting it, if others wait before it.
     #[must_use]
     pub(crate) fn start_at_once(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) -> bool {
         let is_first = self.waiting.borrow().is_empty();
@@ -180,8 +180,8 @@ impl Worker {
         is_first
     }
 
-    /// Starts requests, for ever: a few, then whatever has arrived is read, then a few more. A thousand streams that
-    /// end together would otherwise have their successors sent before the last of them is read, 20 ms late.
+    /// Starts requests, for ever: a few, then all arrivals are read, then a few more. Otherwise, if a thousand streams
+    /// end together, the next requests would all be sent before the last stream is read, 20 ms late.
     pub(crate) async fn launch(self: Rc<Self>) {
         loop {
             for _ in 0..LAUNCHES_A_ROUND {
@@ -205,7 +205,7 @@ impl Worker {
         }
     }
 
-    /// Sends a request once its body is made, which should have been before.
+    /// Sends a request when its body is ready. The body is late.
     fn wait_for(self: &Rc<Self>, body: Receiver<Prepared>, dispatch: Dispatch, issued: MonoNs) {
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
         self.counters().begin();
@@ -215,13 +215,13 @@ impl Worker {
             worker.flying.borrow_mut().land(slot);
             worker.counters().end();
             let Ok(made) = made else { return worker.never_begin(dispatch, issued) };
-            // Whoever makes them may have broken down.
+            // The thread that builds late bodies may have panicked.
             let first = made.unwrap_or_else(|_| worker.requests.request(dispatch.conversation));
             worker.begin(dispatch, issued, Some(first), Some(mono_now().since(since)));
         });
     }
 
-    /// Begins a request: that of a first turn is given, and how long it was waited for.
+    /// Begins a request. For a first turn the caller passes the request, and how long it waited for its body.
     fn begin(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs, first: Option<Prepared>, body_wait: Option<Nanos>) {
         let target = dispatch.url as usize;
         let (asked, correlation_id) = self.ask(&dispatch, first);
@@ -279,7 +279,7 @@ impl Worker {
         });
     }
 
-    /// Sends a request whose answer somebody waits for, and reads it. When this is over, its session knows the reply.
+    /// Sends a request whose response is awaited, and parses it. When this returns, the session has the reply.
     async fn send_and_read(&self, out: OutgoingRequest, cancel: &Cancel, awaited: Awaited) -> Exchange {
         let api = self.requests.api();
         let reading = Reading { api, limit: api.endpoint.http.kept_body_limit, captures: awaited.reply };
@@ -301,7 +301,7 @@ impl Worker {
         exchange
     }
 
-    /// What is sent for a turn, and the id of its session.
+    /// The request of a turn, and the correlation id of its session.
     fn ask(&self, dispatch: &Dispatch, first: Option<Prepared>) -> (Prepared, CorrelationId) {
         let mut sessions = self.sessions.borrow_mut();
         let asked = sessions.ask(&self.requests, dispatch, first);
@@ -344,10 +344,10 @@ impl Worker {
         }
     }
 
-    /// A request that cannot be made is over when it should begin, and leaves its record.
+    /// A request that cannot be built ends when it should begin, and leaves a record.
     fn fail(self: &Rc<Self>, tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) {
         let (worker, exchange) = (self.clone(), unsent(tag, intended, issued, failure));
-        // Told from a task of its own: the conductor is just now deciding.
+        // From a separate task: the conductor is executing a decision.
         tokio::task::spawn_local(async move { worker.hand_over(exchange.into()) });
     }
 
@@ -368,7 +368,8 @@ impl Worker {
             RequestEnd::Answered
         };
         self.counters().take(&exchange);
-        // Also what was cut off: it leaves a line, so that nobody takes what is missing for what never was.
+        // Includes requests that were cut off. They leave a line, so a missing record is never mistaken for a request
+        // that was not sent.
         self.queue.push(exchange);
         (self.tell)(Event::Returned { session, turn, end, at });
     }
@@ -390,12 +391,12 @@ impl Worker {
             .collect();
         cancels.iter().for_each(|cancel| cancel.cancel(CancelReason::Stopped));
         let worker = self.clone();
-        // Told from a task of its own: the conductor is just now deciding.
+        // From a separate task: the conductor is executing a decision.
         tokio::task::spawn_local(async move {
             for (at, (dispatch, issued)) in never_begun.into_iter().enumerate() {
                 worker.requests.discard(&dispatch);
                 worker.never_begin(dispatch, issued);
-                // They may be thousands, and another phase may be on.
+                // There may be thousands, and another phase may be running.
                 if at % LAUNCHES_A_ROUND == 0 {
                     tokio::task::yield_now().await;
                 }
@@ -403,7 +404,7 @@ impl Worker {
         });
     }
 
-    /// A request of a phase that is over before it was begun leaves its record.
+    /// A request whose phase ended before it was begun leaves a record.
     fn never_begin(&self, dispatch: Dispatch, issued: MonoNs) {
         let id = self.requests.session_id(dispatch.conversation);
         let correlation_id = self.correlation_id(&dispatch, &id);
@@ -411,13 +412,13 @@ impl Worker {
         self.hand_over(unsent(tag, dispatch.intended, issued, Failure::NeverBegun).into());
     }
 
-    /// Ends requests whose time is up, for ever.
+    /// Ends requests that reach their timeout, for ever.
     pub(crate) async fn keep_time(self: Rc<Self>, timer: DeadlineTimer) -> io::Result<()> {
         self.client.timers().keep_time(timer).await
     }
 
-    /// Has each request look once in a while whether it waits for nothing, a few at a time, so that many do not keep
-    /// what arrives waiting.
+    /// Nudges each request at intervals to check whether it waits for nothing. Only a few at a time, so that many
+    /// requests do not delay arrivals.
     pub(crate) async fn nudge(self: Rc<Self>) {
         for round in 0.. {
             self.client.timers().sleep_until(mono_now().plus(BETWEEN_NUDGES)).await;
@@ -426,7 +427,7 @@ impl Worker {
     }
 }
 
-/// A request that is over when it should begin.
+/// An exchange that ends when it should begin.
 fn unsent(tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) -> Exchange {
     let start = mono_now();
     let timeline = Timeline { intended, issued, start, leg_start: start, end: start, ..Timeline::default() };
@@ -449,21 +450,20 @@ impl Flying {
         self.free.push(slot);
     }
 
-    /// Nudges the requests whose turn it is.
+    /// Nudges the requests of this round.
     fn nudge(&self, round: usize) {
         let of_this_round = self.slots.iter().skip(round % NUDGE_ROUNDS).step_by(NUDGE_ROUNDS);
         of_this_round.flatten().for_each(|flight| flight.cancel.nudge());
     }
 }
 
-/// Ids of requests and sessions: unlike between runs, cheap, the same on any number of workers.
+/// Ids of requests and sessions: different between runs, cheap, and the same for any number of workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ids {
     key: u64,
 }
 
 impl Ids {
-    /// Ids of a run.
     pub(crate) fn new(key: u64) -> Self {
         Self { key }
     }

@@ -1,4 +1,4 @@
-//! Who carries out what the conductor decides: the one worker on the same thread, or several on threads of their own.
+//! The workers that execute the conductor's decisions: one on the same thread, or several on their own threads.
 
 use crate::sending::unsent::Unsent;
 use crate::sending::worker::{Command, Worker};
@@ -16,9 +16,9 @@ pub(crate) struct Workers {
 }
 
 enum Place {
-    /// The one worker, on the same thread.
+    /// The only worker, on the same thread.
     Local(Rc<Worker>),
-    /// Several workers on threads of their own, by number.
+    /// Several workers on their own threads, by number.
     Remote(Vec<UnboundedSender<Command>>, RefCell<Placement>),
 }
 
@@ -39,13 +39,14 @@ impl Workers {
             Place::Local(worker) => worker.perform(command),
             Place::Remote(links, placement) => {
                 let worker = placement.borrow_mut().place(&dispatch);
-                // A worker that is gone ends the run when its thread is joined.
+                // If a worker is gone, the run ends when its thread is joined.
                 let _ = links[worker].send(command);
             }
         }
     }
 
-    /// Sends a request that a timer released: it starts before anything else happens on its worker, if that is here.
+    /// Sends a request that a timer released. If its worker is local, the request starts before anything else happens
+    /// there.
     pub(crate) fn send_at_once(&self, dispatch: Dispatch, issued: MonoNs) {
         match &self.place {
             Place::Local(worker) if worker.start_at_once(dispatch, issued) => {}
@@ -62,14 +63,14 @@ impl Workers {
         }
     }
 
-    /// A worker far away told of something.
+    /// An event from a worker on another thread.
     pub(crate) fn note(&self, worker: usize, event: &Event) {
         if let (Place::Remote(_, placement), Event::Returned { .. }) = (&self.place, event) {
             placement.borrow_mut().unload(worker);
         }
     }
 
-    /// None of a phase's sessions goes on.
+    /// The sessions of a phase do not continue.
     pub(crate) fn forget(&self, phase: PhaseIndex) {
         if let Place::Remote(_, placement) = &self.place {
             placement.borrow_mut().forget(phase);
@@ -77,15 +78,15 @@ impl Workers {
     }
 }
 
-/// Which worker a request goes to: a session's first to the one with the fewest in flight, and the rest to the same,
-/// which has what was said.
+/// Which worker a request goes to. The first request of a session goes to the worker with the fewest in flight. The
+/// others go to the same worker, which has the messages of the session.
 #[derive(Debug, Default)]
 pub(crate) struct Placement {
     /// Requests in flight, by worker.
     loads: Vec<u64>,
-    /// Where to look first, so that equals take turns.
+    /// The first worker to consider, so that equally loaded workers take turns.
     next: usize,
-    /// Where sessions are that have a turn to come. One of a single turn is never here.
+    /// The workers of sessions with more turns to come. Sessions of one turn are never here.
     homes: NumberMap<Home>,
 }
 
@@ -147,7 +148,7 @@ mod tests {
         (0..2).for_each(|_| placement.unload(2));
         let placed: Vec<usize> = (7..10).map(|session| placement.place(&turn(session, 0, 1))).collect();
         assert_eq!(placed, [2, 2, 1]);
-        // One at a time goes to each in turn, so that none stays cold.
+        // Single requests go to each worker in turn, so that none stays cold.
         let mut alone = Placement::over(2);
         let placed = [0, 1, 2, 3].map(|session| {
             let worker = alone.place(&turn(session, 0, 1));
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_sessions_of_one_turn_of_finished_ones_and_of_phases_that_are_over() {
+    fn nothing_is_kept_of_single_turns_of_finished_sessions_and_of_finished_phases() {
         let mut placement = Placement::over(2);
         for session in 0..50 {
             placement.place(&turn(session, 0, 1));

@@ -7,7 +7,7 @@ use aiperf_types::{EndpointKind, Nanos};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// The most that is kept of an answer.
+/// The most bytes that are kept of a response.
 const KEPT: usize = 64 << 10;
 
 fn api(timeout_seconds: f64, interval: Nanos, download: bool) -> Api {
@@ -19,7 +19,7 @@ fn api(timeout_seconds: f64, interval: Nanos, download: bool) -> Api {
     Api::new(&endpoint, "m").unwrap()
 }
 
-/// Sends a submission and follows it to its end.
+/// Sends a submission and follows its legs to the end.
 fn follow(api: Api, port: u16, reuse: Reuse, out: OutgoingRequest, cancel: &Cancel) -> Exchange {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -34,7 +34,7 @@ fn follow(api: Api, port: u16, reuse: Reuse, out: OutgoingRequest, cancel: &Canc
     })
 }
 
-/// A job that is made when it was looked at so often.
+/// A job that is done after so many polls.
 fn jobs(looks: usize, last: &'static str) -> u16 {
     let seen = AtomicUsize::new(0);
     serve(move |_, request| match request.split(' ').next() {
@@ -57,7 +57,7 @@ const NEVER: Nanos = Nanos(3_600_000_000_000);
 const DONE: &str = r#"{"id":"v1","status":"completed","inference_time_s":2.5,"peak_memory_mb":9}"#;
 
 #[test]
-fn a_job_is_submitted_and_looked_at_until_it_is_done() {
+fn a_job_is_submitted_and_polled_until_it_is_done() {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let (log, seen) = (heads.clone(), AtomicUsize::new(0));
     let port = serve(move |connection, request| {
@@ -72,7 +72,7 @@ fn a_job_is_submitted_and_looked_at_until_it_is_done() {
         let exchange = follow(api(0.0, SOON, false), port, reuse, post("/v1/videos?k=1"), &Cancel::default());
         assert_eq!((exchange.failure.clone(), exchange.status), (None, Some(200)));
         let parsed = exchange.parsed.as_ref().unwrap();
-        assert_eq!(parsed.responses, 2, "the submission's and the last");
+        assert_eq!(parsed.responses, 2, "those of the submission and of the last poll");
         assert_eq!(parsed.content.last().map(|mark| mark.at), Some(exchange.timeline.end));
         let facts = parsed.video.unwrap();
         assert_eq!((facts.inference_seconds, facts.peak_memory_mb), (Some(2.5), Some(9.0)));
@@ -88,7 +88,7 @@ fn a_job_is_submitted_and_looked_at_until_it_is_done() {
 }
 
 #[test]
-fn every_leg_is_accounted_for_and_pauses_are_part_of_none() {
+fn every_leg_is_accounted_for_and_none_includes_a_pause() {
     let exchange = follow(
         api(0.0, Nanos(20_000_000), false),
         jobs(3, DONE),
@@ -111,7 +111,7 @@ fn every_leg_is_accounted_for_and_pauses_are_part_of_none() {
 #[test]
 fn a_download_is_counted_and_not_kept_and_ends_the_request() {
     let exchange = follow(api(0.0, SOON, true), jobs(1, DONE), Reuse::Always, post("/v1/videos"), &Cancel::default());
-    assert_eq!(exchange.failure, None, "longer than what is kept");
+    assert_eq!(exchange.failure, None, "longer than the kept bytes");
     let parsed = exchange.parsed.as_ref().unwrap();
     assert_eq!((parsed.responses, parsed.content.len()), (3, 3));
     assert_eq!(parsed.content[2].at, exchange.timeline.end);
@@ -134,7 +134,7 @@ fn each_step_may_be_redirected() {
 }
 
 #[test]
-fn what_the_server_says_no_to_is_the_error() {
+fn a_failed_job_or_a_refused_submission_is_the_error() {
     let failed = jobs(1, r#"{"id":"v1","status":"failed","error":{"message":"no"}}"#);
     let exchange = follow(api(0.0, SOON, false), failed, Reuse::Always, post("/v1/videos"), &Cancel::default());
     let told = Failure::Step { code: 500, kind: "VideoGenerationError", message: "Video generation failed: no".into() };
@@ -144,7 +144,7 @@ fn what_the_server_says_no_to_is_the_error() {
     assert_eq!((exchange.failure, exchange.status, exchange.parsed.is_none()), (None, Some(503), true));
 }
 
-/// Silent to all requests of a kind.
+/// A server that is silent to all requests of a kind.
 fn silent_to(part: &'static str) -> u16 {
     serve(move |_, request| match request.split(' ').next() {
         _ if request.contains(part) => Vec::new(),
@@ -154,7 +154,7 @@ fn silent_to(part: &'static str) -> u16 {
 }
 
 #[test]
-fn a_leg_that_hangs_ends_with_the_time_of_its_step() {
+fn a_leg_that_hangs_ends_at_the_timeout_of_its_step() {
     let hanging = |part, seconds| {
         let out = OutgoingRequest { timeout: Some(Nanos::from_secs_f64(seconds)), ..post("/v1/videos") };
         follow(api(seconds, SOON, true), silent_to(part), Reuse::Always, out, &Cancel::default()).failure.unwrap()
@@ -167,7 +167,7 @@ fn a_leg_that_hangs_ends_with_the_time_of_its_step() {
 }
 
 #[test]
-fn a_job_that_is_never_done_is_given_up_when_its_time_is_over() {
+fn a_job_that_is_never_done_fails_at_its_timeout() {
     let out = OutgoingRequest { timeout: Some(Nanos::from_secs_f64(0.1)), ..post("/v1/videos") };
     let exchange = follow(api(0.1, SOON, false), jobs(usize::MAX, ""), Reuse::Always, out, &Cancel::default());
     let message = "Video generation timed out after 0.1s".into();
@@ -175,7 +175,7 @@ fn a_job_that_is_never_done_is_given_up_when_its_time_is_over() {
 }
 
 #[test]
-fn the_time_of_a_job_may_end_between_two_looks() {
+fn the_timeout_of_a_job_may_fall_between_two_polls() {
     let out = OutgoingRequest { timeout: Some(Nanos::from_secs_f64(0.05)), ..post("/v1/videos") };
     let exchange = follow(api(0.05, NEVER, false), jobs(usize::MAX, ""), Reuse::Always, out, &Cancel::default());
     let message = "Video generation timed out after 0.05s".into();

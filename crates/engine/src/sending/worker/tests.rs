@@ -15,10 +15,10 @@ use std::sync::Mutex;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Answers a request, by its number among all that came, with its connection and its text.
+/// Makes the response to a request from the request's number, its connection and its text.
 type Answer = Box<dyn Fn(usize, usize, &str) -> Vec<u8> + Send + Sync>;
 
-/// A worker that a test tells what to do, and the server that it talks to.
+/// A worker that a test controls, and its server.
 struct Desk {
     worker: Rc<Worker>,
     requests: Arc<Requests>,
@@ -28,7 +28,7 @@ struct Desk {
     arrivals: Receiver<Arrival>,
     told: Rc<RefCell<Vec<Event>>>,
     news: Rc<Notify>,
-    /// Requests as they came: the connection that each came on, its head and its body.
+    /// Requests as they arrived: the connection, the head and the body of each.
     came: Arc<Mutex<Vec<(usize, String, String)>>>,
     coming: Arc<Notify>,
 }
@@ -98,14 +98,14 @@ impl Desk {
         }
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until so many requests have arrived.
     async fn request_came(&self, number: usize) {
         while self.came.lock().unwrap().len() < number {
             self.coming.notified().await;
         }
     }
 
-    /// What requests said, in order: the first letter of each role and the content.
+    /// The messages of each request, in order: the first letter of each role and the content.
     fn said(&self) -> Vec<String> {
         let message = |message: &Value| {
             let content = message["content"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
@@ -146,7 +146,7 @@ impl Desk {
     }
 }
 
-/// Runs a worker while a test tells it what to do.
+/// Runs a worker under the control of a test.
 fn at_desk(
     conversations: Vec<Conversation>,
     reuse: Reuse,
@@ -157,7 +157,7 @@ fn at_desk(
     at_desk_of(make, reuse, answer, test);
 }
 
-/// The same, over requests that the test makes.
+/// As `at_desk`, with requests that the test makes.
 fn at_desk_of(
     make: impl FnOnce(Arc<Plan>, Arc<Dataset>) -> Requests,
     reuse: Reuse,
@@ -171,7 +171,7 @@ fn at_desk_of(
         tokio::task::spawn_local(desk.worker.clone().launch());
         tokio::task::spawn_local(desk.worker.clone().keep_time(DeadlineTimer::new().unwrap()));
         let done = tokio::time::timeout(Duration::from_secs(30), test(&desk)).await;
-        done.expect("what was waited for never came");
+        done.expect("the test did not finish in time");
     });
 }
 
@@ -185,7 +185,7 @@ fn dispatch(session: u64, turn: u32, turns: u32) -> Dispatch {
     Dispatch { number, session, turn, turns, intended: mono_now(), ..Dispatch::default() }
 }
 
-/// Says the number of each request.
+/// Responds with the number of each request.
 fn counting(number: usize, _: usize, _: &str) -> Vec<u8> {
     stream(&["a", &number.to_string()])
 }
@@ -202,7 +202,7 @@ fn ids_do_not_repeat() {
 }
 
 #[test]
-fn every_request_is_nudged_once_in_a_while() {
+fn every_request_is_nudged_in_each_cycle_of_rounds() {
     let mut flying = Flying::default();
     let cancels: Vec<Cancel> = (0..50).map(|_| flying.launch(PhaseIndex(0)).1).collect();
     (0..NUDGE_ROUNDS - 1).for_each(|round| flying.nudge(round));
@@ -213,7 +213,7 @@ fn every_request_is_nudged_once_in_a_while() {
 }
 
 #[test]
-fn each_turn_says_what_was_said_before_it() {
+fn each_turn_contains_the_messages_before_it() {
     at_desk(vec![talk("s", &["1", "2", "3"])], Reuse::Always, counting, async |desk| {
         for turn in 0..3 {
             assert_eq!(desk.send(dispatch(0, turn, 3)).await, RequestEnd::Answered);
@@ -233,12 +233,12 @@ fn each_turn_says_what_was_said_before_it() {
         let ids: HashSet<String> = desk.fields("X-Correlation-ID").into_iter().collect();
         let requests: HashSet<String> = desk.fields("X-Request-ID").into_iter().collect();
         assert_eq!((ids.len(), requests.len()), (1, 3), "one session, three requests");
-        assert_eq!(desk.worker.sessions.borrow().len(), 0, "nothing stays of a session that is over");
+        assert_eq!(desk.worker.sessions.borrow().len(), 0, "nothing is kept of a finished session");
     });
 }
 
 #[test]
-fn sessions_of_one_conversation_do_not_hear_each_other() {
+fn sessions_of_one_conversation_share_no_responses() {
     at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, counting, async |desk| {
         for (session, turn) in [(0, 0), (1, 0), (1, 1), (0, 1)] {
             desk.send(dispatch(session, turn, 2)).await;
@@ -248,7 +248,7 @@ fn sessions_of_one_conversation_do_not_hear_each_other() {
 }
 
 #[test]
-fn calls_of_tools_are_said_again() {
+fn tool_calls_are_repeated_in_later_turns() {
     let called = |_: usize, _: usize, _: &str| {
         json(
             r#"{"choices":[{"message":{"content":null,"reasoning_content":"hm","tool_calls":[
@@ -267,7 +267,7 @@ fn calls_of_tools_are_said_again() {
 }
 
 #[test]
-fn a_session_goes_on_after_a_turn_that_failed_with_what_was_said_in_it() {
+fn a_session_continues_after_a_failed_turn_with_the_text_before_the_failure() {
     let answer = |number: usize, _: usize, _: &str| match number {
         1 => b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
         2 => {
@@ -290,7 +290,7 @@ fn a_session_goes_on_after_a_turn_that_failed_with_what_was_said_in_it() {
 }
 
 #[test]
-fn a_request_that_is_given_up_on_purpose_is_a_failure_that_says_so() {
+fn a_planned_cancellation_is_a_failure_of_its_own_kind() {
     let silent = |_: usize, _: usize, _: &str| Vec::new();
     at_desk(vec![talk("s", &["1"])], Reuse::Always, silent, async |desk| {
         let after = Nanos(1_000_000);
@@ -301,7 +301,7 @@ fn a_request_that_is_given_up_on_purpose_is_a_failure_that_says_so() {
 }
 
 #[test]
-fn requests_that_were_due_and_never_begun_leave_an_exchange_that_says_so() {
+fn requests_that_were_due_and_never_begun_leave_an_exchange_with_that_failure() {
     at_desk(vec![talk("s", &["1"])], Reuse::Always, counting, async |desk| {
         let other = Dispatch { phase: PhaseIndex(1), ..dispatch(9, 0, 1) };
         let issued = mono_now();
@@ -311,7 +311,7 @@ fn requests_that_were_due_and_never_begun_leave_an_exchange_that_says_so() {
         desk.worker.perform(Command::Cancel(PhaseIndex(0)));
         let ends = [desk.returned(dispatch(0, 0, 1)).await, desk.returned(dispatch(1, 0, 1)).await];
         assert_eq!((ends, desk.returned(other).await), ([RequestEnd::Cancelled; 2], RequestEnd::Answered));
-        assert_eq!(desk.came.lock().unwrap().len(), 1, "that of the other phase");
+        assert_eq!(desk.came.lock().unwrap().len(), 1, "the request of the other phase");
         let never_begun: Vec<Exchange> = desk.exchanges().into_iter().filter(Exchange::was_cut_off).collect();
         assert_eq!(never_begun.iter().map(|exchange| exchange.tag.number).collect::<Vec<_>>(), [0, 10]);
         assert_eq!((desk.queue.never_left(0), desk.queue.never_left(1)), (2, 0));
@@ -340,14 +340,14 @@ fn sessions_that_were_cut_off_are_forgotten_with_their_phase() {
         desk.worker.perform(Command::Cancel(PhaseIndex(0)));
         assert_eq!(desk.returned(dispatch(0, 1, 3)).await, RequestEnd::Cancelled);
         desk.worker.perform(Command::Forget(PhaseIndex(0)));
-        assert_eq!(desk.worker.sessions.borrow().len(), 1, "that of the other phase");
+        assert_eq!(desk.worker.sessions.borrow().len(), 1, "the session of the other phase");
         desk.worker.sessions.borrow_mut().take(0, Default::default());
-        assert_eq!(desk.worker.sessions.borrow().len(), 1, "an answer that comes late is nobody's");
+        assert_eq!(desk.worker.sessions.borrow().len(), 1, "a late response is discarded");
     });
 }
 
 #[test]
-fn the_first_content_is_told_once_and_before_the_end() {
+fn the_first_content_is_reported_once_and_before_the_end() {
     let answer = |number: usize, _: usize, _: &str| match number {
         0 => stream(&["", "a", "b"]),
         1 => json(r#"{"choices":[{"message":{"content":"whole"}}]}"#),
@@ -370,12 +370,12 @@ fn the_first_content_is_told_once_and_before_the_end() {
             })
             .collect();
         let wanted = [(0, true), (0, false), (1, true), (1, false), (2, false), (3, false), (4, false)];
-        assert_eq!(told, wanted, "nothing came of the last three, and nobody asked for it");
+        assert_eq!(told, wanted, "two have no content, and the last is not awaited");
     });
 }
 
 #[test]
-fn answers_that_workers_read_give_the_same_records() {
+fn responses_that_workers_parse_give_the_same_records() {
     let answer = |_: usize, _: usize, _: &str| stream(&["hello there", "hello there"]);
     at_desk(vec![talk("s", &["one two"])], Reuse::Always, answer, async |desk| {
         desk.send(dispatch(0, 0, 1)).await;
@@ -395,7 +395,7 @@ fn answers_that_workers_read_give_the_same_records() {
 }
 
 #[test]
-fn sessions_are_known_by_what_the_schedule_says_they_are() {
+fn correlation_ids_follow_the_identity_that_the_schedule_gives() {
     let talks = vec![talk("s", &["1"]), talk("a\r\nX-Own: 1", &["1"])];
     at_desk(talks, Reuse::Always, counting, async |desk| {
         for (session, conversation, identity) in
@@ -406,12 +406,12 @@ fn sessions_are_known_by_what_the_schedule_says_they_are() {
         let wanted = ["fixed-schedule-s", "7", "fixed-schedule-a%0D%0AX-Own: 1"];
         assert_eq!(desk.fields("X-Correlation-ID"), wanted);
         let recorded = desk.exchanges().into_iter().map(|exchange| exchange.tag.correlation_id.to_string());
-        assert_eq!(recorded.collect::<Vec<_>>(), wanted, "records say what was sent");
+        assert_eq!(recorded.collect::<Vec<_>>(), wanted, "records have the ids that were sent");
     });
 }
 
 #[test]
-fn records_say_of_each_turn_what_it_was() {
+fn records_describe_each_turn() {
     let mut conversation = talk("s", &["one", "two three", "four"]);
     conversation.turns[1].max_tokens = Some(9);
     conversation.turns[2].audio_duration_seconds = Some(1.5);
@@ -427,10 +427,10 @@ fn records_say_of_each_turn_what_it_was() {
         let counts = |text: &str| Some(Tokenizer::builtin().count(text) as u64);
         let input: Vec<_> = records.iter().map(|record| record.measured.tokens.input).collect();
         let wanted = ["one", "one a0 two three", "one a0 two three a1 four"].map(counts);
-        assert_eq!(input, wanted, "all that a request says, joined by blanks");
-        assert!(exchanges.iter().all(|exchange| exchange.prompt.is_some()), "what each adds alone is counted");
+        assert_eq!(input, wanted, "all texts of a request, joined by blanks");
+        assert!(exchanges.iter().all(|exchange| exchange.prompt.is_some()), "only additions are counted");
         let whole = exchanges.iter().map(|exchange| reader.read(exchange, 0).measured.tokens.input);
-        assert_eq!(whole.collect::<Vec<_>>(), wanted, "and that is what the whole has");
+        assert_eq!(whole.collect::<Vec<_>>(), wanted, "the count of the whole is the same");
         let of = |record: &crate::recording::record::Record| {
             let measured = &record.measured;
             (record.meta.turn_index, measured.requested_osl, measured.audio_seconds, measured.scheduled_send_ms)
@@ -451,19 +451,19 @@ fn a_sticky_session_keeps_its_connection_until_its_last_turn() {
         desk.worker.perform(Command::Forget(PhaseIndex(0)));
         desk.told.borrow_mut().clear();
         desk.send(dispatch(2, 0, 2)).await;
-        assert_eq!(desk.connections()[5], 3, "that of a forgotten session is closed");
+        assert_eq!(desk.connections()[5], 3, "the connection of a forgotten session is closed");
     });
 }
 
 #[test]
-fn the_id_of_a_session_is_made_once() {
+fn the_correlation_id_of_a_session_is_made_once() {
     at_desk(vec![talk("s", &["1", "2", "3"])], Reuse::Always, counting, async |desk| {
         for turn in 0..3 {
             desk.send(Dispatch { identity: Identity::Conversation, ..dispatch(0, turn, 3) }).await;
         }
         let ids = desk.exchanges().into_iter().map(|exchange| match exchange.tag.correlation_id {
             CorrelationId::Text(text) => text,
-            CorrelationId::Uuid(_) => panic!("it is that of a recording"),
+            CorrelationId::Uuid(_) => panic!("it is the id of a trace"),
         });
         let ids: Vec<Arc<str>> = ids.collect();
         assert!(ids.iter().all(|id| &**id == "fixed-schedule-s" && Arc::ptr_eq(id, &ids[0])));
@@ -471,7 +471,7 @@ fn the_id_of_a_session_is_made_once() {
 }
 
 #[test]
-fn turns_that_depend_on_no_answer_are_not_read_on_the_worker() {
+fn responses_that_no_turn_depends_on_are_not_parsed_on_the_worker() {
     let conversation =
         Conversation { context_mode: Some(ContextMode::DeltasWithResponses), ..talk("s", &["1", "2", "3"]) };
     at_desk(vec![conversation], Reuse::Always, counting, async |desk| {
@@ -484,7 +484,7 @@ fn turns_that_depend_on_no_answer_are_not_read_on_the_worker() {
 }
 
 #[test]
-fn a_session_that_is_cut_short_by_plan_reads_no_answer_that_nobody_needs() {
+fn a_session_that_the_plan_shortens_does_not_parse_its_last_response() {
     at_desk(vec![talk("s", &["1", "2", "3"])], Reuse::Always, counting, async |desk| {
         for turn in 0..2 {
             desk.send(dispatch(0, turn, 2)).await;
@@ -496,7 +496,7 @@ fn a_session_that_is_cut_short_by_plan_reads_no_answer_that_nobody_needs() {
 }
 
 #[test]
-fn a_turn_that_a_conversation_does_not_have_is_a_record_that_says_so() {
+fn a_turn_that_a_conversation_does_not_have_is_a_failed_record() {
     at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, counting, async |desk| {
         desk.send(dispatch(0, 0, 3)).await;
         desk.send(dispatch(0, 1, 3)).await;
@@ -510,7 +510,7 @@ fn a_turn_that_a_conversation_does_not_have_is_a_record_that_says_so() {
 }
 
 #[test]
-fn bodies_that_nobody_keeps_count_in_the_budget() {
+fn bodies_that_are_not_kept_for_the_run_count_in_the_budget() {
     let long = "word ".repeat(100_000);
     at_desk(vec![talk("s", &[&long, &long, "3", "4"])], Reuse::Always, counting, async |desk| {
         let mut peaks = Vec::new();
@@ -518,16 +518,16 @@ fn bodies_that_nobody_keeps_count_in_the_budget() {
             desk.send(dispatch(0, turn, 4)).await;
             peaks.push(desk.queue.peak_bytes());
         }
-        assert!(peaks[0] < long.len(), "the first is kept beforehand: {peaks:?}");
+        assert!(peaks[0] < long.len(), "the first body is kept for the run: {peaks:?}");
         let added = peaks[1] - peaks[0];
-        assert!(long.len() < added && added < 2 * long.len(), "what came before is kept: {peaks:?}");
-        assert!(peaks[3] - peaks[2] < long.len(), "what came before is counted already: {peaks:?}");
+        assert!(long.len() < added && added < 2 * long.len(), "the first text is kept for the run: {peaks:?}");
+        assert!(peaks[3] - peaks[2] < long.len(), "the earlier text is counted already: {peaks:?}");
         let bodies: Vec<Body> = desk.exchanges().into_iter().map(|exchange| exchange.request_body).collect();
         assert!(bodies[3].len() > 2 * long.len());
     });
 }
 
-/// Requests of which none is kept.
+/// Requests without any kept body.
 fn nothing_kept(plan: Arc<Plan>, dataset: Arc<Dataset>) -> Requests {
     let budget = EncodingBudget { bytes: 0, ahead_bytes: 1000, threads: 1 };
     Requests::of_counted(plan, dataset, "1", budget, || ()).unwrap()
@@ -539,7 +539,7 @@ fn late() -> Dispatch {
 }
 
 #[test]
-fn a_request_whose_body_is_late_is_sent_once_it_is_made() {
+fn a_request_whose_body_is_late_is_sent_when_the_body_is_ready() {
     at_desk_of(nothing_kept, Reuse::Always, counting, async |desk| {
         let threads = BodyThreads::start(&desk.requests, 1).unwrap();
         assert_eq!(desk.send(late()).await, RequestEnd::Answered);
