@@ -1,4 +1,4 @@
-//! What a record thread does to a finished exchange: everything from raw bytes to what metrics are made of.
+//! The work of a record thread on a finished exchange: everything from raw bytes to the input of the metrics.
 
 use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Requests;
@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 const TOKENS: usize = 32;
-/// Between two tokens, in nanoseconds.
+/// Time between two tokens, in nanoseconds.
 const GAP: u64 = 10_000_000;
 
 const HEAD: &str =
@@ -34,7 +34,7 @@ fn reader(tokenizer: Option<Tokenizer>) -> Reader {
     Reader { plan, requests, tokenizers, anchor, phases: vec![Arc::new(phase)] }
 }
 
-/// A streamed answer, one event a chunk and a read; the last event tells the usage.
+/// A streamed response with one event per chunk and per read; the last event has the usage.
 fn exchange(reader: &Reader) -> Exchange {
     let start = MonoNs(1_000_000_000);
     let mut raw = HEAD.as_bytes().to_vec();

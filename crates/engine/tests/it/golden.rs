@@ -1,4 +1,4 @@
-//! Golden data about requests and their records: what scripted servers write, byte for byte, and what comes of it.
+//! Golden data about requests and their records: the bytes that scripted servers write, and the records that result.
 
 use aiperf_dataset::{Dataset, Making};
 use aiperf_dialect::sse;
@@ -32,7 +32,7 @@ fn writes(case: &Value) -> Vec<Vec<u8>> {
     case["server"]["writes_base64"].as_array().into_iter().flatten().map(decode).collect()
 }
 
-/// Serves one connection as the case says, until the client is done.
+/// Serves one connection as the case describes, until the client is done.
 fn serve(case: &Value) -> (u16, mpsc::Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -132,7 +132,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
     })
 }
 
-/// What reads the exchanges of a run against a server here.
+/// Reads the exchanges of a run against a local server.
 fn reader(port: u16) -> Reader {
     let tokenizer = Tokenizer::builtin();
     let plan = Arc::new(aiperf_testkit::plan::plan(&format!("http://127.0.0.1:{port}")));
@@ -160,8 +160,8 @@ fn golden_scripted_servers_give_the_records_they_should() {
     );
 }
 
-/// Whether an answer is an error to us and none to the reference: an error object among its events (transport.md, 10,
-/// row 11).
+/// Whether a response is an error for us and not for the reference: it has an error object among its events
+/// (transport.md, 10, row 11).
 fn tells_an_error(wanted: &Value) -> bool {
     let events = wanted["responses"].as_array().into_iter().flatten().filter_map(|response| response["data"].as_str());
     let mut events = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
@@ -170,14 +170,14 @@ fn tells_an_error(wanted: &Value) -> bool {
 
 fn check(case: &Value, exchange: &Exchange, error: Option<&RequestError>) {
     let wanted = &case["expected"];
-    // A request cancelled in mid-answer keeps what had come of it (transport.md, 10, row 13).
+    // A request cancelled during its response keeps the part that arrived (transport.md, 10, row 13).
     if wanted["error"]["code"] != 499 {
         assert_eq!(exchange.status.map(u64::from), wanted["status"].as_u64());
     }
     let kind = error.and_then(|error| error.kind.as_deref());
     match &wanted["error"] {
         Value::Null if tells_an_error(wanted) => assert_eq!(kind, Some("SSEResponseError")),
-        // The reference parses later: an answer without content is then an error there too.
+        // The reference parses later: a response without content is then an error there too.
         Value::Null => assert!(matches!(kind, None | Some("InvalidInferenceResultError")), "{error:?}"),
         wanted => {
             assert_eq!(kind, wanted["type"].as_str(), "{error:?}");
@@ -194,7 +194,7 @@ fn check(case: &Value, exchange: &Exchange, error: Option<&RequestError>) {
     }
 }
 
-/// The exchange that a trace of the reference is of. Its instants are not ours to judge, only what is made of them.
+/// The exchange of a trace of the reference. The test does not check its instants, only the values computed from them.
 fn exchange_of(trace: &Value) -> Exchange {
     let at = |key: &str| MonoNs(trace[format!("{key}_perf_ns")].as_u64().unwrap_or(0));
     let pair = |from: &str, to: &str| (at(from), at(to));
@@ -219,13 +219,13 @@ fn exchange_of(trace: &Value) -> Exchange {
         reads,
         ..Timeline::default()
     };
-    // An answer that began and has no end was broken off.
+    // A response that began and has no end was cut off.
     let is_unfinished = timeline.body_reads > 0 && at("response_receive_end").taken().is_none();
     let failure = is_unfinished.then_some(Failure::Disconnected);
     Exchange { timeline, failure, ..Exchange::default() }
 }
 
-/// Metrics up to the end of an answer. Where one has none its request failed, and has no metrics of HTTP at all.
+/// Metrics up to the end of a response. If the response has no end, its request failed and has no HTTP metrics at all.
 const TO_THE_END: [&str; 3] = ["http_req_receiving", "http_req_duration", "http_req_total"];
 
 #[test]
@@ -242,7 +242,7 @@ fn golden_instants_give_the_times_of_http_phases() {
     HTTP_TRACE.run(skip, |case| {
         let exchange = exchange_of(&case["perf"]);
         let http = reader.read(&exchange, 0).measured.http;
-        // A record with an answer: those without one have no metrics of HTTP.
+        // A record with a response: records without one have no HTTP metrics.
         let content = vec![ContentMark { at: MonoNs(2), output: true, reasoning: false }];
         let measured = Measured { start: MonoNs(1), end: MonoNs(2), content, http, ..Measured::default() };
         let mut record = RecordMetrics::default();
@@ -256,7 +256,7 @@ fn golden_instants_give_the_times_of_http_phases() {
                 Number::Float(number) => number,
                 Number::List(_) => f64::NAN,
             });
-            // Times are shown in milliseconds, sizes in kilobytes.
+            // Times are in milliseconds, sizes in kilobytes.
             let scale = match tag.as_str() {
                 "http_req_data_sent" | "http_req_data_received" => 1024.0,
                 "http_req_connection_reused" | "http_req_chunks_sent" | "http_req_chunks_received" => 1.0,
@@ -269,7 +269,7 @@ fn golden_instants_give_the_times_of_http_phases() {
 }
 
 #[test]
-fn an_answer_without_an_end_is_a_failed_exchange() {
+fn a_response_without_an_end_is_a_failed_exchange() {
     let perf = json!({
         "request_send_start_perf_ns": 1, "request_send_end_perf_ns": 2, "response_receive_start_perf_ns": 3,
         "response_chunks": [[3, 5], [9, 6]], "response_chunks_count": 2,
@@ -313,7 +313,7 @@ fn golden_errors_that_say_the_context_was_too_long_are_known() {
         |case| {
             let message = message(case);
             let is_overflow = reports_context_overflow(&message, CONTEXT_OVERFLOW_PHRASES.iter().copied());
-            // Escapes are read in every member here, in the reference in one alone.
+            // Escapes are decoded in every member here; the reference decodes them in one only.
             let is_escaped = message.contains('\\');
             let is_right = case["expected"] == is_overflow || (is_overflow && is_escaped);
             assert!(is_right, "{is_overflow}, not {}", case["expected"]);

@@ -1,4 +1,4 @@
-//! Whole exchanges through the engine: golden cases, cut answers, mutated answers.
+//! Whole exchanges through the engine: golden cases, responses that are cut off, mutated responses.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod golden;

@@ -1,7 +1,8 @@
-//! Answers of a real server, mutated: whatever became of them, they are read to an end, and the same in any splits.
+//! Responses of a real server, mutated. The parser reads each to an end, and the result does not depend on how the
+//! bytes are split into reads.
 //!
-//! A few thousand in every run of the tests; as many as wanted, from the seed in `SEED` on, by
-//! `MUTATIONS=1000000 cargo test -p aiperf-engine --test mutated_answers -- --ignored --nocapture`.
+//! Every test run tries a few thousand. This command tries more, from the seed in `SEED` on:
+//! `MUTATIONS=1000000 cargo test --workspace --test it mutated_answers -- --ignored --nocapture`.
 
 use aiperf_dialect::{Answer, Api};
 use aiperf_plan::{BaseUrl, EndpointPlan};
@@ -13,7 +14,7 @@ use nix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// Pieces that mean something to a reader of HTTP, of events or of JSON.
+/// Fragments that mean something to a parser of HTTP, of events or of JSON.
 const PIECES: &[&[u8]] = &[
     b"NaN",
     b"-Infinity",
@@ -48,7 +49,7 @@ const PIECES: &[&[u8]] = &[
     b"\"usage\":{\"prompt_tokens\":7},",
 ];
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
+/// SplitMix64: the same seed gives the same numbers on every machine.
 struct Draws(u64);
 
 impl Draws {
@@ -61,7 +62,7 @@ impl Draws {
     }
 }
 
-/// An answer as it was received, its chunk framing removed.
+/// A response as it was received, without its chunk framing.
 struct Captured {
     head: Vec<u8>,
     body: Vec<u8>,
@@ -97,7 +98,7 @@ fn mutate(bytes: &mut Vec<u8>, draws: &mut Draws) {
     }
 }
 
-/// A mutated answer: anything of it, or its body alone, so that the framing lets it through.
+/// A mutated response: all of it, or only its body, so that the framing accepts it.
 fn mutated(answer: &Captured, draws: &mut Draws) -> Vec<u8> {
     let is_stream = answer.head.windows(9).any(|nine| nine == b": chunked");
     let only_body = draws.below(2) == 0;
@@ -124,7 +125,8 @@ fn mutated(answer: &Captured, draws: &mut Draws) -> Vec<u8> {
     bytes
 }
 
-/// What a client makes of bytes that come in reads of up to `longest` bytes; `None` when they are no whole answer.
+/// The exchange that a client gets from bytes in reads of up to `longest` bytes; `None` if they are no complete
+/// response.
 fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> {
     let mut framer = Framer::default();
     let mut exchange = Exchange { raw: bytes.to_vec(), ..Exchange::default() };
@@ -138,7 +140,7 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
     exchange.status.is_some().then_some(exchange)
 }
 
-/// All that is read out of an answer but for its instants.
+/// Everything that is parsed from a response except its instants.
 fn read(exchange: &Exchange) -> String {
     let mut out = format!("{:?} {}", exchange.status, body::reason(exchange));
     for &kind in EndpointKind::ALL {
@@ -162,7 +164,7 @@ fn read(exchange: &Exchange) -> String {
     out
 }
 
-/// Processor time of this thread: others may have its core meanwhile.
+/// CPU time of this thread, because other threads may use its core meanwhile.
 fn cpu_now() -> Duration {
     Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap())
 }
@@ -193,7 +195,7 @@ fn run(seeds: std::ops::Range<u64>) -> Tally {
 #[test]
 fn mutated_answers_are_read_to_an_end_and_the_same_in_any_splits() {
     let tally = run(0..3000);
-    assert!(tally.whole > 1000, "{} answers were whole: too few say anything", tally.whole);
+    assert!(tally.whole > 1000, "{} responses were complete: too few for the test", tally.whole);
 }
 
 #[test]
@@ -216,6 +218,6 @@ fn a_million_mutated_answers_are_read_to_an_end() {
         started.elapsed().as_secs_f64(),
         slowest,
     );
-    // A few kilobytes take a millisecond; what takes a hundred is not linear in them.
+    // A few kilobytes take a millisecond. If they take a hundred, the time is not linear in their size.
     assert!(slowest < Duration::from_millis(100), "{slowest:?}");
 }

@@ -1,4 +1,4 @@
-//! Answers read while they come, held against answers read when they are there.
+//! Compares responses parsed while they arrive with responses parsed when they are complete.
 
 use aiperf_dialect::Api;
 use aiperf_engine::reading::{LiveReading, Reading};
@@ -27,7 +27,7 @@ fn begun() -> Exchange {
     }
 }
 
-/// Adds bytes that came at an instant.
+/// Adds bytes that arrived at an instant.
 fn receive(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], at: u64) -> Option<()> {
     exchange.raw.truncate(exchange.raw_len);
     exchange.raw.extend_from_slice(bytes);
@@ -35,7 +35,7 @@ fn receive(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], at: u64) 
     record_read(read, exchange, framer, &mut Kept::up_to(usize::MAX)).ok()
 }
 
-/// How an answer comes.
+/// How a response arrives.
 #[derive(Clone, Debug)]
 struct Answer {
     is_stream: bool,
@@ -44,10 +44,10 @@ struct Answer {
     charset: &'static str,
     status: u16,
     body: Vec<u8>,
-    /// Where the chunks end, and where the reads do, by their lengths in turn.
+    /// The lengths of the chunks and of the reads, used in turn.
     chunks: Vec<usize>,
     reads: Vec<usize>,
-    /// Of each read in turn, whether it shares the instant of the one before.
+    /// Whether each read, in turn, has the same instant as the one before.
     is_same: Vec<bool>,
 }
 
@@ -55,7 +55,7 @@ impl Answer {
     fn bytes(&self) -> Vec<u8> {
         let mut body = self.body.clone();
         if self.is_deflated {
-            // The last block, of bytes as they are.
+            // The last deflate block, stored without compression.
             let len = body.len() as u16;
             body = [&[1][..], &len.to_le_bytes(), &(!len).to_le_bytes(), &body].concat();
         }
@@ -122,7 +122,7 @@ fn answer() -> impl Strategy<Value = Answer> {
     })
 }
 
-/// Everything that was read, as text.
+/// Everything that was parsed, as text.
 fn shown(parsed: &Parsed) -> String {
     format!("{parsed:?}")
 }
@@ -130,7 +130,7 @@ fn shown(parsed: &Parsed) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn an_answer_that_is_read_while_it_comes_says_the_same(answer in answer(), captures in any::<bool>()) {
+    fn a_response_parsed_while_it_arrives_gives_the_same(answer in answer(), captures in any::<bool>()) {
         let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
         let told = Cell::new(None);
         let mut live = LiveReading::new(reading(&api, captures)).telling(|at| assert!(told.replace(Some(at)).is_none()));
@@ -164,7 +164,7 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 const CHUNK: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
 
 #[test]
-fn what_an_earlier_leg_said_is_forgotten() {
+fn the_response_of_an_earlier_leg_is_forgotten() {
     let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
     let mut live = LiveReading::new(reading(&api, false));
     receive(&mut exchange, &mut framer, format!("{HEAD}{CHUNK}{CHUNK}").as_bytes(), 2).unwrap();
@@ -179,7 +179,7 @@ fn what_an_earlier_leg_said_is_forgotten() {
     assert_eq!((parsed.output_text.as_deref(), parsed.content.len()), (Some("a"), 1));
 }
 
-/// What is left when the connection ends after these bytes: for the record, and for the next turn.
+/// What remains if the connection ends after these bytes: for the record, and for the next turn.
 fn cut_off_after(bytes: &str) -> (Option<Box<Parsed>>, Reply) {
     let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
     let mut live = LiveReading::new(reading(&api, true));
@@ -191,7 +191,7 @@ fn cut_off_after(bytes: &str) -> (Option<Box<Parsed>>, Reply) {
 }
 
 #[test]
-fn what_was_said_before_an_answer_failed_is_a_reply_and_no_part_of_its_record() {
+fn text_before_a_failure_is_a_reply_and_not_in_the_record() {
     let named = CHUNK.replace("{\"choices", "{\"id\":\"r1\",\"choices");
     let (parsed, reply) = cut_off_after(&format!("{HEAD}{named}{CHUNK}data: {{\"cho"));
     assert!(parsed.is_none());
@@ -200,7 +200,7 @@ fn what_was_said_before_an_answer_failed_is_a_reply_and_no_part_of_its_record() 
 }
 
 #[test]
-fn an_answer_that_failed_before_it_said_anything_leaves_nothing() {
+fn a_response_that_fails_before_any_text_leaves_nothing() {
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n{\"choices\":[";
     for bytes in [HEAD, whole, "HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nno", "HTTP/1.1"] {
         let (parsed, reply) = cut_off_after(bytes);
@@ -209,7 +209,7 @@ fn an_answer_that_failed_before_it_said_anything_leaves_nothing() {
 }
 
 #[test]
-fn a_reply_is_gathered_where_it_is_asked_for() {
+fn a_reply_is_captured_if_it_is_asked_for() {
     let reply = |captures| {
         let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
         let mut live = LiveReading::new(reading(&api, captures));
