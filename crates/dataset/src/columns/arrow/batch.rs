@@ -11,9 +11,11 @@ use super::flatbuffer::Table;
 use super::schema::{Field, Kind};
 use crate::columns::Fault;
 
-/// Bytes that one buffer may become, and how many times its own length.
+/// Bytes that one buffer may become, and how many times its own length. Few bytes hold many equal values, so a buffer
+/// may become this long in any case.
 const LARGEST: u64 = 4 << 30;
 const MOST_GROWN: u64 = 4096;
+const ALWAYS_FITS: u64 = 64 << 20;
 /// A buffer that is not compressed after all has this in place of its length.
 const AS_IT_IS: i64 = -1;
 
@@ -130,7 +132,7 @@ impl Codec {
         if length == AS_IT_IS {
             return Ok(bytes.slice(8..));
         }
-        let most = LARGEST.min((bytes.len() as u64).saturating_mul(MOST_GROWN));
+        let most = LARGEST.min((bytes.len() as u64).saturating_mul(MOST_GROWN).max(ALWAYS_FITS));
         let Some(grown) = u64::try_from(length).ok().filter(|grown| *grown <= most) else {
             return Err(Fault::Broken(format!("{} bytes should become {length}", bytes.len())));
         };
