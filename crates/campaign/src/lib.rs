@@ -17,7 +17,8 @@
 //!   at the end; [`memory`]: prompts fit; [`certificates`]: the user's are readable; [`overwrites`]: the run does not
 //!   replace its input
 //! - [`consumers`]: follow a run and report on it: OTLP, server metrics, GPUs, the network round trip
-//! - `result`: the results of a run; `slices`: the same by slice of time
+//! - `result`: the results of a run; `slices`: the same by slice of time; `finished`: a run with its results
+//! - `run_traits`: what metrics need to know of a run; `sending`: what phases were asked to send and what they sent
 //! - [`runs`]: several runs in a row; [`gather`]: their results, logged and written
 //! - [`measurement`]: the run's own error, as numbers and sentences
 //! - [`aggregate`]: results of several runs: trials and sweeps; [`compare`]: runs side by side

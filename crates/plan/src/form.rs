@@ -24,20 +24,26 @@ pub fn secret_places() -> impl Iterator<Item = &'static str> {
 impl Plan {
     /// The plan for another machine, **with every secret**: for encrypted connections only.
     pub fn to_machine(&self) -> Result<Vec<u8>, FormError> {
-        FORM.write(self)
+        FORM.write(&self.value()?)
     }
 
     /// A plan from another machine.
     pub fn from_machine(bytes: &[u8]) -> Result<Self, FormError> {
-        FORM.read(bytes)
+        let value: Value = FORM.read(bytes)?;
+        serde_json::from_value(value).map_err(|error| FormError::Unreadable(error.to_string()))
     }
 
     /// The plan for people: no secret in its place, nor as a part of any other text.
     pub fn for_people(&self) -> Result<Value, FormError> {
         let mut shown = self.clone();
         hide_secrets(&mut shown);
-        let mut value = serde_json::to_value(&shown).map_err(|error| FormError::Unwritable(error.to_string()))?;
+        let mut value = shown.value()?;
         Redactor::of(self).settings(&mut value);
         Ok(value)
+    }
+
+    /// Both forms go through one value: a plan has hundreds of types, and each way to write them costs build time.
+    fn value(&self) -> Result<Value, FormError> {
+        serde_json::to_value(self).map_err(|error| FormError::Unwritable(error.to_string()))
     }
 }

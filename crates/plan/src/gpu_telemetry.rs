@@ -54,6 +54,23 @@ pub enum LocalSource {
     Amd,
 }
 
+impl LocalSource {
+    pub const ALL: [Self; 2] = [Self::Nvml, Self::Amd];
+
+    /// The word that users select it with: the name of AIPerf's collector.
+    pub const fn keyword(self) -> &'static str {
+        match self {
+            Self::Nvml => "pynvml",
+            Self::Amd => "amdsmi",
+        }
+    }
+
+    /// Its address in files and tables.
+    pub fn address(self) -> String {
+        format!("{}://localhost", self.keyword())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DcgmExporter {
     pub url: MetricsUrl,

@@ -3,7 +3,7 @@
 //! Given how many hits there are on both sides together, those of one side follow the hypergeometric distribution if the
 //! sides do not differ. The p-value is the chance of all tables that are no likelier than the one found. Probabilities
 //! come from deviances and the error of Stirling's formula (Loader, 2000), which lose no digits with millions of tries,
-//! where differences of log-gamma functions lose eight; `tests/scipy.rs` holds them against whole numbers and scipy.
+//! where differences of log-gamma functions lose eight; `tests/it/scipy.rs` holds them against whole numbers and scipy.
 
 use std::f64::consts::PI;
 

@@ -2,7 +2,7 @@
 //!
 //! Degrees of freedom need not be whole, because Welch's are not. All of it rests on the share of the distribution beyond
 //! ±t, an incomplete beta function whose second parameter is a half: one continued fraction and one ratio of gamma
-//! functions. Relative error is about 1e-13 (`tests/scipy.rs`), in the tails as well.
+//! functions. Relative error is about 1e-13 (`tests/it/scipy.rs`), in the tails as well.
 
 use std::f64::consts::PI;
 

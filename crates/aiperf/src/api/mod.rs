@@ -6,7 +6,7 @@
 //! # Layout
 //! - [`about`]: what is known before the run starts; [`live`]: the state at this moment, a function of events;
 //!   [`outcome`]: the results of the run
-//! - [`views`]: these as JSON; [`prometheus`]: metrics in Prometheus' text format; [`messages`]: messages to clients
+//! - [`views`]: these as JSON; `json`: parts of JSON; [`prometheus`]: metrics in Prometheus' text format; [`messages`]: messages to clients
 //! - [`guard`]: which requests are answered; [`files`]: which files can be downloaded
 //! - [`run`]: the runs that it serves, as a campaign sees them
 //! - [`hub`]: takes events and holds the state; [`mailbox`]: the messages that wait for one client

@@ -6,7 +6,7 @@
 //! # Layout
 //! - [`model`]: the state of the run and of the view; `phases`, `logs`, `trends`, `workers`: its parts
 //! - [`keys`]: the effects of keys and the mouse
-//! - [`layout`]: the positions of panes; [`panes`]: one file per pane, and their table
+//! - [`layout`]: the positions of panes; [`panes`]: one file per pane, and their table; `pane_id`: their names
 //! - [`draw`]: header, panes, footer, and boxes over them; [`theme`]: colours; [`shapes`]: bars
 //! - [`picture`]: a screen as a file
 //! - [`driver`]: events and keys in, frames out; [`canvas`]: the terminal while it is ours, [`hold`]: whether it is

@@ -1,4 +1,4 @@
-//! Within every crate, files depend on each other in one direction: there are no cycles except those listed here.
+//! Within every crate, files depend on each other in one direction: there are no cycles.
 //!
 //! The test reads the imports and paths (`crate::`, `super::`, `self::`) of all code outside `#[cfg(test)]`, and
 //! follows re-exports to the file that defines a name. It ignores the arrow from a module to its own children, because

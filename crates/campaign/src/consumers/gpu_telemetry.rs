@@ -7,9 +7,7 @@ use super::{Consumer, ConsumerError, Degraded, Kind, ProbeResult, RunContext};
 use crate::run_traits::traits;
 use aiperf_engine::Events;
 use aiperf_observe::collection::CollectedEndpoint;
-use aiperf_observe::gpu::local::{
-    AmdGpus, LocalCollected, LocalCollector, LocalError, LocalGpus, LocalSetup, NvmlGpus, amd, nvml,
-};
+use aiperf_observe::gpu::local::{self, LocalCollected, LocalCollector, LocalError, LocalSetup};
 use aiperf_observe::gpu::results::power_samples;
 use aiperf_observe::gpu::{Custom, Dcgm, GpuPages, GpuStore, GpuTelemetry, ObservedGpus, custom, live, summarise_gpus};
 use aiperf_observe::{CollectError, Collected, Collector, ScrapeError, Setup, TimeRange, WatchedPage};
@@ -21,7 +19,6 @@ use aiperf_report::{ExportFailure, GpuTelemetryResult, RunResult, gpu_telemetry_
 use aiperf_transport::from_plan::{self, TlsError};
 use aiperf_types::{LogLevel, Nanos, SourceKind};
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -54,15 +51,8 @@ fn check(plan: &Plan) -> Result<(), ConsumerError> {
     plan.metrics_file.as_ref().map_or(Ok(()), |file| read(file).map(drop))?;
     match plan.source {
         GpuSource::Exporters(_) => Ok(()),
-        GpuSource::Local(source) => Ok(open(source).map(drop)?),
+        GpuSource::Local(source) => Ok(local::open(source).map(drop)?),
     }
-}
-
-fn open(source: LocalSource) -> Result<Box<dyn LocalGpus>, LocalError> {
-    Ok(match source {
-        LocalSource::Nvml => Box::new(NvmlGpus::open()?),
-        LocalSource::Amd => Box::new(AmdGpus::open(Path::new(amd::CARDS))?),
-    })
 }
 
 fn read(file: &GpuMetricsFile) -> Result<Custom, GpuMetricsError> {
@@ -115,7 +105,7 @@ impl GpuWatch {
             }
             GpuSource::Local(source) => {
                 warn_of_remote_server(*source, &plan.endpoint.urls, events);
-                let setup = local(*source, &watched, events, redactor)?;
+                let setup = local_setup(*source, &watched, events, redactor)?;
                 let name = setup.source.clone();
                 let collector = LocalCollector::start(setup);
                 started(collector, "GPU telemetry is not collected", events)
@@ -281,19 +271,15 @@ fn pages(
 }
 
 /// The setup for the GPUs of this machine.
-fn local(
+fn local_setup(
     source: LocalSource,
     watched: &GpuTelemetryPlan,
     events: &Arc<Events>,
     redactor: &Arc<Redactor>,
 ) -> Result<LocalSetup, LocalError> {
-    let name = match source {
-        LocalSource::Nvml => nvml::SOURCE,
-        LocalSource::Amd => amd::SOURCE,
-    };
     Ok(LocalSetup {
-        gpus: open(source)?,
-        source: name.into(),
+        gpus: local::open(source)?,
+        source: source.address().into(),
         interval: watched.interval,
         patience: watched.grace.max(LAST_PAGE),
         live_every: events.metrics_every(),
@@ -307,10 +293,7 @@ fn local(
 fn warn_of_remote_server(source: LocalSource, urls: &[BaseUrl], events: &Events) {
     let is_far = |url: &&BaseUrl| !url.is_unix() && !LOCAL_HOSTS.contains(&url.host());
     let Some(url) = urls.iter().find(is_far) else { return };
-    let keyword = match source {
-        LocalSource::Nvml => "pynvml",
-        LocalSource::Amd => "amdsmi",
-    };
+    let keyword = source.keyword();
     let text = format!(
         "--gpu-telemetry {keyword} reads the GPUs of this machine, and {} may be another one: GPUs of other machines are \
          read through a DCGM exporter there, --gpu-telemetry http://HOST:9400/metrics",

@@ -8,6 +8,7 @@
 //! - [`settings`]: the settings of the environment
 //! - `cache`: the folders and files on disk
 //! - `api`: requests to the hub, and the meaning of responses
+//! - `repo`: names of repositories
 //! - `verify`: hashes
 //! - `url`: files that are in no repository
 //! - [`error`]: what can go wrong, and the fix

@@ -11,7 +11,7 @@ use crate::flags::{
 use crate::given::GivenFlags;
 use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry, ServerMetrics, StreamDomain};
 use crate::tree::{Datum, Node};
-use aiperf_plan::{BaseUrl, UrlError};
+use aiperf_plan::{BaseUrl, LocalSource, UrlError};
 use serde_json::{Value, json};
 
 /// GPU telemetry, if a flag sets it.
@@ -41,7 +41,7 @@ pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<P
     if items.iter().any(|item| item.trim().is_empty()) {
         problems.push(
             Problem::new(format!("{} has a blank item", given.spelled))
-                .because("it takes pynvml, amdsmi, dashboard, a .csv file of metrics, and URLs of DCGM exporters")
+                .because(gpu_items())
                 .hint(format!("{0} alone for the usual exporters, or {0} http://HOST:9400/metrics", given.spelled))
                 .at("benchmark.gpu_telemetry.urls"),
         );
@@ -68,7 +68,7 @@ pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<P
             }
             other => problems.push(
                 Problem::new(format!("{} '{other}' is neither a source nor a collector", given.spelled))
-                    .because("it takes pynvml, amdsmi, dashboard, a .csv file of metrics, and URLs of DCGM exporters")
+                    .because(gpu_items())
                     .hint(format!("{} http://{other}:9400/metrics", given.spelled))
                     .at("benchmark.gpu_telemetry.urls"),
             ),
@@ -321,6 +321,12 @@ pub(crate) fn attributes(items: &[&str]) -> Result<Value, (String, &'static str)
         return Err((item.to_owned(), fault));
     }
     Ok(Value::Object(map))
+}
+
+/// What the flag of GPU telemetry takes.
+fn gpu_items() -> String {
+    let keywords = LocalSource::ALL.map(LocalSource::keyword).join(", ");
+    format!("it takes {keywords}, dashboard, a .csv file of metrics, and URLs of DCGM exporters")
 }
 
 fn with_scheme(text: &str) -> String {

@@ -5,7 +5,7 @@ use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::resolve::Tree;
-use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry};
+use crate::sections::observe::{GpuMode, GpuTelemetry};
 use crate::tree::Origin;
 use crate::{os_text, small_file};
 use aiperf_plan::{DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsUrl, UiKind};
@@ -28,11 +28,8 @@ pub(super) fn plan(
         notes.extend(idle_variables(tree, VARIABLES, "GPU telemetry is off"));
         return None;
     }
-    let source = match section.collector() {
-        GpuCollector::Dcgm => GpuSource::Exporters(exporters(tree, &section, problems)),
-        GpuCollector::Pynvml => GpuSource::Local(LocalSource::Nvml),
-        GpuCollector::Amdsmi => GpuSource::Local(LocalSource::Amd),
-    };
+    let local = LocalSource::ALL.into_iter().find(|source| source.keyword() == section.collector().name());
+    let source = local.map_or_else(|| GpuSource::Exporters(exporters(tree, &section, problems)), GpuSource::Local);
     if let (GpuSource::Local(_), Some(name)) = (&source, &section.metrics_file) {
         let (file, collector) = (asked(tree, "metrics_file", name), section.collector().name());
         problems.push(

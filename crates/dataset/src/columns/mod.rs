@@ -134,7 +134,7 @@ impl Fault {
     fn message(self, what: &str) -> String {
         match self {
             Self::Broken(why) => format!(
-                "is a file {what} that cannot be read: {why}\n  try: a whole copy of it, with pages of snappy, zstd, \
+                "is a {what} file that cannot be read: {why}\n  try: a whole copy of it, with pages of snappy, zstd, \
                  gzip or lz4"
             ),
             Self::Refused(message) => message,

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reported errors of one kind.
-const TOLD_OF_A_KIND: u32 = 2;
+const LOGGED_OF_A_KIND: u32 = 2;
 /// The end of the last report of a kind.
-const NO_MORE_ARE_TOLD: &str = " (further ones of this kind are counted, not told)";
+const NO_MORE_ARE_LOGGED: &str = " (more of this kind are counted, not logged)";
 /// Reported kinds of errors: a server may invent a new one for each request.
-const KINDS_TOLD: usize = 20;
+const KINDS_LOGGED: usize = 20;
 /// Characters of an error that fit a log line.
 const LONGEST_ERROR: usize = 300;
 
@@ -51,7 +51,7 @@ pub(crate) struct RequestWatch {
     phases: Arc<[PhaseTrack]>,
     traces: bool,
     told: BTreeMap<(Option<i64>, Option<String>), u32>,
-    lengths_told: u32,
+    lengths_logged: u32,
 }
 
 impl RequestWatch {
@@ -61,7 +61,7 @@ impl RequestWatch {
             phases,
             traces: plan.runtime.log_level == LogLevel::Trace,
             told: BTreeMap::new(),
-            lengths_told: 0,
+            lengths_logged: 0,
         }
     }
 
@@ -84,9 +84,9 @@ impl RequestWatch {
 
     /// Reports the first responses that do not have the requested length.
     pub(crate) fn see_lengths(&mut self, odd: &[OddLength], events: &Events) {
-        for OddLength { got, requested } in odd.iter().take((TOLD_OF_A_KIND - self.lengths_told) as usize) {
-            self.lengths_told += 1;
-            let last = if self.lengths_told == TOLD_OF_A_KIND { NO_MORE_ARE_TOLD } else { "" };
+        for OddLength { got, requested } in odd.iter().take((LOGGED_OF_A_KIND - self.lengths_logged) as usize) {
+            self.lengths_logged += 1;
+            let last = if self.lengths_logged == LOGGED_OF_A_KIND { NO_MORE_ARE_LOGGED } else { "" };
             let percent = (got - requested) as f64 / *requested as f64 * 100.0;
             let text = format!("OSL mismatch: got {got} tokens (requested {requested}, diff {percent:.1}%){last}");
             events.say(LogLevel::Warning, text);
@@ -95,13 +95,13 @@ impl RequestWatch {
 
     fn tell(&mut self, exchange: &Exchange, error: &RequestError, events: &Events) {
         let kind = (error.code, error.kind.clone());
-        if self.told.len() >= KINDS_TOLD && !self.told.contains_key(&kind) {
+        if self.told.len() >= KINDS_LOGGED && !self.told.contains_key(&kind) {
             return;
         }
         let told = self.told.entry(kind).or_default();
         *told += 1;
-        if *told <= TOLD_OF_A_KIND {
-            let last = if *told == TOLD_OF_A_KIND { NO_MORE_ARE_TOLD } else { "" };
+        if *told <= LOGGED_OF_A_KIND {
+            let last = if *told == LOGGED_OF_A_KIND { NO_MORE_ARE_LOGGED } else { "" };
             events.say(LogLevel::Warning, format!("{} failed: {}{last}", self.name(exchange), on_a_line(error)));
         }
     }

@@ -1,12 +1,13 @@
 //! Which parts of headers, URLs and texts may be shown.
 //!
 //! # Layout
-//! - `names`: which names mark secrets
+//! - `names`: which names mark secrets; `values`: which values can be searched in any text
+//! - `urls`: the secrets in URLs and credentials; `texts`: those in any text; `headers`: those in headers
 //! - `members`: walks through JSON documents
 //! - `payload`: bodies of requests, and their templates, as texts
-//! - this file: URLs and texts with parts whose names mark secrets
-//! - `sources`: the secrets in headers, URLs and credentials
+//! - this file: URLs as they are shown
 //! - `places`: the places of a plan that contain secrets
+//! - `forms`: the forms in which a secret may appear
 //! - `redactor`: the user's secrets, found by their value in all output
 
 mod forms;

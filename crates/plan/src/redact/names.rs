@@ -1,12 +1,12 @@
 //! Which names mark secrets: one list for headers, parameters of URLs, extra inputs, rows and texts.
 //!
 //! The rule: a name marks a secret if it *ends* in a word that means one (`api_key`, `X-Goog-Signature`,
-//! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). Words that are ordinary inside longer
-//! names (`key`, `token`, `auth`) count only as the whole name. So `max_tokens`, `stop_token_ids`, `primary_key`,
-//! `prompt_cache_key` and `tokenizer` are none; nor are `tokens` and `keys`.
+//! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). `key` counts as the last word of any
+//! name, except keys that only find something ([`FINDING_KEYS`]: `primary_key`, `prompt_cache_key`, `Idempotency-Key`).
+//! Words that are ordinary inside longer names (`token`, `auth`) count only as the whole name. So `max_tokens`,
+//! `stop_token_ids` and `tokenizer` are none; nor are `tokens` and `keys`.
 //!
-//! Readers of files do not need the values of headers, so more headers count: any with such a word *in* it, and any
-//! whose last word is `key`, except keys that only find something ([`FINDING_KEYS`]: `Idempotency-Key`). In URLs,
+//! Readers of files do not need the values of headers, so more headers count: any with such a word *in* it. In URLs,
 //! `code` counts too: Azure's functions take their key by it. Elsewhere it is a status or a program.
 
 use crate::url::percent_decoded;
@@ -21,7 +21,7 @@ struct Word {
 /// Which part of a name the word must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// All of it: inside longer names the word is ordinary (`key`, `top_k_token`).
+    /// All of it: inside longer names the word is ordinary (`top_k_token`).
     Whole,
     /// All of the name of a URL's parameter, and of no other name.
     Parameter,
@@ -31,7 +31,7 @@ enum Reach {
     PartOfHeader,
     /// Its last word, but for [`FINDING_KEYS`].
     Last,
-    /// The same of a header's name.
+    /// The last word of a header's name, and of no other name.
     LastOfHeader,
     /// Its end, or any part of a header's name.
     EndOrPartOfHeader,

@@ -1,4 +1,4 @@
-//! The secrets in headers, URLs and credentials, in the forms in which they are sent.
+//! The secrets in URLs and credentials, in the forms in which they are sent.
 
 use super::names::is_secret_parameter;
 use super::values::LONG;

@@ -27,7 +27,7 @@
 //! those of high percentiles.
 //!
 //! # What it was measured to do
-//! `tests/alarms.rs`, 1,000 pairs of runs of each kind, a fixed seed, a level of 95%. Of pairs that do not differ, at most
+//! `tests/it/alarms.rs`, 1,000 pairs of runs of each kind, a fixed seed, a level of 95%. Of pairs that do not differ, at most
 //! 6.0% got a verdict where records are independent and at most 6.5% where they are those of a queue near its capacity
 //! or persist otherwise. Of pairs whose mean is 5% apart (500 records a side, deviation a fifth of the mean) 97% got one,
 //! of pairs whose p99 is (5,000 records) 90 to 96%. A queue with one server at 90% of its capacity needs tens of

@@ -11,10 +11,11 @@ use super::flatbuffer::Table;
 use super::schema::{Field, Kind};
 use crate::columns::Fault;
 
-/// Bytes that one buffer may become, and how many times its own length. Few bytes hold many equal values, so a buffer
-/// may become this long in any case.
+/// The most bytes that one buffer may become.
 const LARGEST: u64 = 4 << 30;
+/// How many times its own length a long buffer may become.
 const MOST_GROWN: u64 = 4096;
+/// Bytes that every buffer may become: a few bytes hold many equal values.
 const ALWAYS_FITS: u64 = 64 << 20;
 /// A buffer that is not compressed after all has this in place of its length.
 const AS_IT_IS: i64 = -1;

@@ -10,7 +10,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub const SOURCE: &str = "amdsmi://localhost";
 /// The kernel's folder of cards.
 pub const CARDS: &str = "/sys/class/drm";
 const PLATFORM: &str = "amd";

@@ -16,6 +16,8 @@ pub use nvml::NvmlGpus;
 
 use super::reading::{Gpu, GpuReading};
 use super::table::{MetricId, Table};
+use aiperf_plan::LocalSource;
+use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -26,6 +28,14 @@ pub trait LocalGpus: Send {
     fn gpus(&self) -> Vec<Arc<Gpu>>;
     /// Their current readings. Values that cannot be read are left out, and so is a GPU without any.
     fn read(&mut self, table: &Table) -> Vec<GpuReading>;
+}
+
+/// Opens the GPUs of a source.
+pub fn open(source: LocalSource) -> Result<Box<dyn LocalGpus>, LocalError> {
+    Ok(match source {
+        LocalSource::Nvml => Box::new(NvmlGpus::open()?),
+        LocalSource::Amd => Box::new(AmdGpus::open(Path::new(amd::CARDS))?),
+    })
 }
 
 /// Why there is nothing to read.

@@ -13,7 +13,6 @@ use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub const SOURCE: &str = "pynvml://localhost";
 const PLATFORM: &str = "nvidia";
 /// Two samples of a GPU's parts that are closer together show zero, whatever the GPU did.
 const SAMPLES_APART: Nanos = Nanos(100_000_000);
