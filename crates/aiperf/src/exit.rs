@@ -43,14 +43,14 @@ impl From<Exit> for std::process::ExitCode {
 
 /// Every exit code and its meaning, for help and documentation.
 pub(crate) const CODES: &[(&str, &str)] = &[
-    ("0", "done; failed requests among good ones are results"),
+    ("0", "finished; some requests may have failed"),
     (
         "1",
         "nothing was answered, more failed than --failed-request-threshold allows, or a file could not be written; of several \
          runs fewer than two succeeded",
     ),
     ("2", "bad input, nothing sent"),
-    ("3", "a limit of yours was crossed (--fail-if, compare --fail-on)"),
+    ("3", "a limit that you set was crossed (--fail-if, compare --fail-on)"),
     ("4", "the comparison is inconclusive (compare)"),
     ("129, 130, 143", "ended by SIGHUP, Ctrl-C, SIGTERM, with everything measured so far written"),
 ];
