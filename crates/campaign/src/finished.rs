@@ -12,6 +12,6 @@ pub struct Finished {
     pub given_up: bool,
     /// The user ended it, or it ended itself.
     pub was_stopped: bool,
-    /// What single requests of its profiling phases measured, by metric; empty where nobody wants that again.
+    /// What single requests of its profiling phases measured, by metric; empty if no later step needs them.
     pub values: Vec<(&'static str, Vec<f64>)>,
 }

@@ -50,7 +50,7 @@ pub(crate) struct RequestWatch {
     failures: Option<FailureReports>,
     phases: Arc<[PhaseTrack]>,
     traces: bool,
-    told: BTreeMap<(Option<i64>, Option<String>), u32>,
+    logged: BTreeMap<(Option<i64>, Option<String>), u32>,
     lengths_logged: u32,
 }
 
@@ -60,7 +60,7 @@ impl RequestWatch {
             failures,
             phases,
             traces: plan.runtime.log_level == LogLevel::Trace,
-            told: BTreeMap::new(),
+            logged: BTreeMap::new(),
             lengths_logged: 0,
         }
     }
@@ -95,13 +95,13 @@ impl RequestWatch {
 
     fn tell(&mut self, exchange: &Exchange, error: &RequestError, events: &Events) {
         let kind = (error.code, error.kind.clone());
-        if self.told.len() >= KINDS_LOGGED && !self.told.contains_key(&kind) {
+        if self.logged.len() >= KINDS_LOGGED && !self.logged.contains_key(&kind) {
             return;
         }
-        let told = self.told.entry(kind).or_default();
-        *told += 1;
-        if *told <= LOGGED_OF_A_KIND {
-            let last = if *told == LOGGED_OF_A_KIND { NO_MORE_ARE_LOGGED } else { "" };
+        let logged = self.logged.entry(kind).or_default();
+        *logged += 1;
+        if *logged <= LOGGED_OF_A_KIND {
+            let last = if *logged == LOGGED_OF_A_KIND { NO_MORE_ARE_LOGGED } else { "" };
             events.say(LogLevel::Warning, format!("{} failed: {}{last}", self.name(exchange), on_a_line(error)));
         }
     }

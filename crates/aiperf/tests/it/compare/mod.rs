@@ -78,10 +78,10 @@ fn records_of_more_requests_than_the_summary_counts_are_noted() {
     let few = Run { requests: 12, ..Run::default() }.write(&dir.path().join("few"));
     let many = Run { requests: 600, ..Run::default() }.write(&dir.path().join("many"));
     let notes = |report: &Value| report["notes"].to_string();
-    let said = "holds 600 records, and the summary counts 12 requests: they contradict each other";
+    let note = "holds 600 records, and the summary counts 12 requests: they contradict each other";
     assert!(!notes(&json(&[&few, &many], &[])).contains("contradict"));
     fs::copy(many.join("profile_export.jsonl"), few.join("profile_export.jsonl")).unwrap();
-    assert!(notes(&json(&[&few, &many], &[])).contains(said));
+    assert!(notes(&json(&[&few, &many], &[])).contains(note));
 }
 
 #[test]

@@ -362,8 +362,8 @@ fn a_page_without_gpus_is_reachable_to_the_end() {
     let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", &bare]).run());
     let (log, console) = (run.text("logs/aiperf.log"), run.text("profile_export_console.txt"));
     assert!(log.contains("1/1 telemetry source(s) reachable"), "{log}");
-    let told = format!("reachable, but reports no GPU: {bare}");
-    assert!(log.lines().any(|line| line.contains("WARNING") && line.contains(&told)), "{log}");
+    let message = format!("reachable, but reports no GPU: {bare}");
+    assert!(log.lines().any(|line| line.contains("WARNING") && line.contains(&message)), "{log}");
     assert!(!console.contains("nreachable") && console.contains("Endpoints without a GPU:"), "{console}");
     let (good, _) = exporter(eight);
     let run = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", &bare, &good]).run());

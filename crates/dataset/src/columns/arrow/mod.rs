@@ -1,8 +1,8 @@
 //! Arrow files and streams: a message with the columns, then messages with dictionaries and rows. A file has a footer
 //! with the columns and the places of the messages.
 //!
-//! We read them ourselves, because the crates of Arrow took a seventh of the CPU time of a release build. Rows of text,
-//! numbers and lists of them need only a few of Arrow's types.
+//! We read them ourselves, because the crates of Arrow take long to build. Rows of text, numbers and lists of them need
+//! only a few of Arrow's types.
 //!
 //! Layout:
 //! - `flatbuffer`: members of what describes a message

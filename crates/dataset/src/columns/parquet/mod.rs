@@ -1,7 +1,7 @@
 //! Parquet files: groups of rows, each with a chunk for every column.
 //!
-//! We put rows together from the levels of columns ourselves: the crate can do it by way of Arrow, whose crates took a
-//! seventh of the CPU time of a release build. Rows of text, numbers and lists of them need only a few of its types.
+//! We put rows together from the levels of columns ourselves: the crate can do it by way of Arrow, whose crates take long
+//! to build. Rows of text, numbers and lists of them need only a few of its types.
 //!
 //! Layout:
 //! - `leaf`: flat values of a column

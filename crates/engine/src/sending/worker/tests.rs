@@ -26,7 +26,7 @@ struct Desk {
     queue: Arc<Queue>,
     unsent: Arc<Unsent>,
     arrivals: Receiver<Arrival>,
-    told: Rc<RefCell<Vec<Event>>>,
+    events: Rc<RefCell<Vec<Event>>>,
     news: Rc<Notify>,
     /// Requests as they arrived: the connection, the head and the body of each.
     came: Arc<Mutex<Vec<(usize, String, String)>>>,
@@ -50,9 +50,9 @@ impl Desk {
         let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
         let (requests, (queue, arrivals)) = (Arc::new(make(plan.clone(), dataset)), Queue::new(1 << 30, 2));
-        let told: Rc<RefCell<Vec<Event>>> = Rc::default();
+        let events: Rc<RefCell<Vec<Event>>> = Rc::default();
         let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
-        let (kept, wake, unsent) = (told.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
+        let (kept, wake, unsent) = (events.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
         let tell = move |event| {
             kept.borrow_mut().push(event);
             wake.notify_one();
@@ -69,7 +69,7 @@ impl Desk {
             secrets: Secrets::default(),
         };
         let worker = Worker::new(parts, Box::new(tell));
-        Self { worker, requests, plan, queue, unsent, arrivals, told, news, came, coming }
+        Self { worker, requests, plan, queue, unsent, arrivals, events, news, came, coming }
     }
 
     /// Sends a request and waits until it has returned.
@@ -85,7 +85,7 @@ impl Desk {
 
     async fn returned(&self, dispatch: Dispatch) -> RequestEnd {
         loop {
-            let end = self.told.borrow().iter().find_map(|event| match *event {
+            let end = self.events.borrow().iter().find_map(|event| match *event {
                 Event::Returned { session, turn, end, .. } if (session, turn) == (dispatch.session, dispatch.turn) => {
                     Some(end)
                 }
@@ -359,8 +359,8 @@ fn the_first_content_is_reported_once_and_before_the_end() {
             desk.send(Dispatch { awaits_first_content: true, ..dispatch(session, 0, 1) }).await;
         }
         desk.send(dispatch(4, 0, 1)).await;
-        let told: Vec<(u64, bool)> = desk
-            .told
+        let events: Vec<(u64, bool)> = desk
+            .events
             .borrow()
             .iter()
             .map(|event| match *event {
@@ -370,7 +370,7 @@ fn the_first_content_is_reported_once_and_before_the_end() {
             })
             .collect();
         let wanted = [(0, true), (0, false), (1, true), (1, false), (2, false), (3, false), (4, false)];
-        assert_eq!(told, wanted, "two have no content, and the last is not awaited");
+        assert_eq!(events, wanted, "two have no content, and the last is not awaited");
     });
 }
 
@@ -449,7 +449,7 @@ fn a_sticky_session_keeps_its_connection_until_its_last_turn() {
         }
         assert_eq!(desk.connections(), [0, 1, 0, 1, 2]);
         desk.worker.perform(Command::Forget(PhaseIndex(0)));
-        desk.told.borrow_mut().clear();
+        desk.events.borrow_mut().clear();
         desk.send(dispatch(2, 0, 2)).await;
         assert_eq!(desk.connections()[5], 3, "the connection of a forgotten session is closed");
     });
