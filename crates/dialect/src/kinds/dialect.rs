@@ -5,7 +5,7 @@ use crate::request::{DialectError, Frame, Request, inputs};
 use crate::response::capture::{Capture, TextCapture};
 use crate::response::reader::Reader;
 use crate::settings::ApiSettings;
-use aiperf_types::{EndpointKind, Turn};
+use aiperf_types::{Body, EndpointKind, Turn};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
@@ -84,11 +84,11 @@ impl Dialect {
     }
 
     /// The number of vectors that a request asks for, if its response has one for each input.
-    pub fn vectors_asked(&self, body: &[u8]) -> Option<u32> {
+    pub fn vectors_asked(&self, body: &Body) -> Option<u32> {
         if !self.embeds_each_input {
             return None;
         }
-        let value: Value = serde_json::from_slice(body).ok()?;
+        let value: Value = serde_json::from_slice(&body.payload()).ok()?;
         match value.get("input")? {
             // A list of numbers is one text in tokens.
             Value::Array(inputs) if inputs.first().is_some_and(Value::is_number) => Some(1),

@@ -283,7 +283,7 @@ impl Requests {
             requested_osl: turn.and_then(|turn| turn.max_tokens),
             model: turn.and_then(|turn| self.models.as_ref()?.of_turn(turn)),
             images: session.images().unwrap_or_else(|| self.images_in(&encoded.body)),
-            vectors: self.api.dialect.vectors_asked(&encoded.body.payload()),
+            vectors: self.api.dialect.vectors_asked(&encoded.body),
             audio_seconds: turn.and_then(|turn| turn.audio_duration_seconds),
             wants_reply: session.wants_reply(),
             // Models may have their own tokenizers. Then counts cannot be added up.
