@@ -1,0 +1,88 @@
+//! Sinks that keep records waiting for longer than they may.
+
+use super::OpenSink;
+use super::writer::SinkState;
+use crate::queue::LONGEST_WAIT;
+use crate::recording::stalls::{StallTimes, ThreadCounters};
+use aiperf_types::{MonoNs, Nanos};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Nothing waits for longer in a sink that keeps up.
+const SHORT_WAIT: Nanos = Nanos(LONGEST_WAIT.0 / 4);
+/// How often it is noted what the thread of a sink has done so far, while it keeps up.
+const MEASURED_EVERY: Nanos = Nanos(LONGEST_WAIT.0 / 2);
+
+/// A sink that kept records waiting for longer than they may.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SinkStall {
+    pub path: PathBuf,
+    /// How often.
+    pub count: u64,
+    pub total: Nanos,
+    pub longest: Nanos,
+    /// Whether requests waited too.
+    pub held_sending: bool,
+    /// What its thread did meanwhile.
+    pub times: StallTimes,
+}
+
+impl SinkStall {
+    pub(super) fn none(path: PathBuf) -> Self {
+        let times = StallTimes::default();
+        Self { path, count: 0, total: Nanos::ZERO, longest: Nanos::ZERO, held_sending: false, times }
+    }
+}
+
+/// What was found of a sink that stalls, or does so no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StallNews {
+    /// Its oldest record has waited for so long, while its thread did this.
+    Began(Nanos, StallTimes),
+    /// It lasted for so long.
+    Ended(Nanos),
+}
+
+impl OpenSink {
+    /// `since`: since when something waits for it.
+    pub(super) fn look_for_stall(
+        &mut self,
+        since: Option<MonoNs>,
+        now: MonoNs,
+        holds_sending: bool,
+        measure: fn(&SinkState, MonoNs) -> ThreadCounters,
+    ) -> Option<StallNews> {
+        let waited = since.map_or(Nanos::ZERO, |since| now.since(since));
+        let counters = || measure(&self.state, now);
+        let is_calm = self.stalled.is_none() && waited < SHORT_WAIT;
+        let is_old = self.calm.is_none_or(|calm| now.since(calm.at) >= MEASURED_EVERY);
+        if is_calm && is_old {
+            self.calm = Some(counters());
+        }
+        let times =
+            |waited| self.calm.map_or(StallTimes::default(), |calm| StallTimes::between(calm, counters(), waited));
+        match self.stalled {
+            Some(stalled) if waited.0 < LONGEST_WAIT.0 / 2 => {
+                let length = now.since(stalled);
+                let times = times(length);
+                self.stall.times.add(times);
+                self.stall.total.0 += length.0;
+                self.stall.longest = self.stall.longest.max(length);
+                self.stalled = None;
+                Some(StallNews::Ended(length))
+            }
+            Some(_) => {
+                self.stall.held_sending |= holds_sending;
+                None
+            }
+            None if waited > LONGEST_WAIT || (holds_sending && waited.0 > LONGEST_WAIT.0 / 2) => {
+                let times = times(waited);
+                self.stalled = since;
+                self.stall.count += 1;
+                self.stall.held_sending |= holds_sending;
+                Some(StallNews::Began(waited, times))
+            }
+            None => None,
+        }
+    }
+}
