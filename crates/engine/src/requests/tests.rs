@@ -1,9 +1,37 @@
+use super::prepared::LaterTurns;
 use super::*;
 use crate::testing::plan;
 use aiperf_dataset::Making;
+use aiperf_dialect::DialectError;
 use aiperf_plan::{DatasetPlan, Sampling, StopWhen, SyntheticPlan};
-use aiperf_types::{ContextMode, EndpointKind, Failure, Media, Nanos, Turn};
+use aiperf_types::{ContextMode, Conversation, EndpointKind, Failure, Media, Nanos, Turn};
 use serde_json::json;
+
+impl Requests {
+    /// Replaces the conversations of the dataset.
+    pub(crate) fn of_conversations(mut self, conversations: Vec<Conversation>) -> Self {
+        self.first_counts = FirstCounts::new(conversations.len());
+        self.kept.clear();
+        for (index, conversation) in conversations.into_iter().enumerate() {
+            let (request, _) = self.keep(index, &Arc::new(conversation)).expect("a conversation that can be sent");
+            self.kept.push(Arc::new(request));
+        }
+        self
+    }
+
+    /// Keeps nothing and can no longer encode anything.
+    pub(crate) fn refusing(mut self) -> Self {
+        const REFUSING: aiperf_dialect::Dialect = aiperf_dialect::Dialect {
+            frame: |_| Err(DialectError::Missing("chat", "patience")),
+            ..aiperf_dialect::kinds::chat::DIALECT
+        };
+        self.kept.clear();
+        let mut api = Api::new(&self.api.endpoint, "m").expect("it was built before");
+        api.dialect = &REFUSING;
+        self.api = Arc::new(api);
+        self
+    }
+}
 
 fn requests(kind: EndpointKind) -> Result<Requests, RequestsError> {
     let mut plan = plan("http://127.0.0.1:1");
