@@ -3,7 +3,7 @@
 use crate::choice::Choice;
 use crate::sections::dataset::{self, Dataset, DatasetType, SYNTHETIC_ENTRIES};
 use crate::sections::envelope::Benchmark;
-use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
+use crate::sections::phases::{DEFAULT_CONCURRENCY, Phase, PhaseType};
 use crate::setting::{Setting, Switch};
 use aiperf_plan::redact::{self, REDACTED, is_secret_name, is_sensitive_header, visit_secret_members, visit_texts};
 use aiperf_types::PhaseKind;
@@ -22,8 +22,7 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
     for phase in config["phases"].as_array_mut().into_iter().flatten() {
         keep(phase, |key, phase| {
             let kind = phase["type"].as_str().and_then(PhaseType::exactly);
-            let of = phases::KEYS_OF.iter().find(|(own, _)| *own == key);
-            of.is_none_or(|(_, types)| kind.is_none_or(|kind| types.contains(&kind)))
+            kind.is_none_or(|kind| kind.has(key))
         });
     }
     // A known round trip needs no probes.
@@ -79,7 +78,7 @@ fn fill_in_dataset(dataset: &mut Dataset) {
 }
 
 fn fill_in_phase(phase: &mut Phase) {
-    if *phase.r#type.get_or_insert(PhaseType::DEFAULT) == PhaseType::Concurrency {
+    if phase.r#type.get_or_insert(PhaseType::DEFAULT).is_closed_loop() {
         phase.concurrency.get_or_insert(DEFAULT_CONCURRENCY);
     }
     phase.exclude_from_results.get_or_insert(phase.kind == Some(PhaseKind::Warmup));
@@ -200,18 +199,6 @@ pub(crate) fn artifact_subdir(benchmark: &Benchmark) -> Option<String> {
 
 fn stimulus(benchmark: &Benchmark) -> String {
     let phases = benchmark.phases.as_ref().map_or(&[][..], |phases| &phases.0);
-    let Some(phase) = phases.iter().find(|phase| phase.kind != Some(PhaseKind::Warmup)) else {
-        return String::new();
-    };
-    let series = phase.rate_series.as_ref().and_then(|series| series.0.first()).and_then(|point| point.qps);
-    let rate = phase.rate.or(series).unwrap_or_default();
-    match phase.r#type.unwrap_or(PhaseType::DEFAULT) {
-        PhaseType::Concurrency => format!("concurrency{}", phase.concurrency.unwrap_or(DEFAULT_CONCURRENCY)),
-        PhaseType::UserCentric => format!("user_centric-users{}-qps{rate:?}", phase.users.unwrap_or_default()),
-        PhaseType::FixedSchedule => "fixed_schedule".to_owned(),
-        PhaseType::Poisson | PhaseType::Gamma | PhaseType::Constant => match phase.concurrency {
-            Some(cap) => format!("concurrency{cap}-request_rate{rate:?}"),
-            None => format!("request_rate{rate:?}"),
-        },
-    }
+    let profiling = phases.iter().find(|phase| phase.kind != Some(PhaseKind::Warmup));
+    profiling.map(Phase::folder_part).unwrap_or_default()
 }

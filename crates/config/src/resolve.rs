@@ -500,8 +500,7 @@ fn default_stop(benchmark: &mut Node) {
     let Some(Node { datum: Datum::List(phases), .. }) = benchmark.get_mut("phases") else { return };
     for phase in phases {
         let by_rule = phase.get("requests").is_some_and(|node| node.origin == Origin::Rule);
-        let fixed = phase.choice("type") == Some(PhaseType::FixedSchedule);
-        if by_rule && !fixed {
+        if by_rule && !phase.choice("type").is_some_and(PhaseType::replays) {
             phase.put("requests", Node::rule(compose::default_requests(phase)));
         }
     }

@@ -3,7 +3,8 @@
 use crate::sections::dataset::Dataset;
 use crate::sections::distribution::Distribution;
 use crate::sections::envelope::Envelope;
-use crate::sections::phases::{Phase, Ramp};
+use crate::sections::phases::Phase;
+use crate::sections::ramps::Ramp;
 use crate::setting::{Seconds, Setting};
 use serde_json::{Map, Value, json};
 

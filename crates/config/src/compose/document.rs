@@ -18,7 +18,7 @@ pub(crate) fn empty() -> Node {
         "models": {"items": []},
         "endpoint": {"urls": Endpoint::default().urls().write()},
         "datasets": [{"name": "main", "type": Dataset::default().r#type().name()}],
-        "phases": [{"name": profiling, "kind": profiling, "type": PhaseType::Concurrency.name()}],
+        "phases": [{"name": profiling, "kind": profiling, "type": PhaseType::DEFAULT.name()}],
         "artifacts": {"auto_plot": false, "plot_required": false},
         "tokenizer": {},
         "gpu_telemetry": {"enabled": true},

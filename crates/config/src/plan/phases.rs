@@ -6,12 +6,10 @@ use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::sections::dataset::{Dataset, MEAN_TURNS};
 use crate::sections::distribution::Distribution;
-use crate::sections::phases::{self, DEFAULT_CONCURRENCY, Phase, PhaseType};
+use crate::sections::phases::{DEFAULT_CONCURRENCY, Phase};
+use crate::sections::ramps::Ramp;
 use crate::tree::{Node, Origin};
-use aiperf_plan::{
-    Arrival, ArrivalLaw, Cancellation, DatasetPlan, PhasePlan, Ramp, RateLevel, RatePlan, RatePoint, ScheduleZero,
-    StopWhen, TracePlan,
-};
+use aiperf_plan::{Cancellation, DatasetPlan, PhasePlan, StopWhen, TracePlan};
 use aiperf_types::{Nanos, PhaseKind};
 
 pub(super) fn phases(
@@ -39,9 +37,7 @@ pub(super) fn phases(
 
 fn one_phase(tree: &Tree, phase: &Phase, at: &str) -> PhasePlan {
     let kind = phase.kind.unwrap_or(PhaseKind::Profiling);
-    let arrival = arrival(phase);
-    let concurrency = phase.concurrency.or(arrival.is_closed_loop().then_some(DEFAULT_CONCURRENCY));
-    let concurrency = concurrency.map(limit);
+    let concurrency = phase.sessions_at_once().map(limit);
     let prefill_concurrency = phase.prefill_concurrency.map(limit);
     // Without a grace period, a profiling phase ends with its time; a warmup waits for its requests.
     let grace = match (phase.grace_period, phase.duration) {
@@ -52,15 +48,15 @@ fn one_phase(tree: &Tree, phase: &Phase, at: &str) -> PhasePlan {
     PhasePlan {
         name: phase.name.clone().unwrap_or_default(),
         concurrency,
-        concurrency_ramp: concurrency.and(phase.concurrency_ramp.as_ref()).and_then(ramp),
+        concurrency_ramp: concurrency.and(phase.concurrency_ramp.as_ref()).and_then(Ramp::plan),
         prefill_concurrency,
-        prefill_ramp: prefill_concurrency.and(phase.prefill_ramp.as_ref()).and_then(ramp),
+        prefill_ramp: prefill_concurrency.and(phase.prefill_ramp.as_ref()).and_then(Ramp::plan),
         stop: stop(tree, phase, at),
         grace,
         seamless: kind == PhaseKind::Profiling && phase.seamless(),
         failed_request_threshold: phase.failed_request_threshold.filter(|_| kind == PhaseKind::Profiling),
         cancellation: cancellation(phase),
-        ..PhasePlan::new(kind, arrival)
+        ..PhasePlan::new(kind, phase.arrival())
     }
 }
 
@@ -69,46 +65,12 @@ fn limit(n: i64) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-fn arrival(phase: &Phase) -> Arrival {
-    let law = match phase.r#type.unwrap_or(PhaseType::DEFAULT) {
-        PhaseType::Concurrency => return Arrival::Concurrency,
-        PhaseType::UserCentric => {
-            return Arrival::UserCentric {
-                users: limit(phase.users.unwrap_or(1)),
-                rate: phase.rate.unwrap_or_default(),
-            };
-        }
-        PhaseType::FixedSchedule => return Arrival::FixedSchedule { zero: zero(phase) },
-        PhaseType::Constant => ArrivalLaw::Constant,
-        PhaseType::Poisson => ArrivalLaw::Poisson,
-        PhaseType::Gamma => ArrivalLaw::Gamma { smoothness: phase.smoothness() },
-    };
-    let level = match &phase.rate_series {
-        Some(series) => RateLevel::Series(series.points()),
-        None => RateLevel::Fixed(phase.rate.unwrap_or_default()),
-    };
-    Arrival::Rate { law, rate: RatePlan { level, ramp: phase.rate_ramp.as_ref().and_then(ramp) } }
-}
-
-/// A start offset replaces the first timestamp as zero, unless auto_offset is set.
-fn zero(phase: &Phase) -> ScheduleZero {
-    match (phase.auto_offset, phase.start_offset) {
-        (Some(true), _) | (None, None) => ScheduleZero::First,
-        (_, start) => ScheduleZero::At(start.unwrap_or(0) as f64),
-    }
-}
-
-fn ramp(ramp: &phases::Ramp) -> Option<Ramp> {
-    let strategy = ramp.0.strategy();
-    ramp.0.duration.map(|duration| Ramp { duration: Nanos::from_secs_f64(duration.0), strategy })
-}
-
 /// What ends a phase. A fixed schedule ends with its records, or earlier if the user sets a limit. The number of
 /// records is part of the exported configuration only.
 fn stop(tree: &Tree, phase: &Phase, at: &str) -> Vec<StopWhen> {
     let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
     let is_counted = tree.node.find(&format!("{at}.requests")).is_some_and(|node| node.origin == Origin::Rule);
-    let is_informed = phase.r#type == Some(PhaseType::FixedSchedule) && is_counted;
+    let is_informed = phase.arrival_type().replays() && is_counted;
     let requests = count(phase.requests).filter(|_| !is_informed);
     let duration = phase.duration.filter(|time| time.0.is_finite()).map(|time| Nanos::from_secs_f64(time.0));
     let rules = [
@@ -129,8 +91,7 @@ fn cancellation(phase: &Phase) -> Option<Cancellation> {
 /// Notes about settings of a phase that change nothing.
 fn idle(tree: &Tree, phase: &Phase, at: &str) -> Vec<String> {
     let is_warmup = phase.kind == Some(PhaseKind::Warmup);
-    let by_slots = phase.r#type.unwrap_or(PhaseType::DEFAULT) == PhaseType::Concurrency;
-    let slots = phase.concurrency.or(by_slots.then_some(DEFAULT_CONCURRENCY));
+    let slots = phase.sessions_at_once();
     let endless = phase.duration.is_some_and(|duration| duration.0.is_infinite());
     let no_climb = |limit: Option<i64>, name: &str| match limit {
         None => Some(format!("there is no {name} to ramp to")),
@@ -197,7 +158,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
         return suits_trace(tree, phase, trace, &what, problems);
     }
     if let DatasetPlan::Public(public) = dataset {
-        if phase.r#type == Some(PhaseType::FixedSchedule) && !public.set.has_times() {
+        if phase.arrival_type().replays() && !public.set.has_times() {
             problems.push(
                 Problem::new(what("data with timestamps"))
                     .because(format!("{} has none", public.set.name()))
@@ -208,8 +169,9 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
         return;
     }
     let format = if let DatasetPlan::File(file) = dataset { Some(file.format) } else { None };
-    match (phase.r#type, format) {
-        (Some(PhaseType::FixedSchedule), None) => problems.push(
+    let (replays, has_users) = (phase.arrival_type().replays(), phase.arrival_type().has_users());
+    match format {
+        None if replays => problems.push(
             Problem::new(what("a file with timestamps"))
                 .because("each request is sent at the timestamp of its row")
                 .hint(ask(
@@ -218,13 +180,13 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
                 ))
                 .at("benchmark.datasets.0.type"),
         ),
-        (Some(PhaseType::FixedSchedule), Some(format)) if !format.has_times() => problems.push(
+        Some(format) if replays && !format.has_times() => problems.push(
             Problem::new(what("rows with timestamps"))
                 .because(format!("{} holds rows of {}, which have none", what_holds(tree), format.name()))
                 .hint("rows of single_turn, as in {\"text\": \"hello\", \"timestamp\": 0}")
                 .at("benchmark.datasets.0.format"),
         ),
-        (Some(PhaseType::UserCentric), Some(format)) if !format.has_turns() => problems.push(
+        Some(format) if has_users && !format.has_turns() => problems.push(
             Problem::new(what("conversations of several turns"))
                 .because(format!(
                     "{} holds rows of {}, and each user continues one conversation",
@@ -234,7 +196,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
                 .hint(ask("rows of multi_turn, or --request-rate N", "rows of multi_turn, or type: poisson"))
                 .at("benchmark.datasets.0.format"),
         ),
-        (Some(PhaseType::UserCentric), None) if turns(tree.benchmark.datasets.as_deref()) < 2.0 => problems.push(
+        None if has_users && turns(tree.benchmark.datasets.as_deref()) < 2.0 => problems.push(
             Problem::new(what("conversations of several turns"))
                 .because("a conversation of one turn cannot be continued")
                 .hint(ask("--session-turns-mean 2, or --request-rate N", "dataset: {turns: 2}, or type: poisson"))
@@ -253,7 +215,7 @@ fn suits_trace(
     problems: &mut Vec<Problem>,
 ) {
     let path = subject(tree, "benchmark.datasets.0.path");
-    if phase.r#type == Some(PhaseType::FixedSchedule) && trace.ignores_times {
+    if phase.arrival_type().replays() && trace.ignores_times {
         let at = "benchmark.datasets.0.ignore_trace_delays";
         problems.push(
             Problem::new(what("timestamps"))
@@ -262,7 +224,7 @@ fn suits_trace(
                 .at(at),
         );
     }
-    if phase.r#type == Some(PhaseType::UserCentric) && !trace.format.has_sessions() {
+    if phase.arrival_type().has_users() && !trace.format.has_sessions() {
         problems.push(
             Problem::new(what("conversations of several turns"))
                 .because(format!("{path} holds rows of {}, each an independent request", trace.format.name()))
@@ -276,11 +238,4 @@ fn suits_trace(
 fn turns(datasets: Option<&[Dataset]>) -> f64 {
     let turns = datasets.and_then(<[Dataset]>::first).and_then(|dataset| dataset.turns.as_ref());
     turns.map_or(MEAN_TURNS, Distribution::expected)
-}
-
-impl phases::RateSeries {
-    fn points(&self) -> Vec<RatePoint> {
-        let point = |point: &phases::RatePoint| Some(RatePoint { seconds: point.time_s?, rate: point.qps? });
-        self.0.iter().filter_map(point).collect()
-    }
 }

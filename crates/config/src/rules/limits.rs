@@ -7,7 +7,8 @@ use crate::range::largest_count;
 use crate::sections::dataset::Dataset;
 use crate::sections::distribution::Distribution;
 use crate::sections::envelope::Benchmark;
-use crate::sections::phases::{Phase, Ramp};
+use crate::sections::phases::Phase;
+use crate::sections::ramps::Ramp;
 use crate::setting::{Seconds, Switch};
 use aiperf_plan::Distribution as Drawn;
 

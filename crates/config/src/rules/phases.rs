@@ -5,7 +5,8 @@ use crate::choice::{Choice, joined};
 use crate::error::Problem;
 use crate::sections::dataset::{Dataset, DatasetType};
 use crate::sections::envelope::Benchmark;
-use crate::sections::phases::{KEYS_OF, Phase, PhaseType, Ramp};
+use crate::sections::phases::{KEYS_OF, Phase, PhaseType};
+use crate::sections::ramps::Ramp;
 use crate::sections::scale::ScaleVariable;
 use crate::setting::Switch;
 use aiperf_plan::Sampling;
@@ -153,7 +154,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
         node.is_some_and(|node| node.set(key).is_some())
             && !(phase.requests.is_some() || phase.duration.is_some() || phase.sessions.is_some())
     });
-    if !bounded && !misread && kind != PhaseType::FixedSchedule {
+    if !bounded && !misread && !kind.replays() {
         let what = match phase.duration {
             Some(_) => format!("{} never ends {}", facts.subject(&path("duration")), label(phase)),
             None => format!("{}{} never ends", facts.place(at), label(phase)),
@@ -180,7 +181,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
                 .because("there is no phase before it"),
         );
     }
-    if phase.kind == Some(PhaseKind::Warmup) && [PhaseType::UserCentric, PhaseType::FixedSchedule].contains(&kind) {
+    if phase.kind == Some(PhaseKind::Warmup) && !kind.can_warm_up() {
         problems.push(
             facts
                 .problem(&path("type"), format!("{} cannot be used for a warmup", facts.subject(&path("type"))))
@@ -274,7 +275,7 @@ fn rates(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problems: 
                 .hint(facts.ask(if arrivals { "--request-rate N" } else { "--user-centric-rate N" }, "rate: N")),
         );
     }
-    if kind != PhaseType::UserCentric {
+    if !kind.has_users() {
         return;
     }
     if phase.rate_ramp.is_some() {
@@ -367,7 +368,7 @@ fn load(phase: &Phase, at: &str, benchmark: &Benchmark, facts: &Facts<'_>, probl
     let Some(kind) = phase.r#type else { return };
     let is_shuffled =
         |dataset: &Dataset| dataset.r#type() == DatasetType::File && dataset.sampling() != Sampling::Sequential;
-    if kind == PhaseType::FixedSchedule && dataset.is_some_and(is_shuffled) {
+    if kind.replays() && dataset.is_some_and(is_shuffled) {
         let what = format!("{} cannot be used with a fixed schedule", facts.subject("datasets.0.sampling"));
         problems.push(
             facts.problem("datasets.0.sampling", what).because("requests are sent in the order of their timestamps"),
@@ -393,7 +394,7 @@ fn adaptive(phase: &Phase, kind: PhaseType, at: &str, facts: &Facts<'_>, problem
     need(scale.is_none_or(|scale| scale.sustain_duration.is_none()), "sustain_duration");
     let objectives = scale.and_then(|scale| scale.sla.as_ref()).or(phase.sla.as_ref());
     need(objectives.is_none_or(|sla| sla.0.is_empty()), "sla");
-    need(kind == PhaseType::FixedSchedule, "a phase whose load can be changed, not a fixed_schedule");
+    need(kind.replays(), "a phase whose load can be changed, not a fixed_schedule");
     let Some(control) = scale.and_then(|scale| scale.control.as_ref()) else { return };
     let min = control.min();
     need(control.max.is_some_and(|max| min >= max), "a control.max above control.min");

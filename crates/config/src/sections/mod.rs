@@ -12,6 +12,7 @@ pub mod models;
 pub mod observe;
 pub mod phases;
 pub mod process;
+pub mod ramps;
 pub mod runs;
 pub mod scale;
 pub mod sweep;

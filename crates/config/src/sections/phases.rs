@@ -1,13 +1,12 @@
-//! When requests are sent, and when a phase ends.
+//! When requests are sent, and when a phase ends: load modes, their settings, and what they become in the plan.
 
+use super::ramps::{Ramp, RateSeries};
 use super::scale::{AdaptiveScale, Sla};
 use crate::choice::choices;
 use crate::range::{at_least, between, more_than};
-use crate::setting::{Field, List, Reader, Seconds, Setting, Switch, join, section};
-use crate::tree::{Datum, Node};
-use aiperf_plan::RampStrategy;
+use crate::setting::{Seconds, Switch, section};
+use aiperf_plan::{Arrival, ArrivalLaw, RateLevel, RatePlan, ScheduleZero};
 use aiperf_types::PhaseKind;
-use serde_json::{Value, json};
 
 choices! {
     /// How requests arrive.
@@ -31,13 +30,23 @@ choices! {
 /// The default concurrency of a phase that sends by concurrency.
 pub(crate) const DEFAULT_CONCURRENCY: i64 = 1;
 
-/// The default number of requests of a run: this many, or twice the concurrency if that is more.
-pub(crate) const LEAST_REQUESTS: i64 = 10;
-
 impl ArrivalPattern {
     /// The default pattern at a rate.
     pub(crate) const DEFAULT: Self = Self::Poisson;
+
+    /// The type of a phase with this pattern; `None` for a pattern without a rate.
+    pub(crate) fn phase_type(self) -> Option<PhaseType> {
+        match self {
+            Self::Gamma => Some(PhaseType::Gamma),
+            Self::Constant => Some(PhaseType::Constant),
+            Self::Poisson => Some(PhaseType::Poisson),
+            Self::ConcurrencyBurst => None,
+        }
+    }
 }
+
+/// The default number of requests of a run: this many, or twice the concurrency if that is more.
+pub(crate) const LEAST_REQUESTS: i64 = 10;
 
 /// Default grace period after the time limit of a flag, in seconds.
 pub(crate) const GRACE_SECONDS: f64 = 30.0;
@@ -117,125 +126,6 @@ section! {
         /// Seconds after full send before cancelling
         delay: f64 [at_least(0.0)] = 0.0;
     }
-    /// Ramp to a value.
-    RampShape {
-        /// Time it takes
-        duration: Seconds [more_than(0.0)];
-        /// How it is raised
-        strategy: RampStrategy = RampStrategy::Linear;
-    }
-    /// A rate at a point in time.
-    RatePoint {
-        /// Seconds since the start
-        time_s: f64 [at_least(0.0)];
-        /// Requests per second
-        qps: f64 [more_than(0.0)];
-    }
-}
-
-/// Ramp to a value; a bare time is its duration.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ramp(pub RampShape);
-
-impl Setting for Ramp {
-    const FIELDS: &'static [Field] = RampShape::FIELDS;
-    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
-        if node.is_map() {
-            return RampShape::read(node, path, reader).map(Self);
-        }
-        let duration = Seconds::read(node, path, reader)?;
-        if duration.0 <= 0.0 {
-            reader.refuse(node, path, "must be more than 0");
-            return None;
-        }
-        Some(Self(RampShape { duration: Some(duration), strategy: None }))
-    }
-    fn write(&self) -> Value {
-        self.0.write()
-    }
-    fn full(&self) -> Value {
-        self.0.full()
-    }
-    fn schema() -> Value {
-        json!({"anyOf": [Seconds::schema(), RampShape::schema()]})
-    }
-}
-
-/// Rates over time: at least two points, in order of time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RateSeries(pub List<RatePoint>);
-
-impl Setting for RateSeries {
-    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
-        let points = match &node.datum {
-            Datum::List(_) => node,
-            Datum::Map(entries) if entries.len() == 1 && node.get("points").is_some() => node.get("points")?,
-            _ => {
-                let problem = reader.places.refuse(node, path, "is not a series of rates");
-                reader.problems.push(problem.hint("a list of {time_s, qps}, or {points: [...]}"));
-                return None;
-            }
-        };
-        let before = reader.problems.len();
-        let list = List::<RatePoint>::read(points, path, reader)?;
-        let is_read = reader.problems.len() == before;
-        for (index, item) in points.items().iter().enumerate().filter(|(_, item)| item.is_map()) {
-            // Points and items correspond only if all items were read.
-            let point = list.get(index).filter(|_| is_read);
-            let is_endless = |point: &RatePoint| [point.time_s, point.qps].into_iter().flatten().any(f64::is_infinite);
-            let is_short = ["time_s", "qps"].iter().any(|key| item.set(key).is_none());
-            if is_short || point.is_some_and(is_endless) {
-                reader.refuse(item, &join(path, &index.to_string()), "needs a finite time_s and qps");
-            }
-        }
-        if reader.problems.len() > before {
-            return None;
-        }
-        let name = reader.places.subject_key(node, path);
-        let times: Vec<f64> = list.iter().filter_map(|point| point.time_s).collect();
-        if times.len() < 2 {
-            let problem = crate::error::Problem::new(format!("{name} needs at least two points")).at(path);
-            reader.problems.push(problem.because("a series describes how the rate changes; one point is a fixed rate"));
-            return None;
-        }
-        if let Some(at) = (1..times.len()).find(|at| times[*at] <= times[at - 1]) {
-            let what = format!("{name} has time_s {} in point {at} after {}", times[at], times[at - 1]);
-            let problem = crate::error::Problem::new(what).at(path);
-            reader.problems.push(problem.because("each point must be later than the one before; the first is point 0"));
-            return None;
-        }
-        Some(Self(list))
-    }
-    fn write(&self) -> Value {
-        json!({"points": self.0.write()})
-    }
-    fn schema() -> Value {
-        json!({"anyOf": [
-            {"type": "string"},
-            List::<RatePoint>::schema(),
-            {"type": "object", "properties": {"points": List::<RatePoint>::schema(), "path": {"type": "string"}}},
-        ]})
-    }
-}
-
-impl PhaseType {
-    /// The default type.
-    pub(crate) const DEFAULT: Self = Self::Concurrency;
-
-    /// Types with a rate, of requests or of users.
-    const BY_RATE: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant, Self::UserCentric];
-    /// Types whose requests arrive by a law, independent of each other.
-    const ARRIVALS: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant];
-
-    /// Whether requests arrive at a rate by a law.
-    pub fn is_arrivals(self) -> bool {
-        Self::ARRIVALS.contains(&self)
-    }
-
-    /// Whether there is a rate, of requests or of users' turns.
-    pub fn has_rate(self) -> bool {
-        Self::BY_RATE.contains(&self)
-    }
 }
 
 /// Keys that only some types of phase have, and which.
@@ -249,3 +139,116 @@ pub const KEYS_OF: &[(&str, &[PhaseType])] = &[
     ("start_offset", &[PhaseType::FixedSchedule]),
     ("end_offset", &[PhaseType::FixedSchedule]),
 ];
+
+impl PhaseType {
+    /// The default type.
+    pub(crate) const DEFAULT: Self = Self::Concurrency;
+
+    /// Types with a rate, of requests or of users.
+    const BY_RATE: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant, Self::UserCentric];
+    /// Types whose requests arrive by a law, independent of each other.
+    const ARRIVALS: &'static [Self] = &[Self::Poisson, Self::Gamma, Self::Constant];
+
+    /// Whether a phase of this type has a setting.
+    pub fn has(self, key: &str) -> bool {
+        KEYS_OF.iter().find(|(own, _)| *own == key).is_none_or(|(_, types)| types.contains(&self))
+    }
+
+    /// Whether requests arrive at a rate by a law.
+    pub fn is_arrivals(self) -> bool {
+        Self::ARRIVALS.contains(&self)
+    }
+
+    /// Whether there is a rate, of requests or of users' turns.
+    pub fn has_rate(self) -> bool {
+        Self::BY_RATE.contains(&self)
+    }
+
+    /// Whether a request is sent when a session slot is free. Then there is a concurrency, even if none is set.
+    pub fn is_closed_loop(self) -> bool {
+        match self {
+            Self::Concurrency => true,
+            Self::Poisson | Self::Gamma | Self::Constant | Self::UserCentric | Self::FixedSchedule => false,
+        }
+    }
+
+    /// Whether users continue their conversations at a fixed interval.
+    pub fn has_users(self) -> bool {
+        match self {
+            Self::UserCentric => true,
+            Self::Concurrency | Self::Poisson | Self::Gamma | Self::Constant | Self::FixedSchedule => false,
+        }
+    }
+
+    /// Whether requests are sent at the timestamps of their rows. Such a phase ends with its rows, and its load is
+    /// that of the recording.
+    pub fn replays(self) -> bool {
+        match self {
+            Self::FixedSchedule => true,
+            Self::Concurrency | Self::Poisson | Self::Gamma | Self::Constant | Self::UserCentric => false,
+        }
+    }
+
+    /// Whether a warmup may have this type.
+    pub fn can_warm_up(self) -> bool {
+        match self {
+            Self::Concurrency | Self::Poisson | Self::Gamma | Self::Constant => true,
+            Self::UserCentric | Self::FixedSchedule => false,
+        }
+    }
+}
+
+impl Phase {
+    /// Its type, which has a default.
+    pub fn arrival_type(&self) -> PhaseType {
+        self.r#type.unwrap_or(PhaseType::DEFAULT)
+    }
+
+    /// The number of sessions at once, if it is limited.
+    pub fn sessions_at_once(&self) -> Option<i64> {
+        self.concurrency.or(self.arrival_type().is_closed_loop().then_some(DEFAULT_CONCURRENCY))
+    }
+
+    /// How its requests arrive.
+    pub fn arrival(&self) -> Arrival {
+        let law = match self.arrival_type() {
+            PhaseType::Concurrency => return Arrival::Concurrency,
+            PhaseType::UserCentric => {
+                let users = u32::try_from(self.users.unwrap_or(1)).unwrap_or(u32::MAX);
+                return Arrival::UserCentric { users, rate: self.rate.unwrap_or_default() };
+            }
+            PhaseType::FixedSchedule => return Arrival::FixedSchedule { zero: self.zero() },
+            PhaseType::Constant => ArrivalLaw::Constant,
+            PhaseType::Poisson => ArrivalLaw::Poisson,
+            PhaseType::Gamma => ArrivalLaw::Gamma { smoothness: self.smoothness() },
+        };
+        let level = match &self.rate_series {
+            Some(series) => RateLevel::Series(series.points()),
+            None => RateLevel::Fixed(self.rate.unwrap_or_default()),
+        };
+        Arrival::Rate { law, rate: RatePlan { level, ramp: self.rate_ramp.as_ref().and_then(Ramp::plan) } }
+    }
+
+    /// A start offset replaces the first timestamp as zero, unless auto_offset is set.
+    fn zero(&self) -> ScheduleZero {
+        match (self.auto_offset, self.start_offset) {
+            (Some(true), _) | (None, None) => ScheduleZero::First,
+            (_, start) => ScheduleZero::At(start.unwrap_or(0) as f64),
+        }
+    }
+
+    /// Its load in the name of the default folder of a run.
+    pub fn folder_part(&self) -> String {
+        let series = self.rate_series.as_ref().and_then(|series| series.0.first()).and_then(|point| point.qps);
+        let rate = self.rate.or(series).unwrap_or_default();
+        match self.arrival_type() {
+            PhaseType::Concurrency => format!("concurrency{}", self.concurrency.unwrap_or(DEFAULT_CONCURRENCY)),
+            PhaseType::UserCentric => format!("user_centric-users{}-qps{rate:?}", self.users.unwrap_or_default()),
+            PhaseType::FixedSchedule => "fixed_schedule".to_owned(),
+            PhaseType::Poisson | PhaseType::Gamma | PhaseType::Constant => match self.concurrency {
+                Some(cap) => format!("concurrency{cap}-request_rate{rate:?}"),
+                None => format!("request_rate{rate:?}"),
+            },
+        }
+    }
+}

@@ -117,15 +117,15 @@ fn lay(
     let Some(mut kind) = arrival(before, flags, alone, problems) else { return };
     check(phase, flags, kind, problems);
     notes.extend(idle(flags, kind, alone));
-    if alone && kind == PhaseType::UserCentric {
+    if alone && kind.has_users() {
         several_turns(flags, problems);
     }
-    if alone && kind != PhaseType::FixedSchedule && promoted(flags, ctx) {
+    if alone && !kind.replays() && promoted(flags, ctx) {
         kind = PhaseType::FixedSchedule;
         untimed(flags, problems);
     }
     let offsets = flags.among(OFFSETS);
-    if kind != PhaseType::FixedSchedule && !offsets.is_empty() {
+    if !kind.replays() && !offsets.is_empty() {
         problems.push(needs(&offsets.join(", "), "--fixed-schedule", "it selects a part of a fixed schedule"));
     }
     if kind != before {
@@ -240,20 +240,15 @@ fn idle(flags: &GivenFlags, kind: PhaseType, alone: bool) -> Vec<String> {
 /// The type of a phase that sends by rate; `None` for a pattern without a rate.
 fn by_pattern(pattern: Option<ArrivalPattern>, smooth: bool) -> Option<PhaseType> {
     let usual = if smooth { ArrivalPattern::Gamma } else { ArrivalPattern::DEFAULT };
-    match pattern.unwrap_or(usual) {
-        ArrivalPattern::Gamma => Some(PhaseType::Gamma),
-        ArrivalPattern::Constant => Some(PhaseType::Constant),
-        ArrivalPattern::Poisson => Some(PhaseType::Poisson),
-        ArrivalPattern::ConcurrencyBurst => None,
-    }
+    pattern.unwrap_or(usual).phase_type()
 }
 
 /// Changes how requests arrive. Keys that the new type lacks are dropped, unless a flag set them.
 fn retype(phase: &mut Node, kind: PhaseType) {
     phase.put("type", Node::rule(kind));
-    for (key, types) in KEYS_OF {
+    for (key, _) in KEYS_OF {
         let from_flag = phase.get(key).is_some_and(|node| matches!(node.origin, Origin::Flag(_)));
-        if !types.contains(&kind) && !from_flag {
+        if !kind.has(key) && !from_flag {
             phase.take(key);
         }
     }
@@ -279,11 +274,11 @@ fn several_turns(flags: &GivenFlags, problems: &mut Vec<Problem>) {
 
 /// Checks what flags about the profiling phase need from other flags or from the document.
 fn check(phase: &Node, flags: &GivenFlags, kind: PhaseType, problems: &mut Vec<Problem>) {
-    if flags.has(NUM_USERS) && kind != PhaseType::UserCentric {
+    if flags.has(NUM_USERS) && !kind.has_users() {
         problems.push(needs(NUM_USERS.name, USER_CENTRIC_RATE.name, "only user-centric load has users"));
     }
     if let Some(given) = flags.get(ARRIVAL_SMOOTHNESS)
-        && kind != PhaseType::Gamma
+        && !kind.has("smoothness")
     {
         let name = &given.spelled;
         problems.push(
@@ -347,7 +342,7 @@ fn fill_in(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<
     }
     stop_default(phase, kind, flags, ctx);
     let lists = flags.spellings(|given| given.sweep().is_some());
-    if kind == PhaseType::FixedSchedule && !lists.is_empty() {
+    if kind.replays() && !lists.is_empty() {
         problems.push(
             Problem::new(format!("{} cannot be swept with a fixed schedule", lists.join(", ")))
                 .because("requests are sent at the trace's own times (--fixed-schedule)")
@@ -359,7 +354,7 @@ fn fill_in(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<
 /// The default end of a phase without one.
 fn stop_default(phase: &mut Node, kind: PhaseType, flags: &GivenFlags, ctx: &Context<'_>) {
     let input = flags.text(INPUT_FILE).map(|path| ctx.cwd.join(os_text::path(path)));
-    if kind == PhaseType::FixedSchedule {
+    if kind.replays() {
         if let (None, Some(count)) = (phase.get("requests"), input.and_then(|path| traces::records(&path))) {
             phase.put("requests", Node::rule(count));
         }

@@ -112,7 +112,7 @@ fn new() -> Node {
 fn retype(phase: &mut Node, flags: &GivenFlags, notes: &mut Vec<String>, problems: &mut Vec<Problem>) {
     let kind = phase.choice("type").unwrap_or(PhaseType::DEFAULT);
     let pattern = flags.choice(WARMUP_ARRIVAL_PATTERN);
-    if !flags.has(WARMUP_REQUEST_RATE) || kind != PhaseType::Concurrency {
+    if !flags.has(WARMUP_REQUEST_RATE) || !kind.is_closed_loop() {
         notes.extend(pattern.map(|pattern: ArrivalPattern| {
             let name = pattern.name();
             format!("--warmup-arrival-pattern {name} has no effect: the warmup of the file is of type {}", kind.name())
@@ -173,7 +173,7 @@ fn shape(phase: &mut Node, flags: &GivenFlags, alone: bool, notes: &mut Vec<Stri
         }
         return;
     };
-    if let (PhaseType::Gamma, Some(smooth)) = (kind, smooth) {
+    if let Some(smooth) = smooth.filter(|_| kind.has("smoothness")) {
         phase.put("smoothness", smooth);
     }
     phase.put("type", Node::rule(kind));

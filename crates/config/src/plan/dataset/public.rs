@@ -9,7 +9,6 @@ use crate::resolve::Tree;
 use crate::rules::endpoint_kind;
 use crate::sections::dataset::Dataset;
 use crate::sections::distribution::Distribution;
-use crate::sections::phases::PhaseType;
 use crate::tree::Origin;
 use aiperf_plan::{DatasetPlan, PublicPlan, PublicSet, PublicSource};
 use aiperf_types::{EndpointKind, PhaseKind};
@@ -76,7 +75,7 @@ pub(super) fn public(
         );
     }
     let phases = || tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter());
-    let is_scheduled = phases().any(|phase| phase.r#type == Some(PhaseType::FixedSchedule));
+    let is_scheduled = phases().any(|phase| phase.arrival_type().replays());
     let entries = dataset.entries.and_then(|entries| u64::try_from(entries).ok());
     let asked = entries.filter(|_| {
         let node = tree.node.find("benchmark.datasets.0.entries");

@@ -6,7 +6,6 @@ use crate::error::Problem;
 use crate::flags::NUM_DATASET_ENTRIES;
 use crate::resolve::Tree;
 use crate::sections::dataset::Dataset;
-use crate::sections::phases::PhaseType;
 use crate::tree::Origin;
 use aiperf_plan::TimestampWindow;
 
@@ -23,7 +22,7 @@ pub(super) fn entries(tree: &Tree, dataset: &Dataset) -> Option<u64> {
 pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
     let phases = tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate();
     let mut windows = phases
-        .filter(|(_, phase)| phase.r#type == Some(PhaseType::FixedSchedule))
+        .filter(|(_, phase)| phase.arrival_type().replays())
         .map(|(index, phase)| (index, (phase.start_offset, phase.end_offset)));
     let Some((_, (start, end))) = windows.next() else { return TimestampWindow::default() };
     if let Some((index, _)) = windows.find(|(_, window)| *window != (start, end)) {
