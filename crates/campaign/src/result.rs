@@ -5,8 +5,8 @@ use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
 use aiperf_engine::{Lost, Outcome, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, Summary, SweepLine, Window};
+use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
 use aiperf_schedule::RateCurve;
 use aiperf_types::{PhaseIndex, PhaseKind, WallNs};
@@ -62,7 +62,7 @@ pub(crate) fn summarise(
         info: RunInfo::of(run, command),
         endpoint: plan.endpoint.kind,
         models: plan.models.clone(),
-        concurrency: first_profiling(plan).and_then(|phase| phase.concurrency),
+        concurrency: plan.profiling().next().and_then(|phase| phase.concurrency),
         input_config,
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
@@ -96,10 +96,6 @@ fn degraded(Lost { records, record_threads }: Lost) -> Vec<String> {
     let threads = (1..=record_threads)
         .map(|_| "records: a thread that computes them failed; those it had are in no metric".into());
     records.into_iter().chain(threads).collect()
-}
-
-fn first_profiling(plan: &Plan) -> Option<&PhasePlan> {
-    plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling)
 }
 
 /// All phases of one kind together.

@@ -2,14 +2,12 @@
 
 use aiperf_metrics::RunTraits;
 use aiperf_plan::Plan;
-use aiperf_types::PhaseKind;
 
 pub(crate) fn traits(plan: &Plan) -> RunTraits {
     let mut traits = RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming);
     traits.server_token_count = plan.endpoint.server_token_count;
     traits.slos = plan.metrics.slos.clone();
-    traits.fixed_schedule =
-        plan.phases.iter().any(|phase| phase.kind == PhaseKind::Profiling && phase.arrival.replays());
+    traits.fixed_schedule = plan.profiling().any(|phase| phase.arrival.replays());
     traits.thresholds = plan.metrics.thresholds;
     traits.show_internal = plan.metrics.show_internal;
     traits.show_experimental = plan.metrics.show_experimental;

@@ -103,7 +103,7 @@ pub use server_metrics::{
 pub use timing::TimingPlan;
 pub use url::{BaseUrl, Credentials, UrlError};
 
-use aiperf_types::Nanos;
+use aiperf_types::{Nanos, PhaseKind};
 use serde::{Deserialize, Serialize};
 
 /// Everything that one run needs to know.
@@ -228,6 +228,11 @@ impl Plan {
     /// Picks models for turns that name none.
     pub fn model_picker(&self) -> ModelPicker {
         ModelPicker::new(self.models.len(), self.model_selection.clone(), &self.dataset_draws())
+    }
+
+    /// The phases whose requests are in the results.
+    pub fn profiling(&self) -> impl Iterator<Item = &PhasePlan> {
+        self.phases.iter().filter(|phase| phase.kind == PhaseKind::Profiling)
     }
 
     /// The most requests in flight at once; `None` if a phase has no bound.

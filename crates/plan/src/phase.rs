@@ -128,6 +128,11 @@ impl PhasePlan {
         [self.session_limit().map(u64::from), self.requests(), self.sessions()].into_iter().flatten().min()
     }
 
+    /// The share of failed requests above which it ends the run. A warm-up never does.
+    pub fn failure_threshold(&self) -> Option<f64> {
+        self.failed_request_threshold.filter(|_| self.kind == PhaseKind::Profiling)
+    }
+
     /// The time that ends it, if one does.
     pub fn duration(&self) -> Option<Nanos> {
         self.stop.iter().find_map(|stop| if let StopWhen::Elapsed(n) = stop { Some(*n) } else { None })

@@ -1,7 +1,6 @@
 //! When so many requests fail that a run is not worth going on with.
 
 use aiperf_plan::PhasePlan;
-use aiperf_types::PhaseKind;
 
 /// Fewer records than this are too few to judge the share of failures.
 const FEWEST_RECORDS: u64 = 10;
@@ -20,9 +19,8 @@ pub struct FailureCount {
 impl FailureCount {
     /// For a phase. A warm-up never ends a run.
     pub fn of(phase: &PhasePlan) -> Self {
-        let threshold = phase.failed_request_threshold.filter(|_| phase.kind == PhaseKind::Profiling);
         let armed_at = phase.session_limit().map_or(1, u64::from).max(FEWEST_RECORDS);
-        Self { threshold, armed_at, records: 0, failed: 0 }
+        Self { threshold: phase.failure_threshold(), armed_at, records: 0, failed: 0 }
     }
 
     /// Counts a record; `true` when the share of failures is now past what is allowed.

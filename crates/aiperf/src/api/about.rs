@@ -5,7 +5,7 @@ use super::prometheus::Labels;
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::RunInfo;
-use aiperf_types::{Nanos, PhaseKind};
+use aiperf_types::Nanos;
 use serde_json::{Value, json};
 
 /// A plan, as clients of the API may see it.
@@ -35,7 +35,7 @@ impl About {
     pub(super) fn new(plan: &Plan, redactor: &Redactor, version: &'static str) -> Self {
         let mut models = plan.models.clone();
         models.sort();
-        let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
+        let first = plan.profiling().next();
         let run = &plan.run;
         let command = redactor.hide_in_own(&run.cli_command).into_owned();
         let info = RunInfo::of(run, command);

@@ -7,7 +7,6 @@ use aiperf_campaign::Finished;
 use aiperf_campaign::consumers::{Consumer, Degraded, LiveApi, RunContext};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
-use aiperf_types::PhaseKind;
 use std::sync::Arc;
 
 /// The API, as a campaign sees it.
@@ -39,6 +38,5 @@ impl Consumer for ServedRun {
 
 /// Requests of all profiling phases, if their number is known.
 fn expected_requests(plan: &Plan) -> Option<u64> {
-    let profiling = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Profiling);
-    profiling.map(|phase| phase.requests()).sum()
+    plan.profiling().map(|phase| phase.requests()).sum()
 }

@@ -18,7 +18,7 @@ use crate::sweep::{Searches, design, searches};
 use crate::tree::Node;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, MakeCell, Order, PostProcess, SweepPlan, Trials};
-use aiperf_types::{Limit, Nanos, PhaseKind, SlaFilter, SlaOp};
+use aiperf_types::{Limit, Nanos, SlaFilter, SlaOp};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ pub(super) fn plan(
 /// A note about cells of a recipe with fewer requests than their concurrency: they pass at a load that they never
 /// reach.
 fn never_full(cells: &[Cell]) -> Option<String> {
-    let phases = cells.iter().flat_map(|cell| &cell.plan.phases).filter(|phase| phase.kind == PhaseKind::Profiling);
+    let phases = cells.iter().flat_map(|cell| cell.plan.profiling());
     let short = phases.filter_map(|phase| phase.requests().zip(phase.concurrency).filter(|(n, c)| *n < u64::from(*c)));
     let (requests, concurrency) = short.max_by_key(|(_, concurrency)| *concurrency)?;
     Some(format!(

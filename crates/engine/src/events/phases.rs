@@ -29,7 +29,7 @@ impl PhaseTrack {
         Self {
             id: Arc::new(id),
             targets,
-            failure_threshold: plan.failed_request_threshold.filter(|_| plan.kind == PhaseKind::Profiling),
+            failure_threshold: plan.failure_threshold(),
             load: plan.load_in_words().into(),
             target: plan.target_in_words().into(),
             started: OnceLock::new(),

@@ -83,8 +83,7 @@ pub(crate) fn add(
         }
         metrics.results.extend(found);
     };
-    let first = plan.phases.iter().find(|phase| phase.kind == PhaseKind::Profiling);
-    add(&mut run.metrics, &of_run(observed), first);
+    add(&mut run.metrics, &of_run(observed), plan.profiling().next());
     for phase in run.phases.iter_mut().filter(|phase| is_profiling(phase)) {
         let span = of_phase(phase, observed);
         add(&mut phase.metrics, &span, plan.phases.get(usize::from(phase.id.index)));
