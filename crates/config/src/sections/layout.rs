@@ -93,7 +93,7 @@ impl Layout {
     /// Whether it is a trace: it can be reshaped, and its timestamps set the schedule by default.
     pub fn is_trace(self) -> bool {
         match self {
-            Self::File(format) => format == FileFormat::SagemakerDataCapture,
+            Self::File(format) => format.is_recorded(),
             Self::Trace(_) => true,
             Self::Unread(layout) => layout != Unread::DagJsonl,
         }
@@ -102,7 +102,7 @@ impl Layout {
     /// Whether prompts are defined by hash blocks, which represent text that repeats.
     pub fn repeats_blocks(self) -> bool {
         match self {
-            Self::File(format) => format == FileFormat::SagemakerDataCapture,
+            Self::File(format) => format.is_recorded(),
             Self::Trace(format) => format != TraceFormat::Baseten,
             Self::Unread(layout) => layout == Unread::WekaTrace,
         }

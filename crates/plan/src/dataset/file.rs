@@ -187,6 +187,12 @@ impl FileFormat {
         matches!(self, Self::RawPayload | Self::InputsJson)
     }
 
+    /// Whether its rows are recorded traffic: their timestamps set the schedule by default, requests that are too long
+    /// may be left out, and a run does not write the requests again.
+    pub fn is_recorded(self) -> bool {
+        matches!(self, Self::SagemakerDataCapture)
+    }
+
     /// Whether its rows may have timestamps.
     pub fn has_times(self) -> bool {
         matches!(self, Self::SingleTurn | Self::MultiTurn | Self::SagemakerDataCapture)

@@ -84,7 +84,7 @@ impl DatasetPlan {
         match self {
             Self::Synthetic(_) | Self::Rankings(_) | Self::Public(_) => true,
             Self::Trace(_) => false,
-            Self::File(plan) => !plan.format.is_verbatim() && plan.format != FileFormat::SagemakerDataCapture,
+            Self::File(plan) => !plan.format.is_verbatim() && !plan.format.is_recorded(),
         }
     }
 

@@ -167,7 +167,7 @@ pub(super) fn not_a_trace(tree: &Tree, of: FileFormat, problems: &mut Vec<Proble
     ];
     refuse(tree, KEYS, of.name(), "traces", problems);
     // Captured requests that are too long are left out.
-    if of != FileFormat::SagemakerDataCapture {
+    if !of.is_recorded() {
         refuse(tree, &["synthesis.max_isl"], of.name(), "traces and requests that were captured", problems);
     }
 }
