@@ -1,5 +1,6 @@
 //! `inputs_json`: one document of sessions with complete request bodies, as a run writes it.
 
+use aiperf_plan::FileFormat;
 use aiperf_types::{ContextMode, Turn};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::{Folder, Format, ReadRow};
 use crate::json_kind::kind;
 
 pub(super) const FORMAT: Format = Format {
-    name: "inputs_json",
+    name: FileFormat::InputsJson.name(),
     example: r#"{"data": [{"session_id": "s1", "payloads": [{"messages": []}]}]}"#,
     layout: Layout::Items("data"),
     folder: Folder::Refused,

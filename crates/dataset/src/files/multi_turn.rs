@@ -4,9 +4,10 @@ use super::fault::Fault;
 use super::layout::Layout;
 use super::row::{Encode, Row};
 use super::{Folder, Format, ReadRow, single_turn};
+use aiperf_plan::FileFormat;
 
 pub(super) const FORMAT: Format = Format {
-    name: "multi_turn",
+    name: FileFormat::MultiTurn.name(),
     example: r#"{"turns": [{"text": "hello"}, {"text": "go on"}]}"#,
     layout: Layout::Lines,
     folder: Folder::Refused,

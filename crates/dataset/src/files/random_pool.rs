@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use aiperf_plan::draw::Purpose;
-use aiperf_plan::{BatchSizes, FilePlan};
+use aiperf_plan::{BatchSizes, FileFormat, FilePlan};
 use aiperf_types::{Conversation, Media, Shapes, Turn};
 use rand::RngExt;
 
@@ -28,7 +28,7 @@ use crate::session_id::SessionIds;
 use crate::source::{Making, Source};
 
 pub(super) const FORMAT: Format = Format {
-    name: "random_pool",
+    name: FileFormat::RandomPool.name(),
     example: r#"{"text": "hello"}"#,
     layout: Layout::Lines,
     folder: Folder::PoolAFile,

@@ -1,5 +1,6 @@
 //! `raw_payload`: one complete request body per line, sent as it is.
 
+use aiperf_plan::FileFormat;
 use aiperf_types::{ContextMode, Turn};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::{Folder, Format, ReadRow};
 use crate::json_kind::kind;
 
 pub(super) const FORMAT: Format = Format {
-    name: "raw_payload",
+    name: FileFormat::RawPayload.name(),
     example: r#"{"messages": [{"role": "user", "content": "hello"}]}"#,
     layout: Layout::Lines,
     folder: Folder::ConversationAFile,

@@ -1,5 +1,6 @@
 //! `sagemaker_data_capture`: requests that a SageMaker endpoint captured, each sent again at its recorded time.
 
+use aiperf_plan::FileFormat;
 use aiperf_types::Turn;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +13,7 @@ use super::{Folder, Format, ReadRow};
 use crate::json_kind::kind;
 
 pub(super) const FORMAT: Format = Format {
-    name: "sagemaker_data_capture",
+    name: FileFormat::SagemakerDataCapture.name(),
     example: r#"{"captureData": {"endpointInput": {"data": "...", "encoding": "JSON"}}, "eventMetadata": {"inferenceTime": "2026-01-31T12:00:00Z"}}"#,
     layout: Layout::Lines,
     folder: Folder::AllFiles,

@@ -1,5 +1,6 @@
 //! `single_turn`: one request per line, by its contents: texts, images, audio and video.
 
+use aiperf_plan::FileFormat;
 use aiperf_types::{ContextMode, Media, Turn};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use super::{Folder, Format, ReadRow};
 use crate::turn_shape::{FARTHEST_MS, LONGEST_MS};
 
 pub(super) const FORMAT: Format = Format {
-    name: "single_turn",
+    name: FileFormat::SingleTurn.name(),
     example: r#"{"text": "hello"}"#,
     layout: Layout::Lines,
     folder: Folder::Refused,
