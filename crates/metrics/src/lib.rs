@@ -42,7 +42,7 @@ pub use numbers::durations::Durations;
 pub use numbers::stats::{self, Stats, stats_of, stats_with_errors};
 pub use phase::accumulator::{Accumulator, Limits};
 pub use phase::gpu::{self, Coverage, FINAL_SAMPLE_GRACE, GpuSamples, GpuTotals, Sampling};
-pub use phase::gpu_vendors::{VENDORS, VendorTotals};
+pub use phase::gpu_vendors::VendorTotals;
 pub use phase::histograms::{Instruments, RecordHistograms};
 pub use phase::live::Live;
 pub use phase::records::Records;

@@ -24,6 +24,7 @@
 //! - [`number_map`]: maps by numbers that count up
 //! - [`media_type`]: what the type of a body means
 //! - [`event`]: what a run reports while it is on
+//! - [`gpu_vendor`]: who made a GPU
 //! - [`guard`]: code of others that may panic
 //!
 //! # Invariants
@@ -46,6 +47,7 @@ pub mod error;
 pub mod event;
 pub mod exchange;
 pub mod failure;
+pub mod gpu_vendor;
 pub mod guard;
 pub mod id;
 pub mod limits;
@@ -74,6 +76,7 @@ pub use event::{
 };
 pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
 pub use failure::Failure;
+pub use gpu_vendor::GpuVendor;
 pub use id::{CorrelationId, uuid_text};
 pub use limits::{Limit, SlaFilter, SlaOp, Slo, SloFault, Thresholds};
 pub use log::LogLevel;

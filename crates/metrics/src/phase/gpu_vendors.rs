@@ -6,9 +6,7 @@ use crate::phase::gpu::{GpuSamples, GpuTotals, Sampling};
 use crate::phase::summary::{MetricResult, Summary};
 use crate::registry;
 use crate::run::RunTraits;
-
-/// Vendors with metrics of their own, in the order of output.
-pub const VENDORS: [&str; 2] = ["amd", "nvidia"];
+use aiperf_types::GpuVendor;
 
 const NS_PER_SEC: f64 = 1e9;
 
@@ -58,11 +56,12 @@ impl VendorTotals {
     /// The metrics of a vendor, in the order of output; a metric is left out if its inputs are missing.
     pub fn metrics(
         &self,
-        vendor: &str,
+        vendor: GpuVendor,
         traits: &RunTraits,
         summary: &Summary,
         concurrency: Option<u64>,
     ) -> Vec<MetricResult> {
+        let vendor = vendor.name();
         let inputs = Inputs { totals: *self, summary, users: concurrency.map(|users| users as f64) };
         let of = |(name, formula): &(&str, Formula)| {
             let metric = registry::find(&format!("{vendor}_{name}")).filter(|metric| traits.has(metric))?;
@@ -172,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_formula_has_a_metric_and_every_metric_of_a_vendor_has_a_formula() {
-        for vendor in VENDORS {
+        for vendor in GpuVendor::ALL.map(GpuVendor::name) {
             let prefix = format!("{vendor}_");
             let registered: BTreeSet<&str> =
                 registry::all().iter().filter_map(|metric| metric.tag.strip_prefix(prefix.as_str())).collect();
@@ -185,7 +184,7 @@ mod tests {
         let over = |sum| Some(OverGpus { sum, gpus: 2 });
         let vendor = VendorTotals::of(&GpuTotals { power_w: over(700.0), energy_j: over(160.0) }, 4.0);
         let traits = RunTraits::new(EndpointKind::Chat, true);
-        let found = vendor.metrics("amd", &traits, &Summary::default(), None);
+        let found = vendor.metrics(GpuVendor::Amd, &traits, &Summary::default(), None);
         let found: Vec<_> = found.iter().map(|result| (result.tag.as_ref(), result.stats.avg.unwrap())).collect();
         let expected =
             [("amd_total_gpu_power", 700.0), ("amd_average_gpu_power", 40.0), ("amd_total_gpu_energy", 160.0)];

@@ -7,10 +7,10 @@ use aiperf_golden::kinds::metrics::{OBJECTIVES, POWER};
 use aiperf_golden::kinds::telemetry::GPU_SAMPLES;
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{
-    ConsoleGroup, FINAL_SAMPLE_GRACE, Flags, GpuSamples, GpuTotals, MetricResult, RunTraits, Stats, Summary, VENDORS,
+    ConsoleGroup, FINAL_SAMPLE_GRACE, Flags, GpuSamples, GpuTotals, MetricResult, RunTraits, Stats, Summary,
     VendorTotals, Window, stats_with_errors,
 };
-use aiperf_types::{EndpointKind, Slo, WallNs};
+use aiperf_types::{EndpointKind, GpuVendor, Slo, WallNs};
 use serde_json::Value;
 use support::{close, each_case, number};
 
@@ -123,8 +123,8 @@ fn vendor_metrics(case: &Value, totals: impl Fn(&str) -> Option<VendorTotals>) -
     let summary = Summary { results: given.map(result).collect(), ..Summary::default() };
     let traits = RunTraits::new(EndpointKind::Chat, true);
     let concurrency = case["concurrency"].as_u64();
-    let of = |vendor: &str| Some(totals(vendor)?.metrics(vendor, &traits, &summary, concurrency));
-    VENDORS.into_iter().filter_map(of).flatten().collect()
+    let of = |vendor: GpuVendor| Some(totals(vendor.name())?.metrics(vendor, &traits, &summary, concurrency));
+    GpuVendor::ALL.into_iter().filter_map(of).flatten().collect()
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@ use super::reading::{Gpu, GpuKey, GpuReading};
 use super::table::{CustomMetric, MetricId, Table};
 use crate::exposition::{Incompatible, Label, PageWarning, Part, WarningCause, document, readable};
 use aiperf_plan::redact::Redactor;
-use aiperf_types::LogLevel;
+use aiperf_types::{GpuVendor, LogLevel};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,7 +27,6 @@ const FIELDS: &[(&str, &str, f64)] = &[
     ("DCGM_FI_DEV_POWER_VIOLATION", "nvidia_power_violation", 1e-3),
 ];
 
-const PLATFORM: &str = "nvidia";
 const UNKNOWN_MODEL: &str = "Unknown GPU";
 /// The optional suffix of counter names.
 const TOTAL: &str = "_total";
@@ -139,7 +138,7 @@ impl Gpus<'_> {
             hostname: text("Hostname"),
             namespace: text("namespace"),
             pod: text("pod"),
-            platform: PLATFORM,
+            vendor: GpuVendor::Nvidia,
         };
         let key = gpu.key();
         if let Some(known) = self.by_key.get(&key) {

@@ -1,7 +1,7 @@
 //! The readings of a source at one instant.
 
 use super::table::{MetricId, Table};
-use aiperf_types::WallNs;
+use aiperf_types::{GpuVendor, WallNs};
 use std::sync::Arc;
 
 /// The identity of a GPU. The machine and the pod are present if the source names them.
@@ -19,7 +19,7 @@ pub struct Gpu {
     pub hostname: Option<Arc<str>>,
     pub namespace: Option<Arc<str>>,
     pub pod: Option<Arc<str>>,
-    pub platform: &'static str,
+    pub vendor: GpuVendor,
 }
 
 /// Distinguishes the GPUs of a source. The index alone does not: two machines behind one exporter, or the parts of one

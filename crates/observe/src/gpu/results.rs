@@ -6,7 +6,7 @@ use super::statistics::{Span, of_kind};
 use super::store::GpuStore;
 use super::table::{ENERGY, MetricId, POWER, Table};
 use crate::results::{ScrapeError, TimeRange};
-use aiperf_types::{Nanos, PhaseId, Stats, WallNs};
+use aiperf_types::{GpuVendor, Nanos, PhaseId, Stats, WallNs};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -82,8 +82,8 @@ impl GpuTelemetry {
     }
 
     /// Vendors of the GPUs, sorted.
-    pub fn platforms(&self) -> BTreeSet<&'static str> {
-        self.endpoints.iter().flat_map(|endpoint| &endpoint.gpus).map(|gpu| gpu.gpu.platform).collect()
+    pub fn vendors(&self) -> BTreeSet<GpuVendor> {
+        self.endpoints.iter().flat_map(|endpoint| &endpoint.gpus).map(|gpu| gpu.gpu.vendor).collect()
     }
 
     /// Counters that fell: endpoint, GPU and metric.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A reading as the lines of the export have it, but for its instant.
 fn as_json(reading: &GpuReading, dcgm: &Dcgm) -> Value {
-    let Gpu { index, uuid, model, pci_bus_id, device, hostname, namespace, pod, platform, .. } = &*reading.gpu;
+    let Gpu { index, uuid, model, pci_bus_id, device, hostname, namespace, pod, vendor, .. } = &*reading.gpu;
     let mut line = json!({ "gpu_index": index, "gpu_uuid": **uuid, "gpu_model_name": **model });
     let names = [
         ("pci_bus_id", pci_bus_id),
@@ -24,7 +24,7 @@ fn as_json(reading: &GpuReading, dcgm: &Dcgm) -> Value {
     for (key, text) in names {
         text.iter().for_each(|text| line[key] = (**text).into());
     }
-    line["platform"] = (*platform).into();
+    line["platform"] = vendor.name().into();
     let value = |(metric, value): &(_, f64)| (dcgm.table().metric(*metric).key.to_string(), json!(value));
     line["telemetry_data"] = reading.values.iter().map(value).collect::<Map<String, Value>>().into();
     line

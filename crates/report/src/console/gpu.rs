@@ -8,7 +8,7 @@ use super::text::{Align, one_line};
 use crate::format::number::grouped;
 use crate::run::{GpuTelemetryResult, RunResult};
 use aiperf_observe::gpu::{GpuStats, GpuSummary};
-use aiperf_types::Stats;
+use aiperf_types::{GpuVendor, Stats};
 
 /// From here on numbers are shown in powers of ten.
 const LARGE: f64 = 1e6;
@@ -28,7 +28,7 @@ fn result(run: &RunResult) -> Option<&GpuTelemetryResult> {
 
 /// The vendor of the GPUs.
 pub(crate) fn platform(run: &RunResult, page: Page) -> Option<String> {
-    let platforms: Vec<&str> = result(run)?.telemetry.platforms().into_iter().collect();
+    let platforms: Vec<&str> = result(run)?.telemetry.vendors().into_iter().map(GpuVendor::name).collect();
     let platforms = if platforms.is_empty() { "unknown".to_owned() } else { platforms.join(", ") };
     let lines = [format!("Platform: {platforms}"), COMPARING.to_owned()];
     let panel = Panel {

@@ -39,7 +39,7 @@ pub(crate) fn gpu_rows(result: &GpuTelemetryResult) -> String {
         let gpu = &*summary.gpu;
         for stats in &summary.metrics {
             let label = telemetry.table.metric(stats.metric).label();
-            let (index, platform) = (gpu.index.to_string(), gpu.platform);
+            let (index, platform) = (gpu.index.to_string(), gpu.vendor.name());
             let who = [endpoint, &index, &gpu.model, &gpu.uuid, platform, &label].map(quoted);
             let numbers = columns(&stats.stats).map(|(_, value)| csv_cell(value));
             let names = optional.iter().map(|(_, of)| quoted(of(gpu).unwrap_or_default()));

@@ -54,7 +54,7 @@ impl GpuTelemetryResult {
 }
 
 fn gpu_value(summary: &GpuSummary, table: &Table) -> Value {
-    let Gpu { index, uuid, instance, model, hostname, namespace, pod, platform, .. } = &*summary.gpu;
+    let Gpu { index, uuid, instance, model, hostname, namespace, pod, vendor, .. } = &*summary.gpu;
     let mut value = json!({ "gpu_index": index, "gpu_name": &**model, "gpu_uuid": &**uuid });
     let mut put = |key: &str, text: Option<&str>| {
         if let Some(text) = text {
@@ -62,7 +62,7 @@ fn gpu_value(summary: &GpuSummary, table: &Table) -> Value {
         }
     };
     put("gpu_instance_id", instance.as_deref());
-    put("platform", Some(platform));
+    put("platform", Some(vendor.name()));
     put("hostname", hostname.as_deref());
     put("namespace", namespace.as_deref());
     put("pod_name", pod.as_deref());

@@ -10,7 +10,7 @@ pub(crate) const LABEL: &str = "GPU Telemetry JSONL Export";
 /// Appends one line per GPU.
 pub fn record_lines(out: &mut Vec<u8>, scrape: &GpuScrape) {
     for reading in &scrape.readings {
-        let Gpu { index, uuid, instance, model, pci_bus_id, device, hostname, namespace, pod, platform, .. } =
+        let Gpu { index, uuid, instance, model, pci_bus_id, device, hostname, namespace, pod, vendor, .. } =
             &*reading.gpu;
         out.extend_from_slice(b"{\"gpu_index\":");
         push_int(out, *index);
@@ -23,7 +23,7 @@ pub fn record_lines(out: &mut Vec<u8>, scrape: &GpuScrape) {
             ("hostname", hostname.as_deref()),
             ("namespace", namespace.as_deref()),
             ("pod_name", pod.as_deref()),
-            ("platform", Some(platform)),
+            ("platform", Some(vendor.name())),
         ];
         for (key, text) in texts {
             text.into_iter().for_each(|text| push_text(out, key, text));

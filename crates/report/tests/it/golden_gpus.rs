@@ -7,6 +7,7 @@ use aiperf_metrics::Stats;
 use aiperf_observe::gpu::{Gpu, GpuEndpoint, GpuStats, GpuSummary, GpuTelemetry, Table};
 use aiperf_report::summary::csv::run_csv;
 use aiperf_report::{GpuTelemetryResult, Page, RunResult, report};
+use aiperf_types::GpuVendor;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use support::{empty_run, result, summary};
@@ -23,7 +24,7 @@ fn run(input: &Value) -> RunResult {
             hostname: text(&gpu["hostname"]),
             namespace: text(&gpu["namespace"]),
             pod: text(&gpu["pod_name"]),
-            platform: if gpu["platform"] == "amd" { "amd" } else { "nvidia" },
+            vendor: if gpu["platform"] == "amd" { GpuVendor::Amd } else { GpuVendor::Nvidia },
             ..Gpu::default()
         }),
         metrics: gpu["metrics"]

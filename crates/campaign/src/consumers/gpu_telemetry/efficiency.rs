@@ -1,13 +1,13 @@
 //! The energy and power of a phase next to its output, if the samples of GPUs cover the whole phase.
 
-use aiperf_metrics::{GpuSamples, GpuTotals, RunTraits, Sampling, Summary, VENDORS, VendorTotals, Window};
+use aiperf_metrics::{GpuSamples, GpuTotals, RunTraits, Sampling, Summary, VendorTotals, Window};
 use aiperf_observe::TimeRange;
 use aiperf_observe::gpu::Gpu;
 use aiperf_observe::gpu::ObservedGpus;
 use aiperf_observe::gpu::results::{PowerSamples, SourceSamples};
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{PhaseResult, RunResult};
-use aiperf_types::{Nanos, PhaseKind, WallNs};
+use aiperf_types::{GpuVendor, Nanos, PhaseKind, WallNs};
 use std::sync::Arc;
 
 /// The most GPUs and phases that a warning names.
@@ -73,8 +73,8 @@ pub(crate) fn add(
         let all: Vec<GpuSamples<'_>> = measured.iter().map(MeasuredGpu::samples).collect();
         let totals = GpuTotals::of_whole(&all, window, sampling);
         let mut found = totals.metrics(traits, metrics.avg("total_output_tokens"), users);
-        for vendor in VENDORS {
-            let own = measured.iter().filter(|gpu| gpu.gpu.platform == vendor).map(MeasuredGpu::samples);
+        for vendor in GpuVendor::ALL {
+            let own = measured.iter().filter(|gpu| gpu.gpu.vendor == vendor).map(MeasuredGpu::samples);
             let own: Vec<GpuSamples<'_>> = own.collect();
             if !own.is_empty() {
                 let totals = VendorTotals::of_whole(&own, window, sampling);

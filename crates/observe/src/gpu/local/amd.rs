@@ -5,6 +5,7 @@ use super::amd_table::AmdTable;
 use super::{HOSTNAME, LocalError, LocalGpus, values};
 use crate::gpu::reading::{Gpu, GpuReading};
 use crate::gpu::table::Table;
+use aiperf_types::GpuVendor;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,6 @@ use std::sync::Arc;
 
 /// The kernel's folder of cards.
 pub const CARDS: &str = "/sys/class/drm";
-const PLATFORM: &str = "amd";
 /// AMD's PCI vendor number.
 const VENDOR: u64 = 0x1002;
 /// Bytes of any file here; the largest table is 3 KB.
@@ -72,7 +72,7 @@ impl AmdGpu {
             pci_bus_id: bus_id.map(Into::into),
             device: Some(format!("amd{index}").into()),
             hostname: Some(HOSTNAME.into()),
-            platform: PLATFORM,
+            vendor: GpuVendor::Amd,
             ..Gpu::default()
         };
         let hwmon = entries(&device.join("hwmon")).into_iter().next();
@@ -240,7 +240,7 @@ mod tests {
         let (gpu, values) = &gpus[0];
         assert_eq!((&*gpu.uuid, &*gpu.model, gpu.index), ("GPU-f37bab8a4d5e9de0", "AMD Instinct MI210", 0));
         assert_eq!((gpu.pci_bus_id.as_deref(), gpu.device.as_deref()), (Some("0000:03:00.0"), Some("amd0")));
-        assert_eq!((gpu.platform, gpu.hostname.as_deref()), ("amd", Some("localhost")));
+        assert_eq!((gpu.vendor, gpu.hostname.as_deref()), (GpuVendor::Amd, Some("localhost")));
         let expected = [
             ("amd_power", 301.0),
             ("amd_energy_consumption", 1e9 * 15.259e-12),

@@ -5,7 +5,7 @@ use super::{HOSTNAME, LocalError, LocalGpus, values};
 use crate::gpu::reading::{Gpu, GpuReading};
 use crate::gpu::table::Table;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{MonoNs, Nanos};
+use aiperf_types::{GpuVendor, MonoNs, Nanos};
 use nvml_wrapper::enum_wrappers::device::{PerformancePolicy, TemperatureSensor};
 use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
@@ -13,7 +13,6 @@ use nvml_wrapper::gpm::{GpmSample, gpm_metrics_get};
 use nvml_wrapper::{Device, Nvml};
 use std::sync::{Arc, Mutex, PoisonError};
 
-const PLATFORM: &str = "nvidia";
 /// Two samples of a GPU's parts that are closer together show zero, whatever the GPU did.
 const SAMPLES_APART: Nanos = Nanos(100_000_000);
 
@@ -89,7 +88,7 @@ impl NvmlGpu {
             pci_bus_id: device.pci_info().ok().map(|info| info.bus_id.into()),
             device: Some(format!("nvidia{index}").into()),
             hostname: Some(HOSTNAME.into()),
-            platform: PLATFORM,
+            vendor: GpuVendor::Nvidia,
             ..Gpu::default()
         };
         let parts = samples_parts(nvml, &device).then(|| Parts::take(&device)).flatten();

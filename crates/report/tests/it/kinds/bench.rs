@@ -7,7 +7,7 @@ use aiperf_report::summary::json::summary_json;
 use aiperf_report::{Page, RecordLine, RunInfo, RunResult, report};
 use aiperf_testkit::outputs::Shown;
 use aiperf_types::{
-    ContentMark, CorrelationId, EndpointKind, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
+    ContentMark, CorrelationId, EndpointKind, GpuVendor, HttpTiming, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta,
     RequestError, TokenCounts, Usage, WallNs,
 };
 use serde_json::json;
@@ -160,7 +160,8 @@ impl Bench {
             let output_tokens = summary.avg("total_output_tokens");
             let own = totals.metrics(metrics.traits(), output_tokens, Some(4));
             let seconds = summary.avg("benchmark_duration").unwrap_or(0.0);
-            let vendor = VendorTotals::of(&totals, seconds).metrics("nvidia", metrics.traits(), &summary, Some(4));
+            let vendor =
+                VendorTotals::of(&totals, seconds).metrics(GpuVendor::Nvidia, metrics.traits(), &summary, Some(4));
             summary.results.extend(own.into_iter().chain(vendor));
         }
         let endpoint = metrics.traits().endpoint;
