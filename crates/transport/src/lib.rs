@@ -22,7 +22,7 @@
 //! - [`pool`]: idle connections and limits
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
 //! - [`legs`]: a request of several legs, and who follows its answers; [`redirect`]: those that servers ask for
-//! - [`phases`]: how the time of a leg falls
+//! - `earlier_legs`: legs of a request that are over
 //! - [`client`]: one request from start to end; [`fetch`]: calls that are not measured;
 //!   [`download`]: files fetched to disk by such calls
 //! - [`from_plan`]: settings of connections and calls, from the plan
@@ -39,7 +39,7 @@
 //! - Over TLS, plaintext carries the stamp of the raw read that completed it. Decoded bytes carry the stamp of the read
 //!   that completed them, and the exchange also keeps the bytes as received.
 //! - Each step of a request (blocked, lookup, connect with TLS, sending, waiting, receiving) begins when the previous
-//!   one ended. So the steps add up (`phases`).
+//!   one ended. So the steps add up (`aiperf_types::http_phases`).
 //! - What a server can make the client do is bounded: bytes per response and of all responses in flight (`receive`,
 //!   `budget`), heads (`framer`, `http2/exchange.rs`), frames without progress (`http2/tap.rs`), decoding (`encoding`).
 //! - A pooled connection that ends within a second of the request, before a byte of the response, is replaced by a new
@@ -62,6 +62,7 @@ pub mod clock;
 pub mod connect;
 pub mod connection;
 pub mod download;
+mod earlier_legs;
 pub mod encoding;
 pub mod fetch;
 pub mod framer;
@@ -72,7 +73,6 @@ pub mod legs;
 pub mod origin;
 pub mod os_error;
 pub mod pace;
-pub mod phases;
 pub mod pool;
 pub mod proxy;
 pub mod receive;

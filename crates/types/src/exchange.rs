@@ -1,7 +1,9 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
 use crate::{Body, CorrelationId, Failure, MonoNs, Nanos, Parsed};
+use std::iter::Sum;
 use std::net::SocketAddr;
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 /// Position of a phase in the plan.
@@ -144,6 +146,28 @@ pub struct Phases {
     pub receiving: Nanos,
 }
 
+impl AddAssign for Phases {
+    fn add_assign(&mut self, other: Self) {
+        let add = |one: &mut Nanos, other: Nanos| one.0 += other.0;
+        add(&mut self.blocked, other.blocked);
+        add(&mut self.dns_lookup, other.dns_lookup);
+        add(&mut self.connecting, other.connecting);
+        add(&mut self.tls_handshaking, other.tls_handshaking);
+        add(&mut self.sending, other.sending);
+        add(&mut self.waiting, other.waiting);
+        add(&mut self.receiving, other.receiving);
+    }
+}
+
+impl Sum for Phases {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}
+
 /// A leg of an exchange that was not its last: a redirect, or a request on a pooled connection that turned out to be
 /// closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,6 +210,15 @@ pub struct Exchange {
     pub parsed: Option<Box<Parsed>>,
     /// The request's head as sent, where that was asked for.
     pub request_head: Vec<u8>,
+}
+
+/// How long a body took that came in so many reads. Zero for a single read: what came at once took no measurable time.
+pub(crate) fn receiving(body_reads: u64, start: MonoNs, end: MonoNs) -> Option<Nanos> {
+    match body_reads {
+        0 => None,
+        1 => Some(Nanos::ZERO),
+        _ => start.until(end),
+    }
 }
 
 impl Exchange {

@@ -11,6 +11,7 @@
 //! - [`shape`]: when the turns of a conversation may be sent
 //! - [`id`]: ids as text
 //! - [`exchange`]: one request and its answer as bytes with a timeline
+//! - [`http_phases`]: how the time of an exchange falls into phases
 //! - [`failure`]: why an exchange ended without a whole answer
 //! - [`error`]: why a request failed, as records report it
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts; [`spec_decode`]: speculative decoding
@@ -49,6 +50,7 @@ pub mod exchange;
 pub mod failure;
 pub mod gpu_vendor;
 pub mod guard;
+pub mod http_phases;
 pub mod id;
 pub mod limits;
 pub mod log;

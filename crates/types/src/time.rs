@@ -41,6 +41,12 @@ impl MonoNs {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
+    /// The time until a later instant, if both were taken, in this order.
+    pub fn until(self, later: Self) -> Option<Nanos> {
+        let (from, to) = (self.taken()?, later.taken()?);
+        (to >= from).then(|| to.since(from))
+    }
+
     /// This instant plus a length of time, saturating.
     pub const fn plus(self, length: Nanos) -> Self {
         Self(self.0.saturating_add(length.0))

@@ -1,5 +1,6 @@
 //! The HTTP trace of one request: every step, write and read with its instant.
 
+use crate::exchange::receiving;
 use crate::{EarlierLeg, MonoNs, Nanos, WallAnchor};
 use std::net::SocketAddr;
 
@@ -50,31 +51,20 @@ pub struct HttpTrace {
 }
 
 impl HttpTrace {
-    /// The time between two instants, if both were reached, in this order.
-    pub fn span((from, to): (MonoNs, MonoNs)) -> Option<Nanos> {
-        let (from, to) = (from.taken()?, to.taken()?);
-        (to >= from).then(|| to.since(from))
-    }
-
     pub fn sending(&self) -> Option<Nanos> {
-        Self::span((self.send_start, self.send_end))
+        self.send_start.until(self.send_end)
     }
 
     pub fn waiting(&self) -> Option<Nanos> {
-        Self::span((self.send_end, self.receive_start))
+        self.send_end.until(self.receive_start)
     }
 
-    /// Zero for a single read: what came at once took no measurable time.
     pub fn receiving(&self) -> Option<Nanos> {
         let earlier: u64 = self.earlier_legs.iter().map(|leg| u64::from(leg.body_reads)).sum();
-        match self.read_count.saturating_sub(earlier) {
-            0 => None,
-            1 => Some(Nanos::ZERO),
-            _ => Self::span((self.receive_start, self.receive_end)),
-        }
+        receiving(self.read_count.saturating_sub(earlier), self.receive_start, self.receive_end)
     }
 
     pub fn duration(&self) -> Option<Nanos> {
-        Self::span((self.send_start, self.receive_end))
+        self.send_start.until(self.receive_end)
     }
 }

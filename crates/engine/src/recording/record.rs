@@ -12,8 +12,8 @@ use aiperf_tokenize::{GivenUp, Tokenizers};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
-    AnswerTokens, EarlierLeg, Exchange, Failure, HttpTiming, Measured, MonoNs, Parsed, PhaseId, RecordMeta,
-    RequestError, TokenCounts, Usage, WallAnchor,
+    AnswerTokens, Exchange, Failure, Measured, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
+    WallAnchor,
 };
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ impl Reader {
             audio_seconds: exchange.tag.audio_seconds,
             video_inference_seconds: video.inference_seconds,
             video_peak_memory_mb: video.peak_memory_mb,
-            http: was_made.then(|| http_timing(exchange)),
+            http: was_made.then(|| timeline.http_timing()),
             http_trace: traces.then(|| Box::new(http_trace(exchange, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
@@ -288,51 +288,13 @@ fn is_context_overflow(error: &RequestError) -> bool {
     reports_context_overflow(&error.message, CONTEXT_OVERFLOW_PHRASES.iter().copied())
 }
 
-/// The times of the HTTP phases, all legs together.
-fn http_timing(exchange: &Exchange) -> HttpTiming {
-    let t = &exchange.timeline;
-    let span = |(from, to): (MonoNs, MonoNs)| match (from.taken(), to.taken()) {
-        (None, _) => Some(0),
-        (Some(from), Some(to)) => Some(to.since(from).0),
-        (Some(_), None) => None,
-    };
-    let between = |from: MonoNs, to: MonoNs| Some(to.taken()?.since(from.taken()?).0);
-    let last = t.reads.last().map_or(MonoNs(0), |read| read.at);
-    let earlier = |value: fn(&EarlierLeg) -> u64| t.earlier_legs.iter().map(value).sum::<u64>();
-    let with = |of_last: Option<u64>, value: fn(&EarlierLeg) -> u64| Some(of_last? + earlier(value));
-    let receiving = match t.body_reads {
-        0 => None,
-        1 => Some(0),
-        _ => between(t.body_start, last),
-    };
-    HttpTiming {
-        blocked: with(span(t.blocked), |leg| leg.phases.blocked.0),
-        dns_lookup: with(if t.reused { Some(0) } else { span(t.dns) }, |leg| leg.phases.dns_lookup.0),
-        connecting: with(if t.reused { Some(0) } else { between(t.connect.0, t.connect.1) }, |leg| {
-            leg.phases.connecting.0
-        }),
-        tls_handshaking: with(if t.reused { Some(0) } else { span(t.tls) }, |leg| leg.phases.tls_handshaking.0),
-        sending: with(between(t.send_start, t.send_end), |leg| leg.phases.sending.0),
-        waiting: with(between(t.send_end, t.body_start), |leg| leg.phases.waiting.0),
-        receiving: with(receiving, |leg| leg.phases.receiving.0),
-        duration: with(between(t.send_start, last), |leg| {
-            leg.phases.sending.0 + leg.phases.waiting.0 + leg.phases.receiving.0
-        }),
-        reused: Some(t.reused),
-        data_sent: with(Some(t.bytes_sent), |leg| leg.bytes_sent),
-        chunks_sent: with(Some(u64::from(t.writes)), |leg| u64::from(leg.writes)),
-        data_received: with(Some(t.bytes_received), |leg| leg.bytes_received),
-        chunks_received: with(Some(u64::from(t.body_reads)), |leg| u64::from(leg.body_reads)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::plan;
     use aiperf_dataset::{Dataset, Making};
     use aiperf_tokenize::Tokenizer;
-    use aiperf_types::{EndpointKind, Media, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
+    use aiperf_types::{EndpointKind, Media, MonoNs, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
 
     /// Reads records of an endpoint type.
     fn reader(kind: EndpointKind) -> Reader {

@@ -42,10 +42,10 @@ pub(crate) fn push(out: &mut Vec<u8>, trace: &HttpTrace) {
     members.length("waiting_ns", trace.waiting());
     members.length("receiving_ns", trace.receiving());
     members.length("duration_ns", trace.duration());
-    members.length("blocked_ns", HttpTrace::span(trace.pool_wait));
-    members.length("dns_lookup_ns", HttpTrace::span(trace.dns_lookup));
-    members.length("connecting_ns", HttpTrace::span(trace.connect));
-    members.length("tls_handshaking_ns", HttpTrace::span(trace.tls));
+    members.span("blocked_ns", trace.pool_wait);
+    members.span("dns_lookup_ns", trace.dns_lookup);
+    members.span("connecting_ns", trace.connect);
+    members.span("tls_handshaking_ns", trace.tls);
     members.legs("earlier_legs", &trace.earlier_legs);
     members.out.push(b'}');
 }
@@ -80,6 +80,10 @@ impl Members<'_> {
 
     fn length(&mut self, key: &str, length: Option<Nanos>) {
         self.number(key, length.map(|length| length.0));
+    }
+
+    fn span(&mut self, key: &str, (from, to): (MonoNs, MonoNs)) {
+        self.length(key, from.until(to));
     }
 
     fn text(&mut self, key: &str, text: Option<&str>) {

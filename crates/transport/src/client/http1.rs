@@ -4,9 +4,9 @@ use super::{Client, Reuse, Sending, closed_before_it_came, described, leave_open
 use crate::cancel::CancelReason;
 use crate::clock::mono_now;
 use crate::connection::Connection;
+use crate::earlier_legs::begin_leg;
 use crate::framer::{FrameError, Framer};
 use crate::legs::Leg;
-use crate::phases;
 use crate::receive::{Kept, record_read};
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
@@ -69,7 +69,7 @@ impl Client {
         let mut end = self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending).await;
         if end.is_of_idle(&exchange.timeline, mono_now()) {
             // Nothing failed: it goes out again, and all of it is part of the request's time.
-            phases::begin_leg(exchange, described(leg), mono_now());
+            begin_leg(exchange, described(leg), mono_now());
             exchange.timeline.connection_retries += 1;
             connection = Box::pin(self.connect(target, sending, exchange)).await?;
             end = Box::pin(self.write_and_read(&mut connection, head, &leg.body, exchange, &mut framer, sending)).await;

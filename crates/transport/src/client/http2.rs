@@ -3,9 +3,9 @@
 use super::{Client, Reuse, Sending, closed_before_it_came, described, leave_open, lost};
 use crate::cancel::CancelReason;
 use crate::clock::mono_now;
+use crate::earlier_legs::begin_leg;
 use crate::http2::{Http2Connection, Http2Exchange, Http2Failure, Progress};
 use crate::legs::Leg;
-use crate::phases;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Timeline};
@@ -36,7 +36,7 @@ impl Client {
         let connection = self.http2_connection(target, sending, exchange).await?;
         let mut end = self.exchange_http2(&connection, leg, exchange, sending).await;
         if exchange.timeline.reused && end.was_not_looked_at(&exchange.timeline, mono_now()) {
-            phases::begin_leg(exchange, described(leg), mono_now());
+            begin_leg(exchange, described(leg), mono_now());
             exchange.timeline.connection_retries += 1;
             let connection = self.http2_connection(target, sending, exchange).await?;
             end = self.exchange_http2(&connection, leg, exchange, sending).await;

@@ -15,12 +15,12 @@ use crate::cancel::{Cancel, CancelReason};
 use crate::clock::mono_now;
 use crate::connect::{ConnectSettings, Connector};
 use crate::connection::Connection;
+use crate::earlier_legs::begin_leg;
 use crate::http2::Http2Pool;
 use crate::legs::{Leg, Script, Step, Watch};
 use crate::origin::Origin;
 use crate::os_error::os_reason;
 use crate::pace::ConnectPace;
-use crate::phases;
 use crate::pool::{Holder, Pool};
 use crate::receive::{Kept, LocalBudget};
 use crate::stamp::{StampMode, StampedReader};
@@ -192,7 +192,7 @@ impl Client {
                 Step::End => break Ok(()),
                 Step::Fail(failure) => break Err(failure),
                 Step::Next(pause, next) => {
-                    phases::begin_leg(&mut exchange, described(&leg), mono_now());
+                    begin_leg(&mut exchange, described(&leg), mono_now());
                     if pause > Nanos(0) {
                         let until = mono_now().plus(pause);
                         if let Err(reason) = cancel.or(Box::pin(self.timers.sleep_until(until))).await {
