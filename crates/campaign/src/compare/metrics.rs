@@ -5,8 +5,6 @@ use aiperf_metrics::metric::ConsoleGroup;
 use aiperf_metrics::{Flags, Kind, Metric, Unit, registry};
 use aiperf_statistics::Direction;
 
-/// Metrics with one of these flags are in no table of a run.
-const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
 /// The statistics that are shown of a distribution.
 const DISTRIBUTION: [Stat; 4] = [Stat::MEAN, Stat::percentile(50.0), Stat::percentile(90.0), Stat::percentile(99.0)];
 
@@ -52,9 +50,7 @@ pub(super) fn is_of_successes(tag: &str) -> bool {
 /// The metrics on the console of a run, in its order.
 pub(super) fn shown() -> Vec<&'static Metric> {
     let is_shown = |metric: &&&Metric| {
-        metric.group == ConsoleGroup::Default
-            && metric.order.is_some()
-            && !HIDDEN.iter().any(|flag| metric.flags.has(*flag))
+        metric.group == ConsoleGroup::Default && metric.order.is_some() && metric.flags.allow_table()
     };
     let mut shown: Vec<&Metric> = registry::all().iter().filter(is_shown).copied().collect();
     shown.sort_by_key(|metric| metric.order);

@@ -44,8 +44,7 @@ impl MetricResult {
 
 /// Whether a metric with this group and these flags is shown during the run.
 pub(crate) fn is_live(group: ConsoleGroup, flags: Flags) -> bool {
-    let hidden = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
-    group != ConsoleGroup::None && !hidden.iter().any(|flag| flags.has(*flag))
+    group != ConsoleGroup::None && flags.allow_table()
 }
 
 /// How exact a summary is.

@@ -68,6 +68,15 @@ impl Flags {
     /// Needs both streaming and an endpoint that produces tokens.
     pub const STREAMING_TOKENS_ONLY: Self = Self::STREAMING_ONLY.and(Self::PRODUCES_TOKENS_ONLY);
 
+    /// Metrics with one of these are in no table of results. Failures and metrics for developers have tables of their
+    /// own.
+    const HIDDEN: [Self; 3] = [Self::ERROR_ONLY, Self::INTERNAL, Self::EXPERIMENTAL];
+
+    /// Whether a table of results may show a metric with these flags.
+    pub fn allow_table(self) -> bool {
+        !Self::HIDDEN.iter().any(|flag| self.has(*flag))
+    }
+
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -28,6 +28,7 @@ fn tag(measured: &MetricSnapshot) -> &str {
     &measured.tag
 }
 
+/// A snapshot has internal and experimental metrics only if developers ask for them, and there is one table for all.
 fn is_shown(metric: &Metric) -> bool {
     metric.group.has_table() && !metric.flags.has(Flags::ERROR_ONLY)
 }

@@ -13,9 +13,6 @@ use std::collections::BTreeMap;
 const TABLES: &[(ConsoleGroup, &str)] =
     &[(ConsoleGroup::Effective, ": Effective"), (ConsoleGroup::Active, ": Active"), (ConsoleGroup::Default, "")];
 
-/// Metrics with one of these are never in a group's table.
-const HIDDEN: [Flags; 3] = [Flags::ERROR_ONLY, Flags::INTERNAL, Flags::EXPERIMENTAL];
-
 /// Tables of metrics that a summary has only if developers ask for them, in order.
 const FOR_DEVELOPERS: &[(Flags, &str)] = &[
     (Flags::EXPERIMENTAL, "NVIDIA AIPerf | Experimental Metrics"),
@@ -125,7 +122,7 @@ fn group_table(
     suffix: &str,
     page: Page,
 ) -> Option<Table<'static>> {
-    let shown = |metric: &&MetricResult| metric.group == group && !HIDDEN.iter().any(|flag| metric.flags.has(*flag));
+    let shown = |metric: &&MetricResult| metric.group == group && metric.flags.allow_table();
     let title = format!("NVIDIA AIPerf | {}{suffix}", endpoint.traits().title);
     table(title, metrics.results.iter().filter(shown), page)
 }
