@@ -30,9 +30,19 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// The statistics by name, in the order of summaries; `count` is apart.
-    pub const NAMES: [&'static str; 14] =
-        ["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"];
+    /// Every statistic by name, in the order of summaries.
+    pub const ALL: [&'static str; 15] =
+        ["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std", "count"];
+    /// Without `count`, which is a whole number.
+    pub const NAMES: [&'static str; 14] = {
+        let [names @ .., _count] = Self::ALL;
+        names
+    };
+    /// The percentiles, in the order of [`PERCENTILES`].
+    pub const PERCENTILE_NAMES: [&'static str; 9] = {
+        let [_avg, _min, _max, _sum, percentiles @ .., _std, _count] = Self::ALL;
+        percentiles
+    };
 
     /// A single value.
     pub fn of(value: f64) -> Self {
@@ -43,15 +53,33 @@ impl Stats {
     pub fn get(&self, name: &str) -> Option<f64> {
         match name {
             "count" => self.count.map(|count| count as f64),
-            _ => Self::NAMES.iter().position(|known| *known == name).and_then(|at| *self.slots()[at]),
+            _ => self.named().find(|(known, _)| *known == name).and_then(|(_, value)| value),
         }
     }
 
-    fn slots(&self) -> [&Option<f64>; 14] {
-        [
-            &self.avg, &self.min, &self.max, &self.sum, &self.p1, &self.p5, &self.p10, &self.p25, &self.p50, &self.p75,
-            &self.p90, &self.p95, &self.p99, &self.std,
-        ]
+    /// The statistics of [`Self::NAMES`], by name.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
+        Self::NAMES.into_iter().zip(self.slots())
+    }
+
+    /// The statistics that a source has by name; those that it lacks are absent.
+    pub fn of_named(source: impl Fn(&str) -> Option<f64>) -> Self {
+        let mut stats = Self { count: source("count").map(|count| count as u64), ..Self::default() };
+        for (name, slot) in Self::NAMES.into_iter().zip(stats.slots_mut()) {
+            *slot = source(name);
+        }
+        stats
+    }
+
+    /// Whether there is any percentile.
+    pub fn has_percentiles(&self) -> bool {
+        Self::PERCENTILE_NAMES.iter().any(|name| self.get(name).is_some())
+    }
+
+    /// In the order of [`Self::NAMES`].
+    fn slots(&self) -> [Option<f64>; 14] {
+        let &Self { avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std, count: _ } = self;
+        [avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std]
     }
 
     fn slots_mut(&mut self) -> [&mut Option<f64>; 14] {
@@ -113,5 +141,20 @@ mod tests {
         assert_eq!(Stats::of(1_800_000.0).scaled(1e-6).avg, Some(1.8));
         assert_eq!(Stats::of(3.0).scaled(1e-9).avg, Some(3e-9));
         assert_eq!(Stats::of(0.5).scaled(100.0).avg, Some(50.0));
+    }
+
+    #[test]
+    fn every_statistic_is_read_and_written_by_its_name() {
+        let place = |name: &str| Stats::ALL.iter().position(|known| *known == name).map(|at| at as f64);
+        let stats = Stats::of_named(place);
+        for name in Stats::ALL {
+            assert_eq!(stats.get(name), place(name), "{name}");
+        }
+        assert_eq!((stats.avg, stats.p1, stats.p99, stats.std, stats.count), {
+            (Some(0.0), Some(4.0), Some(12.0), Some(13.0), Some(14))
+        });
+        for (name, percent) in Stats::PERCENTILE_NAMES.iter().zip(PERCENTILES) {
+            assert_eq!(*name, format!("p{percent}"));
+        }
     }
 }

@@ -1,4 +1,7 @@
 //! How the settings of two sides differ: if they do, the comparison is one of the benchmarks too.
+//!
+//! `run_config::changes` is another question: whether a run is exactly the planned one. Here, files of different programs
+//! are compared. A default that only one of them writes, 8 against 8.0, and a list of one item are no differences.
 
 use aiperf_report::compare::SettingDifference;
 use serde_json::Value;

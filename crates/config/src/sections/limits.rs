@@ -167,6 +167,11 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn a_limit_may_be_on_any_statistic() {
+        assert_eq!(LimitStat::NAMES, aiperf_types::Stats::ALL);
+    }
+
+    #[test]
     fn a_limit_is_a_metric_a_statistic_a_comparison_and_a_number() {
         let ttft = json!({"metric": "time_to_first_token", "stat": "p99", "op": "gt", "threshold": 200.0});
         assert_eq!(limit("time_to_first_token.p99>200"), Ok(ttft.clone()));

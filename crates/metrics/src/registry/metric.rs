@@ -6,6 +6,7 @@ use crate::registry::flags::Flags;
 use crate::registry::rules::{FloatFn, IntFn};
 use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
+use aiperf_types::Stats;
 
 /// The console table that shows a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,14 +289,10 @@ impl Metric {
             }
             Compute::Effective(_) | Compute::Active(_) => &["avg", "min", "max", "p50", "p90", "p95", "p99", "std"],
             Compute::ErrorAdjusted(_) => &["min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "count"],
-            Compute::NetworkAdjusted(_) | Compute::NetworkRtt => Self::ALL_BUT_COUNT,
-            Compute::Ints(_) | Compute::Floats(_) | Compute::Gaps | Compute::Pass(_) => Self::ALL,
+            Compute::NetworkAdjusted(_) | Compute::NetworkRtt => &Stats::NAMES,
+            Compute::Ints(_) | Compute::Floats(_) | Compute::Gaps | Compute::Pass(_) => &Stats::ALL,
         }
     }
-
-    const ALL: &'static [&'static str] =
-        &["avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std", "count"];
-    const ALL_BUT_COUNT: &'static [&'static str] = Self::ALL.split_at(14).0;
 
     /// The factor from the base unit to the display unit.
     pub fn scale(&self) -> f64 {

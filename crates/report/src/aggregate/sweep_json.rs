@@ -4,7 +4,7 @@ use super::confidence_json::{push_spread, push_tally};
 use super::sweep::{Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep};
 use super::trials::AcrossRuns;
 use crate::format::json::Pretty;
-use aiperf_types::SlaFilter;
+use aiperf_types::{SlaFilter, Stats};
 use serde_json::{Map, Value};
 
 /// The document.
@@ -162,7 +162,7 @@ fn push_one(json: &mut Pretty, tag: &str, CellStats { unit, stats }: &CellStats)
     json.number("ci_low", stats.avg);
     json.number("ci_high", stats.avg);
     json.text("unit", unit);
-    for percentile in ["p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"] {
+    for percentile in Stats::PERCENTILE_NAMES {
         if let Some(value) = stats.get(percentile) {
             json.number(percentile, Some(value));
         }

@@ -3,7 +3,13 @@
 //! Floats have the shortest round-trip form and keep their decimal point, so that a reader recognises them as floats.
 //! NaN and infinities become `null`. Non-ASCII text stays as it is.
 
+use aiperf_types::Stats;
 use serde_json::Value;
+
+/// Names of the statistics of a metric in the order of JSON files; `count` and `sum` follow.
+pub(crate) fn before_count() -> impl Iterator<Item = &'static str> {
+    std::iter::once("avg").chain(Stats::PERCENTILE_NAMES).chain(["min", "max", "std"])
+}
 
 /// Appends a float: `15.0`, `0.1`, `1e-06`, or `null` when it is not finite.
 #[inline]

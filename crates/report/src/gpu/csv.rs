@@ -1,6 +1,6 @@
 //! The table of GPUs below the tables of the summary CSV: one row per GPU and metric.
 
-use crate::format::csv::{LINE_END, columns, quoted};
+use crate::format::csv::{LINE_END, quoted};
 use crate::format::number::csv_cell;
 use crate::run::GpuTelemetryResult;
 use aiperf_observe::gpu::{Gpu, GpuSummary};
@@ -33,15 +33,14 @@ pub(crate) fn gpu_rows(result: &GpuTelemetryResult) -> String {
         out.push_str(LINE_END);
     };
     let head = ["Endpoint", "GPU_Index", "GPU_Name", "GPU_UUID", "Platform", "Metric"].into_iter();
-    let statistics = columns(&Stats::default()).map(|(name, _)| name);
-    push(head.chain(statistics).chain(optional.iter().map(|(name, _)| *name)).map(str::to_owned).collect());
+    push(head.chain(Stats::NAMES).chain(optional.iter().map(|(name, _)| *name)).map(str::to_owned).collect());
     for (endpoint, summary) in gpus {
         let gpu = &*summary.gpu;
         for stats in &summary.metrics {
             let label = telemetry.table.metric(stats.metric).label();
             let (index, platform) = (gpu.index.to_string(), gpu.vendor.name());
             let who = [endpoint, &index, &gpu.model, &gpu.uuid, platform, &label].map(quoted);
-            let numbers = columns(&stats.stats).map(|(_, value)| csv_cell(value));
+            let numbers = stats.stats.named().map(|(_, value)| csv_cell(value));
             let names = optional.iter().map(|(_, of)| quoted(of(gpu).unwrap_or_default()));
             push(who.into_iter().chain(numbers).chain(names).collect());
         }

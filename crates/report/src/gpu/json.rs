@@ -1,5 +1,6 @@
 //! GPU metrics as JSON: in the summary, and in the folder of a phase.
 
+use crate::format::json::before_count;
 use crate::format::stamp::iso;
 use crate::run::{GpuTelemetryResult, PhaseResult, observed_phase};
 use aiperf_observe::gpu::{Gpu, GpuEndpoint, GpuStats, GpuSummary, GpuTelemetry, Table};
@@ -76,7 +77,7 @@ fn gpu_value(summary: &GpuSummary, table: &Table) -> Value {
 
 fn stats_value(unit: &str, stats: &Stats) -> Value {
     let mut value = json!({ "unit": unit });
-    for name in ["avg", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "min", "max", "std"] {
+    for name in before_count() {
         if let Some(number) = stats.get(name) {
             value[name] = number.into();
         }

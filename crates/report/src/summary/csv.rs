@@ -1,7 +1,7 @@
 //! The summary CSV: a table of distributions, a table of single values, and a table of GPUs if they were observed.
 
 use crate::export::Exporter;
-use crate::format::csv::{columns, push_line, quoted};
+use crate::format::csv::{push_line, quoted};
 use crate::format::number::csv_cell;
 use crate::gpu::csv::gpu_rows;
 use crate::run::RunResult;
@@ -31,13 +31,12 @@ pub fn summary_csv(metrics: &Summary) -> String {
     let mut sorted: Vec<&MetricResult> = metrics.results.iter().collect();
     sorted.sort_by(|a, b| a.tag.cmp(&b.tag));
     let (distributions, values): (Vec<_>, Vec<_>) =
-        sorted.into_iter().partition(|metric| has_percentile(&metric.stats));
+        sorted.into_iter().partition(|metric| metric.stats.has_percentiles());
     let mut out = String::new();
     if !distributions.is_empty() {
-        let names = columns(&Stats::default()).map(|(name, _)| name).collect::<Vec<_>>().join(",");
-        push_line(&mut out, &format!("Metric,{names}"));
+        push_line(&mut out, &format!("Metric,{}", Stats::NAMES.join(",")));
         for metric in &distributions {
-            let cells = columns(&metric.stats).map(|(_, value)| csv_cell(value));
+            let cells = metric.stats.named().map(|(_, value)| csv_cell(value));
             let cells: Vec<String> = std::iter::once(label(metric)).chain(cells).collect();
             push_line(&mut out, &cells.join(","));
         }
@@ -52,11 +51,6 @@ pub fn summary_csv(metrics: &Summary) -> String {
         }
     }
     out
-}
-
-fn has_percentile(stats: &Stats) -> bool {
-    let &Stats { p1, p5, p10, p25, p50, p75, p90, p95, p99, .. } = stats;
-    [p1, p5, p10, p25, p50, p75, p90, p95, p99].iter().any(Option::is_some)
 }
 
 /// The header with its unit, unless the unit only marks a count.

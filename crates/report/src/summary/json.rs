@@ -1,11 +1,11 @@
 //! The summary JSON: one statistics block per metric, and what is needed to understand and repeat the run.
 
 use crate::export::Exporter;
-use crate::format::json::Pretty;
+use crate::format::json::{Pretty, before_count};
 use crate::format::stamp::iso;
 use crate::run::{GpuTelemetryResult, PhaseResult, RunInfo, RunResult};
 use aiperf_metrics::registry::LEADING;
-use aiperf_metrics::{JudgedLimit, MetricResult, Stats, Summary};
+use aiperf_metrics::{JudgedLimit, MetricResult, Summary};
 use aiperf_types::{RequestError, WallNs};
 use serde_json::Value;
 use std::io::Write;
@@ -150,28 +150,13 @@ pub(crate) fn push_metric(json: &mut Pretty, metric: &MetricResult) {
     json.key(&metric.tag);
     json.begin_object();
     push_text(json, "unit", Some(metric.unit));
-    let Stats { avg, min, max, sum, p1, p5, p10, p25, p50, p75, p90, p95, p99, std, count } = metric.stats;
-    let before_count = [
-        ("avg", avg),
-        ("p1", p1),
-        ("p5", p5),
-        ("p10", p10),
-        ("p25", p25),
-        ("p50", p50),
-        ("p75", p75),
-        ("p90", p90),
-        ("p95", p95),
-        ("p99", p99),
-        ("min", min),
-        ("max", max),
-        ("std", std),
-    ];
-    before_count.into_iter().for_each(|(key, value)| push_float(json, key, value));
-    if let Some(count) = count {
+    let stats = &metric.stats;
+    before_count().for_each(|name| push_float(json, name, stats.get(name)));
+    if let Some(count) = stats.count {
         json.key("count");
         json.int(count);
     }
-    push_float(json, "sum", sum);
+    push_float(json, "sum", stats.sum);
     json.end_object();
 }
 

@@ -1,7 +1,7 @@
 //! Time slices as CSV: a row for each statistic of each metric of each slice.
 
 use crate::export::Exporter;
-use crate::format::csv::{LINE_END, columns, quoted};
+use crate::format::csv::{LINE_END, quoted};
 use crate::format::number::csv_cell;
 use aiperf_metrics::{MetricResult, Slice};
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ pub fn write_timeslices_csv(out: &mut impl Write, slices: &[Slice]) -> io::Resul
         for metric in metrics {
             let (header, unit) = (quoted(&metric.header), quoted(metric.unit));
             let (number, start, end) = (slice.index, slice.start.0, slice.end.0);
-            for (stat, value) in columns(&metric.stats).filter(|(_, value)| value.is_some()) {
+            for (stat, value) in metric.stats.named().filter(|(_, value)| value.is_some()) {
                 let value = csv_cell(value);
                 write!(out, "{number},{start},{end},{header},{unit},{stat},{value}{LINE_END}")?;
             }

@@ -4,7 +4,7 @@ use super::{Pane, centred, scrolled};
 use crate::dashboard::model::Model;
 use crate::dashboard::pane_id::PaneId;
 use crate::dashboard::theme::Theme;
-use aiperf_report::{gpu_number, literal};
+use aiperf_report::{LIVE_COLUMNS, gpu_number, literal};
 use aiperf_types::{GpuSnapshot, GpuState, GpuValue};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -25,7 +25,7 @@ pub(super) const PANE: Pane = Pane {
 const EMPTY: &str = "No telemetry data available yet. Please wait...";
 const ABSENT: &str = "N/A";
 /// Statistics in columns, after the name and the current value.
-const NUMBERS: [&str; 7] = ["avg", "min", "max", "p99", "p90", "p50", "std"];
+const NUMBERS: [&str; 7] = LIVE_COLUMNS;
 const COLUMNS: usize = NUMBERS.len() + 2;
 /// Columns that a narrow pane leaves out, in this order.
 const GIVE_WAY: [usize; 7] = [8, 6, 7, 5, 3, 4, 2];
