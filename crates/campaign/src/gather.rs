@@ -5,9 +5,9 @@ use crate::aggregate::{
     Cell, Confidence, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, recipe_axes, sweep,
     sweep_table,
 };
+use crate::result_files::records;
 use crate::runs::Ran;
 use crate::runs::convergence::has_shown_enough;
-use crate::runs::resume::records;
 use aiperf_plan::{self as plan, CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
     AggregateNames, CellOfSweep, ConfidenceReport, write_collated, write_confidence, write_document, write_sweep,

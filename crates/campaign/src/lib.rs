@@ -17,7 +17,8 @@
 //!   at the end; [`memory`]: prompts fit; [`certificates`]: the user's are readable; [`overwrites`]: the run does not
 //!   replace its input
 //! - [`consumers`]: follow a run and report on it: OTLP, server metrics, GPUs, the network round trip
-//! - `result`: the results of a run; `slices`: the same by slice of time; `finished`: a run with its results
+//! - `result`: the results of a run; `slices`: the same by slice of time; `finished`: a run with its results;
+//!   `result_files`: the same, read back from files
 //! - `run_traits`: what metrics need to know of a run; `sending`: what phases were asked to send and what they sent
 //! - [`runs`]: several runs in a row; [`gather`]: their results, logged and written
 //! - [`measurement`]: the run's own error, as numbers and sentences
@@ -73,6 +74,7 @@ mod preparation;
 mod public_files;
 pub mod rehearsal;
 mod result;
+mod result_files;
 mod run_cache;
 mod run_traits;
 pub mod runs;

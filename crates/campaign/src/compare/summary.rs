@@ -2,16 +2,15 @@
 
 use super::CompareError;
 use super::metrics::{ERROR_RATE, ERRORS, REQUESTS};
+use crate::aggregate::RunMetric;
+use crate::result_files::{self, NoDocument};
 use aiperf_plan::FileNames;
 use aiperf_statistics::Sample;
-use serde_json::{Map, Value};
+use aiperf_types::Stats;
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// A longer file is no summary.
-const LARGEST: u64 = 1 << 30;
 /// Suffixes of the other files of a run, so that a summary with another name is found among them.
 const OTHER_FILES: &[&str] = &[
     "_timeslices.json",
@@ -32,7 +31,8 @@ pub(super) struct RunSummary {
     pub(super) label: String,
     pub(super) version: Option<String>,
     pub(super) program: Program,
-    pub(super) metrics: BTreeMap<String, MetricStats>,
+    /// By tag.
+    pub(super) metrics: BTreeMap<String, RunMetric>,
     pub(super) config: Value,
     /// The id that all runs of its command share.
     pub(super) sweep_id: Option<String>,
@@ -56,13 +56,6 @@ impl Program {
             Self::Nvidia => "NVIDIA AIPerf",
         }
     }
-}
-
-/// Statistics of one metric of one run.
-#[derive(Clone, Debug)]
-pub(super) struct MetricStats {
-    pub(super) unit: String,
-    pub(super) stats: BTreeMap<String, f64>,
 }
 
 impl RunSummary {
@@ -100,7 +93,7 @@ impl RunSummary {
         let members = document.as_object()?;
         members.get("schema_version")?;
         let config = members.get("input_config")?.clone();
-        let metrics = members.iter().filter_map(|(tag, block)| Some((tag.clone(), metric_stats(block.as_object()?)?)));
+        let metrics = result_files::metrics(document).map(|metric| (metric.tag.clone(), metric));
         let metrics = with_failures(metrics.collect());
         let text = |key: &str| members.get(key).and_then(Value::as_str).map(str::to_owned);
         let is_complete = members.get("is_complete").and_then(Value::as_bool).unwrap_or(true);
@@ -125,33 +118,23 @@ impl RunSummary {
     }
 
     pub(super) fn stat(&self, tag: &str, stat: &str) -> Option<f64> {
-        self.metrics.get(tag)?.stats.get(stat).copied()
+        self.metrics.get(tag)?.stats.get(stat)
     }
 }
 
 /// Adds zero failures if a run lists none because nothing failed.
-fn with_failures(mut metrics: BTreeMap<String, MetricStats>) -> BTreeMap<String, MetricStats> {
-    let count = |tag: &str| metrics.get(tag).and_then(|metric| metric.stats.get("avg")).copied();
+fn with_failures(mut metrics: BTreeMap<String, RunMetric>) -> BTreeMap<String, RunMetric> {
+    let count = |tag: &str| metrics.get(tag).and_then(|metric| metric.stats.avg);
     let (good, failed) = (count(REQUESTS), count(ERRORS));
     let of = good.unwrap_or(0.0) + failed.unwrap_or(0.0);
     if of > 0.0 {
         let failed = failed.unwrap_or(0.0);
-        let single = |unit: &str, value: f64| MetricStats {
-            unit: unit.to_owned(),
-            stats: BTreeMap::from([("avg".to_owned(), value)]),
-        };
-        metrics.entry(ERRORS.to_owned()).or_insert_with(|| single("requests", failed));
-        metrics.entry(ERROR_RATE.to_owned()).or_insert_with(|| single("%", 100.0 * failed / of));
+        for (tag, unit, value) in [(ERRORS, "requests", failed), (ERROR_RATE, "%", 100.0 * failed / of)] {
+            let single = || RunMetric { tag: tag.to_owned(), unit: unit.to_owned(), stats: Stats::of(value) };
+            metrics.entry(tag.to_owned()).or_insert_with(single);
+        }
     }
     metrics
-}
-
-/// `None` if the object is not a block of statistics.
-fn metric_stats(block: &Map<String, Value>) -> Option<MetricStats> {
-    let unit = block.get("unit")?.as_str()?.to_owned();
-    let stats: BTreeMap<String, f64> =
-        block.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect();
-    (!stats.is_empty()).then_some(MetricStats { unit, stats })
 }
 
 /// The results of several runs, known only by their aggregate.
@@ -220,11 +203,9 @@ pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, CompareError> {
 }
 
 fn read_json(path: &Path) -> Result<Value, CompareError> {
-    let unread = |source| CompareError::Unreadable { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unread)?;
-    if file.metadata().map_err(unread)?.len() > LARGEST {
-        return Err(unread(ErrorKind::FileTooLarge.into()));
-    }
-    let malformed = |source| CompareError::Malformed { path: path.to_owned(), source };
-    serde_json::from_reader(BufReader::new(file.take(LARGEST))).map_err(malformed)
+    let path = path.to_owned();
+    result_files::read_json(&path).map_err(|error| match error {
+        NoDocument::Unreadable(source) => CompareError::Unreadable { path, source },
+        NoDocument::Malformed(source) => CompareError::Malformed { path, source },
+    })
 }

@@ -3,14 +3,12 @@
 use super::ran::{Ran, worth_keeping};
 use super::strategies::strategy;
 use super::strategy::Next;
-use crate::aggregate::{RunMetric, RunOutcome, RunRecords};
+use crate::aggregate::RunOutcome;
+use crate::result_files::{metrics, read_json, records};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
 use aiperf_plan::{CampaignPlan, Cell, FileNames, Plan, RunId};
-use aiperf_report::{RecordColumn, RecordColumns};
-use aiperf_types::Stats;
 use serde_json::Value;
-use std::fs::Metadata;
 use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
@@ -95,25 +93,19 @@ fn named(changed: &[Change]) -> String {
 
 /// The configuration of the run in a folder; `None` if no run started there, or if it cannot be read.
 fn read_config(dir: &Path) -> Option<Value> {
-    read_json(&dir.join(FileNames::RUN_CONFIG)).filter(is_run_config)
-}
-
-/// A JSON document, if there is one. Only regular files are read: a pipe would never end.
-fn read_json(path: &Path) -> Option<Value> {
-    path.metadata().ok().filter(Metadata::is_file)?;
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    read_json(&dir.join(FileNames::RUN_CONFIG)).ok().filter(is_run_config)
 }
 
 /// A run with complete files and at least one success. All others are repeated.
 fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan) -> Option<Ran> {
     let (dir, names, label) = (&planned.artifacts.dir, &planned.artifacts.names, plan.label(trial));
-    let marker = read_json(&dir.join(FileNames::READY_MARKER))?;
+    let marker = read_json(&dir.join(FileNames::READY_MARKER)).ok()?;
     let is_whole = marker["ready"] == true && marker["was_cancelled"] == false && marker["partial"] == false;
     if !is_whole {
         return None;
     }
-    let summary = read_json(&dir.join(&names.summary_json))?;
-    let outcome = RunOutcome::of_metrics(&label, metrics(&summary));
+    let summary = read_json(&dir.join(&names.summary_json)).ok()?;
+    let outcome = RunOutcome::of_metrics(&label, metrics(&summary).collect());
     let measured = outcome.result.as_ref().ok()?;
     let records = match plan.trials.count > 1 && planned.artifacts.records.jsonl {
         // If records are lost, the run is repeated.
@@ -122,29 +114,4 @@ fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan)
     };
     let run = RunId { cell: cell.index, trial };
     Some(Ran { run, cell: cell.clone(), outcome, records, is_earlier: true, ends_all: false })
-}
-
-/// Every metric of a summary.
-fn metrics(summary: &Value) -> Vec<RunMetric> {
-    let metric = |(tag, value): (&String, &Value)| {
-        let unit = value.get("unit")?.as_str()?.to_owned();
-        let stats: Stats = serde_json::from_value(value.clone()).ok()?;
-        Some(RunMetric { tag: tag.clone(), unit, stats })
-    };
-    summary.as_object().into_iter().flatten().filter_map(metric).collect()
-}
-
-/// The values of single requests for these metrics; `None` if they were not written.
-pub(crate) fn records(label: &str, path: &Path, metrics: &[RunMetric]) -> Option<RunRecords> {
-    let tags: Vec<String> = metrics.iter().map(|metric| metric.tag.clone()).collect();
-    let known = |column: RecordColumn| {
-        let values: Vec<f64> = column.values.into_iter().filter(|value| !value.is_nan()).collect();
-        (!values.is_empty()).then_some((column.tag, values))
-    };
-    let read = RecordColumns::read(path, &tags).ok().filter(|read| read.cut_off.is_none() && read.malformed == 0)?;
-    let succeeded = metrics.iter().find(|metric| metric.tag == "request_count")?.stats.avg?;
-    if read.len() as f64 != succeeded {
-        return None;
-    }
-    Some(RunRecords { label: label.to_owned(), values: read.columns.into_iter().filter_map(known).collect() })
 }
