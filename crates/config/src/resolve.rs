@@ -18,8 +18,8 @@ use crate::sweep::{self, Variation};
 use crate::tokens::{self, Asked};
 use crate::tree::{Datum, Node, Origin, Places};
 use crate::values;
-use aiperf_plan::FileNames;
 use aiperf_plan::redact::Redactor;
+use aiperf_plan::{CampaignPlan, FileNames};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -216,11 +216,11 @@ pub fn resolve_file(file: &str, ctx: &Context<'_>) -> Result<Tree, ConfigError> 
 
 /// Folders in the directory of several runs, and of a single run, that no run of a sweep may have.
 const OWN_FOLDERS: &[(&str, &str)] = &[
-    ("aggregate", OF_ALL_RUNS),
-    ("logs", OF_ALL_RUNS),
-    ("profile_runs", OF_ALL_RUNS),
+    (CampaignPlan::AGGREGATE, OF_ALL_RUNS),
+    (FileNames::LOGS, OF_ALL_RUNS),
+    (CampaignPlan::RUNS, OF_ALL_RUNS),
     (FileNames::RECORDS, "it holds the records of an earlier single run, which a sweep would remove"),
-    ("sweep_aggregate", OF_ALL_RUNS),
+    (CampaignPlan::SWEEP, OF_ALL_RUNS),
 ];
 const OF_ALL_RUNS: &str = "the results of all runs are written there";
 /// The default seed of several runs.

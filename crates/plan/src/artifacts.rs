@@ -148,12 +148,12 @@ pub struct FileNames {
 const ENDINGS: &[&str] = &[
     "_server_metrics.parquet",
     "_server_metrics.jsonl",
-    "_server_metrics.json",
+    FileNames::SERVER_METRICS_JSON,
     "_server_metrics.csv",
     "_network_latency.jsonl",
     "_gpu_telemetry.jsonl",
     "_timeslices.csv",
-    "_timeslices.json",
+    FileNames::TIMESLICES_JSON,
     "_console.txt",
     "_raw.jsonl",
     ".parquet",
@@ -167,6 +167,8 @@ impl FileNames {
     pub const INPUTS: &str = "inputs.json";
     /// Generated texts.
     pub const OUTPUTS: &str = "outputs.json";
+    /// The folder of the log.
+    pub const LOGS: &str = "logs";
     pub const LOG: &str = "logs/aiperf.log";
     /// The index of a run of several phases.
     pub const PHASE_MANIFEST: &str = "phase_manifest.json";
@@ -182,6 +184,12 @@ impl FileNames {
     pub const RUN_CONFIG: &str = "run_config.json";
     /// Written last.
     pub const READY_MARKER: &str = ".aiperf_results_ready.json";
+
+    /// What follows the prefix of a JSON file that is no summary.
+    pub const TIMESLICES_JSON: &str = "_timeslices.json";
+    pub const SERVER_METRICS_JSON: &str = "_server_metrics.json";
+    /// The name of the last one without a prefix.
+    pub const SERVER_METRICS_EXPORT: &str = "server_metrics_export.json";
 
     /// Names that do not depend on the prefix.
     pub const FIXED: &[&str] = &[
@@ -243,39 +251,25 @@ impl FileNames {
     /// The names for the user's prefix; an empty or absent one gives the default names.
     pub fn new(prefix: Option<&str>) -> Self {
         let base = prefix.map(base_name).unwrap_or_default();
-        if base.is_empty() {
-            return Self {
-                summary_json: "profile_export_aiperf.json".into(),
-                summary_csv: "profile_export_aiperf.csv".into(),
-                records_jsonl: "profile_export.jsonl".into(),
-                records_parquet: "records/profile_export.parquet".into(),
-                raw_jsonl: "profile_export_raw.jsonl".into(),
-                console_txt: "profile_export_console.txt".into(),
-                timeslices_json: "profile_export_aiperf_timeslices.json".into(),
-                timeslices_csv: "profile_export_aiperf_timeslices.csv".into(),
-                server_metrics_json: "server_metrics_export.json".into(),
-                server_metrics_csv: "server_metrics_export.csv".into(),
-                server_metrics_jsonl: "server_metrics_export.jsonl".into(),
-                server_metrics_parquet: "server_metrics_export.parquet".into(),
-                network_latency_jsonl: "profile_export_network_latency.jsonl".into(),
-                gpu_telemetry_jsonl: "gpu_telemetry_export.jsonl".into(),
-            };
-        }
+        let name = |usual: &str, ending: &str| match base {
+            "" => usual.to_owned(),
+            base => format!("{base}{ending}"),
+        };
         Self {
-            summary_json: format!("{base}.json"),
-            summary_csv: format!("{base}.csv"),
-            records_jsonl: format!("{base}.jsonl"),
-            records_parquet: format!("{}/{base}.parquet", Self::RECORDS),
-            raw_jsonl: format!("{base}_raw.jsonl"),
-            console_txt: format!("{base}_console.txt"),
-            timeslices_json: format!("{base}_timeslices.json"),
-            timeslices_csv: format!("{base}_timeslices.csv"),
-            server_metrics_json: format!("{base}_server_metrics.json"),
-            server_metrics_csv: format!("{base}_server_metrics.csv"),
-            server_metrics_jsonl: format!("{base}_server_metrics.jsonl"),
-            server_metrics_parquet: format!("{base}_server_metrics.parquet"),
-            network_latency_jsonl: format!("{base}_network_latency.jsonl"),
-            gpu_telemetry_jsonl: format!("{base}_gpu_telemetry.jsonl"),
+            summary_json: name("profile_export_aiperf.json", ".json"),
+            summary_csv: name("profile_export_aiperf.csv", ".csv"),
+            records_jsonl: name("profile_export.jsonl", ".jsonl"),
+            records_parquet: format!("{}/{}", Self::RECORDS, name("profile_export.parquet", ".parquet")),
+            raw_jsonl: name("profile_export_raw.jsonl", "_raw.jsonl"),
+            console_txt: name("profile_export_console.txt", "_console.txt"),
+            timeslices_json: name("profile_export_aiperf_timeslices.json", Self::TIMESLICES_JSON),
+            timeslices_csv: name("profile_export_aiperf_timeslices.csv", "_timeslices.csv"),
+            server_metrics_json: name(Self::SERVER_METRICS_EXPORT, Self::SERVER_METRICS_JSON),
+            server_metrics_csv: name("server_metrics_export.csv", "_server_metrics.csv"),
+            server_metrics_jsonl: name("server_metrics_export.jsonl", "_server_metrics.jsonl"),
+            server_metrics_parquet: name("server_metrics_export.parquet", "_server_metrics.parquet"),
+            network_latency_jsonl: name("profile_export_network_latency.jsonl", "_network_latency.jsonl"),
+            gpu_telemetry_jsonl: name("gpu_telemetry_export.jsonl", "_gpu_telemetry.jsonl"),
         }
     }
 }
@@ -322,6 +316,15 @@ mod tests {
         ] {
             assert_eq!(base_name(given), stem, "{given}");
         }
+    }
+
+    #[test]
+    fn a_file_of_a_run_as_prefix_gives_the_same_names_again() {
+        let names = FileNames::new(Some("foo"));
+        for name in names.prefixed().into_iter().filter(|name| *name != names.records_parquet) {
+            assert_eq!(FileNames::new(Some(name)), names, "{name}");
+        }
+        assert!(FileNames::LOG.strip_prefix(FileNames::LOGS).is_some_and(|name| name.starts_with('/')));
     }
 
     #[test]

@@ -198,6 +198,13 @@ impl fmt::Debug for MakeCell {
 }
 
 impl CampaignPlan {
+    /// The folder with one folder per trial.
+    pub const RUNS: &str = "profile_runs";
+    /// The folder of results over trials.
+    pub const AGGREGATE: &str = "aggregate";
+    /// The folder of results over cells.
+    pub const SWEEP: &str = "sweep_aggregate";
+
     /// A campaign of a single run.
     pub fn single(plan: Plan) -> Self {
         let place = &plan.run.place;
@@ -298,7 +305,7 @@ impl CampaignPlan {
 
     /// The folder of one run.
     pub fn run_dir(&self, cell: &Cell, trial: usize) -> PathBuf {
-        let (runs, label) = ("profile_runs", self.label(trial));
+        let (runs, label) = (Self::RUNS, self.label(trial));
         let Some(sweep) = &self.sweep else { return self.dir.join(runs).join(label) };
         match (self.trials.count, sweep.order) {
             (1, _) => self.dir.join(&cell.name),
@@ -309,18 +316,18 @@ impl CampaignPlan {
 
     /// The folder for the results over the trials of a cell.
     pub fn aggregate_dir(&self, cell: &Cell) -> PathBuf {
-        let Some(sweep) = &self.sweep else { return self.dir.join("aggregate") };
+        let Some(sweep) = &self.sweep else { return self.dir.join(Self::AGGREGATE) };
         match sweep.order {
-            Order::Repeated => self.dir.join("aggregate").join(&cell.name),
-            Order::Independent => self.dir.join(&cell.name).join("aggregate"),
+            Order::Repeated => self.dir.join(Self::AGGREGATE).join(&cell.name),
+            Order::Independent => self.dir.join(&cell.name).join(Self::AGGREGATE),
         }
     }
 
     /// The folder for the results over all cells.
     pub fn sweep_dir(&self) -> PathBuf {
         match (self.trials.count, self.order()) {
-            (1, _) | (_, Order::Independent) => self.dir.join("sweep_aggregate"),
-            (_, Order::Repeated) => self.dir.join("aggregate").join("sweep_aggregate"),
+            (1, _) | (_, Order::Independent) => self.dir.join(Self::SWEEP),
+            (_, Order::Repeated) => self.dir.join(Self::AGGREGATE).join(Self::SWEEP),
         }
     }
 }

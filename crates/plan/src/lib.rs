@@ -177,13 +177,18 @@ pub struct RunPlace {
     pub variation_values: serde_json::Map<String, serde_json::Value>,
 }
 
+impl RunPlace {
+    /// The label of a single run, as [`CampaignPlan::label`] makes it for several.
+    pub const FIRST_RUN: &str = "run_0001";
+}
+
 impl Default for RunPlace {
     /// A single run: the first trial of the only cell.
     fn default() -> Self {
         Self {
             sweep_id: None,
             trial: 0,
-            label: "run_0001".into(),
+            label: Self::FIRST_RUN.into(),
             variation: "base".into(),
             variation_label: "base".into(),
             variation_index: 0,

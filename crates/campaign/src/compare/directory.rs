@@ -2,14 +2,13 @@
 
 use super::CompareError;
 use super::summary::{Aggregate, RunSummary, entries};
+use aiperf_plan::{CampaignPlan, FileNames};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The folder of several runs of one benchmark.
-const RUNS: &str = "profile_runs";
-const AGGREGATE: &str = "aggregate";
-/// Every run of several has one, even if it failed.
-const RUN_CONFIG: &str = "run_config.json";
+const RUNS: &str = CampaignPlan::RUNS;
+const AGGREGATE: &str = CampaignPlan::AGGREGATE;
 /// How many cells of a sweep a message names.
 const NAMED_CELLS: usize = 8;
 
@@ -99,7 +98,10 @@ fn runs_without_results(path: &Path) -> Result<usize, CompareError> {
         false if inner.is_dir() => &inner,
         false => return Ok(0),
     };
-    let is_run = |dir: &PathBuf| dir.join(RUN_CONFIG).is_file() || RunSummary::find(dir).is_ok_and(|run| run.is_some());
+    // Every run of several has a configuration, even if it failed.
+    let is_run = |dir: &PathBuf| {
+        dir.join(FileNames::RUN_CONFIG).is_file() || RunSummary::find(dir).is_ok_and(|run| run.is_some())
+    };
     Ok(folders(dir)?.iter().filter(|dir| is_run(dir)).count())
 }
 

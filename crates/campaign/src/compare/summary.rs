@@ -5,6 +5,7 @@ use super::metrics::{ERROR_RATE, ERRORS, REQUESTS};
 use crate::aggregate::RunMetric;
 use crate::result_files::{self, NoDocument};
 use aiperf_plan::FileNames;
+use aiperf_report::aggregate::AggregateNames;
 use aiperf_statistics::Sample;
 use aiperf_types::Stats;
 use serde_json::Value;
@@ -13,13 +14,14 @@ use std::path::{Path, PathBuf};
 
 /// Suffixes of the other files of a run, so that a summary with another name is found among them.
 const OTHER_FILES: &[&str] = &[
-    "_timeslices.json",
-    "_server_metrics.json",
-    "_aggregate.json",
-    "_collated.json",
-    "run_config.json",
+    FileNames::TIMESLICES_JSON,
+    FileNames::SERVER_METRICS_JSON,
+    FileNames::SERVER_METRICS_EXPORT,
+    AggregateNames::CONFIDENCE_JSON,
+    AggregateNames::COLLATED_JSON,
+    FileNames::RUN_CONFIG,
+    // Only AIPerf writes it.
     "search_history.json",
-    "server_metrics_export.json",
 ];
 /// Suffixes of packed records.
 const PACKED: [&str; 3] = ["", ".zst", ".gz"];
@@ -149,7 +151,7 @@ pub(super) struct Aggregate {
 impl Aggregate {
     /// The aggregate file of a directory, if there is one.
     pub(super) fn file(dir: &Path) -> Result<Option<PathBuf>, CompareError> {
-        Ok(json_files(dir)?.into_iter().find(|path| path.to_string_lossy().ends_with("_aggregate.json")))
+        Ok(json_files(dir)?.into_iter().find(|path| path.to_string_lossy().ends_with(AggregateNames::CONFIDENCE_JSON)))
     }
 
     pub(super) fn read(path: &Path) -> Result<Self, CompareError> {

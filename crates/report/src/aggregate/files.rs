@@ -28,13 +28,17 @@ pub struct AggregateNames {
 }
 
 impl AggregateNames {
+    /// What follows the name of the runs.
+    pub const CONFIDENCE_JSON: &str = "_aggregate.json";
+    pub const COLLATED_JSON: &str = "_collated.json";
+
     /// The names begin like those of the runs' summaries.
     pub fn of(runs: &FileNames) -> Self {
         let stem = runs.summary_json.strip_suffix(".json").unwrap_or(&runs.summary_json);
         Self {
-            confidence_json: format!("{stem}_aggregate.json"),
+            confidence_json: format!("{stem}{}", Self::CONFIDENCE_JSON),
             confidence_csv: format!("{stem}_aggregate.csv"),
-            collated_json: format!("{stem}_collated.json"),
+            collated_json: format!("{stem}{}", Self::COLLATED_JSON),
             sweep_json: format!("{stem}_sweep.json"),
             sweep_csv: format!("{stem}_sweep.csv"),
         }

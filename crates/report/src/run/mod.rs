@@ -10,7 +10,7 @@ pub use gpu_telemetry::GpuTelemetryResult;
 pub use server_metrics::ServerMetricsResult;
 
 use aiperf_metrics::{JudgedLimit, Slice, Summary, Thresholds};
-use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity};
+use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity, RunPlace};
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -145,7 +145,7 @@ impl RunInfo {
             sweep_id: None,
             random_seed,
             trial: 0,
-            run_label: "run_0001".into(),
+            run_label: RunPlace::FIRST_RUN.into(),
             variation_label: "base".into(),
             variation_index: 0,
             variation_values: Map::new(),
