@@ -189,24 +189,22 @@ fn before(name: &str, word: &str) -> Option<usize> {
 
 /// Whether a header's value must not be shown.
 pub fn is_sensitive_header(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let joined = squeezed(name);
-    let within = |Word { word, reach }: &Word| match reach {
-        // Removing separators must not create a word: `X-Plateau-Theme` is no `auth`.
-        Reach::PartOfHeader | Reach::EndOrPartOfHeader if word.contains('-') => joined.contains(&squeezed(word)),
-        Reach::PartOfHeader | Reach::EndOrPartOfHeader => lower.contains(word),
-        Reach::LastOfHeader => opens(name, word),
-        Reach::Whole | Reach::Parameter | Reach::End | Reach::Last => false,
-    };
-    is_secret_name(name) || WORDS.iter().any(within)
+    let (lower, joined) = (name.to_ascii_lowercase(), squeezed(name));
+    // Removing separators must not create a word: `X-Plateau-Theme` is no `auth`.
+    is_header_of(name, |word| if word.contains('-') { joined.contains(&squeezed(word)) } else { lower.contains(word) })
 }
 
 /// Whether a header's value is a secret that must not be shown elsewhere either. Names that only happen to contain a
 /// word (`X-Tokenizer`, `X-Author`) have ordinary values, which other texts may contain.
 pub(super) fn is_secret_header(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
+    is_header_of(name, |word| parts(&lower).any(|part| part == word))
+}
+
+/// Whether one of the words marks a header. `has_part` decides for words that may be anywhere in its name.
+fn is_header_of(name: &str, has_part: impl Fn(&str) -> bool) -> bool {
     let is_one = |Word { word, reach }: &Word| match reach {
-        Reach::PartOfHeader | Reach::EndOrPartOfHeader => parts(&lower).any(|part| part == *word),
+        Reach::PartOfHeader | Reach::EndOrPartOfHeader => has_part(word),
         Reach::LastOfHeader => opens(name, word),
         Reach::Whole | Reach::Parameter | Reach::End | Reach::Last => false,
     };
