@@ -91,15 +91,12 @@ impl Kind {
         check: impl Fn(&Value) + Send + Sync + 'static,
     ) -> Vec<Trial> {
         let (check, mut cases) = (Arc::new(check), Cases::of(self));
-        for list in self.lists() {
-            for case in list.cases() {
-                let reason = if self.is(case) { skip(case) } else { Some("a case of another kind".to_owned()) };
-                let (check, owned) = (check.clone(), case.clone());
-                cases.add(&format!("{}_{}", list.name(), name(case)), reason, move || {
-                    check(&owned);
-                    None
-                });
-            }
+        for (list, case, reason) in self.cases(&self.lists(), skip) {
+            let (check, owned) = (check.clone(), case.clone());
+            cases.add(&format!("{}_{}", list.name(), name(case)), reason, move || {
+                check(&owned);
+                None
+            });
         }
         cases.trials()
     }

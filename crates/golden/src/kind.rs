@@ -40,6 +40,19 @@ impl Kind {
         self.areas.iter().flat_map(|area| Area::of(area).lists()).filter(|list| self.is_in(list.cases())).collect()
     }
 
+    /// The cases of lists, each with its list and the reason to skip it, if there is one.
+    pub(crate) fn cases<'a>(
+        &'a self,
+        lists: &'a [File],
+        skip: impl Fn(&Value) -> Option<String> + 'a,
+    ) -> impl Iterator<Item = (&'a File, &'a Value, Option<String>)> {
+        let cases = lists.iter().flat_map(|list| list.cases().iter().map(move |case| (list, case)));
+        cases.map(move |(list, case)| {
+            let reason = if self.is(case) { skip(case) } else { Some("a case of another kind".to_owned()) };
+            (list, case, reason)
+        })
+    }
+
     /// The whole files of this kind, by path.
     pub fn documents(&self) -> Vec<Document> {
         let paths = self.areas.iter().flat_map(|area| files_below(Area::of(area).folder()));

@@ -52,13 +52,10 @@ impl Tally {
         skip: impl Fn(&Value) -> Option<String>,
         check: impl Fn(&Value),
     ) {
-        for list in lists {
-            for case in list.cases() {
-                let reason = if kind.is(case) { skip(case) } else { Some("a case of another kind".to_owned()) };
-                match reason {
-                    Some(reason) => self.skip(reason),
-                    None => self.run(format!("{}: {}", list.name(), name(case)), || check(case)),
-                }
+        for (list, case, reason) in kind.cases(lists, skip) {
+            match reason {
+                Some(reason) => self.skip(reason),
+                None => self.run(format!("{}: {}", list.name(), name(case)), || check(case)),
             }
         }
     }
