@@ -15,8 +15,6 @@ mod parquet;
 use std::path::Path;
 
 use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::ChunkReader;
-use bytes::Bytes;
 
 pub use self::cell::Cell;
 use crate::plain_file::PlainFile;
@@ -32,7 +30,6 @@ const DEEPEST: usize = 64;
 pub struct Columns {
     names: Vec<String>,
     unread: Vec<String>,
-    rows: Option<u64>,
     source: Box<dyn Rows>,
 }
 
@@ -55,7 +52,6 @@ enum Fault {
 struct Opened {
     /// The names of all columns.
     names: Vec<String>,
-    rows: Option<u64>,
     source: Box<dyn Rows>,
 }
 
@@ -68,23 +64,13 @@ impl Columns {
     /// Opens a file to read those of its columns that are wanted, as far as it has them; `None` reads all.
     pub fn open(path: &Path, wanted: Option<&[&str]>) -> Result<Self, String> {
         let PlainFile { file, start, .. } = PlainFile::open(path, "")?;
-        Self::of(&start, file, wanted)
-    }
-
-    /// The same, of a file that is in memory.
-    pub fn of_bytes(bytes: Bytes, wanted: Option<&[&str]>) -> Result<Self, String> {
-        let start = bytes.slice(..bytes.len().min(ARROW.len()));
-        Self::of(&start, bytes, wanted)
-    }
-
-    fn of(start: &[u8], from: impl ChunkReader + 'static, wanted: Option<&[&str]>) -> Result<Self, String> {
         let is_wanted = |name: &str| wanted.is_none_or(|wanted| wanted.contains(&name));
         let (what, opened) = if start.starts_with(PARQUET) {
-            ("Parquet", guarded(|| parquet::open(from, is_wanted)))
+            ("Parquet", guarded(|| parquet::open(file, is_wanted)))
         } else if start.starts_with(ARROW) {
-            ("Arrow", guarded(|| arrow::open_file(from, is_wanted)))
+            ("Arrow", guarded(|| arrow::open_file(file, is_wanted)))
         } else if start.starts_with(ARROW_STREAM) {
-            ("Arrow", guarded(|| arrow::open_stream(from, is_wanted)))
+            ("Arrow", guarded(|| arrow::open_stream(file, is_wanted)))
         } else {
             return Err(
                 "is neither Parquet nor Arrow\n  such a file begins with PAR1 or ARROW1\n  try: a .parquet, .arrow \
@@ -92,9 +78,9 @@ impl Columns {
                     .into(),
             );
         };
-        let Opened { names, rows, source } = opened.map_err(|fault| fault.message(what))?;
+        let Opened { names, source } = opened.map_err(|fault| fault.message(what))?;
         let (names, unread) = names.into_iter().partition(|name| is_wanted(name));
-        Ok(Self { names, unread, rows, source })
+        Ok(Self { names, unread, source })
     }
 
     /// The names of the columns that are read, in the order of the cells.
@@ -105,11 +91,6 @@ impl Columns {
     /// The names of the columns that are not read.
     pub fn unread(&self) -> &[String] {
         &self.unread
-    }
-
-    /// How many rows there are, where that is known beforehand: in Parquet.
-    pub fn rows(&self) -> Option<u64> {
-        self.rows
     }
 
     /// The cells of the next row, or `None` past the last. Nothing follows a row that cannot be read.

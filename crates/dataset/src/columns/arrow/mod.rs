@@ -18,10 +18,11 @@ mod message;
 mod schema;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::file::reader::ChunkReader;
+use parquet::file::reader::{ChunkReader, Length};
 
 use self::batch::Batch;
 use self::column::{Column, Dictionary};
@@ -38,23 +39,23 @@ const VERSION_5: i16 = 4;
 
 /// Opens a file, whose footer has the columns and the places of messages: not all writers begin it with a message, as
 /// they do a stream. One without its end has lost rows.
-pub(super) fn open_file(from: impl ChunkReader + 'static, is_wanted: impl Fn(&str) -> bool) -> Result<Opened, Fault> {
-    let end = from.len().checked_sub(END as u64).ok_or_else(Fault::cut)?;
-    let tail = from.get_bytes(end, END)?;
+pub(super) fn open_file(file: File, is_wanted: impl Fn(&str) -> bool) -> Result<Opened, Fault> {
+    let end = file.len().checked_sub(END as u64).ok_or_else(Fault::cut)?;
+    let tail = file.get_bytes(end, END)?;
     let Some((length, _)) = tail.split_first_chunk().filter(|(_, magic)| *magic == ARROW) else {
         return Err(Fault::cut());
     };
     let length = u32::from_le_bytes(*length);
-    let footer = from.get_bytes(end.checked_sub(length.into()).ok_or_else(Fault::lengths)?, length as usize)?;
+    let footer = file.get_bytes(end.checked_sub(length.into()).ok_or_else(Fault::lengths)?, length as usize)?;
     let footer = Table::root(&footer)?;
     let fields = fields(&footer, 1, length as usize)?;
     let dictionaries_and_rows = [footer.longs::<3>(2)?, footer.longs(3)?].concat();
     let places = dictionaries_and_rows.into_iter().map(|[at, ..]| u64::try_from(at).map_err(|_| Fault::lengths()));
-    open(fields, Messages::of_file(from, places.collect::<Result<_, _>>()?), is_wanted)
+    open(fields, Messages::of_file(file, places.collect::<Result<_, _>>()?), is_wanted)
 }
 
-pub(super) fn open_stream(from: impl ChunkReader + 'static, is_wanted: impl Fn(&str) -> bool) -> Result<Opened, Fault> {
-    let mut messages = Messages::of_stream(from);
+pub(super) fn open_stream(file: File, is_wanted: impl Fn(&str) -> bool) -> Result<Opened, Fault> {
+    let mut messages = Messages::of_stream(file);
     open(first_message(&mut messages)?, messages, is_wanted)
 }
 
@@ -84,11 +85,7 @@ fn fields(of: &Table<'_>, member: usize, length: usize) -> Result<Vec<Arc<Field>
     schema::fields(&schema, of.short(0, 0)? < VERSION_5, length)
 }
 
-fn open<R: ChunkReader + 'static>(
-    fields: Vec<Arc<Field>>,
-    messages: Messages<R>,
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<Opened, Fault> {
+fn open(fields: Vec<Arc<Field>>, messages: Messages<File>, is_wanted: impl Fn(&str) -> bool) -> Result<Opened, Fault> {
     messages.check_to_end()?;
     let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
     let fields: Vec<_> = fields.into_iter().map(|field| (is_wanted(&field.name), field)).collect();
@@ -103,11 +100,11 @@ fn open<R: ChunkReader + 'static>(
         length: 0,
         next: 0,
     };
-    Ok(Opened { names, rows: None, source: Box::new(source) })
+    Ok(Opened { names, source: Box::new(source) })
 }
 
-struct Source<R> {
-    messages: Messages<R>,
+struct Source {
+    messages: Messages<File>,
     /// All columns, and whether each is read.
     fields: Vec<(bool, Arc<Field>)>,
     /// The values of the dictionaries that are needed.
@@ -119,7 +116,7 @@ struct Source<R> {
     next: usize,
 }
 
-impl<R: ChunkReader> Rows for Source<R> {
+impl Rows for Source {
     fn next_row(&mut self) -> Result<Option<Vec<Cell>>, Fault> {
         while self.next >= self.length {
             let Some(message) = self.messages.next()? else { return Ok(None) };
@@ -136,7 +133,7 @@ impl<R: ChunkReader> Rows for Source<R> {
     }
 }
 
-impl<R: ChunkReader> Source<R> {
+impl Source {
     fn batch(&mut self, header: &Table<'_>, body: Bytes) -> Result<(), Fault> {
         let mut batch = Batch::new(header, body, &self.dictionaries)?;
         self.columns.clear();

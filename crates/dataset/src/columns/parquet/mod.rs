@@ -10,8 +10,10 @@
 mod leaf;
 mod nested;
 
+use std::fs::File;
+
 use ::parquet::file::metadata::FileMetaData;
-use ::parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -26,11 +28,10 @@ const BATCH_ROWS: usize = 256;
 /// Where writers that begin with Arrow's types keep them, as a message of Arrow in base64.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-pub(super) fn open(from: impl ChunkReader + 'static, is_wanted: impl Fn(&str) -> bool) -> Result<Opened, Fault> {
-    let file = SerializedFileReader::new(from)?;
+pub(super) fn open(file: File, is_wanted: impl Fn(&str) -> bool) -> Result<Opened, Fault> {
+    let file = SerializedFileReader::new(file)?;
     let metadata = file.metadata().file_metadata();
     let columns = metadata.schema_descr();
-    let rows = u64::try_from(metadata.num_rows()).ok();
     let fields = nested::fields(columns.root_schema())?;
     let mut leaves: Vec<Leaf> = columns.columns().iter().map(|column| Leaf::new(column)).collect();
     for (name, why) in durations(metadata) {
@@ -41,7 +42,7 @@ pub(super) fn open(from: impl ChunkReader + 'static, is_wanted: impl Fn(&str) ->
     let names = fields.iter().map(|field| field.name.clone()).collect();
     let fields = fields.into_iter().filter(|field| is_wanted(&field.name)).collect();
     let source = Source { file, fields, leaves, next_group: 0, left: 0, in_batch: 0 };
-    Ok(Opened { names, rows, source: Box::new(source) })
+    Ok(Opened { names, source: Box::new(source) })
 }
 
 /// Columns of durations. Parquet keeps them as whole numbers, and only the schema that Arrow adds has their unit.
@@ -52,8 +53,8 @@ fn durations(metadata: &FileMetaData) -> Vec<(String, Unsupported)> {
     message.and_then(|message| arrow::durations(message.into()).ok()).unwrap_or_default()
 }
 
-struct Source<R: ChunkReader> {
-    file: SerializedFileReader<R>,
+struct Source {
+    file: SerializedFileReader<File>,
     /// The fields that are read.
     fields: Vec<Field>,
     /// All columns, of which those in a field have a reader.
@@ -65,7 +66,7 @@ struct Source<R: ChunkReader> {
     in_batch: usize,
 }
 
-impl<R: ChunkReader + 'static> Rows for Source<R> {
+impl Rows for Source {
     fn next_row(&mut self) -> Result<Option<Vec<Cell>>, Fault> {
         while self.in_batch == 0 {
             self.check_taken()?;
@@ -82,7 +83,7 @@ impl<R: ChunkReader + 'static> Rows for Source<R> {
     }
 }
 
-impl<R: ChunkReader + 'static> Source<R> {
+impl Source {
     fn open_group(&mut self) -> Result<(), Fault> {
         let group = self.file.get_row_group(self.next_group)?;
         self.next_group += 1;
