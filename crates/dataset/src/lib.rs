@@ -17,7 +17,7 @@
 //! - [`trace_tools`]: traces as files to analyse and to generate
 //! - `public`: conversations of public datasets, one file per kind
 //! - `plain_file`: files that users name; `image_file`: formats of image files; `json_kind`: JSON types in messages
-//! - `session_id`: session ids
+//! - `session_id`: session ids; `iso_time`: times of recordings
 //! - `length`: numbers drawn from distributions
 //! - [`in_order`]: items made on all cores; [`courtesy`]: yielding to other threads
 //! - [`turn_models`]: the model of each turn
@@ -38,6 +38,7 @@ pub mod error;
 mod files;
 mod image_file;
 pub mod in_order;
+mod iso_time;
 mod json_kind;
 mod length;
 mod long_delays;

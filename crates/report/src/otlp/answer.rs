@@ -4,6 +4,7 @@ use super::messages::{ExportMetricsServiceResponse, Status};
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::{FetchError, Fetched};
 use aiperf_types::{Nanos, WallNs, acts_on_terminal};
+use chrono::NaiveDateTime;
 use prost::Message;
 
 /// The result of an export.
@@ -102,23 +103,14 @@ fn wait(text: &str, now: WallNs) -> Option<Nanos> {
         Ok(seconds) => return Some(Nanos(seconds.min(86_400) * 1_000_000_000)),
         Err(_) => date(text)?,
     };
-    Some(Nanos((until * 1_000_000_000).saturating_sub(now.0).min(86_400_000_000_000)))
+    Some(Nanos(until.saturating_mul(1_000_000_000).saturating_sub(now.0).min(86_400_000_000_000)))
 }
 
 /// Seconds since 1970 of an HTTP date: `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn date(text: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut parts = text.split_once(", ")?.1.split(' ');
-    let day: u64 = parts.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let named = parts.next()?;
-    let month = MONTHS.iter().position(|month| *month == named)? as u64 + 1;
-    let year: u64 = parts.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
-    let mut clock = parts.next()?.split(':').map(|part| part.parse::<u64>().ok().filter(|part| *part < 61));
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days of the civil calendar; years begin in March here.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1;
-    Some(days.checked_sub(719_468)? * 86_400 + hour * 3600 + minute * 60 + second)
+    let (_, date) = text.split_once(", ")?;
+    let at = NaiveDateTime::parse_from_str(date, "%d %b %Y %H:%M:%S GMT").ok()?;
+    at.and_utc().timestamp().try_into().ok()
 }
 
 #[cfg(test)]

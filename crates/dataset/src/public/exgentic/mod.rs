@@ -5,7 +5,6 @@
 
 pub(super) mod filters;
 pub(super) mod messages;
-mod time;
 
 use aiperf_plan::PublicPlan;
 use aiperf_types::{ContextMode, Conversation, Turn};
@@ -14,6 +13,7 @@ use serde_json::Value;
 use self::filters::{Filters, source_model};
 use super::kind::{Found, Kind, With};
 use super::row::{Fault, Row};
+use crate::iso_time::unix_ms;
 
 /// One of the two versions of the set.
 pub(super) struct Exgentic {
@@ -111,7 +111,7 @@ fn call(session: &str, span: &Value, dropped: &mut Dropped) -> Result<Option<Cal
         dropped.0.push((EMPTY_CALLS, 1));
         return Ok(None);
     }
-    let (start_ms, end_ms) = (time::unix_ms(&span["start_time"])?, time::unix_ms(&span["end_time"])?);
+    let (start_ms, end_ms) = (instant(&span["start_time"])?, instant(&span["end_time"])?);
     if end_ms < start_ms {
         return Err("span ends before it starts".into());
     }
@@ -164,4 +164,10 @@ fn conversation(session_id: String, turns: Vec<Turn>) -> Conversation {
 
 fn strings(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(|item| item.as_str().filter(|text| !text.is_empty())).collect()
+}
+
+/// Milliseconds since 1970.
+fn instant(value: &Value) -> Result<f64, Fault> {
+    let time = value.as_str().and_then(unix_ms);
+    time.ok_or_else(|| format!("{value} is no time\n  try: 2026-01-31T12:00:00.000Z"))
 }

@@ -14,6 +14,7 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::{Artifacts, ExportFailure, GpuTelemetryResult, RecordRun, RunInfo, RunResult, Written};
 use aiperf_types::{EndpointKind, RequestError, WallNs};
+use chrono::NaiveDateTime;
 use serde_json::{Map, Value};
 use std::fs;
 use std::sync::Arc;
@@ -180,19 +181,8 @@ fn without_gpus(telemetry: &Value) -> Arc<GpuTelemetryResult> {
 
 /// The instant of a time in a summary.
 pub(crate) fn instant(text: &str) -> WallNs {
-    let (date, time) = text.split_once('T').unwrap();
-    let mut parts = date.split('-').map(|part| part.parse::<i64>().unwrap());
-    let (year, month, day) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
-    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let months = [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let days = (1970..year).map(|year| 365 + i64::from(is_leap(year))).sum::<i64>()
-        + months[..month as usize - 1].iter().sum::<i64>()
-        + day
-        - 1;
-    let (clock, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    let mut parts = clock.split(':').map(|part| part.parse::<i64>().unwrap());
-    let seconds = days * 86_400 + parts.next().unwrap() * 3600 + parts.next().unwrap() * 60 + parts.next().unwrap();
-    WallNs(seconds as u64 * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().unwrap())
+    let at = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").unwrap();
+    WallNs(at.and_utc().timestamp_nanos_opt().unwrap() as u64)
 }
 
 /// Golden console text without the table of server-reported usage, which is in the exports and not on the console.
