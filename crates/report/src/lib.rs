@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! Each uses only those before it.
-//! - `format`: conversion to JSON, CSV, numbers, points in time and column chunks of Parquet files
+//! - `format`: conversion to JSON, CSV, markup, numbers, points in time and column chunks of Parquet files
 //! - [`files`]: files that appear whole, and files that grow line by line
 //! - `error`: why something could not be written
 //! - [`run`]: one finished run, the input of all files
@@ -70,6 +70,7 @@ pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
 pub use error::{ExportFailure, ReportError};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting, WrittenFile};
 pub use files::{LinesFile, discard_temporaries, is_still_there};
+pub use format::markup::escape_markup;
 pub use format::number::thousands;
 pub use format::stamp::log_time;
 pub use gpu::jsonl as gpu_telemetry_jsonl;

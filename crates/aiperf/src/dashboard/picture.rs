@@ -1,5 +1,6 @@
 //! A screen as SVG.
 
+use aiperf_report::escape_markup;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 use std::fmt::Write;
@@ -40,7 +41,7 @@ pub(crate) fn svg(buffer: &Buffer) -> String {
                     u32::from(y) * HEIGHT + SIZE,
                     f64::from(end - x) * WIDTH,
                     colour(look.0),
-                    escaped(&text)
+                    escape_markup(&text)
                 );
             }
             x = end;
@@ -54,8 +55,4 @@ fn colour(colour: Color) -> String {
         Color::Rgb(red, green, blue) => format!("#{red:02x}{green:02x}{blue:02x}"),
         _ => "#e8e8e8".to_owned(),
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

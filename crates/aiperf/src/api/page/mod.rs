@@ -4,6 +4,7 @@
 use super::answer::{Answer, HTML};
 use super::messages::KINDS;
 use super::routes::{GROUPS, Returns};
+use aiperf_report::escape_markup;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
@@ -66,23 +67,19 @@ fn tables() -> String {
         out += &format!("<section class=\"card wide\"><h2>{}</h2><table>", group.title);
         for route in group.routes {
             let described =
-                |Returns(status, _, holds): &Returns| format!("{status}: {}", escaped(holds).replace('`', ""));
+                |Returns(status, _, holds): &Returns| format!("{status}: {}", escape_markup(holds).replace('`', ""));
             let answers = route.answers.iter().map(described).collect::<Vec<_>>().join("<br>");
-            let (method, path, about) = (route.method.name(), route.path, escaped(route.about).replace('`', ""));
+            let (method, path, about) = (route.method.name(), route.path, escape_markup(route.about).replace('`', ""));
             out += &format!("<tr><td><code>{method} {path}</code><br>{about}</td><td>{answers}</td></tr>");
         }
         out += "</table></section>";
     }
     out += "<section class=\"card wide\"><h2>Messages of the WebSocket</h2><table>";
     for kind in KINDS {
-        let (when, holds) = (escaped(kind.when), escaped(kind.holds).replace('`', ""));
+        let (when, holds) = (escape_markup(kind.when), escape_markup(kind.holds).replace('`', ""));
         out += &format!("<tr><td><code>{}</code><br>{when}</td><td>{holds}</td></tr>", kind.name);
     }
     out + "</table></section></main>"
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::stretches::{Stretch, Stretches};
 use super::words::number;
 use aiperf_campaign::rehearsal::{RateCurve, RehearsalEvent, RehearsalKind, Setup};
 use aiperf_plan::{PhasePlan, Plan};
-use aiperf_report::thousands;
+use aiperf_report::{escape_markup, thousands};
 use aiperf_types::{Nanos, PhaseIndex};
 use std::fmt::Write;
 
@@ -251,7 +251,7 @@ impl Picture {
             let (from, to) = (self.x(band.from), self.x(band.to));
             let class = if index % 2 == 0 { "odd" } else { "even" };
             let (top, height) = (RATES.0 - 20.0, FLIGHT.1 - RATES.0 + 20.0);
-            let (name, width) = (escape(&band.name), (to - from).max(0.5));
+            let (name, width) = (escape_markup(&band.name), (to - from).max(0.5));
             let _ = writeln!(
                 out,
                 "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\">\
@@ -276,7 +276,8 @@ impl Picture {
             let room = if next_end - at >= 3.0 * SHORT_NAME { own_end.max(at + SHORT_NAME) } else { own_end } - at;
             let name = cut(&band.name, room);
             if !name.is_empty() {
-                let _ = writeln!(out, "<text class=\"name\" x=\"{at:.1}\" y=\"{NAMES}\">{}</text>", escape(&name));
+                let _ =
+                    writeln!(out, "<text class=\"name\" x=\"{at:.1}\" y=\"{NAMES}\">{}</text>", escape_markup(&name));
                 free_from = at + width(&name);
             }
         }
@@ -397,29 +398,9 @@ fn cut(text: &str, room: f64) -> String {
     if kept.chars().count() < 2 { String::new() } else { kept + "\u{2026}" }
 }
 
-fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_of_users_is_escaped() {
-        assert_eq!(escape("a<b>&\"\u{1b}\u{ffff}"), "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}");
-    }
 
     #[test]
     fn names_that_do_not_fit_are_cut() {
