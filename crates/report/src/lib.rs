@@ -6,6 +6,7 @@
 //! # Layout
 //! Each uses only those before it.
 //! - `format`: conversion to JSON, CSV, markup, numbers, points in time and column chunks of Parquet files
+//! - `staged`: files under temporary names
 //! - [`files`]: files that appear whole, and files that grow line by line
 //! - `error`: why something could not be written
 //! - [`run`]: one finished run, the input of all files
@@ -46,6 +47,7 @@ pub mod otlp;
 pub mod records;
 pub mod run;
 pub mod server_metrics;
+mod staged;
 pub mod summary;
 
 pub use artifacts::{Artifacts, FirstWritten, IncompleteFile, OpenRecordFile, RunsFolder, StagedInputs, Written};
@@ -69,7 +71,7 @@ pub use console::text::{fit, literal, wrap_hanging};
 pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
 pub use error::{ExportFailure, ReportError};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting, WrittenFile};
-pub use files::{LinesFile, discard_temporaries, is_still_there};
+pub use files::{LinesFile, is_still_there};
 pub use format::markup::escape_markup;
 pub use format::number::thousands;
 pub use format::stamp::log_time;
@@ -83,3 +85,4 @@ pub use run::{GpuTelemetryResult, PhaseResult, RunInfo, RunResult, ServerMetrics
 pub use server_metrics::jsonl as server_metrics_jsonl;
 pub use server_metrics::jsonl::{ScrapeFile, scrape_line};
 pub use server_metrics::phases::endpoint_summaries;
+pub use staged::discard_temporaries;

@@ -19,11 +19,12 @@ pub use runs_folder::RunsFolder;
 
 use crate::error::{ExportFailure, ReportError};
 use crate::export::{Completion, Folder, RecordFile, RecordRun, RecordWriting, WrittenFile};
-use crate::files::{self, Staged};
+use crate::files;
 use crate::format::json::document_text;
 use crate::records::inputs_json::write_inputs;
 use crate::run::RunResult;
 use crate::server_metrics::jsonl::ScrapeFile;
+use crate::staged::{self, Staged};
 use crate::summary::phases::remove_phases;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
@@ -177,10 +178,10 @@ impl Artifacts {
             .collect();
         let folders: BTreeSet<&Path> = finals.iter().filter_map(|path| path.parent()).collect();
         // The temporary file of `inputs.json` belongs to this run, and is about to be published.
-        let own = files::temporary_name(&self.path(INPUTS));
+        let own = staged::temporary_name(&self.path(INPUTS));
         for entry in folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
             let path = entry.path();
-            if path != own && finals.iter().any(|of| files::is_temporary_of(&path, of)) {
+            if path != own && finals.iter().any(|of| staged::is_temporary_of(&path, of)) {
                 files::remove_if_there(&path)?;
             }
         }
@@ -189,7 +190,7 @@ impl Artifacts {
 
     /// Removes the temporary `inputs.json`, for a run that ends before it starts.
     pub fn abandon_inputs(&self) {
-        let _ = files::remove_if_there(&files::temporary_name(&self.path(INPUTS)));
+        let _ = files::remove_if_there(&staged::temporary_name(&self.path(INPUTS)));
     }
 
     pub fn dir(&self) -> &Path {
@@ -349,7 +350,7 @@ impl Artifacts {
 
 /// Writes a file and removes it: the only sure test that a directory can be written to and has space.
 fn probe(dir: &Path) -> io::Result<()> {
-    let path = files::temporary_name(&dir.join(PROBE));
-    let written = files::begin_temporary(&path, |path| std::fs::write(path, [0; PROBE_BYTES]));
-    files::end_temporary(&path, files::remove_if_there).and(written)
+    let path = staged::temporary_name(&dir.join(PROBE));
+    let written = staged::begin_temporary(&path, |path| std::fs::write(path, [0; PROBE_BYTES]));
+    staged::end_temporary(&path, files::remove_if_there).and(written)
 }

@@ -1,7 +1,7 @@
 //! Disk space for the files at the end of a run: records may fill the disk during the run, and the results are still to
 //! be written then.
 
-use crate::files;
+use crate::staged;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub(crate) struct Reserve(PathBuf);
 impl Reserve {
     /// Occupies space in a directory. It is written, not only extended: a sparse file occupies none.
     pub(crate) fn take(dir: &Path, name: &str) -> io::Result<Self> {
-        let reserve = Self(files::temporary_name(&dir.join(name)));
-        let mut file = files::begin_temporary(&reserve.0, |path| {
+        let reserve = Self(staged::temporary_name(&dir.join(name)));
+        let mut file = staged::begin_temporary(&reserve.0, |path| {
             OpenOptions::new().create(true).write(true).truncate(true).open(path)
         })?;
         // Not zeros: a file system with compression would store almost nothing.
@@ -38,7 +38,7 @@ impl Reserve {
 
 impl Drop for Reserve {
     fn drop(&mut self) {
-        let _ = files::end_temporary(&self.0, |path| fs::remove_file(path));
+        let _ = staged::end_temporary(&self.0, |path| fs::remove_file(path));
     }
 }
 
@@ -51,7 +51,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let reserve = Reserve::take(dir.path(), RESERVES[0]).unwrap();
         let path = reserve.0.clone();
-        assert!(files::is_temporary_of(&path, &dir.path().join(RESERVES[0])));
+        assert!(staged::is_temporary_of(&path, &dir.path().join(RESERVES[0])));
         assert_eq!(fs::read(&path).unwrap().len(), BYTES);
         drop(reserve);
         assert!(!path.exists());

@@ -4,7 +4,7 @@
 //! end the runs are merged: ten million entries of 700 bytes are about 840 runs, which take 27 MB to read side by side.
 //! The scratch file has no name once it is open, so nothing remains of it however the process ends.
 
-use crate::files;
+use crate::{files, staged};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
@@ -124,7 +124,7 @@ fn open_scratch(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let name = files::temporary_name(path);
+    let name = staged::temporary_name(path);
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&name)?;
     files::remove_if_there(&name)?;
     Ok(file)
