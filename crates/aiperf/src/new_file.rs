@@ -1,12 +1,12 @@
 //! Files that users name on the command line.
 
+use aiperf_report::Staged;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Opens a file for writing. An existing file is overwritten only with `force`; a device or a pipe needs none. A pipe
 /// without a reader is an error, because opening it would wait forever.
@@ -32,20 +32,6 @@ pub(crate) fn create(path: &Path, force: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Unfinished files.
-static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes unfinished files before the process exits. No file is begun or finished after this.
-pub(crate) fn discard_parts() {
-    let parts = parts();
-    parts.iter().for_each(|part| drop(fs::remove_file(part).or_else(|_| fs::remove_dir_all(part))));
-    std::mem::forget(parts);
-}
-
 /// A file that appears only when it is complete. Until then it is written under another name next to its path, and an
 /// existing file at the path stays unchanged.
 #[derive(Debug)]
@@ -57,8 +43,7 @@ pub(crate) struct WholeFile {
 
 #[derive(Debug)]
 struct Place {
-    part: PathBuf,
-    path: PathBuf,
+    staged: Staged,
     force: bool,
 }
 
@@ -76,40 +61,31 @@ impl WholeFile {
         if there.is_some() {
             OpenOptions::new().write(true).open(&path)?;
         }
-        let mut parts = parts();
-        let (part, file) = begin(path.parent().unwrap_or(Path::new("")), |part| File::create_new(part))?;
+        let (staged, file) = Staged::begin(&path, |part| File::create_new(part))?;
         if let Some(there) = there {
             let _ = file.set_permissions(there.permissions());
         }
-        parts.push(part.clone());
-        Ok(Self { file, place: Some(Place { part, path, force }) })
+        Ok(Self { file, place: Some(Place { staged, force }) })
     }
 
     /// Moves the file to its path.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        let Some(place) = self.place.take() else { return Ok(()) };
-        let mut parts = parts();
-        parts.retain(|part| *part != place.part);
-        let placed = place.take();
-        if placed.is_err() {
-            let _ = fs::remove_file(&place.part);
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self.place {
+            Some(Place { staged, force: true }) => staged.publish(),
+            Some(Place { staged, force: false }) => staged.end_by(place_new),
+            None => Ok(()),
         }
-        placed
     }
 }
 
-impl Place {
-    fn take(&self) -> io::Result<()> {
-        if self.force {
-            return fs::rename(&self.part, &self.path);
-        }
-        // A hard link, because a rename would replace a file that was created in the meantime.
-        match fs::hard_link(&self.part, &self.path) {
-            Ok(()) => fs::remove_file(&self.part),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-            // Not every file system has links.
-            Err(_) => fs::rename(&self.part, &self.path),
-        }
+/// Gives a file its path unless there is another.
+fn place_new(part: &Path, path: &Path) -> io::Result<()> {
+    // A hard link, because a rename would replace a file that was created in the meantime.
+    match fs::hard_link(part, path) {
+        Ok(()) => fs::remove_file(part),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has links.
+        Err(_) => fs::rename(part, path),
     }
 }
 
@@ -123,85 +99,44 @@ impl Write for WholeFile {
     }
 }
 
-impl Drop for WholeFile {
-    fn drop(&mut self) {
-        if let Some(Place { part, .. }) = &self.place {
-            parts().retain(|one| one != part);
-            let _ = fs::remove_file(part);
-        }
-    }
-}
-
 /// A folder that appears only when all its files are written.
 #[derive(Debug)]
-pub(crate) struct WholeFolder {
-    /// Its temporary path; `None` once it has its final name.
-    part: Option<PathBuf>,
-}
+pub(crate) struct WholeFolder(Staged);
 
 impl WholeFolder {
     /// Creates a temporary folder in `parent`, which is created if it is missing.
     pub(crate) fn create(parent: &Path) -> io::Result<Self> {
         fs::create_dir_all(parent)?;
-        let mut parts = parts();
-        let (part, ()) = begin(parent, |part| fs::create_dir(part))?;
-        parts.push(part.clone());
-        Ok(Self { part: Some(part) })
+        // Its final name is known at the end.
+        Staged::begin(&parent.join("aiperf"), |part| fs::create_dir(part)).map(|(staged, ())| Self(staged))
     }
 
     /// Its temporary path.
     pub(crate) fn path(&self) -> &Path {
-        self.part.as_deref().unwrap_or(Path::new(""))
+        self.0.path()
     }
 
     /// Creates a file in it.
     pub(crate) fn file(&self, name: &str) -> io::Result<File> {
-        let _none_after_the_end = parts();
-        File::create_new(self.path().join(name))
+        self.0.add(|part| File::create_new(part.join(name)))
     }
 
     /// Renames it to its final name, with a number appended if the name exists; returns the path.
-    pub(crate) fn finish(mut self, name: &str) -> io::Result<PathBuf> {
-        let mut parts = parts();
-        let Some(part) = self.part.take() else { return Err(ErrorKind::NotFound.into()) };
-        parts.retain(|one| *one != part);
-        let (mut path, mut number) = (part.with_file_name(name), 1_u64);
-        loop {
-            // A rename never replaces a folder with content. Replacing an empty one loses nothing.
-            match fs::rename(&part, &path) {
-                Ok(()) => return Ok(path),
-                Err(_) if path.symlink_metadata().is_ok() => {
-                    number += 1;
-                    path = part.with_file_name(format!("{name}-{number}"));
-                }
-                Err(error) => {
-                    let _ = fs::remove_dir_all(&part);
-                    return Err(error);
+    pub(crate) fn finish(self, name: &str) -> io::Result<PathBuf> {
+        self.0.end_by(|part, _| {
+            let (mut path, mut number) = (part.with_file_name(name), 1_u64);
+            loop {
+                // A rename never replaces a folder with content. Replacing an empty one loses nothing.
+                match fs::rename(part, &path) {
+                    Ok(()) => return Ok(path),
+                    Err(_) if path.symlink_metadata().is_ok() => {
+                        number += 1;
+                        path = part.with_file_name(format!("{name}-{number}"));
+                    }
+                    Err(error) => return Err(error),
                 }
             }
-        }
-    }
-}
-
-impl Drop for WholeFolder {
-    fn drop(&mut self) {
-        if let Some(part) = &self.part {
-            parts().retain(|one| one != part);
-            let _ = fs::remove_dir_all(part);
-        }
-    }
-}
-
-/// Creates a file or folder under a temporary name.
-fn begin<T>(folder: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
-    let mut number = 0;
-    loop {
-        let part = folder.join(format!(".aiperf-{}-{number}.part", std::process::id()));
-        match make(&part) {
-            // Left behind by a process that was killed.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
-            made => return made.map(|made| (part, made)),
-        }
+        })
     }
 }
 

@@ -3,7 +3,6 @@
 
 use crate::dashboard::Canvas;
 use crate::exit::Exit;
-use crate::new_file::discard_parts;
 use crate::progress::Bar;
 use crate::terminal;
 use aiperf_campaign::Stop;
@@ -176,10 +175,7 @@ pub(crate) fn leave_at_once(first: impl FnOnce() + Send + 'static) {
 
 /// Removes unfinished files. A file that is being written delays this by one system call at most.
 fn discard_unfinished() {
-    let _ = terminal::within(LAST_WORDS, || {
-        discard_temporaries();
-        discard_parts();
-    });
+    let _ = terminal::within(LAST_WORDS, discard_temporaries);
 }
 
 /// Blocks signals in this thread and those it starts, so that one thread can wait for them.

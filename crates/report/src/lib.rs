@@ -6,7 +6,7 @@
 //! # Layout
 //! Each uses only those before it.
 //! - `format`: conversion to JSON, CSV, markup, numbers, points in time and column chunks of Parquet files
-//! - `staged`: files under temporary names
+//! - `staged`: files, links and folders under temporary names
 //! - [`files`]: files that appear whole, and files that grow line by line
 //! - `error`: why something could not be written
 //! - [`run`]: one finished run, the input of all files
@@ -85,4 +85,4 @@ pub use run::{GpuTelemetryResult, PhaseResult, RunInfo, RunResult, ServerMetrics
 pub use server_metrics::jsonl as server_metrics_jsonl;
 pub use server_metrics::jsonl::{ScrapeFile, scrape_line};
 pub use server_metrics::phases::endpoint_summaries;
-pub use staged::discard_temporaries;
+pub use staged::{Staged, discard_temporaries};

@@ -2,11 +2,11 @@
 
 use super::path::path;
 use crate::exit::{self, Exit};
-use crate::new_file::{WholeFile, discard_parts};
+use crate::new_file::WholeFile;
 use crate::{signals, terminal};
 use aiperf_campaign::memory::room;
 use aiperf_campaign::trace_tools::analysis::{Analysis, Spread};
-use aiperf_report::{Page, StatisticsRow, literal, statistics_table, thousands};
+use aiperf_report::{Page, StatisticsRow, discard_temporaries, literal, statistics_table, thousands};
 use clap::Parser;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Err(error) => return exit::print_clap(&error),
     };
     let Some(input) = command.input.or(command.named_input) else { return exit::refuse("there is no input file") };
-    signals::leave_at_once(discard_parts);
+    signals::leave_at_once(discard_temporaries);
     if let Some(output) = &command.output_file
         && is_same(&input, output)
     {

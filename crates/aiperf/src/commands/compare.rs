@@ -2,12 +2,12 @@
 
 use super::path::path;
 use crate::exit::{self, Exit};
-use crate::new_file::{WholeFile, discard_parts};
+use crate::new_file::WholeFile;
 use crate::{signals, terminal};
 use aiperf_campaign::compare::{CompareRequest, Conclusion, MOST_SIDES, Rule, Stat, compare};
 use aiperf_plan::{FileNames, collide};
 use aiperf_report::compare::CompareReport;
-use aiperf_report::{Page, compare_cases, compare_json, compare_text, junit_xml};
+use aiperf_report::{Page, compare_cases, compare_json, compare_text, discard_temporaries, junit_xml};
 use clap::Parser;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Ok(command) => command,
         Err(error) => return exit::print_clap(&error),
     };
-    signals::leave_at_once(discard_parts);
+    signals::leave_at_once(discard_temporaries);
     let request = match request(&command) {
         Ok(request) => request,
         Err(refused) => return exit::refuse(refused),

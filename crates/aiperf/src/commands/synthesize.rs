@@ -3,14 +3,14 @@
 use super::path::path;
 use super::validate_trace;
 use crate::exit::{self, Exit};
-use crate::new_file::{WholeFolder, discard_parts};
+use crate::new_file::WholeFolder;
 use crate::{signals, terminal};
 use aiperf_campaign::trace_tools::agentic::{
     self, AgenticConfig, AgenticDataset, AgenticPlan, ConfigFault, MakeError, WriteFile,
 };
 use aiperf_campaign::trace_tools::validate::Validation;
 use aiperf_config::small_file;
-use aiperf_report::{literal, log_time, thousands};
+use aiperf_report::{discard_temporaries, literal, log_time, thousands};
 use aiperf_types::WallNs;
 use clap::{Parser, Subcommand};
 use std::fmt::Display;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Ok(plan) => plan,
         Err(fault) => return exit::refuse(fault),
     };
-    signals::leave_at_once(discard_parts);
+    signals::leave_at_once(discard_temporaries);
     match make(&plan, &options.output) {
         Ok(text) => exit::print(&text),
         Err(Unmade::Config(fault)) => exit::refuse(fault),

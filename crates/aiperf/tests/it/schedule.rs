@@ -142,7 +142,7 @@ fn long_one(dir: &Path) -> Child {
     let command = command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_aiperf")]);
     let command = command.args(line.split(' ')).current_dir(dir).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    let is_begun = || files(dir).iter().filter(|name| name.ends_with(".part")).count() == 2;
+    let is_begun = || files(dir).iter().filter(|name| name.ends_with(".tmp")).count() == 2;
     let begins = Instant::now();
     while !is_begun() {
         assert!(begins.elapsed() < Duration::from_secs(30), "it does not start");

@@ -11,6 +11,7 @@
 
 use super::error::HubError;
 use super::repo::RepoName;
+use aiperf_report::Staged;
 use aiperf_tokenize::lookup;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -70,11 +71,7 @@ impl Entry {
     /// Gives a complete blob its name.
     pub(super) fn complete(&self, tag: &str, file: &File) -> Result<(), HubError> {
         let path = self.blob(tag);
-        let finish = || {
-            file.sync_all()?;
-            fs::rename(self.incomplete(tag), &path)
-        };
-        finish().map_err(|source| HubError::Cache { path: path.clone(), source })
+        complete(file, &self.incomplete(tag), &path).map_err(|source| HubError::Cache { path, source })
     }
 
     /// Links a blob into the snapshot of a commit, under a file's name.
@@ -86,12 +83,16 @@ impl Entry {
         let up = "../".repeat(2 + path.matches('/').count());
         let make = || {
             create_parent(&file)?;
-            let new = beside(&file);
-            if std::os::unix::fs::symlink(format!("{up}blobs/{tag}"), &new).is_err() {
+            let target = format!("{up}blobs/{tag}");
+            let (staged, is_link) = Staged::begin(&file, |new| match std::os::unix::fs::symlink(target, new) {
+                Ok(()) => Ok(true),
                 // Some file systems have no links.
-                fs::copy(self.blob(tag), &new)?;
+                Err(_) => File::create_new(new).map(|_| false),
+            })?;
+            if !is_link {
+                fs::copy(self.blob(tag), staged.path())?;
             }
-            fs::rename(&new, &file)
+            staged.publish()
         };
         make().map_err(|source| HubError::Cache { path: file.clone(), source })?;
         Ok(file)
@@ -109,12 +110,17 @@ impl Entry {
         }
         let write = || {
             create_parent(&path)?;
-            let new = beside(&path);
-            fs::write(&new, commit)?;
-            fs::rename(&new, &path)
+            Staged::begin(&path, |new| fs::write(new, commit))?.0.publish()
         };
         write().map_err(|source| HubError::Cache { path: path.clone(), source })
     }
+}
+
+/// Gives a downloaded file its name. Its bytes are on the disk before, because the name means that it is complete. A
+/// partial download is no [`Staged`] file: its name is that of Hugging Face's tools, and another process may continue it.
+pub(super) fn complete(file: &File, incomplete: &Path, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    fs::rename(incomplete, path)
 }
 
 /// Takes the lock of a file as soon as it is free; `None` if the wait is over. Dropping the returned file releases the
@@ -133,14 +139,6 @@ pub(super) fn lock(path: &Path, is_over: &dyn Fn() -> bool) -> Result<Option<Fil
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }
-}
-
-/// A name next to a file that no other process or thread uses.
-fn beside(path: &Path) -> PathBuf {
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{}.new", std::process::id(), NEXT.fetch_add(1, Relaxed)))
 }
 
 fn create_parent(path: &Path) -> io::Result<()> {

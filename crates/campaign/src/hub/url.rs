@@ -51,8 +51,7 @@ impl Hub {
         let progress = |done, total| (self.progress)(&name, done, total);
         let downloaded = self.fetcher.download(&wanted, &mut begun, progress, || self.is_over());
         let downloaded = downloaded.map_err(|error| self.download_failed(error, url, &incomplete));
-        let done =
-            downloaded.and_then(|()| begun.sync_all().and_then(|()| fs::rename(&incomplete, file)).map_err(failed));
+        let done = downloaded.and_then(|()| cache::complete(&begun, &incomplete, file).map_err(failed));
         let _ = fs::remove_file(if done.is_ok() { &lock } else { &incomplete });
         done
     }

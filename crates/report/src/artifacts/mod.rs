@@ -350,7 +350,6 @@ impl Artifacts {
 
 /// Writes a file and removes it: the only sure test that a directory can be written to and has space.
 fn probe(dir: &Path) -> io::Result<()> {
-    let path = staged::temporary_name(&dir.join(PROBE));
-    let written = staged::begin_temporary(&path, |path| std::fs::write(path, [0; PROBE_BYTES]));
-    staged::end_temporary(&path, files::remove_if_there).and(written)
+    let (staged, ()) = Staged::begin(&dir.join(PROBE), |path| std::fs::write(path, [0; PROBE_BYTES]))?;
+    staged.end_by(|path, _| files::remove_if_there(path))
 }

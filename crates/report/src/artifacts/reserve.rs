@@ -1,10 +1,10 @@
 //! Disk space for the files at the end of a run: records may fill the disk during the run, and the results are still to
 //! be written then.
 
-use crate::staged;
-use std::fs::{self, OpenOptions};
+use crate::staged::Staged;
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Reserves are temporary files of these names: for the files written first, and for the rest.
 pub(crate) const RESERVES: [&str; 2] = ["aiperf_reserve_first", "aiperf_reserve_rest"];
@@ -13,15 +13,14 @@ const BYTES: usize = 1 << 20;
 
 /// A file that occupies the space until it is needed.
 #[derive(Debug)]
-pub(crate) struct Reserve(PathBuf);
+pub(crate) struct Reserve {
+    _file: Staged,
+}
 
 impl Reserve {
     /// Occupies space in a directory. It is written, not only extended: a sparse file occupies none.
     pub(crate) fn take(dir: &Path, name: &str) -> io::Result<Self> {
-        let reserve = Self(staged::temporary_name(&dir.join(name)));
-        let mut file = staged::begin_temporary(&reserve.0, |path| {
-            OpenOptions::new().create(true).write(true).truncate(true).open(path)
-        })?;
+        let (staged, mut file) = Staged::begin(&dir.join(name), |path| File::create_new(path))?;
         // Not zeros: a file system with compression would store almost nothing.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut bytes = vec![0; BYTES];
@@ -32,26 +31,22 @@ impl Reserve {
             word.copy_from_slice(&state.to_le_bytes());
         }
         file.write_all(&bytes)?;
-        Ok(reserve)
-    }
-}
-
-impl Drop for Reserve {
-    fn drop(&mut self) {
-        let _ = staged::end_temporary(&self.0, |path| fs::remove_file(path));
+        Ok(Self { _file: staged })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::staged::is_temporary_of;
+    use std::fs;
 
     #[test]
     fn a_reserve_takes_room_until_it_goes() {
         let dir = tempfile::tempdir().unwrap();
         let reserve = Reserve::take(dir.path(), RESERVES[0]).unwrap();
-        let path = reserve.0.clone();
-        assert!(staged::is_temporary_of(&path, &dir.path().join(RESERVES[0])));
+        let path = reserve._file.path().to_owned();
+        assert!(is_temporary_of(&path, &dir.path().join(RESERVES[0])));
         assert_eq!(fs::read(&path).unwrap().len(), BYTES);
         drop(reserve);
         assert!(!path.exists());

@@ -4,10 +4,9 @@
 //! end the runs are merged: ten million entries of 700 bytes are about 840 runs, which take 27 MB to read side by side.
 //! The scratch file has no name once it is open, so nothing remains of it however the process ends.
 
-use crate::{files, staged};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -121,13 +120,9 @@ impl SortedEntries {
 
 /// A file without a name, on the disk of the results.
 fn open_scratch(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let name = staged::temporary_name(path);
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&name)?;
-    files::remove_if_there(&name)?;
-    Ok(file)
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    tempfile::tempfile_in(folder)
 }
 
 /// The ranges of entries, in the order of their keys.

@@ -20,7 +20,7 @@ mod words;
 
 use crate::commands::profile::Surroundings;
 use crate::exit::{self, Exit};
-use crate::new_file::{WholeFile, discard_parts};
+use crate::new_file::WholeFile;
 use crate::{signals, terminal};
 use account::Account;
 use aiperf_campaign::rehearsal::{self, Rehearsal, RehearsalKind, Setup};
@@ -28,6 +28,7 @@ use aiperf_campaign::runs::strategy;
 use aiperf_config::{ConfigError, Resolved, resolve_profile, secrets_in_arguments};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
+use aiperf_report::discard_temporaries;
 use lines::Lines;
 use options::{LinesTo, Options, USUAL_LATENCY, USUAL_TTFT};
 use picture::Picture;
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         return exit::print_help(&help());
     }
     // There are no results to save: the first signal exits, and unfinished files are removed.
-    signals::leave_at_once(discard_parts);
+    signals::leave_at_once(discard_temporaries);
     let given = Redactor::new(secrets_in_arguments(args));
     let options = match Options::take(args) {
         Ok(options) => options,

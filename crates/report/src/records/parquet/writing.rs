@@ -57,7 +57,7 @@ pub(crate) struct Writing {
 
 impl Writing {
     pub(crate) fn open(path: &Path, columns: Arc<Columns>) -> io::Result<Self> {
-        let (staged, file) = Staged::begin(path, None)?;
+        let (staged, file) = Staged::begin_file(path, None)?;
         let created_by = concat!("aiperf version ", env!("CARGO_PKG_VERSION")).to_owned();
         let properties = WriterProperties::builder().set_created_by(created_by).build();
         let file = SerializedFileWriter::new(file, columns.schema().clone(), properties.into()).map_err(as_io)?;
