@@ -152,7 +152,17 @@ impl Bench {
 }
 
 /// How long a test waits for an immediate event before it fails.
-const HANGS: Duration = Duration::from_secs(60);
+pub(crate) const HANGS: Duration = Duration::from_secs(60);
+
+/// Waits for something that happens soon.
+pub(crate) fn wait_until(otherwise: &str, mut has_happened: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !has_happened() {
+        assert!(started.elapsed() <= HANGS, "{otherwise}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Runs a command on a terminal with so many columns; returns its exit code and its output.
 pub(crate) fn on_a_terminal(mut command: Command, columns: u16) -> (Option<i32>, String) {
     let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
@@ -214,15 +224,8 @@ impl Running {
     /// Waits until a number of record lines is on disk, so that a signal meets a run in progress.
     pub(crate) fn wait_for_records(&self, wanted: usize) {
         let path = self.dir.path().join("out/profile_export.jsonl");
-        let started = Instant::now();
-        while started.elapsed() <= HANGS {
-            let lines = std::fs::read_to_string(&path).unwrap_or_default().lines().count();
-            if lines >= wanted {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        panic!("no records came");
+        let lines = || std::fs::read_to_string(&path).unwrap_or_default().lines().count();
+        wait_until("no records came", || lines() >= wanted);
     }
 
     /// Waits until a text was printed.
@@ -238,11 +241,7 @@ impl Running {
 
     /// Waits for the end of a run that should end soon.
     pub(crate) fn finish_soon(mut self) -> Run {
-        let started = Instant::now();
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(started.elapsed() <= HANGS, "it does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_until("it does not end", || self.child.try_wait().unwrap().is_some());
         self.finish()
     }
 

@@ -1,11 +1,11 @@
 //! `aiperf schedule`: its output, its files, and its errors. There is no server: nothing may be sent.
 
+use crate::bench::wait_until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 fn schedule(dir: &Path, more: &str) -> Output {
@@ -143,11 +143,7 @@ fn long_one(dir: &Path) -> Child {
     let command = command.args(line.split(' ')).current_dir(dir).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let is_begun = || files(dir).iter().filter(|name| name.ends_with(".tmp")).count() == 2;
-    let begins = Instant::now();
-    while !is_begun() {
-        assert!(begins.elapsed() < Duration::from_secs(30), "it does not start");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("it does not start", is_begun);
     child
 }
 

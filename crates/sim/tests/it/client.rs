@@ -1,6 +1,6 @@
 //! A plain client: one connection, one request at a time, nothing clever.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use aiperf_sim::{Sim, SimConfig, SimHandle};
 use serde_json::Value;
+
+/// How long a test waits for the next bytes before it fails.
+pub(crate) const HANGS: Duration = Duration::from_secs(60);
 
 /// A server whose tokens come at once, unless the test sets another time.
 pub(crate) fn quick() -> SimConfig {
@@ -73,7 +76,7 @@ impl Client<UnixStream> {
 
 impl<S: Stream> Client<S> {
     pub(crate) fn over(socket: S) -> Self {
-        socket.set_patience(Duration::from_secs(5));
+        socket.set_patience(HANGS);
         Client { socket: BufReader::new(socket) }
     }
 
@@ -81,8 +84,10 @@ impl<S: Stream> Client<S> {
         self.socket.get_mut().write_all(bytes).unwrap();
     }
 
-    pub(crate) fn set_patience(&self, time: Duration) {
+    /// Whether nothing comes for so long.
+    pub(crate) fn is_silent(&mut self, time: Duration) -> bool {
         self.socket.get_ref().set_patience(time);
+        self.socket.fill_buf().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
 
     pub(crate) fn post(&mut self, path: &str, body: &str) -> Response {

@@ -74,49 +74,59 @@ fn until(server: &SimHandle, metric: &str, value: f64) {
     }
 }
 
+/// A streamed request that asks for so many tokens.
+fn ask(tokens: u32) -> Vec<u8> {
+    request(CHAT, &chat(&format!(r#""stream":true,"max_tokens":{tokens}"#)), "q")
+}
+
 #[test]
 fn requests_beyond_the_batch_wait_their_turn() {
-    let max_running = 2.try_into().ok();
-    let server = serve(SimConfig { ttft: "300".parse().unwrap(), max_running, ..quick() });
-    let mut clients: Vec<_> = (0..6).map(|_| Client::connect(server.addr)).collect();
-    let begin = Instant::now();
-    for client in &mut clients {
-        client.send(&request(CHAT, &chat(r#""stream":true,"max_tokens":2"#), "q"));
-    }
+    let (ttft, itl, max_running) = ("50".parse().unwrap(), "60000".parse().unwrap(), 2.try_into().ok());
+    let server = serve(SimConfig { ttft, itl, max_running, ..quick() });
+    // Two take both places, and keep them for minutes.
+    let mut holders = [(); 2].map(|()| Client::connect(server.addr));
+    holders.iter_mut().for_each(|client| client.send(&ask(9)));
+    until(&server, "vllm:num_requests_running", 2.0);
+    let mut clients = [(); 4].map(|()| Client::connect(server.addr));
+    clients.iter_mut().for_each(|client| client.send(&ask(1)));
     until(&server, "vllm:num_requests_waiting", 4.0);
     assert_eq!(metrics(&server)["vllm:num_requests_running"], 2.0);
+    std::thread::sleep(Duration::from_millis(20));
+    let begin = Instant::now();
+    drop(holders);
     for (index, client) in clients.iter_mut().enumerate() {
         assert!(client.response().unwrap().complete);
-        let earliest = Duration::from_millis(300 * (index as u64 / 2 + 1));
+        let earliest = Duration::from_millis(50 * (index as u64 / 2 + 1));
         assert!(begin.elapsed() >= earliest, "answer {index} after {:?}", begin.elapsed());
     }
     let after = metrics(&server);
     assert_eq!(after["vllm:num_requests_running"], 0.0);
     assert_eq!(after["vllm:num_requests_waiting"], 0.0);
-    // Two waited 300 ms and two 600 ms, less what they arrived later than the first.
+    // All four waited for the two that left, and two of them for the other two.
     let queued = after["vllm:request_queue_time_seconds_sum"];
-    assert!(queued > 0.0, "{queued}");
+    assert!(queued >= 4.0 * 0.02 + 2.0 * 0.05 - 0.001, "{queued}");
     let first_tokens = after["vllm:time_to_first_token_seconds_sum"];
-    assert!(first_tokens - queued >= 6.0 * 0.3 - 0.001, "{first_tokens} with {queued} queued");
+    assert!(first_tokens - queued >= 4.0 * 0.05 - 0.001, "{first_tokens} with {queued} queued");
 }
 
 #[test]
 fn a_client_that_gives_up_frees_its_place() {
-    let max_running = 1.try_into().ok();
-    let server = serve(SimConfig { ttft: "1000".parse().unwrap(), max_running, ..quick() });
-    let ask = request(CHAT, &chat(r#""stream":true,"max_tokens":2"#), "q");
+    let (ttft, max_running) = ("60000".parse().unwrap(), 1.try_into().ok());
+    let server = serve(SimConfig { ttft, max_running, ..quick() });
     let mut running = Client::connect(server.addr);
-    running.send(&ask);
+    running.send(&ask(2));
     until(&server, "vllm:num_requests_running", 1.0);
-    let mut waiting = Client::connect(server.addr);
-    waiting.send(&ask);
+    let mut others = [(); 2].map(|()| Client::connect(server.addr));
+    others.iter_mut().for_each(|client| client.send(&ask(2)));
+    until(&server, "vllm:num_requests_waiting", 2.0);
+    let [waiting, _next] = others;
+    drop(waiting);
     until(&server, "vllm:num_requests_waiting", 1.0);
     drop(running);
-    drop(waiting);
-    assert!(Client::connect(server.addr).post(CHAT, &chat(r#""max_tokens":1"#)).complete);
+    until(&server, "vllm:num_requests_waiting", 0.0);
     let page = metrics(&server);
     assert_eq!(page["vllm:request_success_total{finished_reason=\"abort\"}"], 2.0);
-    assert_eq!(page["vllm:num_requests_waiting"], 0.0);
+    assert_eq!(page["vllm:num_requests_running"], 1.0);
 }
 
 #[test]

@@ -17,7 +17,7 @@ const SHORT: Duration = Duration::from_millis(100);
 /// A limit that no test reaches.
 const LONG: Duration = Duration::from_secs(600);
 /// How long a test waits before it fails because nothing happens.
-const HANGS: Duration = Duration::from_secs(30);
+const HANGS: Duration = Duration::from_secs(60);
 /// More than the buffers of a loopback connection hold.
 const LARGE: u64 = 64 << 20;
 

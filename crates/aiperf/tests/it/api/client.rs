@@ -1,12 +1,9 @@
 //! A client that sends exactly the bytes of a test.
 
+use crate::bench::HANGS;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::time::Duration;
-
-/// How long a test waits for a response before it fails.
-const HANGS: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Client {

@@ -1,10 +1,10 @@
 //! Campaigns that were interrupted.
 
-use crate::bench::{Bench, Run, Running, quick, serve};
+use crate::bench::{Bench, Run, Running, quick, serve, wait_until};
 use crate::campaigns::left::{files, json, keys, short};
 use std::collections::BTreeMap;
 use std::process::Stdio;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 const SWEEP: &str = "sweep_aggregate/profile_export_aiperf_sweep.json";
 const CELLS: &[&str] = &["--concurrency", "1,2,3,4,5,6,7,8,9,10"];
@@ -24,11 +24,7 @@ fn unread(bench: Bench) -> Running {
 /// Waits until a file exists below the artifact directory.
 fn wait_for(running: &Running, name: &str) {
     let path = running.dir.path().join("out").join(name);
-    let began = Instant::now();
-    while !path.exists() {
-        assert!(began.elapsed() < Duration::from_secs(30), "{name}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until(name, || path.exists());
 }
 
 /// When each run was completed.

@@ -1,10 +1,9 @@
 //! One run per value.
 
-use crate::bench::{Bench, Run, quick, serve};
+use crate::bench::{Bench, Run, quick, serve, wait_until};
 use crate::campaigns::left::{files, json, short};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use std::time::{Duration, Instant};
 
 const SWEEP: &str = "sweep_aggregate/profile_export_aiperf_sweep.json";
 
@@ -194,21 +193,19 @@ fn one_api_serves_the_current_run() {
         stream.read_to_string(&mut text).ok()?;
         serde_json::from_str::<Value>(text.split_once("\r\n\r\n")?.1).ok()
     };
-    let (mut seen, began) = (Vec::new(), Instant::now());
-    while seen.len() < 2 && began.elapsed() < Duration::from_secs(30) {
+    let mut seen = Vec::new();
+    wait_until("no second variation", || {
         let run = asked("/api/run").unwrap_or_default();
         let label = run["variation_label"].as_str().unwrap_or_default().to_owned();
         if !label.is_empty() && !seen.contains(&label) {
             seen.push(label);
         }
-    }
+        seen.len() == 2
+    });
     assert_eq!(seen, ["concurrency_1", "concurrency_2"]);
     running.wait_for_words("Pareto optimal");
-    let mut listed = Value::Null;
-    while !listed.to_string().contains("concurrency_1/profile_export_aiperf.json") {
-        assert!(began.elapsed() < Duration::from_secs(30), "{listed}");
-        listed = asked("/api/results/list").unwrap_or_default();
-    }
+    let listed = || asked("/api/results/list").unwrap_or_default().to_string();
+    wait_until("no files of the first run", || listed().contains("concurrency_1/profile_export_aiperf.json"));
     running.signal("INT");
     // The runs were complete: the signal ended only the wait.
     assert_eq!(running.finish_soon().code(), Some(0));

@@ -1,6 +1,6 @@
 //! The dashboard on its own terminal, which it always restores.
 
-use crate::bench::{Bench, Process, quick, serve};
+use crate::bench::{Bench, HANGS, Process, quick, serve};
 use crate::profile::local_gpus::library;
 use aiperf_sim::{Latency, SimConfig, SimHandle};
 use nix::pty::{Winsize, openpty};
@@ -14,8 +14,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a test waits for an immediate event before it fails.
-const HANGS: Duration = Duration::from_secs(60);
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 

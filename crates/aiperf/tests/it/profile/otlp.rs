@@ -1,6 +1,6 @@
 //! Metrics sent by OTLP: the received exports, compared with the records of the run.
 
-use crate::bench::{Bench, Run, quick, serve};
+use crate::bench::{Bench, Run, quick, serve, wait_until};
 use crate::profile::receiver::{Export, Point, Receiver, Reply};
 use aiperf_report::otlp::messages::Data;
 use aiperf_sim::{Latency, SimConfig};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const WARNING: &str = "could not be sent by OTLP";
 
@@ -320,11 +320,7 @@ fn a_signal_interrupts_the_last_export() {
     let (_sim, bench) = slowly(&receiver.address);
     let running = bench.with(&["-v"]).start();
     let summary = running.dir.path().join("out/profile_export_aiperf.json");
-    let begun = Instant::now();
-    while !summary.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "the run does not end");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the run does not end", || summary.exists());
     running.signal("INT");
     let run = running.finish_soon();
     assert!(log(&run).contains("a signal interrupted the last export by OTLP"), "{}", log(&run));

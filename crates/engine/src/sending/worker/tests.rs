@@ -170,7 +170,7 @@ fn at_desk_of(
         let desk = Desk::new(make, reuse, Box::new(answer));
         tokio::task::spawn_local(desk.worker.clone().launch());
         tokio::task::spawn_local(desk.worker.clone().keep_time(DeadlineTimer::new().unwrap()));
-        let done = tokio::time::timeout(Duration::from_secs(30), test(&desk)).await;
+        let done = tokio::time::timeout(Duration::from_secs(60), test(&desk)).await;
         done.expect("the test did not finish in time");
     });
 }
