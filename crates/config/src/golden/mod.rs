@@ -2,6 +2,9 @@
 //!
 //! A file is recognised by the shape of its cases. A case with a whole command line or file takes the path of a user's.
 //! A case that names one function of AIPerf (`config/parsers.json`) goes to ours.
+//!
+//! These tests are in the library, because they call functions that it does not export: parsers of values and of YAML,
+//! the expansion of sweeps, seeds and folder names of runs, the detection of layouts, settings of OTLP.
 
 mod configuration;
 mod exports;
