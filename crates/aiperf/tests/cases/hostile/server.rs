@@ -121,8 +121,9 @@ fn read_request(stream: &mut impl Read) -> io::Result<()> {
     }
 }
 
+/// Writes a megabyte at a time.
 fn repeat(stream: &mut impl Write, bytes: &[u8], times: usize) -> io::Result<()> {
-    let (mut left, at_once) = (times, (64 << 10) / bytes.len() + 1);
+    let (mut left, at_once) = (times, (1 << 20) / bytes.len() + 1);
     let block = bytes.repeat(at_once);
     while left > 0 {
         let now = left.min(at_once);
