@@ -9,41 +9,54 @@ use super::socket::LONGEST_MESSAGE;
 const BEFORE: &str = "\
 # The live API
 
-`--api-port` has a run answer over HTTP while it is on, and for some seconds after it: [how to use it](telemetry.md#live-api). Made from the
-tables of routes and messages by `UPDATE_DOCS=1 cargo test -p aiperf docs`.
+After this page you can read a run from a script while it is on: every route, every WebSocket message and every limit of
+the API is listed here. These commands need no server:
 
-    aiperf profile ... --api-port 8080
+    aiperf demo --request-count 5000 --api-port 8080 > demo.log 2>&1 &
+    sleep 2
     curl http://localhost:8080/api/progress
 
-Answers are compressed by zstd or gzip where a client takes them so. Refusals are JSON with a `detail` in words.
+`--api-port` starts the API. It stays for a few seconds after the run. [telemetry.md](telemetry.md#live-api) explains how
+to use it, and who may send requests to it.
+
+Responses are compressed with zstd or gzip if the client accepts it. An error response is a JSON object; its `detail`
+gives the reason.
 ";
 
 const MESSAGES: &str = "
 ## Messages of the WebSocket
 
-A client subscribes to kinds of messages. It gets none before:
+A client gets only the kinds of messages that it subscribed to:
 
-| client | answer |
+| client sends | reply |
 | --- | --- |
-| `{\"type\":\"subscribe\",\"message_types\":[\"realtime_metrics\"]}` | `{\"type\":\"subscribed\",\"message_types\":[...]}`; `\"*\"` is everything |
+| `{\"type\":\"subscribe\",\"message_types\":[\"realtime_metrics\"]}` | `{\"type\":\"subscribed\",\"message_types\":[...]}`; `\"*\"` subscribes to every kind |
 | `{\"type\":\"unsubscribe\",\"message_types\":[...]}` | `{\"type\":\"unsubscribed\",\"message_types\":[...]}` |
 | `{\"type\":\"ping\"}` | `{\"type\":\"pong\"}` |
-| anything that is no JSON object, or a list that is none | `{\"type\":\"error\",\"message\":\"...\"}` |
-| any other `type` | nothing |
+| anything but a JSON object, or `message_types` that are not a list of strings | `{\"type\":\"error\",\"message\":\"...\"}` |
+| any other `type` | none |
 
-Messages have `message_type`, `service_id`, `request_ns` if the time is known (nanoseconds since 1970), and the fields of the table;
-null fields are left out. Of snapshots (\"the latest only\") a client that reads slowly gets the newest; all other messages reach it, or
-it is closed (1008). A client past the limit is closed with 1013, one that breaks the protocol with 1002, 1007 or 1009, and when the API
-ends with 1001.
+Every message has `message_type`, `service_id` and the fields of the table. It has `request_ns` (nanoseconds since 1970)
+if the time is known. Fields without a value are omitted.
 
-| `message_type` | when | holds |
+A message marked \"latest only\" is a snapshot. A client that reads slowly gets only the newest one. No other message is
+skipped. The API closes a connection with one of these codes:
+
+| code | reason |
+| --- | --- |
+| 1001 | the API ends |
+| 1002, 1007, 1009 | the client broke the protocol, sent text that is not UTF-8, or sent a message that is too long |
+| 1008 | the client reads too slowly: too many messages wait for it |
+| 1013 | too many WebSocket clients (`AIPERF_API_SERVER_WEBSOCKET_MAX_CONNECTIONS`) |
+
+| `message_type` | when | fields |
 | --- | --- | --- |
 ";
 
 fn made() -> String {
     let mut out = BEFORE.to_owned();
     for group in GROUPS {
-        out += &format!("\n## {}\n\n| route | what | answers |\n| --- | --- | --- |\n", group.title);
+        out += &format!("\n## {}\n\n| route | content | responses |\n| --- | --- | --- |\n", group.title);
         for route in group.routes {
             let described = |Returns(status, _, holds): &Returns| format!("{status}: {holds}");
             let answers = route.answers.iter().map(described).collect::<Vec<_>>().join("<br>");
@@ -63,14 +76,15 @@ fn limits() -> String {
         "
 ## Limits
 
-| | |
+| what | limit |
 | --- | --- |
-| head of a request | {} KiB, within {} s; an idle connection as long |
-| body of a request | {} KiB |
-| a client that takes nothing of its answer | closed after {} s |
-| connections | {MOST_CONNECTIONS}, and as many more as there may be WebSockets |
-| message of a WebSocket client | {} KiB |
-| messages that wait for one | {} MiB |
+| head of a request | at most {} KiB |
+| time for the head of a request to arrive; time that a connection may be idle | {} s |
+| body of a request | at most {} KiB |
+| client that reads nothing of its response | closed after {} s |
+| connections | at most {MOST_CONNECTIONS}, in addition to those for WebSockets |
+| message from a WebSocket client | at most {} KiB |
+| messages that wait for one WebSocket client | at most {} MiB |
 ",
         kib(LONGEST_HEAD),
         REQUEST_TIME.as_secs(),

@@ -32,25 +32,25 @@ macro_rules! kinds {
 }
 
 kinds! {
-    SYSTEM_STATE_CHANGED = "system_state_changed", "the run as a whole gets further", "`state`: `configuring`, `ready`, `profiling`, `processing`, `stopping`";
-    SERVER_METRICS_STATUS = "server_metrics_status", "a metrics page of a server answers, or is lost", "`enabled`, `reason`, `endpoints_configured`, `endpoints_reachable`";
-    TELEMETRY_STATUS = "telemetry_status", "a source of GPU telemetry answers, or is lost", "the same";
-    CREDIT_PHASE_START = "credit_phase_start", "a phase starts", "`stats`: the phase, as in `/api/progress`; `config`: `load` and `target` in words, `concurrency`";
-    CREDIT_PHASE_PROGRESS = "credit_phase_progress", "twice a second while a phase is on; the latest only", "`stats`";
-    CREDIT_PHASE_SENDING_COMPLETE = "credit_phase_sending_complete", "a phase sends no more", "`stats`";
-    CREDIT_PHASE_COMPLETE = "credit_phase_complete", "the last request of a phase came back", "`stats`";
-    CREDITS_COMPLETE = "credits_complete", "the last request of the last phase came back", "";
-    PROCESSING_STATS = "processing_stats", "twice a second while a phase is on, and when its records are done; the latest only", "`processing_stats`: the records of the phase";
+    SYSTEM_STATE_CHANGED = "system_state_changed", "the state of the run changes", "`state`: `configuring`, `ready`, `profiling`, `processing`, `stopping`";
+    SERVER_METRICS_STATUS = "server_metrics_status", "a metrics page of a server responds, or stops responding", "`enabled`, `reason`, `endpoints_configured`, `endpoints_reachable`";
+    TELEMETRY_STATUS = "telemetry_status", "a source of GPU telemetry responds, or stops responding", "the same";
+    CREDIT_PHASE_START = "credit_phase_start", "a phase starts", "`stats`: the phase, as in `/api/progress`; `config`: its `load`, `target` and `concurrency`";
+    CREDIT_PHASE_PROGRESS = "credit_phase_progress", "twice a second while a phase is on; latest only", "`stats`";
+    CREDIT_PHASE_SENDING_COMPLETE = "credit_phase_sending_complete", "a phase has sent its last request", "`stats`";
+    CREDIT_PHASE_COMPLETE = "credit_phase_complete", "the last request of a phase is complete", "`stats`";
+    CREDITS_COMPLETE = "credits_complete", "the last request of the last phase is complete", "";
+    PROCESSING_STATS = "processing_stats", "twice a second while a phase is on, and when its records are computed; latest only", "`processing_stats`: the records of the phase";
     ALL_RECORDS_RECEIVED = "all_records_received", "the records of the last phase are computed", "`final_processing_stats`";
-    REALTIME_METRICS = "realtime_metrics", "once a second while profiling; the latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics";
-    REALTIME_SERVER_METRICS = "realtime_server_metrics", "as often as server metrics are published; the latest only", "`snapshot`: values by name; those of each endpoint are at `/api/server-metrics`";
-    REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "GPUs report, where a value changed, every five seconds, or every `--stats-interval`; the latest only", "`metrics`: of each GPU and each metric one, with `current` and statistics over all samples";
-    WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on, where one changed; the latest only", "`worker_statuses`: `healthy`, `high_load`, `error`, `idle` or `stale` by worker, named as in the records";
-    WORKER_GROUP_STATS = "worker_group_stats", "twice a second while a phase is on; the latest only", "all workers together, and each of them, named as in the records";
-    SERVICE_ERROR = "service_error", "the run logs an error", "`error`: `message`, `type` (its level)";
-    PROCESS_ALL_RESULTS = "process_all_results", "the run is over", "`results`, as in `/api/results`";
+    REALTIME_METRICS = "realtime_metrics", "once a second while profiling; latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics";
+    REALTIME_SERVER_METRICS = "realtime_server_metrics", "when server metrics are published; latest only", "`snapshot`: values by name; `/api/server-metrics` has those of each endpoint";
+    REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "every five seconds, or every `--stats-interval`, if a value of a GPU changed; latest only", "`metrics`: one for each GPU and each of its metrics, with `current` and statistics over all samples";
+    WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on, if a status changed; latest only", "`worker_statuses`: for each `worker_id` of the records `healthy`, `high_load`, `error`, `idle` or `stale`";
+    WORKER_GROUP_STATS = "worker_group_stats", "twice a second while a phase is on; latest only", "`group_id`, `status`, `task_stats`: all workers together; `worker_statuses`, `worker_task_stats`: each worker, by the `worker_id` of the records";
+    SERVICE_ERROR = "service_error", "the run logs an error", "`error`: `message` and `type` (its level)";
+    PROCESS_ALL_RESULTS = "process_all_results", "the run is over and has results", "`results`: as in `/api/results`";
     RESULTS_EXPORTED = "results_exported", "the files of the run are written", "`was_cancelled`";
-    BENCHMARK_COMPLETE = "benchmark_complete", "after both", "`was_cancelled`";
+    BENCHMARK_COMPLETE = "benchmark_complete", "after these two, or after a run without results", "`was_cancelled`";
     HEARTBEAT = "heartbeat", "every five seconds", "`state`, `service_type`";
 }
 

@@ -23,23 +23,36 @@ pub fn markdown() -> String {
 const INTRODUCTION: &str = "\
 # Metrics
 
-Every metric a run may have: what it is, how it is computed and when it is absent. The name in quotes is its tag: the key in the
-summary (`jq .time_to_first_token.p99 profile_export_aiperf.json`), the name that `--goodput`, `--fail-if` and
-`aiperf compare --metrics` take. `aiperf metrics` prints this page, `aiperf metrics --json` the same for programs.
+After this page you know what each metric means, how it is computed and when it is absent. You can name a metric in
+`--goodput`, `--fail-if` and `aiperf compare --metrics`. These commands print the page:
 
-A **record** metric has one value per request and is exported as a distribution (`avg`, `min`, `max`, `sum`, `p1` to `p99`,
-`std`, `count`); a **list** metric has several values per request, pooled into one distribution. An **aggregate** is folded over
-requests and a **derived** metric computed from others: both are a single number, exported as `avg`. An **analysis** is a
-distribution over the whole run. `std` is the sample deviation (divisor n - 1), that of time-weighted curves the deviation over
-time. Percentiles interpolate linearly between closest ranks; those of error-adjusted metrics take the nearest rank, those of
-curves the first value by which that share of the time has passed.
+    aiperf metrics              # as text
+    aiperf metrics --json       # for programs
 
-Times are kept as integer nanoseconds; where two units are given, the second is the one shown and the one `--goodput` takes.
-`duration_s` is `benchmark_duration` in seconds, or the length of the slice.
+The name in each heading is the tag of the metric. It is also the key in the summary:
+`jq .time_to_first_token.p99 profile_export_aiperf.json`.
 
-How exact: statistics of records are exact. List metrics are exact to 16 million values; past that their percentiles come from
-a log-linear histogram and are within 0.05%, everything else stays exact. The same holds for curves past 8 million stretches of
-time. The summary reports which applies.
+| kind | values | exported as |
+| --- | --- | --- |
+| record | one per request | a distribution: `avg`, `min`, `max`, `sum`, `p1` to `p99`, `std`, `count` |
+| list | several per request | one distribution of all values |
+| aggregate | one per run, accumulated over its requests | a single number, `avg` |
+| derived | one per run, computed from other metrics | a single number, `avg` |
+| analysis | a distribution over the whole run | a distribution |
+
+`std` is the sample standard deviation (divisor n - 1). For curves over time, such as concurrency, it is the deviation
+over time.
+
+Percentiles interpolate linearly between the two closest ranks. There are two exceptions. Percentiles of error-adjusted
+metrics are the nearest rank. A percentile of a curve is the smallest value that the curve does not exceed for that share
+of the time.
+
+Times are integers, in nanoseconds. If a metric has two units, the second one is displayed, and `--goodput` takes values
+in it. In formulas, `duration_s` is `benchmark_duration` in seconds, or the length of the slice.
+
+Statistics of record metrics are exact. Beyond 16 million values of a list metric, its percentiles come from a log-linear
+histogram and are within 0.05%. The same holds for curves with more than 8 million steps. All other statistics stay exact.
+The summary states which case applies.
 ";
 
 fn entry(text: &mut String, metric: &Metric) {

@@ -15,7 +15,7 @@ fn docs_metrics_md_is_up_to_date_with_the_registry() {
 #[test]
 fn the_page_opens_with_its_uses_and_does_not_mention_how_it_is_made() {
     let page = markdown();
-    let opening = page.lines().take(6).collect::<Vec<_>>().join(" ");
+    let opening = page.lines().take(8).collect::<Vec<_>>().join(" ");
     assert!(opening.contains("aiperf metrics --json") && opening.contains("--fail-if"), "{opening}");
     assert!(!page.contains("cargo ") && !page.contains("UPDATE_DOCS"), "a note for developers");
 }

@@ -60,7 +60,7 @@ function drawPhases() {
     const { element } = kept(drawnPhases, phase.phase_name, "phase-row", $("phases"));
     const done = phase.state === "processing" ? phase.records_progress_percent : phase.requests_progress_percent;
     const percent = phase.state === "complete" ? 100 : done ?? 0;
-    const words = { sending: "sending", draining: "waiting for the last answers", processing: "computing records", complete: "complete" };
+    const words = { sending: "sending", draining: "waiting for the last responses", processing: "computing records", complete: "complete" };
     element.className = `phase ${phase.phase_kind} ${phase.state}`;
     element.querySelector(".name").textContent = phase.phase_name;
     const left = phase.requests_eta_sec ?? phase.records_eta_sec;

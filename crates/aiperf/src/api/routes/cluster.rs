@@ -24,12 +24,12 @@ const fn of_clusters(method: Method, path: &'static str) -> Route {
         Get => Read(refused),
         Post => Act(refused),
     };
-    let answers = &[Returns(404, JSON, "the reason")];
-    Route { method, path, about: "Belongs to deployments in clusters.", answers, handler }
+    let answers = &[Returns(404, JSON, "always")];
+    Route { method, path, about: "Used by AIPerf in clusters; not here.", answers, handler }
 }
 
 fn refused(_: &Asked<'_>) -> Answer {
     let words =
-        "this route belongs to deployments in clusters: this run is one process, whose workers share its memory";
+        "this route belongs to deployments in clusters: this run is one process, and its workers share its memory";
     Answer::refusal(StatusCode::NOT_FOUND, words)
 }

@@ -16,8 +16,8 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/metrics",
-            about: "The metrics of the profiling phases so far, a second old at most, for Prometheus to scrape.",
-            answers: &[Returns(200, PROMETHEUS, "`aiperf_info`, then of each metric a summary and gauges")],
+            about: "Metrics of the profiling phases so far, for Prometheus. They are at most one second old.",
+            answers: &[Returns(200, PROMETHEUS, "`aiperf_info`; a summary and gauges for each metric")],
             handler: Read(|asked| {
                 let State { about, live, .. } = &*asked.hub.state();
                 let shown = live.metrics().iter().map(|metric| Shown {
@@ -34,12 +34,12 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/metrics",
-            about: "The same as JSON, with the run that they belong to.",
+            about: "The same metrics as JSON, with the run they belong to.",
             answers: &[Returns(
                 200,
                 JSON,
                 "`aiperf_version`, `benchmark_id`, `model`, `endpoint_type`, `streaming`, `concurrency`, `request_rate`, \
-                 `metrics`: by tag `header`, `unit` and statistics; `telemetry_metrics`: what GPUs reported, where they did",
+                 `metrics`: for each tag `header`, `unit` and statistics; `telemetry_metrics`: GPU metrics, if there are any",
             )],
             handler: Read(|asked| {
                 let State { about, live, .. } = &*asked.hub.state();
@@ -49,15 +49,16 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/server-metrics",
-            about: "The servers' own metrics, over the profiling phases so far.",
+            about: "The servers' own metrics, of the profiling phases so far.",
             answers: &[Returns(
                 200,
                 JSON,
-                "`snapshot`: values by the names of the live display; `endpoint_summaries`: by endpoint `endpoint_url`, \
-                 `info`, and `metrics` by name with `type`, `description` and `series`, each with `labels` and `stats`. \
-                 Statistics are since the phase began: of a gauge `current`; of a counter `total`, `rate`; of a \
-                 histogram `count`, `sum`, `avg`, `count_rate`, `sum_rate`; of the first 1000 series of a page. Once \
-                 the run is over they are all those of `server_metrics_export.json`",
+                "`snapshot`: the values of the live display, by name; `endpoint_summaries`: for each endpoint \
+                 `endpoint_url`, `info` and `metrics`. A metric has `type`, `description` and `series`, and a series \
+                 has `labels` and `stats`. Statistics cover the time since the phase began: `current` of a gauge; \
+                 `total`, `rate` of a counter; `count`, `sum`, `avg`, `count_rate`, `sum_rate` of a histogram. Only \
+                 the first 1000 series of a page are included. After the run, the statistics are those of \
+                 `server_metrics_export.json`, for all series",
             )],
             handler: Read(|asked| {
                 let none = || json!({ "endpoint_summaries": {}, "message": "No server metrics available yet" });

@@ -17,23 +17,23 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/results",
-            about: "The final results, once all files of the run are written.",
+            about: "The final results, when all files of the run are written.",
             answers: &[Returns(
                 200,
                 JSON,
-                "`status`: `running`, `complete`, `cancelled`, or `incomplete` where a run failed without results; \
-                 `results`: null before",
+                "`status`: `running`, `complete`, `cancelled`, or `incomplete` if the run failed without results; \
+                 `results`: null until then",
             )],
             handler: Read(|asked| Answer::json(&views::results(&asked.hub.state().live))),
         },
         Route {
             method: Get,
             path: "/api/results/list",
-            about: "The files of a run that is over.",
+            about: "The files of the run, when it is over.",
             answers: &[Returns(
                 200,
                 JSON,
-                "`files`: `name` and `size` of each, also in folders; `ready`, `processing`, `partial`, \
+                "`files`: `name` and `size` of each file, including those in folders; `ready`, `processing`, `partial`, \
                  `failed_exporters`",
             )],
             handler: Read(list),
@@ -41,10 +41,14 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/results/files/{path}",
-            about: "One of these files. Links are not followed.",
+            about: "One of these files. Symbolic links are not followed.",
             answers: &[
-                Returns(200, "application/octet-stream", "the file, as an attachment, with a content type by its name"),
-                Returns(400, JSON, "the path names no file below the artifact directory"),
+                Returns(
+                    200,
+                    "application/octet-stream",
+                    "the file, as an attachment; its name decides the content type",
+                ),
+                Returns(400, JSON, "not a valid path below the artifact directory"),
                 Returns(404, JSON, "there is no such file, or the run is still on"),
             ],
             handler: Read(file),

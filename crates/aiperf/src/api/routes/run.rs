@@ -18,14 +18,14 @@ pub(super) const GROUP: Group = Group {
             answers: &[Returns(
                 200,
                 JSON,
-                "as `input_config` of the summary; what is not set is left out, and so is `api_key`",
+                "as `input_config` of the summary, without `api_key` and settings that are not set",
             )],
             handler: Read(|asked| Answer::json(&asked.hub.about().config)),
         },
         Route {
             method: Get,
             path: "/api/run",
-            about: "Which run this is.",
+            about: "The identity of the run.",
             answers: &[Returns(
                 200,
                 JSON,
@@ -37,12 +37,12 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/progress",
-            about: "How far each phase is.",
+            about: "The progress of each phase.",
             answers: &[Returns(
                 200,
                 JSON,
-                "`phases`: by name, requests and records with their rates and the time left, null where it is not known; `workers`: how many; \
-                 `results_exported`; `system_state`: `configuring`, `ready`, `profiling`, `processing`, `stopping`; \
+                "`phases`: for each name its requests and records, their rates, and the time left (null if it is not \
+                 known); `workers`: their number; `results_exported`; `system_state`: `configuring`, `ready`, `profiling`, `processing`, `stopping`; \
                  `messages`: the latest warnings and errors",
             )],
             handler: Read(|asked| Answer::json(&views::progress(&asked.hub.state().live))),
@@ -50,22 +50,22 @@ pub(super) const GROUP: Group = Group {
         Route {
             method: Get,
             path: "/api/workers",
-            about: "What each worker did so far.",
+            about: "The work of each worker so far.",
             answers: &[Returns(
                 200,
                 JSON,
-                "`workers`: by the `worker_id` of the records `status`, `task_stats`, requests in flight, bytes; \
-                 `worker_groups`: all of them, as the group `local`",
+                "`workers`: for each `worker_id` of the records `status`, `task_stats`, requests in flight and bytes; \
+                 `worker_groups`: all workers, as the group `local`",
             )],
             handler: Read(|asked| Answer::json(&views::workers(&asked.hub.state().live))),
         },
         Route {
             method: Post,
             path: "/api/shutdown",
-            about: "Ends the API of a run that is over, which ends the process.",
+            about: "Ends the API, and with it the process, when the run is over.",
             answers: &[
-                Returns(200, JSON, "`{\"status\":\"shutting_down\"}`, and it ends half a second later"),
-                Returns(403, JSON, "a page of another origin asked"),
+                Returns(200, JSON, "`{\"status\":\"shutting_down\"}`; the API ends half a second later"),
+                Returns(403, JSON, "the request comes from a page of another origin"),
                 Returns(409, JSON, "the run is still on"),
             ],
             handler: Act(|asked| {

@@ -10,12 +10,12 @@ pub(super) const GROUP: Group = Group {
     routes: &[Route {
         method: Get,
         path: "/ws",
-        about: "A WebSocket that pushes messages of the kinds that a client subscribes to.",
+        about: "A WebSocket. It pushes the kinds of messages that the client subscribes to.",
         answers: &[
-            Returns(101, "", "messages as JSON text, see below"),
-            Returns(400, JSON, "no key of a handshake"),
-            Returns(403, JSON, "a page of another origin asked"),
-            Returns(426, JSON, "no handshake of version 13"),
+            Returns(101, "", "messages as JSON text, listed below"),
+            Returns(400, JSON, "`Sec-WebSocket-Key` is missing or wrong"),
+            Returns(403, JSON, "the request comes from a page of another origin"),
+            Returns(426, JSON, "not a WebSocket handshake of version 13"),
         ],
         handler: Socket,
     }],

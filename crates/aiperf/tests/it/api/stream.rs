@@ -61,7 +61,7 @@ fn a_client_gets_messages_until_the_end_of_the_run() {
 /// A message has a kind from the documentation, with the documented members.
 fn is_as_documented(message: &Value) {
     let page = include_str!("../../../../../docs/api.md");
-    let (_, table) = page.split_once("| `message_type` | when | holds |\n| --- | --- | --- |\n").unwrap();
+    let (_, table) = page.split_once("| `message_type` | when | fields |\n| --- | --- | --- |\n").unwrap();
     let kind = message["message_type"].as_str().unwrap();
     let row = table.lines().find_map(|line| line.strip_prefix(&format!("| `{kind}` | ")));
     let holds = row.unwrap_or_else(|| panic!("not documented: {message}")).split('|').nth(1).unwrap();
