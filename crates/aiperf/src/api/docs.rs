@@ -16,8 +16,8 @@ the API is listed here. These commands need no server:
     sleep 2
     curl http://localhost:8080/api/progress
 
-`--api-port` starts the API. It stays for a few seconds after the run. [telemetry.md](telemetry.md#live-api) explains how
-to use it, and who may send requests to it.
+`--api-port` starts the API. It stays for a few seconds after the run. [telemetry.md](telemetry.md#live-api) explains
+how to use it, and who may send requests to it.
 
 Responses are compressed with zstd or gzip if the client accepts it. An error response is a JSON object; its `detail`
 gives the reason.

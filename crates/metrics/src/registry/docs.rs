@@ -44,15 +44,15 @@ The name in each heading is the tag of the metric. It is also the key in the sum
 over time.
 
 Percentiles interpolate linearly between the two closest ranks. There are two exceptions. Percentiles of error-adjusted
-metrics are the nearest rank. A percentile of a curve is the smallest value that the curve does not exceed for that share
-of the time.
+metrics are the nearest rank. A percentile of a curve is the smallest value that the curve does not exceed for that
+share of the time.
 
 Times are integers, in nanoseconds. If a metric has two units, the second one is displayed, and `--goodput` takes values
 in it. In formulas, `duration_s` is `benchmark_duration` in seconds, or the length of the slice.
 
-Statistics of record metrics are exact. Beyond 16 million values of a list metric, its percentiles come from a log-linear
-histogram and are within 0.05%. The same holds for curves with more than 8 million steps. All other statistics stay exact.
-The summary states which case applies.
+Statistics of record metrics are exact. Beyond 16 million values of a list metric, its percentiles come from a
+log-linear histogram and are within 0.05%. The same holds for curves with more than 8 million steps. All other
+statistics stay exact. The summary states which case applies.
 ";
 
 fn entry(text: &mut String, metric: &Metric) {

@@ -46,7 +46,7 @@ fn the_examples_of_the_documentation_are_replayed_at_their_times() {
     let lengths: Vec<usize> = texts.iter().map(|text| tokens(text).len()).collect();
     assert_eq!(lengths[..2], [40, 44]);
     assert_eq!(tokens(&texts[0])[..32], tokens(&texts[1])[..32]);
-    assert_eq!(texts[2..], ["What is said as it is", "hello", "hello again"]);
+    assert_eq!(texts[2..], ["Name a river.", "hello", "hello again"]);
     assert_eq!(max_tokens(&mooncake)[..3], [Some(3), Some(4), Some(5)]);
     assert_eq!(mooncake.bodies()[4]["top_k"], 3);
     assert_eq!(mooncake.bodies()[4]["messages"].as_array().unwrap().len(), 1);
