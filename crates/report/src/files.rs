@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_cut_goes_on_with_whole_lines_and_tells_what_is_lost() {
+    fn a_file_that_was_cut_continues_with_whole_lines_and_reports_the_loss() {
         for (left, kept, lost) in [(0, "", 3), (4, "one\n", 2), (6, "one\n", 2)] {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("b.jsonl");

@@ -11,7 +11,7 @@ pub enum RepoKind {
 }
 
 impl RepoKind {
-    /// As the hub's API and its cache say it.
+    /// The name in paths of the hub's API and its cache.
     pub(super) const fn plural(self) -> &'static str {
         match self {
             Self::Model => "models",

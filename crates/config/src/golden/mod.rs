@@ -42,7 +42,7 @@ fn run(kinds: &[(&Kind, Check)]) {
     tally.finish();
 }
 
-/// Paths of what a recorded configuration says and ours does not, or says otherwise. Ours may say more.
+/// Paths of a recorded configuration that ours lacks, or at which ours has another value. Ours may have more paths.
 fn lacking(found: &Value, wanted: &Value) -> Vec<String> {
     fn walk(found: Option<&Value>, wanted: &Value, path: &str, out: &mut Vec<String>) {
         match (found, wanted) {

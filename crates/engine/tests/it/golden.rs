@@ -162,7 +162,7 @@ fn golden_scripted_servers_give_the_records_they_should() {
 
 /// Whether a response is an error for us and not for the reference: it has an error object among its events
 /// (transport.md, 10, row 11).
-fn tells_an_error(wanted: &Value) -> bool {
+fn has_error_event(wanted: &Value) -> bool {
     let events = wanted["responses"].as_array().into_iter().flatten().filter_map(|response| response["data"].as_str());
     let mut events = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
     wanted["error"].is_null() && events.any(|event| !event["error"].is_null())
@@ -176,7 +176,7 @@ fn check(case: &Value, exchange: &Exchange, error: Option<&RequestError>) {
     }
     let kind = error.and_then(|error| error.kind.as_deref());
     match &wanted["error"] {
-        Value::Null if tells_an_error(wanted) => assert_eq!(kind, Some("SSEResponseError")),
+        Value::Null if has_error_event(wanted) => assert_eq!(kind, Some("SSEResponseError")),
         // The reference parses later: a response without content is then an error there too.
         Value::Null => assert!(matches!(kind, None | Some("InvalidInferenceResultError")), "{error:?}"),
         wanted => {
@@ -189,8 +189,8 @@ fn check(case: &Value, exchange: &Exchange, error: Option<&RequestError>) {
     }
     for response in wanted["responses"].as_array().into_iter().flatten() {
         let bytes = body::collect(&encoding::decode(exchange, 1 << 20).exchange);
-        let said = response["data"].as_str().or(response["text"].as_str()).unwrap_or_default();
-        assert!(charset::text_lossy(exchange, &bytes).contains(said), "{said}");
+        let text = response["data"].as_str().or(response["text"].as_str()).unwrap_or_default();
+        assert!(charset::text_lossy(exchange, &bytes).contains(text), "{text}");
     }
 }
 

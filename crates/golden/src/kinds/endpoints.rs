@@ -33,7 +33,7 @@ kinds! {
     /// Instants of a request: the times of its HTTP phases, and its trace.
     HTTP_TRACE = ["endpoints"], ["engine", "report"],
         Case(|case| has(case, "perf") && has(case, "expected.metrics_ns") && has(case, "expected.trace_data"));
-    /// The text of an error, and whether it says that the context was too long.
+    /// The text of an error, and whether it reports a context that is too long.
     CONTEXT_OVERFLOW = ["endpoints", "load"], ["engine"], Case(|case| {
         let has_text = has(case, "body") || case["kind"] == "context_overflow";
         has_text && !has(case, "model") && case["expected"].is_boolean()

@@ -23,7 +23,7 @@ pub const LONGEST_ERROR: usize = 4096;
 /// Bytes of an error's text that are searched: a hidden secret may be longer than its replacement.
 const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 
-/// What the user wants nobody to read. Made once, used wherever text leaves the program.
+/// The user's secrets. Built once, and used wherever text leaves the program.
 #[derive(Clone)]
 pub struct Redactor {
     /// Longest first, so that a secret within a secret does not leave the rest visible.

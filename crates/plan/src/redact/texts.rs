@@ -70,7 +70,7 @@ fn authorization_values(input: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// `name=value` and `name: value` where the name says it is a secret, without the values.
+/// Replaces the values of `name=value` and `name: value` if the name is a secret one.
 fn named_values(input: &str) -> String {
     let (mut out, mut at) = (String::new(), 0);
     for NamedValue { after_name, value, shown, .. } in values_by_name(input) {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a run may take before a test says that it hangs.
+/// A run that takes longer hangs.
 const HANGS: Duration = Duration::from_secs(120);
 /// The last of two signals may come when the run has ended; then it is tried again, so often.
 const TRIES: usize = 5;
@@ -34,8 +34,8 @@ impl GoldenRun {
     /// The run in a folder, where there is one.
     pub(crate) fn read(folder: PathBuf) -> Option<Self> {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
-        let (told, files) = (read("command.txt")?, read("files.txt")?);
-        let (notes, command): (Vec<&str>, Vec<&str>) = told.lines().partition(|line| line.starts_with('#'));
+        let (recorded, files) = (read("command.txt")?, read("files.txt")?);
+        let (notes, command): (Vec<&str>, Vec<&str>) = recorded.lines().partition(|line| line.starts_with('#'));
         let signal_in = |note: &&str| SIGNALS.iter().find(|signal| note.contains(&format!("SIG{signal}")));
         let signalled = notes.iter().find_map(|note| Some((signal_in(note)?, count(note))));
         let (signal, interrupts) = signalled.unwrap_or((&SIGNALS[0], 0));
@@ -173,7 +173,7 @@ pub(crate) fn every_address_of_a_command_becomes_that_of_the_server() {
     assert_eq!(addressed(given, "http://h:9"), wanted);
 }
 
-/// How many signals a note tells of.
+/// The number of signals in a note.
 fn count(note: &str) -> usize {
     let numbers = ["one", "two", "three"];
     let spelt = |word: &str| numbers.iter().position(|number| *number == word).map(|at| at + 1);

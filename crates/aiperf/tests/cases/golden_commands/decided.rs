@@ -1,5 +1,5 @@
-//! What differs from the reference, and why. A rule looks at what a run is and what a file says, never at its name
-//! among others.
+//! Differences from the reference, and their reasons. A rule looks at the run and the content of a file, never at the
+//! name of the case.
 
 use crate::golden_commands::command::GoldenRun;
 use crate::golden_commands::outline::{Difference, What};
@@ -124,7 +124,7 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
     };
     let of_headers = |part: &str| place.rsplit_once('.').is_some_and(|(object, _)| object.ends_with(part));
     let chunks = ["trace_data.request_chunks", "trace_data.response_chunks"];
-    // What a server has said when the client gives up is a matter of time.
+    // Timing decides how much of a response arrived before the client gave up.
     let of_given_up = ["metadata.request_ack_ns", "status", "responses"];
     match what {
         What::Order { ours, theirs } if holds_metrics(place) && fixed(ours) == fixed(theirs) => {
@@ -144,15 +144,17 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Values { ours, theirs } if in_config.is_some_and(|at| at.contains("[]")) && ours.is_superset(theirs) => {
             Some("every setting is shown, of every element of a list")
         }
-        What::Added if of_headers("request_headers") => Some("header fields are told as they were sent"),
+        What::Added if of_headers("request_headers") => Some("header fields are shown as they were sent"),
         What::Added | What::Missing if of_headers("response_headers") => Some("every server spells them as it likes"),
-        What::Added | What::Missing if chunks.iter().any(|chunks| place.starts_with(chunks)) => Some("chunks are told"),
+        What::Added | What::Missing if chunks.iter().any(|chunks| place.starts_with(chunks)) => {
+            Some("chunks are listed")
+        }
         What::Added | What::Missing if gives_up(run) && tag(place).starts_with("adj_") => Some(OTHERS_GIVEN_UP),
         What::Added | What::Missing if gives_up(run) && of_given_up.iter().any(|given| place.starts_with(given)) => {
-            Some("what came before a request was given up is told")
+            Some("what arrived before a request was given up is kept")
         }
         What::Missing | What::Added if metric(run, tag(place), is_added).is_some() => metric(run, tag(place), is_added),
-        What::Added if place.starts_with("measurement") => Some("the run's own error is told"),
+        What::Added if place.starts_with("measurement") => Some("the run reports its own error"),
         What::Added if place.starts_with("run_info.") => Some("every run has its labels"),
         What::Added if place == "timeslices[].index" => {
             Some("slices without a request are left out: the others have numbers")
@@ -160,7 +162,7 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Added | What::Missing if place == "timeslices[].is_complete" => {
             Some("the last slice may end with the run")
         }
-        What::Added if place == "error" => Some("a record without an error says so"),
+        What::Added if place == "error" => Some("a record without an error has a null error"),
         _ => None,
     }
 }
@@ -210,7 +212,7 @@ fn tag(place: &str) -> &str {
 fn metric(run: &GoldenRun, tag: &str, is_added: bool) -> Reason {
     let summary = run.summary();
     let is_zero = summary[tag]["avg"] == 0.0;
-    let tells_usage = summary.get("total_usage_prompt_tokens").is_some();
+    let reports_usage = summary.get("total_usage_prompt_tokens").is_some();
     let endpoint = summary["input_config"]["endpoint"]["type"].as_str().unwrap_or_default();
     let of_input = ["input_sequence_length", "total_isl", "input_token_throughput"];
     match tag {
@@ -218,9 +220,9 @@ fn metric(run: &GoldenRun, tag: &str, is_added: bool) -> Reason {
             Some("queries and what is ranked by them are input (do better, endpoints 10)")
         }
         "http_req_tls_handshaking" if is_added => Some("TLS stands apart too"),
-        "min_request_timestamp" | "max_response_timestamp" if is_added => Some("both ends of the run are told"),
-        _ if is_added && tag.contains("prompt_cache_read") => Some("the simulated server tells what it had cached"),
-        _ if is_added && tag.contains("usage_") && !tells_usage => Some("the simulated server tells its usage"),
+        "min_request_timestamp" | "max_response_timestamp" if is_added => Some("both ends of the run are shown"),
+        _ if is_added && tag.contains("prompt_cache_read") => Some("the simulated server reports what it had cached"),
+        _ if is_added && tag.contains("usage_") && !reports_usage => Some("the simulated server reports its usage"),
         "output_sequence_length" if !is_added && is_zero => Some("an answer without tokens has no length in tokens"),
         _ => None,
     }
@@ -281,7 +283,7 @@ pub(crate) fn label(label: &str) -> String {
 /// Why a table of the reference is not there.
 pub(crate) fn why_no_table(table: &Table) -> Reason {
     match table.title.rsplit_once(": ") {
-        Some((_, "Usage")) => Some("what servers tell of usage is in files alone"),
+        Some((_, "Usage")) => Some("usage that servers report is only in files"),
         _ => None,
     }
 }
@@ -290,7 +292,7 @@ pub(crate) fn why_no_table(table: &Table) -> Reason {
 pub(crate) fn why_a_table(run: &GoldenRun, table: &Table) -> Reason {
     match table.title.rsplit_once(": ") {
         Some((_, "Effective" | "Active")) if run.interrupts > 0 => Some(LOST_GROUPS),
-        Some((_, "Cache")) => Some("the simulated server tells what it had cached"),
+        Some((_, "Cache")) => Some("the simulated server reports what it had cached"),
         _ if table.title.contains("| Server Metrics: ") => Some("the servers' own metrics are shown"),
         _ => None,
     }
@@ -310,7 +312,7 @@ pub(crate) fn decided_by_the_command(run: &GoldenRun) -> Vec<&'static str> {
         return Vec::new();
     }
     let mut tags = vec!["request_count", "error_request_count", "completed_request_count"];
-    // Later turns of a session carry what the server said before.
+    // Later turns of a session carry the earlier responses of the server.
     let is_counted_here = summary["input_config"]["endpoint"]["use_server_token_count"] != Value::Bool(true);
     let is_alike = is_counted_here && summary["input_sequence_length"]["std"] == 0.0;
     tags.extend(is_alike.then_some("input_sequence_length"));

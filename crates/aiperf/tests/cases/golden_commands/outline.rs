@@ -39,7 +39,7 @@ impl fmt::Display for Difference {
 }
 
 impl Outline {
-    /// Of documents; `varies` says of which places only the kind of text counts, and not the text.
+    /// The outline of documents. At places for which `varies` holds, only the kind of text counts, not the text.
     pub(crate) fn of<'a>(documents: impl IntoIterator<Item = &'a Value>, varies: fn(&str) -> bool) -> Self {
         let mut outline = Self::default();
         documents.into_iter().for_each(|document| outline.add("", document, varies));

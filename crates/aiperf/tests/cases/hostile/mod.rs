@@ -1,9 +1,9 @@
-//! The real binary against servers that misbehave, over real sockets: whatever comes, a run ends by itself, with the
-//! records and the exit code it should.
+//! The real binary against servers that misbehave, over real sockets. Whatever arrives, a run ends by itself, with the
+//! right records and exit code.
 //!
 //! # Layout
-//! - `hostile/table.rs`: what a row says: what the server does and what must come of it
-//! - `hostile/server.rs`: a server that does what a row says
+//! - `hostile/table.rs`: the parts of a row: the steps of the server, and the expected result
+//! - `hostile/server.rs`: a server that follows the script of a row
 //! - `hostile/rows`: the rows, one file an area
 
 mod rows;
@@ -69,12 +69,12 @@ fn check(row: &'static Row) -> Result<(), String> {
     if let Some(code) = row.code {
         expect(&format!("code {code}"), records.iter().all(|record| record["error"]["code"] == code))?;
     }
-    let says = |record: &Value| record["error"]["message"].as_str().is_some_and(|text| text.contains(row.text));
-    expect(row.text, row.text.is_empty() || records.iter().all(says))?;
+    let has_text = |record: &Value| record["error"]["message"].as_str().is_some_and(|text| text.contains(row.text));
+    expect(row.text, row.text.is_empty() || records.iter().all(has_text))?;
     let summary: Value = serde_json::from_str(&read("profile_export_aiperf.json")?).unwrap();
-    let told = read("logs/aiperf.log")? + &summary["measurement"]["doubts"].to_string();
-    expect(row.warning, row.warning.is_empty() || told.matches(row.warning).count() == 1)?;
-    let untrue = row.untrue.filter(|untrue| told.contains(untrue));
+    let warnings = read("logs/aiperf.log")? + &summary["measurement"]["doubts"].to_string();
+    expect(row.warning, row.warning.is_empty() || warnings.matches(row.warning).count() == 1)?;
+    let untrue = row.untrue.filter(|untrue| warnings.contains(untrue));
     expect(&format!("nothing of: {}", untrue.unwrap_or_default()), untrue.is_none())?;
     for (pointer, value) in row.holds {
         let found = summary.pointer(pointer).and_then(Value::as_f64);

@@ -1,4 +1,4 @@
-//! A server that does what a row says.
+//! A server that follows the script of a row.
 
 use crate::hostile::table::{STREAM_HEAD, Script, Step, Tls};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -22,7 +22,7 @@ static TLS: LazyLock<Arc<ServerConfig>> = LazyLock::new(|| {
 trait Peer: Read + Write {
     fn socket(&self) -> &TcpStream;
 
-    /// Says that nothing more comes, where its protocol has a word for that.
+    /// Announces the end of the data, if its protocol can do that.
     fn say_goodbye(&mut self) -> io::Result<()>;
 }
 

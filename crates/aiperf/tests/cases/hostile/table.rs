@@ -1,4 +1,4 @@
-//! What a row of the table says.
+//! The rows of the table: the steps of a server, and the expected result.
 
 /// One step of what a server does with a connection.
 #[derive(Clone, Copy)]
@@ -66,7 +66,7 @@ pub(crate) struct Row {
     pub(crate) text: &'static str,
     /// Numbers of the summary, by JSON pointer.
     pub(crate) holds: &'static [(&'static str, f64)],
-    /// Part of a warning, told once.
+    /// Part of a warning that is printed once.
     pub(crate) warning: &'static str,
     /// Part of a warning that would not be true.
     pub(crate) untrue: Option<&'static str>,
@@ -113,7 +113,7 @@ impl Row {
         Self { code: Some(code), ..self }
     }
 
-    pub(crate) const fn says(self, text: &'static str) -> Self {
+    pub(crate) const fn reports(self, text: &'static str) -> Self {
         Self { text, ..self }
     }
 

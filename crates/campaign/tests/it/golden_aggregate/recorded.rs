@@ -4,7 +4,7 @@ use aiperf_campaign::aggregate::{RunMetric, RunOutcome};
 use aiperf_metrics::Stats;
 use serde_json::{Map, Value};
 
-/// A number, or one of the forms that stand for what JSON cannot say.
+/// A number, or one of the forms for numbers that JSON does not have.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value.as_str().or_else(|| value.get("$float")?.as_str()) {
         Some("inf") => Some(f64::INFINITY),

@@ -251,7 +251,7 @@ fn notes_about_what_will_be_done() {
 }
 
 #[test]
-fn a_checked_file_says_what_a_run_of_it_says() {
+fn a_checked_file_gets_the_notes_of_its_run() {
     let dir = tempfile::tempdir().expect("a directory");
     let text = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n  slos: {time_to_first_token: 5}\n";
     std::fs::write(dir.path().join("c.yaml"), text).expect("a file");

@@ -488,7 +488,7 @@ fn variables_of_opentelemetry() {
 }
 
 #[test]
-fn variables_about_what_nobody_asked_for() {
+fn variables_of_features_that_are_off() {
     let env = [
         ("AIPERF_API_SERVER_HOST", "0.0.0.0"),
         ("AIPERF_GPU_COLLECTION_INTERVAL", "1"),

@@ -48,7 +48,8 @@ impl Dictionary {
 }
 
 impl Column {
-    /// Whether buffers and children have as much as the length says. What offsets point to is checked when it is read.
+    /// Checks that buffers and children are long enough for the length. The targets of offsets are checked when they are
+    /// read.
     pub(super) fn check(&self) -> Result<(), Fault> {
         let bits = self.length.div_ceil(8);
         let per_value = |width: usize| self.length.saturating_mul(width);

@@ -107,13 +107,13 @@ pub(crate) const ROWS: &[Row] = &[
         ]],
         Fails("UnicodeDecodeError"),
     )
-    .says("UnicodeDecodeError('"),
+    .reports("UnicodeDecodeError('"),
     whole(
-        "says that its body is compressed",
+        "ends a body inside its gzip data",
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\0")]],
         Fails("ClientPayloadError"),
     )
-    .says("ClientPayloadError(\"the response ends within its 'gzip' data\")"),
+    .reports("ClientPayloadError(\"the response ends within its 'gzip' data\")"),
     whole(
         "nests lists a hundred thousand deep",
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"), Repeat(b"[", 100_000)]],
@@ -134,12 +134,12 @@ pub(crate) const ROWS: &[Row] = &[
         Answered,
     ),
     whole(
-        "tells an error as success",
+        "reports an error as success",
         &[&[Request, Json(r#"{"error":{"message":"it's broken","code":507}}"#)]],
         Fails("ResponseError"),
     )
     .code(507)
-    .says(r#"ResponseError("the server answered with an error: it's broken")"#),
+    .reports(r#"ResponseError("the server answered with an error: it's broken")"#),
     whole(
         "answers two texts with one vector",
         &[&[Request, Json("{\"data\":[{\"object\":\"embedding\",\"embedding\":[0.5]}]}")]],
@@ -203,12 +203,12 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .holds(&[("/usage_completion_tokens/avg", 2.0)]),
     whole(
-        "says usage is a word",
+        "sends a word as usage",
         &[&[Request, Json(r#"{"choices":[{"message":{"content":"hi there"}}],"usage":"much"}"#)]],
         Answered,
     ),
     whole(
-        "says everything twice",
+        "sends everything twice",
         &[&[Request, Json(r#"{"choices":[],"choices":[{"message":{"content":"hi","content":"hi there"}}]}"#)]],
         Answered,
     )
@@ -218,7 +218,7 @@ pub(crate) const ROWS: &[Row] = &[
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{\"choices\":"), Close]],
         Fails("ClientPayloadError"),
     )
-    .says("ClientPayloadError('body ended after 11 of 400 bytes')"),
+    .reports("ClientPayloadError('body ended after 11 of 400 bytes')"),
     whole(
         "stops within its body",
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{\"choices\":"), Hold]],

@@ -15,7 +15,7 @@ pub(crate) const ROWS: &[Row] = &[
     whole("closes every connection at once", &[&[Close]], LOST),
     whole("resets every connection at once", &[&[Reset]], LOST),
     whole("closes instead of answering", &[&[Request, Close]], Fails("ServerDisconnectedError"))
-        .says("ServerDisconnectedError('Server disconnected')"),
+        .reports("ServerDisconnectedError('Server disconnected')"),
     whole("resets instead of answering", &[&[Request, Reset]], LOST),
     whole("closes after every answer", &[&[Request, Json(CHAT), Close]], Answered).requests(6),
     whole("closes a while after every answer", &[&[Request, Json(CHAT), Wait(1), Close]], Answered).requests(20),

@@ -75,13 +75,13 @@ pub(crate) const ROWS: &[Row] = &[
         &[&[Request, Send(GZIPPED_STREAM), Send(FIRST_EVENT), Send(SECOND_EVENT), End]],
         Fails("ClientPayloadError"),
     )
-    .says("ClientPayloadError(\"the response ends within its 'gzip' data\")"),
+    .reports("ClientPayloadError(\"the response ends within its 'gzip' data\")"),
     stream(
         "sends events as they are where it announced gzip",
         &[&[Request, Send(GZIPPED_STREAM), Send(b"e\r\ndata: [DONE]\n\n\r\n"), End]],
         Fails("ClientPayloadError"),
     )
-    .says("the response is not the 'gzip' that its head announces"),
+    .reports("the response is not the 'gzip' that its head announces"),
     whole(
         "sends a small body that grows past all limits",
         &[&[
@@ -94,7 +94,7 @@ pub(crate) const ROWS: &[Row] = &[
         ]],
         Fails("ClientPayloadError"),
     )
-    .says("decoded, the response is longer than the 67108864 bytes that are kept"),
+    .reports("decoded, the response is longer than the 67108864 bytes that are kept"),
     whole(
         "sends gzip members without end",
         &[&[
@@ -105,15 +105,15 @@ pub(crate) const ROWS: &[Row] = &[
         Fails("ClientPayloadError"),
     )
     .requests(1)
-    .says("the response has more than 16384 'gzip' members"),
+    .reports("the response has more than 16384 'gzip' members"),
     whole(
         "compresses its answer with brotli",
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 4\r\n\r\nabcd")]],
         Fails("ClientPayloadError"),
     )
-    .says("the server sent Content-Encoding 'br'"),
+    .reports("the server sent Content-Encoding 'br'"),
     whole(
-        "compresses what it says of an error",
+        "compresses the text of an error",
         &[&[
             Request,
             Send(b"HTTP/1.1 500 Oops\r\nContent-Encoding: gzip\r\nContent-Length: 44\r\n\r\n"),
@@ -122,9 +122,9 @@ pub(crate) const ROWS: &[Row] = &[
         Fails("Oops"),
     )
     .code(500)
-    .says("{\"error\":\"it is broken\"}"),
+    .reports("{\"error\":\"it is broken\"}"),
     whole(
-        "writes Latin-1 and says so",
+        "writes Latin-1 and declares it",
         &[&[
             Request,
             Send(
@@ -145,5 +145,5 @@ pub(crate) const ROWS: &[Row] = &[
         ]],
         Fails("LookupError"),
     )
-    .says("LookupError('unknown encoding: klingon')"),
+    .reports("LookupError('unknown encoding: klingon')"),
 ];

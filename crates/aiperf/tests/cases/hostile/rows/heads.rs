@@ -39,14 +39,14 @@ pub(crate) const ROWS: &[Row] = &[
         ]],
         Answered,
     ),
-    whole("says status 000 and holds", &[&[Request, Send(b"HTTP/1.1 000 Nothing\r\n"), Hold]], BAD_HEAD),
-    whole("says status 99 and holds", &[&[Request, Send(b"HTTP/1.1 99 Early\r\n"), Hold]], BAD_HEAD),
-    whole("says status 2000 and holds", &[&[Request, Send(b"HTTP/1.1 2000 OK\r\n"), Hold]], BAD_HEAD),
-    whole("says status abc and holds", &[&[Request, Send(b"HTTP/1.1 abc\r\n"), Hold]], BAD_HEAD),
-    whole("says no status and holds", &[&[Request, Send(b"HTTP/1.1\r\n"), Hold]], BAD_HEAD),
-    whole("says a status below zero", &[&[Request, Send(b"HTTP/1.1 -20 OK\r\n"), Hold]], BAD_HEAD),
-    whole("says HTTP/2 in its status line", &[&[Request, Send(b"HTTP/2 200 OK\r\n"), Hold]], BAD_HEAD),
-    whole("says HTTP/3.7", &[&[Request, Send(b"HTTP/3.7 200 OK\r\n\r\n"), Hold]], BAD_HEAD),
+    whole("sends status 000 and holds", &[&[Request, Send(b"HTTP/1.1 000 Nothing\r\n"), Hold]], BAD_HEAD),
+    whole("sends status 99 and holds", &[&[Request, Send(b"HTTP/1.1 99 Early\r\n"), Hold]], BAD_HEAD),
+    whole("sends status 2000 and holds", &[&[Request, Send(b"HTTP/1.1 2000 OK\r\n"), Hold]], BAD_HEAD),
+    whole("sends status abc and holds", &[&[Request, Send(b"HTTP/1.1 abc\r\n"), Hold]], BAD_HEAD),
+    whole("sends no status and holds", &[&[Request, Send(b"HTTP/1.1\r\n"), Hold]], BAD_HEAD),
+    whole("sends a status below zero", &[&[Request, Send(b"HTTP/1.1 -20 OK\r\n"), Hold]], BAD_HEAD),
+    whole("sends HTTP/2 in its status line", &[&[Request, Send(b"HTTP/2 200 OK\r\n"), Hold]], BAD_HEAD),
+    whole("sends HTTP/3.7", &[&[Request, Send(b"HTTP/3.7 200 OK\r\n\r\n"), Hold]], BAD_HEAD),
     whole("answers in frames of HTTP/2", &[&[Send(b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x80"), Hold]], BAD_HEAD),
     whole("answers with a TLS alert", &[&[Request, Send(b"\x15\x03\x01\0\x02\x02\x46"), Close]], BAD_HEAD),
     whole("greets as a mail server", &[&[Send(b"220 mail.example ESMTP\r\n"), Hold]], BAD_HEAD),
@@ -60,7 +60,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     whole("stops within its head", &[&[Request, Send(b"HTTP/1.1 200 OK\r\nContent-Ty"), Hold]], Fails("TimeoutError"))
         .args(&["--request-timeout-seconds", "0.3"])
-        .says("TimeoutError()"),
+        .reports("TimeoutError()"),
     whole(
         "sends a header line of 9000 bytes",
         &[&[Request, Send(b"HTTP/1.1 200 OK\r\nX: "), Repeat(b"a", 9000), Send(b"\r\n\r\n"), Hold]],
@@ -133,11 +133,11 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .holds(&[("/measurement/not_streamed", 0.0), ("/measurement/events", 4.0)]),
     whole(
-        "says Continue three times",
+        "sends Continue three times",
         &[&[Request, Repeat(b"HTTP/1.1 100 Continue\r\n\r\n", 3), Json(crate::hostile::table::CHAT)]],
         Answered,
     ),
-    whole("says Continue for ever", &[&[Request, Repeat(b"HTTP/1.1 100 Continue\r\n\r\n", 1 << 16), Hold]], BAD_HEAD),
+    whole("sends Continue for ever", &[&[Request, Repeat(b"HTTP/1.1 100 Continue\r\n\r\n", 1 << 16), Hold]], BAD_HEAD),
     whole(
         "switches protocols",
         &[&[Request, Send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), Hold]],

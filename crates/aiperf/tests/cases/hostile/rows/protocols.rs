@@ -43,15 +43,15 @@ pub(crate) const ROWS: &[Row] = &[
     whole("sends a byte of its head a second", &[&[Request, Forever(b"H", 1000)]], Fails("TimeoutError"))
         .args(&["--request-timeout-seconds", "0.5"])
         .requests(1),
-    http2("says rubbish after the preface of HTTP/2", &[&[Request, Repeat(b"rubbish ", 4096), Hold]], NO_HTTP2),
+    http2("sends rubbish after the preface of HTTP/2", &[&[Request, Repeat(b"rubbish ", 4096), Hold]], NO_HTTP2),
     http2(
-        "says rubbish after the settings of HTTP/2",
+        "sends rubbish after the settings of HTTP/2",
         &[&[Request, Send(SETTINGS), Repeat(b"rubbish ", 4096), Hold]],
         NO_HTTP2,
     ),
     http2("speaks HTTP/1.1 where HTTP/2 is wanted", &[&[Request, Json(CHAT), Hold]], NO_HTTP2),
     http2("closes after the preface of HTTP/2", &[&[Request, Close]], NO_HTTP2),
-    http2("says nothing in HTTP/2 but its settings", &[&[Request, Send(SETTINGS), Hold]], Fails("TimeoutError"))
+    http2("sends nothing in HTTP/2 but its settings", &[&[Request, Send(SETTINGS), Hold]], Fails("TimeoutError"))
         .args(&["--transport", "http2", "--request-timeout-seconds", "0.4"]),
     http2(
         "floods HTTP/2 with settings",
@@ -59,38 +59,38 @@ pub(crate) const ROWS: &[Row] = &[
         FLOODED,
     )
     .requests(1)
-    .says("too many frames that bring no answer further"),
+    .reports("too many frames that bring no answer further"),
     http2("floods HTTP/2 with pings", &[&[Request, Send(SETTINGS), Wait(50), Repeat(PING, 1 << 20), Hold]], FLOODED)
         .requests(1)
-        .says("too many frames that bring no answer further"),
+        .reports("too many frames that bring no answer further"),
     http2(
         "floods HTTP/2 with priorities",
         &[&[Request, Send(SETTINGS), Wait(50), Repeat(PRIORITY, 1 << 20), Hold]],
         FLOODED,
     )
     .requests(1)
-    .says("too many frames that bring no answer further"),
+    .reports("too many frames that bring no answer further"),
     http2(
-        "says Early Hints over HTTP/2 for ever",
+        "sends Early Hints over HTTP/2 for ever",
         &[&[Request, Send(SETTINGS), Wait(50), Repeat(EARLY_HINTS, 1 << 16), Hold]],
         FLOODED,
     )
     .requests(1)
-    .says("too many interim responses"),
+    .reports("too many interim responses"),
     http2(
         "sends a header line of 9000 bytes over HTTP/2",
         &[&[Request, Send(SETTINGS), Wait(50), Send(LONG_FIELD), Repeat(b"a", 9000), Hold]],
         FLOODED,
     )
     .requests(1)
-    .says("a header line is longer than 8190 bytes"),
+    .reports("a header line is longer than 8190 bytes"),
     stream(
         "cuts a stream over TLS that runs until the close",
         &[&[Request, Send(UNTIL_CLOSE), Send(WORD.as_bytes()), Close]],
         Fails("ClientPayloadError"),
     )
     .over_tls()
-    .says("the server closed without the close_notify of TLS"),
+    .reports("the server closed without the close_notify of TLS"),
     stream(
         "ends a stream over TLS by close_notify",
         &[&[Request, Send(UNTIL_CLOSE), Send(WORD.as_bytes()), Goodbye]],
@@ -99,7 +99,7 @@ pub(crate) const ROWS: &[Row] = &[
     .over_tls(),
     whole("closes behind a whole body over TLS without a word", &[&[Request, Json(CHAT), Close]], Answered).over_tls(),
     tls("speaks plain HTTP where TLS is wanted", &[&[Send(b"HTTP/1.1 400 Bad Request\r\n\r\n"), Hold]], NO_TLS),
-    tls("says rubbish in a handshake", &[&[Wait(5), Repeat(b"rubbish ", 4096), Hold]], NO_TLS),
+    tls("sends rubbish in a handshake", &[&[Wait(5), Repeat(b"rubbish ", 4096), Hold]], NO_TLS),
     tls("closes in a handshake", &[&[Wait(5), Close]], Fails("ClientConnectorSSLError|ClientOSError")),
-    tls("says nothing in a handshake", &[&[Hold]], Fails("TimeoutError")).args(&["--request-timeout-seconds", "0.4"]),
+    tls("sends nothing in a handshake", &[&[Hold]], Fails("TimeoutError")).args(&["--request-timeout-seconds", "0.4"]),
 ];

@@ -10,7 +10,7 @@ pub(crate) const ROWS: &[Row] = &[
         &[&[Request, Send(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")]],
         Fails("ClientConnectorError"),
     )
-    .says("127.0.0.1:9"),
+    .reports("127.0.0.1:9"),
     whole(
         "redirects to no URL",
         &[&[Request, Send(b"HTTP/1.1 302 Found\r\nLocation: javascript:alert(1)\r\nContent-Length: 0\r\n\r\n")]],
@@ -27,30 +27,30 @@ pub(crate) const ROWS: &[Row] = &[
         &[&[Request, Send(b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")]],
         Fails("TooManyRedirects"),
     ),
-    whole("says Not Modified", &[&[Request, Send(b"HTTP/1.1 304 Not Modified\r\n\r\n")]], Fails("Not Modified"))
+    whole("sends Not Modified", &[&[Request, Send(b"HTTP/1.1 304 Not Modified\r\n\r\n")]], Fails("Not Modified"))
         .code(304),
     whole(
-        "says Unauthorized",
+        "sends Unauthorized",
         &[&[Request, Send(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 6\r\n\r\nno key")]],
         Fails("Unauthorized"),
     )
     .code(401)
-    .says("no key"),
+    .reports("no key"),
     whole(
-        "says Too Many Requests",
+        "sends Too Many Requests",
         &[&[Request, Send(b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 9999\r\nContent-Length: 0\r\n\r\n")]],
         Fails("Too Many Requests"),
     )
     .code(429),
     whole(
-        "says 500",
+        "sends 500",
         &[&[Request, Send(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\n\r\noops")]],
         Fails("Internal Server Error"),
     )
     .code(500)
-    .says("oops"),
+    .reports("oops"),
     whole(
-        "says 503 and closes",
+        "sends 503 and closes",
         &[&[
             Request,
             Send(
@@ -62,7 +62,7 @@ pub(crate) const ROWS: &[Row] = &[
         Fails("Service Unavailable"),
     )
     .code(503),
-    whole("says 999 without a reason", &[&[Request, Send(b"HTTP/1.1 999\r\nContent-Length: 0\r\n\r\n")]], Fails(""))
+    whole("sends 999 without a reason", &[&[Request, Send(b"HTTP/1.1 999\r\nContent-Length: 0\r\n\r\n")]], Fails(""))
         .code(999),
     whole(
         "gives its reason in Latin-1",
@@ -71,19 +71,19 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .code(500),
     whole(
-        "says why in bytes that are no UTF-8",
+        "gives its reason in bytes that are not UTF-8",
         &[&[Request, Send(b"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\n\xff\xfea\0")]],
         Fails("Oops"),
     )
     .code(500)
-    .says("a\0"),
+    .reports("a\0"),
     whole(
         "explains a 500 without a length",
         &[&[Request, Send(b"HTTP/1.1 500 Oops\r\n\r\nlong story"), Close]],
         Fails("Oops"),
     )
     .code(500)
-    .says("long story"),
+    .reports("long story"),
     whole(
         "explains a 500 in chunks",
         &[&[
@@ -96,7 +96,7 @@ pub(crate) const ROWS: &[Row] = &[
         Fails("Oops"),
     )
     .code(500)
-    .says("long story"),
+    .reports("long story"),
     whole(
         "shows a page of HTML",
         &[&[
@@ -109,7 +109,7 @@ pub(crate) const ROWS: &[Row] = &[
         Fails("Bad Gateway"),
     )
     .code(502)
-    .says("<h1>"),
+    .reports("<h1>"),
     whole(
         "explains a 500 at 5 MB",
         &[&[Request, Send(b"HTTP/1.1 500 Oops\r\nContent-Length: 5000000\r\n\r\n"), Repeat(b"a", 5_000_000)]],

@@ -51,7 +51,7 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .requests(1),
     stream(
-        "says in every event that there is no error, and takes its time",
+        "sends a null error in every event, slowly",
         &[&[Request, Stream, Chunk(NO_ERROR), Wait(3000), Chunk(NO_ERROR), Wait(3000), Chunk(NO_ERROR), End]],
         Answered,
     )
@@ -64,9 +64,9 @@ pub(crate) const ROWS: &[Row] = &[
         .holds(&[("/measurement/unfinished_streams", 0.0)]),
     stream("gives up within a stream", &[&[Request, Stream, Chunk(WORD), Chunk(ABORTED), Chunk(DONE), End]], FAILED)
         .code(502)
-        .says("the answer ended with finish_reason 'abort'"),
+        .reports("the answer ended with finish_reason 'abort'"),
     stream(
-        "tells an error as an object in its data",
+        "reports an error as an object in its data",
         &[&[
             Request,
             Stream,
@@ -78,21 +78,21 @@ pub(crate) const ROWS: &[Row] = &[
         FAILED,
     )
     .code(507)
-    .says("lost"),
+    .reports("lost"),
     stream(
-        "tells an error by a code in its data",
+        "reports an error by a code in its data",
         &[&[Request, Stream, Chunk(WORD), Chunk("data: {\"code\":500,\"message\":\"lost\"}\n\n"), End]],
         FAILED,
     )
     .code(500)
-    .says("lost"),
+    .reports("lost"),
     stream("ends its message without message_stop", &[&[Request, Stream, Chunk(BLOCK), Chunk(DONE), End]], Answered)
         .args(&["--streaming", "--endpoint-type", "messages"])
         .holds(&[("/measurement/unfinished_streams", 2.0)]),
-    stream("says [DONE] twice", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(DONE), End]], Answered),
-    stream("says something after [DONE]", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(WORD), End]], Answered)
+    stream("sends [DONE] twice", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(DONE), End]], Answered),
+    stream("sends content after [DONE]", &[&[Request, Stream, Chunk(WORD), Chunk(DONE), Chunk(WORD), End]], Answered)
         .holds(&[("/measurement/events", 4.0)]),
-    stream("says nothing but [DONE]", &[&[Request, Stream, Chunk(DONE), End]], NO_CONTENT),
+    stream("sends nothing but [DONE]", &[&[Request, Stream, Chunk(DONE), End]], NO_CONTENT),
     stream("streams nothing", &[&[Request, Stream, End]], NO_CONTENT),
     stream("streams comments alone", &[&[Request, Stream, Chunk(": a\n\n: b\n\n"), End]], NO_CONTENT),
     stream(
@@ -106,7 +106,7 @@ pub(crate) const ROWS: &[Row] = &[
         NO_CONTENT,
     ),
     stream(
-        "says JSON and sends a stream",
+        "declares JSON and sends a stream",
         &[&[
             Request,
             Send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -243,7 +243,7 @@ pub(crate) const ROWS: &[Row] = &[
         NO_CONTENT,
     )
     .requests(1)
-    .says("1000000 events of the stream have no content"),
+    .reports("1000000 events of the stream have no content"),
     stream(
         "sends 20,000 events in one go",
         &[&[
@@ -257,36 +257,36 @@ pub(crate) const ROWS: &[Row] = &[
     .requests(1)
     .holds(&[("/measurement/events", 20_000.0)]),
     stream(
-        "tells an error by an event and stops",
+        "reports an error by an event and stops",
         &[&[Request, Stream, Chunk(WORD), Chunk("event: error\ndata: {\"message\":\"lost\"}\n\n"), Hold]],
         Fails("SSEResponseError"),
     )
     .requests(1)
     .code(502)
-    .says("lost"),
+    .reports("lost"),
     stream(
-        "tells an error in its data and stops",
+        "reports an error in its data and stops",
         &[&[Request, Stream, Chunk(WORD), Chunk("data: {\"error\":{\"message\":\"lost\"}}\n\n"), Hold]],
         Fails("SSEResponseError"),
     )
     .requests(1)
     .code(502)
-    .says("lost"),
+    .reports("lost"),
     stream(
-        "says [DONE] and more in one go and stops",
+        "sends [DONE] and more in one go and stops",
         &[&[Request, Stream, Chunk(WORD), Chunk("data: [DONE]\n\n: ping\n\n"), Hold]],
         Answered,
     )
     .requests(1),
     stream(
-        "tells an error by an event and ends",
+        "reports an error by an event and ends",
         &[&[Request, Stream, Chunk(WORD), Chunk("event: error\ndata: {\"message\":\"lost\"}\n\n"), End]],
         Fails("SSEResponseError"),
     )
     .code(502)
-    .says("lost"),
+    .reports("lost"),
     stream(
-        "tells an error in its data",
+        "reports an error in its data",
         &[&[
             Request,
             Stream,
@@ -298,14 +298,14 @@ pub(crate) const ROWS: &[Row] = &[
         Fails("SSEResponseError"),
     )
     .code(503)
-    .says("lost"),
+    .reports("lost"),
     stream(
-        "tells an error that is a word",
+        "reports an error that is a word",
         &[&[Request, Stream, Chunk("data: {\"error\":\"lost\"}\n\n"), End]],
         Fails("SSEResponseError"),
     )
     .code(502)
-    .says("lost"),
+    .reports("lost"),
     stream(
         "ends lines in carriage returns",
         &[&[
@@ -374,9 +374,9 @@ pub(crate) const ROWS: &[Row] = &[
         "0.3",
     ]),
     stream("resets midway", &[&[Request, Stream, Chunk(WORD), Wait(20), Reset]], Fails("ClientOSError"))
-        .says("ClientOSError('connection lost: connection reset by peer')"),
+        .reports("ClientOSError('connection lost: connection reset by peer')"),
     stream(
-        "says that its stream is compressed",
+        "ends a stream inside its gzip data",
         &[&[
             Request,
             Send(
