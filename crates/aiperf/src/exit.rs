@@ -46,7 +46,7 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ("0", "finished; some requests may have failed"),
     (
         "1",
-        "nothing was answered, more failed than --failed-request-threshold allows, or a file could not be written; of several \
+        "no request succeeded, more failed than --failed-request-threshold allows, or a file could not be written; of several \
          runs fewer than two succeeded",
     ),
     ("2", "bad input, nothing sent"),

@@ -80,7 +80,7 @@ pub fn wait_for_servers(plan: &Plan, caller: &mut impl Caller) -> Result<(), Con
                         }
                         Step::Ready { doubtful } => {
                             if let Some(status) = doubtful {
-                                caller.warn(format!("{} answers with status {status}", call.url));
+                                caller.warn(format!("{} returns status {status}", call.url));
                             }
                             caller.info(format!("{} is ready for model '{model}'", call.url));
                             break;
@@ -155,8 +155,8 @@ fn switch_off(stop: &Call, timeout: Nanos, caller: &mut impl Caller) {
 /// The result of a call, for messages.
 fn described(called: &Called) -> String {
     match called {
-        Ok((status, _)) if (200..300).contains(status) => "it answers, but does not list the model".to_owned(),
-        Ok((status, _)) => format!("it answers with status {status}"),
+        Ok((status, _)) if (200..300).contains(status) => "it responds, but does not list the model".to_owned(),
+        Ok((status, _)) => format!("it returns status {status}"),
         Err(reason) => reason.clone(),
     }
 }

@@ -29,7 +29,7 @@ impl MediaFetcher {
         let answer = self.fetcher.call(&call, is_over).map_err(|error| format!("cannot be fetched: {error}"))?;
         match answer.status {
             200 => Ok(answer.body),
-            status => Err(format!("cannot be fetched: the server answered {status} {}", answer.reason)),
+            status => Err(format!("cannot be fetched: the server returned {status} {}", answer.reason)),
         }
     }
 }

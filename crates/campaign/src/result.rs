@@ -78,7 +78,7 @@ pub(crate) fn summarise(
         was_cancelled: was_stopped,
         incomplete_reason: given_up
             .or_else(|| was_stopped.then(|| "Run cancelled before all records were processed.".to_owned()))
-            .or_else(|| nothing_came_back.then(|| "No request was answered before the run was over.".to_owned()))
+            .or_else(|| nothing_came_back.then(|| "No request got a response before the run was over.".to_owned()))
             .or_else(|| (lost != Lost::default()).then(|| "Not all records could be computed.".to_owned())),
         limits: metrics.traits().thresholds,
         judged: Vec::new(),

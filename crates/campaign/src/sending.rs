@@ -314,7 +314,10 @@ fn ways_to_slots(phase: &PhaseSending) -> String {
 fn late_users(plan: &PhasePlan) -> Option<String> {
     let gap = plan.arrival.user_interval()?;
     let ended = plan.sessions().map(|sessions| format!(", or all {sessions} sessions were begun"));
-    Some(format!("answers took longer than the {gap:.1} s after which a user sends again{}", ended.unwrap_or_default()))
+    Some(format!(
+        "responses took longer than the {gap:.1} s after which a user sends again{}",
+        ended.unwrap_or_default()
+    ))
 }
 
 #[cfg(test)]
@@ -477,7 +480,7 @@ mod tests {
         assert_eq!(
             doubts(&[users(15)], false),
             [
-                "users came back late (1.5 instead of 2.0 requests a second): answers took longer than the 2.0 s after which \
+                "users came back late (1.5 instead of 2.0 requests a second): responses took longer than the 2.0 s after which \
               a user sends again"
             ]
         );

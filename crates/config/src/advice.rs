@@ -41,7 +41,7 @@ const INSTEAD: &[Instead] = &[
         key: "recorded sessions of another kind: dataset: {type: public, dataset: exgentic_v2}",
     },
     same("load does not adapt to measurements", "several phases, each with its own load"),
-    same("answers are not graded", "the summary without accuracy"),
+    same("responses are not graded", "the summary without accuracy"),
     Instead {
         reason: "results are not sent to MLflow",
         flag: "the files of the run: --artifact-dir DIR",

@@ -97,7 +97,7 @@ const KEYS: &[(&str, Status)] = &[
     ("benchmark.runtime.dataset_api_base_url", CLUSTER),
     ("benchmark.logging.level", Acts),
     ("benchmark.metrics", Acts),
-    ("benchmark.accuracy", NotYet("answers are not graded")),
+    ("benchmark.accuracy", NotYet("responses are not graded")),
     ("multi_run", Acts),
     ("resume", Acts),
     ("limits", Acts),

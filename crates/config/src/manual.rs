@@ -8,7 +8,7 @@ pub fn man_page(version: &str) -> String {
     let mut out = format!(
         ".TH AIPERF\\-PROFILE 1 \"\" \"aiperf {version}\" \"User Commands\"\n.SH NAME\naiperf\\-profile \\- benchmark an LLM inference server\n\
          .SH SYNOPSIS\n.B aiperf profile\n\\-\\-model NAME [\\-\\-url HOST:PORT] [FLAGS]\n.br\n.B aiperf profile\n\\-\\-config FILE.yaml [FLAGS]\n\
-         .SH DESCRIPTION\nSends requests to a server as the flags or the file say, times every answer, and writes a summary and a record of \
+         .SH DESCRIPTION\nSends requests to a server, by flags or a configuration file, times every response, and writes a summary and a record of \
          each request.\n"
     );
     for group in GROUPS {

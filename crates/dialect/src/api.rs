@@ -62,8 +62,8 @@ pub enum ApiError {
     Template { name: String, reason: String },
     /// An invalid path into responses.
     #[error(
-        "response_field is no JMESPath expression that can be used: {reason}\n  it is '{}'\n  try: a path into an \
-         answer, as in choices[0].message.content, or leave it out: text is looked for in the usual places",
+        "response_field is no JMESPath expression that can be used: {reason}\n  it is '{}'\n  try: a path into a \
+         response, as in choices[0].message.content, or leave it out: text is looked for in the usual places",
         json::shown(expression)
     )]
     ResponseField { expression: String, reason: String },

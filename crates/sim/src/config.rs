@@ -126,7 +126,7 @@ impl SimConfig {
             return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no faults"));
         }
         if self.burst && self.truth_log.is_some() {
-            return Err(SimError::Conflict("a burst server writes whole answers at once: it has no truth log"));
+            return Err(SimError::Conflict("a burst server writes whole responses at once: it has no truth log"));
         }
         if self.burst && self.encoding.is_some() {
             return Err(SimError::Conflict("a burst server sends bytes made beforehand: it has no content encoding"));

@@ -68,7 +68,7 @@ impl Guard {
             return Ok(());
         }
         Err(Refused(format!(
-            "this API does not answer as {}: a page of another site could have sent this request; ask for localhost or \
+            "this API does not serve requests to {}: a page of another site could have sent this request; ask for localhost or \
              for the address it listens on, or let it listen by that name (--api-host), or name the origin in \
              AIPERF_API_SERVER_CORS_ORIGINS",
             text.escape_debug()

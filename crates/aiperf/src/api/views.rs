@@ -289,7 +289,7 @@ pub(super) fn sources(live: &Live, kind: SourceKind, configured: &[String]) -> V
     let mut all = configured.to_vec();
     all.extend(of_kind().map(address).filter(|address| !configured.contains(address)));
     let lost = of_kind().find(|known| !known.answers).and_then(|known| known.source.detail.as_deref());
-    let reason = reachable.is_empty().then(|| lost.unwrap_or("no source answers"));
+    let reason = reachable.is_empty().then(|| lost.unwrap_or("no source responds"));
     without_nulls(json!({
         "enabled": !reachable.is_empty(),
         "reason": reason,

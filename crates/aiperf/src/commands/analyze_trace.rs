@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-/// Show how long the requests of a mooncake trace are, and how much of them a prefix cache could answer.
+/// Show how long the requests of a mooncake trace are, and how much of them a prefix cache could serve.
 ///
 /// The trace is JSON lines, optionally compressed with gzip, with input_length, output_length and hash_ids. It is read
 /// once; memory grows with the number of distinct ids and prefixes.

@@ -103,7 +103,7 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
         _ if finished.nothing_answered && finished.result.metrics.failed > 0 => {
             Some(format!("all {} requests failed", finished.result.metrics.failed))
         }
-        _ if finished.nothing_answered => Some("no request was answered".to_owned()),
+        _ if finished.nothing_answered => Some("no request got a response".to_owned()),
         _ => {
             let first = written.failures.first().map(|failure| failure.error.to_string());
             Some(first.unwrap_or_else(|| "not everything could be written".to_owned()))
@@ -275,8 +275,8 @@ pub(super) fn answer(
         Ok(api) => {
             log(LogLevel::Notice, &format!("Live API at {url}"));
             if is_open {
-                warn("the live API answers all who reach this machine, without a password: they see the configuration and \
-                      can have all files below the artifact directory"
+                warn("the live API serves everyone who can reach this machine, without a password: the configuration, and all \
+                      files below the artifact directory"
                     .to_owned());
             }
             Some(api)

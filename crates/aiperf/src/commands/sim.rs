@@ -14,7 +14,7 @@ use clap::{Args, Parser};
 use crate::exit::{self, Exit};
 use crate::terminal;
 
-/// Serve simulated answers, to practise on or to measure a client against.
+/// Start a simulated server, to practise on or to measure a client against.
 ///
 /// Paths: /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /v1/embeddings, /generate,
 /// /generate_stream, /v2/rerank, /v1/rerank, /rerank, /v1/ranking, /v1/images/generations, /v1/images/edits,
@@ -68,14 +68,14 @@ pub(crate) struct SimArgs {
     /// Tokens in each event of a stream.
     #[arg(long, default_value = "1")]
     tokens_per_chunk: NonZeroU32,
-    /// Tokens of an answer whose request sets no limit.
+    /// Tokens of a response whose request sets no limit.
     #[arg(long, default_value = "32")]
     osl: NonZeroU32,
-    /// Tokens after which an answer ends by itself, unless the request sets ignore_eos: a number, normal:.. or
+    /// Tokens after which a response ends by itself, unless the request sets ignore_eos: a number, normal:.. or
     /// lognormal:...
     #[arg(long)]
     eos: Option<Spread>,
-    /// How many tokens of each answer to chat, responses and messages are reasoning.
+    /// How many tokens of each response of chat, responses and messages are reasoning.
     #[arg(long, default_value_t = 0)]
     reasoning_tokens: u32,
     /// Draft tokens per step of speculative decoding, as reported in responses; 0 reports none.
@@ -93,7 +93,7 @@ pub(crate) struct SimArgs {
     /// Requests served at once; further ones wait in order of arrival.
     #[arg(long)]
     max_running: Option<NonZeroUsize>,
-    /// Continuous batching: every running answer writes one event each step, all of them back to back (replaces --itl).
+    /// Continuous batching: every running response writes one event each step, all of them back to back (replaces --itl).
     #[arg(long, value_parser = parse_duration)]
     step: Option<Duration>,
     /// A fault and its rate: KIND=RATE or KIND:ARGUMENT=RATE; may be given several times.

@@ -16,7 +16,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command { name: "profile", about: "Benchmark a server", run: profile::run },
     Command { name: "demo", about: "Benchmark the built-in simulated server: nothing to set up", run: demo::run },
-    Command { name: "sim", about: "Serve simulated answers to practise on", run: sim::main },
+    Command { name: "sim", about: "Start a simulated server to practise on", run: sim::main },
     Command { name: "schedule", about: "Show when profile would send what, and send nothing", run: schedule::run },
     Command { name: "compare", about: "Compare runs, and fail a pipeline on limits", run: compare::run },
     Command { name: "config", about: "Make, show and check configuration files", run: config::run },

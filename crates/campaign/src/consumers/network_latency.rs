@@ -94,12 +94,12 @@ fn unreachable(summary: &NetworkSummary) -> Option<String> {
     let missing = summary.targets.iter().filter(|target| target.round_trips.succeeded == 0);
     let named: Vec<String> = missing
         .map(|TargetSummary { target, round_trips, last_error }| {
-            let reason = last_error.as_ref().map_or("no answer", |error| &error.message);
+            let reason = last_error.as_ref().map_or("no response", |error| &error.message);
             format!("{}: {reason}, {} probes", target.address(), round_trips.count())
         })
         .collect();
     if summary.all.times.is_none() {
-        let servers = if named.is_empty() { "no probe was answered".to_owned() } else { named.join("; ") };
+        let servers = if named.is_empty() { "no probe succeeded".to_owned() } else { named.join("; ") };
         return Some(format!(
             "Network latency is not known ({servers}): there are no network-adjusted metrics. Pass what ping shows \
              with --network-latency-mean MS"

@@ -344,7 +344,7 @@ impl OtlpLog {
             }
             Receipt::Unreadable => {
                 let text = format!(
-                    "the OTLP receiver {} answers 200 with no OTLP message: it is unknown whether it took all data \
+                    "the OTLP receiver {} returns 200 without an OTLP message: it is unknown whether it accepted all data \
                      points",
                     self.url
                 );

@@ -52,7 +52,7 @@ pub enum HubError {
     )]
     Network { endpoint: String, reason: String },
     #[error(
-        "{endpoint} did not answer within {} s{}\n  try: check the network, or a local path",
+        "{endpoint} did not respond within {} s{}\n  try: check the network, or a local path",
         after.as_secs_f64(), if *is_kept { "\n  the part that was fetched is kept, and the next attempt resumes it" } else { "" }
     )]
     TimedOut {
@@ -61,9 +61,11 @@ pub enum HubError {
         /// The fetched part of the file is kept, and the next attempt resumes it.
         is_kept: bool,
     },
-    #[error("{endpoint} answered {status}{message}\n  try: again later, or a local path")]
+    #[error("{endpoint} returned {status}{message}\n  try: again later, or a local path")]
     Status { endpoint: String, status: u16, message: String },
-    #[error("{endpoint} gave an answer that is not the hub's: {reason}\n  try: another HF_ENDPOINT, or a local path")]
+    #[error(
+        "{endpoint} returned a response that is not the hub's: {reason}\n  try: another HF_ENDPOINT, or a local path"
+    )]
     Answer { endpoint: String, reason: String },
     #[error("{path} of {repo} is not what it should be: {reason}\n  it was fetched twice, and nothing of it is kept")]
     Corrupt { repo: RepoName, path: String, reason: String },

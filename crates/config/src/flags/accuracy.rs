@@ -10,7 +10,7 @@ flags! { ACCURACY_FLAGS:
         name: "--accuracy-benchmark",
         kind: Kind::Choice(process::AccuracyBenchmark::NAMES),
         to: To::Key("accuracy.benchmark"),
-        status: NotYet("answers are not graded"),
+        status: NotYet("responses are not graded"),
         summary: "Accuracy benchmark to run; enables accuracy mode",
     }
     ACCURACY_TASKS {
@@ -18,13 +18,13 @@ flags! { ACCURACY_FLAGS:
         kind: Kind::Texts,
         takes: Takes::Many { comma: true, space: false },
         to: To::Key("accuracy.tasks"),
-        status: NotYet("answers are not graded"),
+        status: NotYet("responses are not graded"),
     }
     ACCURACY_N_SHOTS {
         name: "--accuracy-n-shots",
         kind: Kind::Int,
         to: To::Key("accuracy.n_shots"),
-        status: NotYet("answers are not graded"),
+        status: NotYet("responses are not graded"),
     }
     ACCURACY_ENABLE_COT {
         name: "--accuracy-enable-cot",
@@ -32,25 +32,25 @@ flags! { ACCURACY_FLAGS:
         negation: Some("--accuracy-no-enable-cot"),
         takes: Takes::Nothing,
         to: To::Key("accuracy.enable_cot"),
-        status: NotYet("answers are not graded"),
+        status: NotYet("responses are not graded"),
     }
     ACCURACY_GRADER {
         name: "--accuracy-grader",
         kind: Kind::Choice(process::Grader::NAMES),
         to: To::Key("accuracy.grader"),
-        status: NotYet("answers are not graded"),
+        status: NotYet("responses are not graded"),
     }
     ACCURACY_SYSTEM_PROMPT {
         name: "--accuracy-system-prompt",
         kind: Kind::Text,
         to: To::Key("accuracy.system_prompt"),
-        status: NotYet("answers are not graded"),
+        status: NotYet("responses are not graded"),
     }
     ACCURACY_VERBOSE {
         name: "--accuracy-verbose",
         kind: Kind::Bool,
         takes: Takes::Nothing,
         to: To::Key("accuracy.verbose"),
-        status: NotYet("answers are not graded"),
+        status: NotYet("responses are not graded"),
     }
 }

@@ -30,7 +30,7 @@ const OWN: &[(&str, &str, &str, Option<&str>)] = &[
         Some("leave it out: transport: http2 uses HTTP/2"),
     ),
     ("expect", "the body is sent without waiting for 100 Continue", "leave it out: the body follows immediately", None),
-    ("te", "trailers are not read", "leave it out: answers are read without trailers", None),
+    ("te", "trailers are not read", "leave it out: responses are read without trailers", None),
     ("trailer", "bodies are sent without trailers", "leave it out: a header field has the same meaning", None),
 ];
 

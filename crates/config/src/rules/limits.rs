@@ -226,7 +226,7 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
         prefixes(dataset, index, facts, problems);
         let prompts = dataset.prompts.clone().unwrap_or_default();
         for (key, length, most, of) in
-            [("isl", &prompts.isl, PROMPT_TOKENS, "a prompt"), ("osl", &prompts.osl, ANSWER_TOKENS, "an answer")]
+            [("isl", &prompts.isl, PROMPT_TOKENS, "a prompt"), ("osl", &prompts.osl, ANSWER_TOKENS, "a response")]
         {
             let Some(length) = length else { continue };
             let at = format!("datasets.{index}.prompts.{key}");

@@ -95,7 +95,7 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
                         facts.ask("--accuracy-benchmark", "accuracy.benchmark")
                     ),
                 )
-                .because("without it answers are not graded")
+                .because("without it responses are not graded")
                 .hint(facts.ask("add --accuracy-benchmark NAME", "accuracy: {benchmark: NAME}")),
         );
     }

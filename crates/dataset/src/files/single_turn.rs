@@ -64,7 +64,7 @@ pub(super) fn read_turn(mut row: Row, encode: Encode<'_>) -> Result<TurnRow, Fau
     }
     if let Some(delay) = turn.delay_ms.filter(|delay| *delay < 0.0) {
         return Err(Fault(format!(
-            "delay {delay} is below 0\n  a turn is sent so many milliseconds after the answer to the one before\n  try: 0, or \
+            "delay {delay} is below 0\n  a turn is sent so many milliseconds after the response to the one before\n  try: 0, or \
              leave it out, to send it at once"
         )));
     }

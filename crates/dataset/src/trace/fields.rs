@@ -72,7 +72,7 @@ pub(super) fn delay_ms(member: Member<'_>) -> Result<Option<f64>, String> {
     let Some(delay) = number("delay", member)? else { return Ok(None) };
     if delay < 0.0 {
         return Err(format!(
-            "delay {delay} is below 0\n  a turn is sent so many milliseconds after the answer to the one before\n  try: 0, or \
+            "delay {delay} is below 0\n  a turn is sent so many milliseconds after the response to the one before\n  try: 0, or \
              leave it out, to send it at once"
         ));
     }

@@ -422,7 +422,7 @@ impl Scraper {
                 }
                 Notice::Found => {
                     if self.is_start_logged {
-                        self.fetching.announce.say(LogLevel::Info, format!("{subject}: {address} answers now"));
+                        self.fetching.announce.say(LogLevel::Info, format!("{subject}: {address} responds now"));
                     }
                     self.fetching.announce.emit(RunEvent::SourceFound { at, source: source(None) });
                 }
@@ -469,7 +469,7 @@ impl Scraper {
         let (found, missing): (Vec<&Watched>, Vec<&Watched>) =
             watched.filter(|watched| !watched.endpoint.is_off()).partition(|watched| watched.endpoint.is_alive());
         let named = |watched: &&Watched| {
-            let reason = watched.unreachable.as_deref().unwrap_or("no answer");
+            let reason = watched.unreachable.as_deref().unwrap_or("no response");
             format!("{}: {reason}", watched.endpoint.url().shown())
         };
         // A server need not have a page, unless the user gave its URL.

@@ -33,7 +33,7 @@ const WORDS: Words = Words {
     last_failed: "final counters and histograms may be undercounted",
     none_reached: |missing| {
         format!(
-            "Server metrics are off: no Prometheus endpoint answers ({missing}). See what is there: curl -i \
+            "Server metrics are off: no Prometheus endpoint responds ({missing}). See what is there: curl -i \
              BASE/metrics; if it is elsewhere: --server-metrics http://HOST:8002/metrics (Triton's port); to \
              look for none: --no-server-metrics"
         )

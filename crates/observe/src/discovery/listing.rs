@@ -93,9 +93,9 @@ fn escaped(value: &str) -> String {
 
 /// Reads a page and returns the token of the next, if there is one. A pod that cannot be read is skipped.
 pub(super) fn read_page(body: &[u8], is_selected: bool, found: &mut Endpoints) -> Result<Option<String>, String> {
-    let no_list = |error: serde_json::Error| format!("the API server's answer is no list of pods: {error}");
+    let no_list = |error: serde_json::Error| format!("the API server's response is no list of pods: {error}");
     let page: BTreeMap<String, &RawValue> = serde_json::from_slice(body).map_err(no_list)?;
-    let items = page.get("items").ok_or("the API server's answer is no list of pods: it has no items")?;
+    let items = page.get("items").ok_or("the API server's response is no list of pods: it has no items")?;
     // An empty list may be written as null.
     let pods: Option<Vec<&RawValue>> = serde_json::from_str(items.get()).map_err(no_list)?;
     // One tree at a time: the trees of a whole page take many times its text.
@@ -147,7 +147,9 @@ pub(super) fn failure(error: &FetchError, access: &Access, timeout: Nanos) -> St
 
 pub(super) fn timed_out(access: &Access, timeout: Nanos) -> String {
     let (address, seconds) = (access.origin.address(), timeout.as_secs_f64());
-    format!("{address} gave no whole answer within {seconds} s; server_metrics.discovery.timeout_seconds allows more")
+    format!(
+        "{address} gave no complete response within {seconds} s; server_metrics.discovery.timeout_seconds allows more"
+    )
 }
 
 #[cfg(test)]

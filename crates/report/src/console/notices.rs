@@ -59,7 +59,7 @@ impl ExitError {
             service: Some("system_controller".into()),
             operation: "export_results".into(),
             message:
-                "No request was answered before the run was over. Check that the server is up and answers at all, or \
+                "No request got a response before the run was over. Check that the server is up and responds at all, or \
                       give it more time: a longer --benchmark-duration or --benchmark-grace-period."
                     .into(),
             ..Self::default()

@@ -51,14 +51,14 @@ impl Answer {
             Ok(fetched) if (200..300).contains(&fetched.status) => Self::Taken(receipt(&fetched, redactor)),
             Ok(fetched) => {
                 let why =
-                    format!("it answered {} {}{}", fetched.status, fetched.reason, error_message(&fetched, redactor));
+                    format!("it returned {} {}{}", fetched.status, fetched.reason, error_message(&fetched, redactor));
                 match RETRYABLE.contains(&fetched.status) {
                     true => Self::Later { why, after: fetched.header("retry-after").and_then(|text| wait(text, now)) },
                     false => Self::Refused { why },
                 }
             }
             Err(FetchError::Stopped) => {
-                Self::Later { why: "it had not answered when the run was over".to_owned(), after: None }
+                Self::Later { why: "it had not responded when the run was over".to_owned(), after: None }
             }
             Err(error) => Self::Later { why: error.to_string(), after: None },
         }
@@ -193,9 +193,9 @@ mod tests {
             Answer::Refused { why } => why,
             other => panic!("{other:?}"),
         };
-        assert_eq!(why(answered(400, &[], PROTOBUF, status)), "it answered 400 Reason: bad data");
+        assert_eq!(why(answered(400, &[], PROTOBUF, status)), "it returned 400 Reason: bad data");
         let page = "x".repeat(1000).into_bytes();
-        assert_eq!(why(answered(404, &[], "text/plain", page)).len(), "it answered 404 Reason: ".len() + LONGEST);
+        assert_eq!(why(answered(404, &[], "text/plain", page)).len(), "it returned 404 Reason: ".len() + LONGEST);
     }
 
     proptest::proptest! {

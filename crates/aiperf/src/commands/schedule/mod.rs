@@ -49,8 +49,8 @@ Goes through the schedule of a benchmark in virtual time, against a server that 
 sent, phase by phase. With --random-seed it is the same every time, and what profile would do with that seed.
 
 Options:
-  --assume-ttft TIME      Time to the first token, at most that of the whole answer [{USUAL_TTFT}]
-  --assume-latency TIME   Time to the end of an answer [{USUAL_LATENCY}]
+  --assume-ttft TIME      Time to the first token, at most that of the whole response [{USUAL_TTFT}]
+  --assume-latency TIME   Time to the end of a response [{USUAL_LATENCY}]
   --jsonl [FILE]          A line of JSON for each dispatch; without a file on stdout, and the summary on stderr
   --svg FILE              A picture of the arrivals
   --force                 Overwrite existing files

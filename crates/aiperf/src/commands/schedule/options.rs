@@ -44,7 +44,7 @@ enum Takes {
 
 const OWN: &[Own] = &[
     Own { name: "--assume-ttft", about: "Time to the first token", takes: Takes::Time },
-    Own { name: "--assume-latency", about: "Time to the end of an answer", takes: Takes::Time },
+    Own { name: "--assume-latency", about: "Time to the end of a response", takes: Takes::Time },
     Own { name: "--jsonl", about: "A line of JSON for each dispatch, on stdout or in a file", takes: Takes::MaybeFile },
     Own { name: "--svg", about: "A picture of the arrivals", takes: Takes::File },
     Own { name: "--force", about: "Overwrite existing files", takes: Takes::Nothing },

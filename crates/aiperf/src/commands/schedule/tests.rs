@@ -111,7 +111,7 @@ fn elements(svg: &str) -> Vec<&str> {
 fn a_summary_starts_with_the_assumed_server() {
     let text = summarised(vec![phase(Arrival::Concurrency, StopWhen::Requests(1))], Shapes::single(1));
     assert!(text.starts_with(
-        "Nothing was sent. Assumed of the server: first token after 100 ms, end of the\nanswer after 1031.7 ms (log-normal, deviation \
+        "Nothing was sent. Assumed of the server: first token after 100 ms, end of the\nresponse after 1031.7 ms (log-normal, deviation \
          262 ms).\n\n"
     ));
 }

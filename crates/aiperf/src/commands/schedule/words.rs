@@ -27,7 +27,7 @@ pub(super) fn number(of: f64) -> String {
 
 /// The latencies of the assumed server.
 pub(super) fn server(assumed: &AssumedServer) -> String {
-    format!("first token after {}, end of the answer after {}", time(&assumed.ttft), time(&assumed.latency))
+    format!("first token after {}, end of the response after {}", time(&assumed.ttft), time(&assumed.latency))
 }
 
 fn time(assumed: &AssumedTime) -> String {

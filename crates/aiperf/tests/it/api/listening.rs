@@ -41,7 +41,7 @@ fn an_api_that_others_can_reach_gives_a_warning() {
     let port = Client::of_free_port().port().to_string();
     let open = bench(&sim.url()).with(&["--api-port", &port, "--api-host", "0.0.0.0"]).run();
     assert_eq!(open.code(), Some(0), "{}", open.stderr());
-    assert!(open.stdout().contains("the live API answers all who reach this machine"), "{}", open.stdout());
+    assert!(open.stdout().contains("the live API serves everyone who can reach this machine"), "{}", open.stdout());
     let closed = bench(&sim.url()).with(&["--api-port", &port]).run();
     assert!(!closed.stdout().contains("all who reach this machine"), "{}", closed.stdout());
 }

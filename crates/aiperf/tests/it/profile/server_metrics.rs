@@ -224,7 +224,7 @@ fn the_only_parquet_file_in_the_directory_of_a_run_is_that_of_the_server_metrics
 fn a_server_without_metrics_costs_one_line() {
     let run = run(SimConfig { metrics: MetricsKind::None, ..quick() }, &[]);
     assert_eq!(run.stdout().matches("erver metrics").count(), 1, "{}", run.stdout());
-    assert!(run.stdout().contains("Server metrics are off: no Prometheus endpoint answers"));
+    assert!(run.stdout().contains("Server metrics are off: no Prometheus endpoint responds"));
     assert_eq!(run.stderr(), "");
     assert!(FILES.iter().all(|file| !run.path(file).exists()));
 }

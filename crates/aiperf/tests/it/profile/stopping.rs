@@ -97,7 +97,7 @@ fn requests_cut_off_by_the_end_of_grace_leave_a_line_and_are_named() {
     let sim = serve(SimConfig { ttft: Latency::constant(Duration::from_secs(30)), ..quick() });
     let args = ["--streaming", "--concurrency", "2", "--benchmark-duration", "0.1", "--benchmark-grace-period", "0.1"];
     let run = Bench::of(&sim.url()).with(&args).run();
-    assert_eq!(run.code(), Some(1), "nothing was answered");
+    assert_eq!(run.code(), Some(1), "no request got a response");
     let summary = run.summary();
     assert_eq!((&summary["was_cancelled"], &summary["measurement"]["cut_off_requests"]), (&false.into(), &2.into()));
     assert_eq!(summary["is_complete"], false);
@@ -108,7 +108,7 @@ fn requests_cut_off_by_the_end_of_grace_leave_a_line_and_are_named() {
         assert_eq!(record["error"]["type"], "RequestCancellationError");
     }
     assert!(run.stdout().contains("2 requests were cut off by the end of the grace period"), "{}", run.stdout());
-    assert!(run.stdout().contains("No request was answered"), "{}", run.stdout());
+    assert!(run.stdout().contains("No request got a response"), "{}", run.stdout());
 }
 
 /// A run that goes on until a signal.

@@ -327,7 +327,7 @@ pub(super) fn conversations_made(
         if made < f64::from(entries) {
             notes.push(format!(
                 "{made} conversations are made, not {entries}, and used again: their media take {:.0} GB. \
-                 --num-dataset-entries N makes more; a server that caches media answers those it has seen faster",
+                 --num-dataset-entries N makes more; a server that caches media responds to those it has seen faster",
                 USUAL_BYTES / 1e9
             ));
         }

@@ -131,7 +131,7 @@ fn prompts_made(
         if made < asked {
             notes.push(format!(
                 "{made} prompts are made, not {asked}, and used again: all prompts together are at most {DATASET_TOKENS} \
-                 tokens. A server that caches prefixes answers those it has seen faster"
+                 tokens. A server that caches prefixes responds to those it has seen faster"
             ));
         }
     } else if asked * tokens > DATASET_TOKENS && asked * size.tokens <= DATASET_TOKENS {

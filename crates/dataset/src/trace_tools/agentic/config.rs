@@ -221,7 +221,7 @@ impl AgenticConfig {
             ));
         }
         if self.output.max.is_some_and(|max| max < 1.0) {
-            return fault("generation_length.max leaves room for no answer\n  try: 1 or more (--max-osl)");
+            return fault("generation_length.max leaves no room for a response\n  try: 1 or more (--max-osl)");
         }
         if self.groups > MOST_GROUPS {
             return fault(format!("num_groups {} is more than {MOST_GROUPS}, for which there are ids", self.groups));

@@ -69,7 +69,7 @@ fn a_page_names_the_next_or_is_the_last() {
 fn what_is_no_list_is_refused() {
     for body in ["", "<html>", "[]", "{}", r#"{"items":{}}"#, r#"{"items":[{"a":}]}"#, "\u{0}"] {
         let reason = page(body).unwrap_err();
-        assert!(reason.starts_with("the API server's answer is no list of pods: "), "{reason}");
+        assert!(reason.starts_with("the API server's response is no list of pods: "), "{reason}");
     }
 }
 
