@@ -40,7 +40,7 @@ section! {
         unreachable_timeout: f64 [finite_at_least(0.0)] = 10.0;
         /// Request a streamed response; turned off with a warning if unsupported
         streaming: bool = false;
-        /// HTTP/1.1, or HTTP/2: by agreement over TLS, with prior knowledge without
+        /// HTTP/1.1, or HTTP/2: negotiated over TLS, with prior knowledge without TLS
         transport: Transport;
         /// Pooled, one per request, or one per session connections
         connection_reuse: ReuseStrategy = ReuseStrategy::Pooled;
