@@ -138,7 +138,7 @@ fn a_tokenizer_that_cannot_be_fetched_is_refused_with_a_suggestion_and_nothing_i
     for (refusal, title, words) in [
         (("401 Unauthorized", "GatedRepo"), "Gated Repository", "accept them at"),
         (("404 Not Found", "RepoNotFound"), "Repository Not Found", "full id"),
-        (("403 Forbidden", ""), "HuggingFace Hub Error", "answered 403"),
+        (("403 Forbidden", ""), "HuggingFace Hub Error", "returned 403"),
     ] {
         let fixture = Fixture::new(Faults { refusal: Some(refusal), ..Faults::default() });
         let error = fixture.counted(&["--tokenizer", "org/tiny"], &[]).refused();

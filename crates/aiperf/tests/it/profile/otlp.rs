@@ -310,7 +310,7 @@ fn a_response_that_cannot_be_parsed_gives_one_warning() {
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     assert!(receiver.calls() > 1);
     let log = log(&run);
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains("no OTLP message")).collect();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("without an OTLP message")).collect();
     assert_eq!(lines.iter().filter(|line| line.contains("WARNING")).count(), 1, "{log}");
 }
 

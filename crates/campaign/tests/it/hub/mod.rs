@@ -174,7 +174,7 @@ fn refusals_have_a_reason_and_a_fix() {
         (("404 Not Found", "RepoNotFound"), "Repository Not Found", "full id"),
         (("404 Not Found", "RevisionNotFound"), "Invalid Git Revision", "no revision 'main'"),
         (("404 Not Found", "EntryNotFound"), "Missing Tokenizer Files", "no file 'x.json'"),
-        (("503 Service Unavailable", ""), "HuggingFace Hub Error", "answered 503"),
+        (("503 Service Unavailable", ""), "HuggingFace Hub Error", "returned 503"),
     ] {
         let place = Place::new(Faults { refusal: Some(refusal), ..Faults::default() });
         let error = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "x.json").unwrap_err();
