@@ -13,10 +13,12 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// The type of an error. `status` is that of the HTTP response, if there was one: codes that the client made up do
-    /// not count.
+    /// The type of an error, by the type names in it. Messages never decide: they may quote the server. `status` is that
+    /// of the HTTP response, if there was one: codes that the client made up do not count.
     pub fn of(error: &RequestError, status: Option<u16>) -> Self {
-        let kind = error.kind.as_deref().unwrap_or_default();
+        // An error that is the response itself has the server's reason phrase as its type.
+        let is_response = status.is_some() && error.code == status.map(i64::from);
+        let kind = error.kind.as_deref().filter(|_| !is_response).unwrap_or_default();
         match (kind, status) {
             ("timeout" | "asyncio.TimeoutError" | "TimeoutError" | "RequestSendTimeout", _) => return Self::Timeout,
             ("cancelled" | "RequestCancellationError", _) => return Self::Cancelled,
@@ -32,9 +34,9 @@ impl ErrorType {
                 return Self::Cancelled;
             }
         }
-        let message = error.message.to_ascii_lowercase();
-        let is_unreadable = message.contains("json") && (message.contains("parse") || message.contains("decode"));
-        if is_unreadable || kind.to_ascii_lowercase().starts_with("json") { Self::Parse } else { Self::Other }
+        let is_json = kind.to_ascii_lowercase().starts_with("json");
+        // The names of texts that do not decode, and of unknown charsets.
+        if is_json || matches!(kind, "UnicodeDecodeError" | "LookupError") { Self::Parse } else { Self::Other }
     }
 
     pub const fn name(self) -> &'static str {
@@ -71,5 +73,21 @@ mod tests {
         ] {
             assert_eq!(ErrorType::of(&error, None), ErrorType::Timeout, "{error:?}");
         }
+    }
+
+    #[test]
+    fn a_message_of_the_server_does_not_decide() {
+        let text = "failed to parse JSON: request timeout";
+        let event = RequestError { code: Some(502), ..RequestError::exception("SSEResponseError", text, &[]) };
+        assert_eq!(ErrorType::of(&event, Some(200)), ErrorType::Other);
+        for reason in ["timeout", "cancelled", "Gateway Timeout", "JSONDecodeError"] {
+            assert_eq!(ErrorType::of(&RequestError::status(500, reason, text), Some(500)), ErrorType::Http5xx);
+        }
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_decoded_is_a_parse_error() {
+        let error = RequestError::exception("UnicodeDecodeError", "byte 7", &[]);
+        assert_eq!(ErrorType::of(&error, Some(200)), ErrorType::Parse);
     }
 }
