@@ -2,8 +2,7 @@
 
 use crate::aggregate::post_process::{ERRORS_FILE, is_file_name, post_process};
 use crate::aggregate::{
-    Cell, Confidence, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, recipe_axes, sweep,
-    sweep_table,
+    Cell, Confidence, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep, sweep_table,
 };
 use crate::result_files::records;
 use crate::runs::Ran;
@@ -228,7 +227,7 @@ fn rules(plan: &CampaignPlan, done: &[Ran]) -> Option<SweepRules> {
         confidence_level: plan.trials.confidence_level,
         trials: trials_by_cell(done).into_values().max().unwrap_or(0),
         sla_filters: sweep.sla_filters.clone(),
-        pareto_axes: sweep.recipe.as_deref().and_then(recipe_axes),
+        pareto_axes: sweep.pareto_axes.clone(),
     })
 }
 

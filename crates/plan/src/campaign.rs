@@ -118,12 +118,28 @@ pub struct SweepPlan {
     pub sla_filters: Vec<SlaFilter>,
     /// The step over the results of all cells.
     pub post_process: Option<PostProcess>,
-    /// The recipe that made it.
-    pub recipe: Option<String>,
+    /// The trade-off between cells that the recipe asks about.
+    pub pareto_axes: Option<ParetoAxes>,
     /// How its points were drawn, if they were drawn.
     pub design: Option<Value>,
     /// Shows the finished cells to users who watch.
     pub shows_table: bool,
+}
+
+/// A trade-off: less of `x` for more of `y`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParetoAxes {
+    pub x: ParetoAxis,
+    pub y: ParetoAxis,
+    /// Parameters that separate the points into curves.
+    pub series: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParetoAxis {
+    Metric { tag: String, stat: String },
+    Parameter { path: String },
 }
 
 /// Which loop is the outer one.

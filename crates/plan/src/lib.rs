@@ -73,8 +73,8 @@ pub use api::ApiPlan;
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, InputFile, RecordFiles, SummaryFiles, UserFile, collide};
 pub use campaign::{
-    CampaignPlan, Cell, Convergence, ConvergenceMode, MakeCell, Order, Point, PointError, PostProcess, RunId,
-    SweepPlan, Trials,
+    CampaignPlan, Cell, Convergence, ConvergenceMode, MakeCell, Order, ParetoAxes, ParetoAxis, Point, PointError,
+    PostProcess, RunId, SweepPlan, Trials,
 };
 pub use cancellation::{Cancellation, CancellationDraws};
 pub use control::{CacheReset, Readiness, ReadinessMode, ServerProfiler};

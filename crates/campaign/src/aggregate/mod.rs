@@ -8,7 +8,6 @@
 //! - [`mod@collate`]: the requests of several runs as one population
 //! - [`mod@sweep`]: the cells of a sweep, the best of them, and their limits
 //! - [`pareto`]: the points that no other point beats on both axes
-//! - [`mod@recipe_axes`]: the trade-off of each recipe
 //! - [`mod@sweep_table`]: the finished cells, for users who watch
 //! - [`post_process`]: steps over the results of a sweep, one file per kind
 
@@ -17,13 +16,11 @@ pub mod confidence;
 pub mod outcome;
 pub mod pareto;
 pub mod post_process;
-pub mod recipe_axes;
 pub mod sweep;
 pub mod sweep_table;
 
 pub use collate::{RunRecords, collate};
 pub use confidence::{Confidence, ConfidenceError, confidence};
 pub use outcome::{RunMetric, RunOutcome};
-pub use recipe_axes::recipe_axes;
 pub use sweep::{Cell, CellRuns, SweepRules, SweepRun, cells, sweep};
 pub use sweep_table::sweep_table;

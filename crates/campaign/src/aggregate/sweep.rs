@@ -3,9 +3,8 @@
 use super::confidence::{ConfidenceError, confidence};
 use super::outcome::{RunOutcome, tally};
 use super::pareto;
-use aiperf_report::aggregate::{
-    Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep, SweepCell, SweptParameter,
-};
+use aiperf_plan::{ParetoAxes, ParetoAxis};
+use aiperf_report::aggregate::{Best, CellMetrics, CellStats, SlaConstraints, Sweep, SweepCell, SweptParameter};
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
@@ -222,9 +221,9 @@ fn front<'a>(cells: &[&'a SweepCell], x: &Known<'_>, y: &Known<'_>) -> Vec<&'a S
 
 /// The position of a cell on the axes of a trade-off, if it has both statistics.
 pub(super) fn point(axes: &ParetoAxes, cell: &SweepCell) -> Option<(f64, f64)> {
-    let value = |axis: &Axis| match axis {
-        Axis::Metric { tag, stat } => cell.metrics.value(tag, stat).map(|(value, _)| value),
-        Axis::Parameter { path } => cell.parameter(path).and_then(Value::as_f64),
+    let value = |axis: &ParetoAxis| match axis {
+        ParetoAxis::Metric { tag, stat } => cell.metrics.value(tag, stat).map(|(value, _)| value),
+        ParetoAxis::Parameter { path } => cell.parameter(path).and_then(Value::as_f64),
     };
     Some((value(&axes.x)?, value(&axes.y)?))
 }

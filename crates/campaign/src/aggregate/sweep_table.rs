@@ -47,7 +47,7 @@ mod tests {
     use super::super::{Cell, RunMetric, RunOutcome};
     use super::*;
     use aiperf_metrics::Stats;
-    use aiperf_report::aggregate::{Axis, ParetoAxes};
+    use aiperf_plan::{ParetoAxes, ParetoAxis};
     use serde_json::{Map, json};
 
     fn run(concurrency: u64, latency: Option<f64>) -> SweepRun {
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn cells_on_the_front_of_the_plan_are_marked() {
-        let x = Axis::Metric { tag: "request_latency".to_owned(), stat: "p95".to_owned() };
-        let y = Axis::Parameter { path: "phases.profiling.concurrency".to_owned() };
+        let x = ParetoAxis::Metric { tag: "request_latency".to_owned(), stat: "p95".to_owned() };
+        let y = ParetoAxis::Parameter { path: "phases.profiling.concurrency".to_owned() };
         let axes = Some(ParetoAxes { x, y, series: Vec::new() });
         let runs = [run(1, Some(10.0)), run(2, Some(10.0)), run(4, Some(30.0)), run(8, None)];
         let marks: Vec<_> = sweep_table(&plan(1, axes), &runs).rows.iter().map(|row| row.is_pareto_optimal).collect();

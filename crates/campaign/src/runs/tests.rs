@@ -80,7 +80,7 @@ fn search(dir: &Path, trials: u32) -> CampaignPlan {
         cooldown: Nanos(0),
         sla_filters: Vec::new(),
         post_process: None,
-        recipe: None,
+        pareto_axes: None,
         design: None,
         shows_table: true,
     };

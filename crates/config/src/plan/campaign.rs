@@ -14,7 +14,7 @@ use crate::sections::runs::{ConvergenceMode as Mode, MultiRun};
 use crate::sections::sweep::{IterationOrder, SearchStyle, Sweep, SweepType};
 use crate::sections::{limits, scale};
 use crate::setting::List;
-use crate::sweep::{Searches, design, searches};
+use crate::sweep::{Searches, design, searches, trade_off};
 use crate::tree::Node;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, MakeCell, Order, PostProcess, SweepPlan, Trials};
@@ -65,10 +65,10 @@ pub(super) fn plan(
     let dir = base.artifacts.dir.clone();
     let resumes = tree.envelope.resume();
     let id = (!tree.single_run()).then(|| uuid(&ctx.benchmark_id));
-    let sweep = sweep.map(|sweep| sweep_plan(tree, sweep, &cells));
-    if sweep.as_ref().is_some_and(|sweep| sweep.recipe.is_some()) {
+    if sweep.is_some_and(|sweep| sweep.recipe_name.is_some()) {
         notes.extend(never_full(&cells));
     }
+    let sweep = sweep.map(|sweep| sweep_plan(tree, sweep, &cells));
     let junit = tree.envelope.junit.as_deref().map(|path| ctx.cwd.join(os_text::path(path)));
     let is_whole = cells.len() == sources.len();
     let (listed, make_cell) = (Vec::new(), MakeCell::none());
@@ -161,7 +161,7 @@ fn sweep_plan(tree: &Tree, sweep: &Sweep, cells: &[Cell]) -> SweepPlan {
             params: post.params.as_ref().and_then(Value::as_object).cloned().unwrap_or_default(),
             output_filename: post.output_filename.clone().unwrap_or_default(),
         }),
-        recipe: sweep.recipe_name.clone(),
+        pareto_axes: sweep.recipe_name.as_deref().and_then(trade_off),
         design: design(sweep, cells.iter().map(|cell| &cell.values)),
         shows_table: !tree.envelope.no_sweep_table(),
     }

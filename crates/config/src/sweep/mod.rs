@@ -12,7 +12,7 @@ mod variants;
 pub(crate) use design::design;
 pub(crate) use expand::{Variation, at_point, expand};
 pub(crate) use lists::{flag_lists, phase_lists};
-pub(crate) use recipes::{Searches, in_words as recipes_in_words, searches};
+pub(crate) use recipes::{Searches, in_words as recipes_in_words, searches, trade_off};
 pub(crate) use search::{held_to, search};
 pub(crate) use seeds::derived as derived_seed;
 pub(crate) use variants::{difference, variants};

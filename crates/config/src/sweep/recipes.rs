@@ -10,6 +10,7 @@ use crate::flags::{
 use crate::nearest::nearest;
 use crate::parse::isl_osl_pairs;
 use crate::sections::sweep::{Planner, Prior, SearchStyle};
+use aiperf_plan::{ParetoAxes, ParetoAxis};
 use serde_json::{Map, Value, json};
 
 /// The inputs of a recipe.
@@ -36,86 +37,143 @@ pub(crate) enum Searches {
     Never,
 }
 
-/// A recipe: its name, whether it needs streaming and searches, and its result.
+/// A recipe: its name, its conditions, and what it makes.
 struct Recipe {
     name: &'static str,
+    /// Why it needs streaming.
     streaming: Option<&'static str>,
     searches: Searches,
-    make: fn(&Inputs<'_>) -> Result<Expansion, Problem>,
+    /// Flags of which a user may give several values, because the recipe varies them.
+    varies: &'static [&'static Flag],
+    trade_off: Option<TradeOff>,
+    make: fn(&str, &Inputs<'_>) -> Result<Expansion, Problem>,
 }
 
-/// The recipe that varies the concurrency by a list of the user.
-pub(super) const PARETO: &str = "pareto-sweep";
+/// The trade-off of a recipe: less of `x`, a metric and a statistic, for more of `y`.
+struct TradeOff {
+    x: (&'static str, &'static str),
+    y: Y,
+    series: &'static [&'static str],
+}
+
+#[derive(Clone, Copy)]
+enum Y {
+    Metric(&'static str, &'static str),
+    Parameter(&'static str),
+}
+
+const THROUGHPUT: Y = Y::Metric("output_token_throughput", "avg");
 
 const RECIPES: &[Recipe] = &[
     Recipe {
         name: "max-throughput-ttft-sla",
         streaming: Some("only a stream shows its first token"),
         searches: Searches::Always,
+        varies: &[],
+        trade_off: None,
         make: throughput_by_ttft,
     },
     Recipe {
         name: "max-throughput-itl-sla",
         streaming: Some("only a stream shows its tokens one by one"),
         searches: Searches::Always,
+        varies: &[],
+        trade_off: None,
         make: throughput_by_itl,
     },
     Recipe {
         name: "max-concurrency-under-sla",
         streaming: None,
         searches: Searches::UnlessGrid,
+        varies: &[],
+        trade_off: Some(TradeOff { x: ("request_latency", "p95"), y: Y::Parameter(CONCURRENCIES.path), series: &[] }),
         make: concurrency_under_sla,
     },
     Recipe {
         name: "max-goodput-under-slo",
         streaming: Some("only a stream shows its tokens one by one"),
         searches: Searches::Always,
+        varies: &[],
+        trade_off: None,
         make: goodput,
     },
-    Recipe { name: "concurrency-ramp", streaming: None, searches: Searches::Never, make: ramp },
+    Recipe {
+        name: "concurrency-ramp",
+        streaming: None,
+        searches: Searches::Never,
+        varies: &[],
+        trade_off: Some(TradeOff { x: ("request_latency", "p95"), y: THROUGHPUT, series: &[] }),
+        make: ramp,
+    },
     Recipe {
         name: "prefill-ttft-curve",
         streaming: Some("only a stream shows its first token"),
         searches: Searches::Never,
+        varies: &[],
+        trade_off: None,
         make: prefill_curve,
     },
     Recipe {
         name: "decode-itl-curve",
         streaming: Some("only a stream shows its tokens one by one"),
         searches: Searches::Never,
+        varies: &[],
+        trade_off: None,
         make: decode_curve,
     },
     Recipe {
-        name: PARETO,
+        name: "pareto-sweep",
         streaming: Some("only a stream shows its first token"),
         searches: Searches::Never,
+        varies: &[CONCURRENCY],
+        trade_off: Some(TradeOff { x: ("time_to_first_token", "p95"), y: THROUGHPUT, series: &["isl", "osl"] }),
         make: pareto,
     },
 ];
 
+fn named(name: &str) -> Option<&'static Recipe> {
+    RECIPES.iter().find(|recipe| recipe.name == name)
+}
+
 /// The names of all recipes: those that run, and those that would need a search.
 pub(crate) fn in_words() -> String {
-    let named = |recipe: &Recipe| match recipe.searches {
+    let shown = |recipe: &Recipe| match recipe.searches {
         Searches::UnlessGrid => format!("{} (with --search-style grid)", recipe.name),
         Searches::Always | Searches::Never => recipe.name.to_owned(),
     };
     let (later, run): (Vec<&Recipe>, Vec<&Recipe>) =
         RECIPES.iter().partition(|recipe| recipe.searches == Searches::Always);
-    let list = |recipes: Vec<&Recipe>| recipes.into_iter().map(named).collect::<Vec<_>>().join(", ");
+    let list = |recipes: Vec<&Recipe>| recipes.into_iter().map(shown).collect::<Vec<_>>().join(", ");
     format!("{}; not there yet: {}", list(run), list(later))
 }
 
 /// Whether a recipe searches; an unknown one does not.
 pub(crate) fn searches(name: &str, style: Option<SearchStyle>) -> Searches {
-    match RECIPES.iter().find(|recipe| recipe.name == name).map(|recipe| recipe.searches) {
+    match named(name).map(|recipe| recipe.searches) {
         Some(Searches::UnlessGrid) if style == Some(SearchStyle::Grid) => Searches::Never,
         searches => searches.unwrap_or(Searches::Never),
     }
 }
 
+/// Whether a recipe varies the values of a flag.
+pub(super) fn varies(name: &str, flag: &Flag) -> bool {
+    named(name).is_some_and(|recipe| recipe.varies.contains(&flag))
+}
+
+/// The trade-off of a recipe, if it has one.
+pub(crate) fn trade_off(name: &str) -> Option<ParetoAxes> {
+    let TradeOff { x: (tag, stat), y, series } = named(name)?.trade_off.as_ref()?;
+    let metric = |tag: &str, stat: &str| ParetoAxis::Metric { tag: tag.to_owned(), stat: stat.to_owned() };
+    let y = match y {
+        Y::Metric(tag, stat) => metric(tag, stat),
+        Y::Parameter(path) => ParetoAxis::Parameter { path: (*path).to_owned() },
+    };
+    Some(ParetoAxes { x: metric(tag, stat), y, series: series.iter().map(|name| (*name).to_owned()).collect() })
+}
+
 /// Makes a recipe's sweep.
 pub(crate) fn recipe(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == name) else {
+    let Some(recipe) = named(name) else {
         let names: Vec<&str> = RECIPES.iter().map(|recipe| recipe.name).collect();
         let problem = Problem::new(format!("--search-recipe '{name}' is not a recipe"))
             .because(format!("recipes: {}", names.join(", ")));
@@ -127,7 +185,7 @@ pub(crate) fn recipe(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Probl
     if let (Some(why), false) = (recipe.streaming, inputs.streaming) {
         return Err(needs_streaming(name, why));
     }
-    (recipe.make)(inputs).map_err(|problem| Problem { what: problem.what.replace("{recipe}", name), ..problem })
+    (recipe.make)(name, inputs).map_err(|problem| Problem { what: problem.what.replace("{recipe}", name), ..problem })
 }
 
 fn needs_streaming(name: &str, why: &str) -> Problem {
@@ -240,23 +298,22 @@ fn plain(sweep: Value) -> Expansion {
     Expansion { sweep, slos: None, auto_plot: false }
 }
 
-fn throughput_by_ttft(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
+fn throughput_by_ttft(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let ttft = number(inputs, TTFT_SLA_MS).ok_or_else(|| missing("--ttft-sla-ms MS"))?;
     let filters = vec![filter("time_to_first_token", "p95", "lt", ttft)];
-    search(inputs, "max-throughput-ttft-sla", "output_token_throughput", filters, BAYESIAN).map(plain)
+    search(inputs, name, "output_token_throughput", filters, BAYESIAN).map(plain)
 }
 
-fn throughput_by_itl(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
+fn throughput_by_itl(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let itl = itl(inputs)?.ok_or_else(|| missing("--itl-sla-ms MS (or --tpot-sla-ms MS)"))?;
     let filters = vec![filter("inter_token_latency", "p95", "lt", itl)];
-    search(inputs, "max-throughput-itl-sla", "output_token_throughput", filters, BAYESIAN).map(plain)
+    search(inputs, name, "output_token_throughput", filters, BAYESIAN).map(plain)
 }
 
-fn concurrency_under_sla(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
-    const NAME: &str = "max-concurrency-under-sla";
+fn concurrency_under_sla(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let (ttft, itl) = (number(inputs, TTFT_SLA_MS), itl(inputs)?);
     if (ttft.is_some() || itl.is_some()) && !inputs.streaming {
-        return Err(needs_streaming(NAME, "only a stream shows its tokens one by one"));
+        return Err(needs_streaming(name, "only a stream shows its tokens one by one"));
     }
     let mut filters = Vec::new();
     filters.extend(ttft.map(|ms| filter("time_to_first_token", "p95", "lt", ms)));
@@ -274,7 +331,7 @@ fn concurrency_under_sla(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
         SearchStyle::Grid => {
             let steps = CONCURRENCIES.steps(inputs, 1, 1000, 8)?;
             let params = json!({"sla_filters": filters, "swept_param": CONCURRENCIES.path});
-            let mut sweep = grid(NAME, [(CONCURRENCIES.path, steps)], "sla_breach_knee", params, "sla_breach.json");
+            let mut sweep = grid(name, [(CONCURRENCIES.path, steps)], "sla_breach_knee", params, "sla_breach.json");
             sweep["sla_filters"] = filters.into();
             return Ok(plain(sweep));
         }
@@ -287,10 +344,10 @@ fn concurrency_under_sla(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
             Plan { planner: Planner::SmoothIsotonic, prior: Prior::Uniform, iterations: 30, initial: 1 }
         }
     };
-    search(inputs, NAME, "output_token_throughput", filters, plan).map(plain)
+    search(inputs, name, "output_token_throughput", filters, plan).map(plain)
 }
 
-fn goodput(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
+fn goodput(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let (ttft, itl, e2e) = (number(inputs, TTFT_SLA_MS), itl(inputs)?, number(inputs, E2E_SLA_MS));
     let (Some(ttft), Some(itl), Some(e2e)) = (ttft, itl, e2e) else {
         let absent: Vec<&str> = [(ttft, "--ttft-sla-ms MS"), (itl, "--tpot-sla-ms MS"), (e2e, "--e2e-sla-ms MS")]
@@ -302,7 +359,7 @@ fn goodput(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     };
     let share = number(inputs, SLO_ATTAINMENT_FRACTION).unwrap_or(0.95);
     let filters = vec![filter("good_request_fraction", "avg", "ge", share)];
-    let sweep = search(inputs, "max-goodput-under-slo", "goodput", filters, BAYESIAN)?;
+    let sweep = search(inputs, name, "goodput", filters, BAYESIAN)?;
     let slos = json!({"time_to_first_token": ttft, "inter_token_latency": itl, "request_latency": e2e});
     Ok(Expansion { sweep, slos: Some(slos), auto_plot: false })
 }
@@ -318,7 +375,7 @@ fn grid<const N: usize>(name: &str, axes: [(&str, Vec<i64>); N], handler: &str, 
     })
 }
 
-fn ramp(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
+fn ramp(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let steps = CONCURRENCIES.steps(inputs, 1, 1000, 8)?;
     let params = json!({
         "threshold_pct": number(inputs, DEGRADATION_THRESHOLD).unwrap_or(0.2),
@@ -326,21 +383,15 @@ fn ramp(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
         "stat": (inputs.value)(DEGRADATION_STAT).unwrap_or_else(|| "p99".into()),
         "swept_param": CONCURRENCIES.path,
     });
-    let sweep = grid(
-        "concurrency-ramp",
-        [(CONCURRENCIES.path, steps)],
-        "degradation_knee_detect",
-        params,
-        "degradation_knee.json",
-    );
+    let sweep = grid(name, [(CONCURRENCIES.path, steps)], "degradation_knee_detect", params, "degradation_knee.json");
     Ok(Expansion { sweep, slos: None, auto_plot: true })
 }
 
-fn prefill_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
+fn prefill_curve(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let steps = INPUT_LENGTHS.steps(inputs, 256, 32768, 8)?;
     let params = json!({"metric_tag": "time_to_first_token", "stat": "avg", "swept_param": INPUT_LENGTHS.path});
     let sweep = grid(
-        "prefill-ttft-curve",
+        name,
         [(INPUT_LENGTHS.path, steps), (CONCURRENCIES.path, vec![1])],
         "ttft_curve_fit",
         params,
@@ -349,12 +400,12 @@ fn prefill_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     Ok(Expansion { sweep, slos: None, auto_plot: true })
 }
 
-fn decode_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
+fn decode_curve(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let concurrency = CONCURRENCIES.steps(inputs, 1, 200, 6)?;
     let osl = OUTPUT_LENGTHS.steps(inputs, 64, 1024, 4)?;
     let params = json!({"metric_tag": "inter_token_latency", "stat": "avg", "concurrency_param": CONCURRENCIES.path, "osl_param": OUTPUT_LENGTHS.path});
     let sweep = grid(
-        "decode-itl-curve",
+        name,
         [(CONCURRENCIES.path, concurrency), (OUTPUT_LENGTHS.path, osl)],
         "itl_surface_fit",
         params,
@@ -363,7 +414,7 @@ fn decode_curve(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     Ok(Expansion { sweep, slos: None, auto_plot: true })
 }
 
-fn pareto(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
+fn pareto(name: &str, inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     let text = (inputs.value)(ISL_OSL_PAIRS).and_then(|value| value.as_str().map(str::to_owned));
     let text = text.ok_or_else(|| missing("--isl-osl-pairs 128/128,256/256"))?;
     let pairs = isl_osl_pairs(&text).map_err(|rule| {
@@ -400,7 +451,7 @@ fn pareto(inputs: &Inputs<'_>) -> Result<Expansion, Problem> {
     });
     Ok(plain(json!({
         "post_process": {"handler": "pareto_sweep_export", "params": params, "output_filename": "pareto_sweep.json"},
-        "recipe_name": PARETO,
+        "recipe_name": name,
         "type": "scenarios",
         "runs": runs,
     })))

@@ -22,5 +22,5 @@ pub mod trials;
 
 pub use files::{AggregateNames, write_collated, write_confidence, write_document, write_sweep};
 pub use pooled::{Collated, Combined, Pooled, RunMean};
-pub use sweep::{Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep, SweepCell, SweptParameter};
+pub use sweep::{Best, CellMetrics, CellStats, SlaConstraints, Sweep, SweepCell, SweptParameter};
 pub use trials::{AcrossRuns, CellOfSweep, ConfidenceReport, FailedRun, RunTally};

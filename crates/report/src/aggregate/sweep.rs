@@ -2,6 +2,7 @@
 
 use super::trials::{AcrossRuns, RunTally};
 use aiperf_metrics::Stats;
+use aiperf_plan::ParetoAxes;
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value};
 
@@ -50,22 +51,6 @@ pub struct SlaConstraints {
     pub filters: Vec<SlaFilter>,
     pub feasible: usize,
     pub infeasible: usize,
-}
-
-/// The trade-off: less of `x` for more of `y`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParetoAxes {
-    pub x: Axis,
-    pub y: Axis,
-    /// Parameters that separate the points into curves.
-    pub series: Vec<String>,
-}
-
-/// The metric of an axis.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Axis {
-    Metric { tag: String, stat: String },
-    Parameter { path: String },
 }
 
 /// One cell of a sweep.

@@ -1,9 +1,10 @@
 //! A sweep as JSON.
 
 use super::confidence_json::{push_spread, push_tally};
-use super::sweep::{Axis, Best, CellMetrics, CellStats, ParetoAxes, SlaConstraints, Sweep};
+use super::sweep::{Best, CellMetrics, CellStats, SlaConstraints, Sweep};
 use super::trials::AcrossRuns;
 use crate::format::json::Pretty;
+use aiperf_plan::{ParetoAxes, ParetoAxis};
 use aiperf_types::{SlaFilter, Stats};
 use serde_json::{Map, Value};
 
@@ -110,11 +111,11 @@ fn push_axes(json: &mut Pretty, axes: &ParetoAxes) {
         json.key(key);
         json.begin_object();
         match axis {
-            Axis::Metric { tag, stat } => {
+            ParetoAxis::Metric { tag, stat } => {
                 json.text("metric", tag);
                 json.text("stat", stat);
             }
-            Axis::Parameter { path } => json.text("parameter", path),
+            ParetoAxis::Parameter { path } => json.text("parameter", path),
         }
         json.text("direction", direction);
         json.end_object();

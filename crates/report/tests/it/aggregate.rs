@@ -1,14 +1,15 @@
 //! The files and tables of many runs.
 
 use aiperf_metrics::Stats;
+use aiperf_plan::{ParetoAxes, ParetoAxis};
 use aiperf_report::aggregate::collated_json::collated_json;
 use aiperf_report::aggregate::confidence_csv::confidence_csv;
 use aiperf_report::aggregate::confidence_json::confidence_json;
 use aiperf_report::aggregate::sweep_csv::sweep_csv;
 use aiperf_report::aggregate::sweep_json::sweep_json;
 use aiperf_report::aggregate::{
-    AcrossRuns, Axis, Best, CellMetrics, CellOfSweep, CellStats, Collated, Combined, ConfidenceReport, FailedRun,
-    ParetoAxes, Pooled, RunMean, RunTally, SlaConstraints, Sweep, SweepCell, SweptParameter,
+    AcrossRuns, Best, CellMetrics, CellOfSweep, CellStats, Collated, Combined, ConfidenceReport, FailedRun, Pooled,
+    RunMean, RunTally, SlaConstraints, Sweep, SweepCell, SweptParameter,
 };
 use aiperf_report::{MultiRunPlan, Page, SweepRow, SweepTable, multi_run_banner, multi_run_summary, sweep_conclusion};
 use aiperf_types::{SlaFilter, SlaOp};
@@ -100,7 +101,7 @@ fn sweep(trials: usize) -> Sweep {
         unit: unit.into(),
     };
     let filter = SlaFilter { metric_tag: "request_latency".into(), stat: "p99".into(), op: SlaOp::Lt, threshold: 40.0 };
-    let metric = |tag: &str, stat: &str| Axis::Metric { tag: tag.into(), stat: stat.into() };
+    let metric = |tag: &str, stat: &str| ParetoAxis::Metric { tag: tag.into(), stat: stat.into() };
     Sweep {
         tally: tally(),
         parameters: vec![
