@@ -56,6 +56,7 @@
 //!   tokenizer has a blank after another character.
 //! - Failures are named here, when records are written (`failure_names`). The steps of a video have names of their own.
 //! - Errors of requests are redacted in `recorder`, before any file or table.
+//! - A panic of a worker or of the conductor ends the run. Records of finished requests are written first.
 //! - A record that panics costs its batch. Every part of the program that failed before it could report is listed in
 //!   `RunResult.degraded` of `report`, and the footer names it.
 //! - After a stop, tokens are counted for one more second. Later records have no counts of ours, and the summary

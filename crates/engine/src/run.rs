@@ -36,6 +36,7 @@ use aiperf_transport::{AnswerBudget, ConnectPace, from_plan};
 use aiperf_types::{Histograms, LogLevel, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
 use serde::{Deserialize, Serialize};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::Semaphore;
@@ -211,7 +212,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let bodies = BodyThreads::start(&load.requests, Machine::here().cores)?;
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
-    let driven = load.drive(workers, Sources { hooks: calls, recorded });
+    let sources = Sources { hooks: calls, recorded };
+    let driven = catch_unwind(AssertUnwindSafe(|| load.drive(workers, sources)));
+    let driven = driven.unwrap_or(Err(EngineError::Panicked("conductor")));
     drop(bodies);
     // Whatever happened, the measured results are written.
     let (backlog_at_end, ended) = (queue.waiting(), mono_now());
@@ -228,15 +231,15 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let profiling = || (0..phases.len()).filter(|phase| phases[*phase].id.kind == PhaseKind::Profiling);
     let done: u64 = profiling().map(|phase| queue.recorded(phase)).sum();
     let all: u64 = profiling().map(|phase| queue.arrived(phase)).sum();
-    let what = match was_cut_short {
-        true if hook_failure.is_some() => "No more requests are sent",
-        true => {
+    let what = match &driven {
+        _ if hook_failure.is_some() => "No more requests are sent",
+        _ if was_cut_short => {
             load.events.say(LogLevel::Warning, "The run was ended early: requests in flight were cancelled");
             "No more requests are sent"
         }
-        false => {
-            let cut_off = driven.as_ref().map(|driven| cut_off(&load.plan, &driven.conductor.phase_runs()));
-            let cut_off = cut_off.unwrap_or_default();
+        Err(_) => "No more requests are sent",
+        Ok(driven) => {
+            let cut_off = cut_off(&load.plan, &driven.conductor.phase_runs());
             if cut_off.is_empty() {
                 load.events.say(LogLevel::Notice, "All credits completed");
                 "All requests have completed"

@@ -2,10 +2,10 @@
 
 use aiperf_campaign::consumers::{CONSUMERS, Consumer, Degraded, LiveApi, RunContext};
 use aiperf_campaign::{Campaign, CampaignError, Finished};
-use aiperf_engine::Stop;
-use aiperf_plan::{MetricsUrl, OtlpPlan, Plan};
+use aiperf_engine::{Events, Stop};
+use aiperf_plan::{ArtifactPlan, FileNames, MetricsUrl, OtlpPlan, Plan, StopWhen};
 use aiperf_report::{ExportFailure, RunResult};
-use aiperf_types::Nanos;
+use aiperf_types::{Nanos, RunEvent};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -87,6 +87,43 @@ fn a_run_that_panics_is_an_error_and_its_consumers_are_closed() {
     assert!(matches!(error, CampaignError::Panicked) && !error.is_input(), "{error}");
     assert_eq!(was_closed.try_iter().collect::<Vec<bool>>(), [false]);
     assert_eq!(exports.try_iter().collect::<Vec<String>>(), ["/v1/metrics"]);
+}
+
+/// Panics on the thread that sends, when the last request was sent.
+struct PanickingObserver;
+
+impl Consumer for PanickingObserver {
+    fn snapshot(&mut self, _run: &RunContext, events: &mut Events) {
+        *events =
+            events.observed_by(Arc::new(|event| assert!(!matches!(event, RunEvent::SendingComplete(_)), "on purpose")));
+    }
+}
+
+impl LiveApi for PanickingObserver {
+    fn follow(&self, _plan: &Plan) -> Box<dyn Consumer> {
+        Box::new(Self)
+    }
+}
+
+#[test]
+fn a_run_whose_sending_panics_fails_with_a_message_and_keeps_its_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = aiperf_testkit::plan::plan(&server().0);
+    plan.artifacts = ArtifactPlan::new(directory.path().join("run"), FileNames::new(None));
+    plan.tokenizer.name = Some("builtin".into());
+    plan.phases[0].concurrency = Some(2);
+    plan.phases[0].stop = vec![StopWhen::Requests(20)];
+    let mut campaign = Campaign::new("1", Stop::default(), Arc::default());
+    campaign.serve_with(Arc::new(PanickingObserver));
+    let prepared = campaign.prepare(plan).unwrap();
+    let error = CampaignError::catch(|| campaign.run(prepared)).err().unwrap();
+    assert_eq!(error.to_string(), "an internal thread failed: worker");
+    assert!(!error.is_input(), "requests were sent");
+    let records = std::fs::read_to_string(directory.path().join("run/profile_export.jsonl")).unwrap();
+    // Only those in flight are lost.
+    assert!(records.lines().count() >= 18 && records.ends_with('\n'), "{records}");
+    assert!(records.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{records}");
+    assert!(!directory.path().join("run/profile_export_aiperf.json").exists(), "no results of a part of the run");
 }
 
 #[test]

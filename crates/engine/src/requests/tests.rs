@@ -26,8 +26,13 @@ impl Requests {
             ..aiperf_dialect::kinds::chat::DIALECT
         };
         self.kept.clear();
+        self.with_dialect(&REFUSING)
+    }
+
+    /// Encodes and reads by another dialect.
+    pub(crate) fn with_dialect(mut self, dialect: &'static aiperf_dialect::Dialect) -> Self {
         let mut api = Api::new(&self.api.endpoint, "m").expect("it was built before");
-        api.dialect = &REFUSING;
+        api.dialect = dialect;
         self.api = Arc::new(api);
         self
     }

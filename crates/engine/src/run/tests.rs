@@ -1,3 +1,4 @@
+mod panics;
 mod phases;
 
 use super::*;
@@ -50,6 +51,18 @@ fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
 
 /// As `run_with`, with the events of the run.
 fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Around) -> (Outcome, Vec<RunEvent>) {
+    let (outcome, events) = try_run(plan, change, around);
+    let mut outcome = outcome.unwrap();
+    outcome.hooks.take().into_iter().for_each(HookThread::finish);
+    (outcome, events)
+}
+
+/// As `run_changed`, for a run that may fail.
+fn try_run(
+    plan: Plan,
+    change: impl FnOnce(Requests) -> Requests,
+    around: Around,
+) -> (Result<Outcome, EngineError>, Vec<RunEvent>) {
     let plan = Arc::new(plan);
     let tokenizer = Tokenizer::builtin();
     let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
@@ -73,8 +86,6 @@ fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Ar
         hooks: around.hooks,
         limits: Limits::default(),
     });
-    let mut outcome = outcome.unwrap();
-    outcome.hooks.take().into_iter().for_each(HookThread::finish);
     (outcome, heard.collect())
 }
 

@@ -8,6 +8,7 @@ use crate::events::worker_counters::AllCounters;
 use crate::kernel_counters::run_queue_wait;
 use crate::queue::Queue;
 use crate::requests::Requests;
+use crate::sending::alarm::Alarm;
 use crate::sending::conductor::{Conductor, Parts, Sources};
 use crate::sending::secrets::Secrets;
 use crate::sending::unsent::Unsent;
@@ -25,6 +26,7 @@ use aiperf_transport::{
 };
 use aiperf_types::Nanos;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
@@ -146,12 +148,17 @@ impl Load {
                     conductor.tell(event);
                 }
             };
-            let worker = self.worker(setup, Box::new(tell));
+            let (alarm, mut panicked) = Alarm::new();
+            let worker = self.worker(setup, Box::new(tell), alarm);
             conductor.set_workers(Workers::local(worker.clone(), self.unsent.clone()));
             tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
             tokio::task::spawn_local(worker.clone().launch());
-            conductor.drive().await?;
+            tokio::select! {
+                biased;
+                driven = conductor.drive() => driven?,
+                Some(()) = panicked.recv() => return Err(EngineError::Panicked("worker")),
+            }
             conductor.dismiss();
             let waits = vec![Nanos(run_queue_wait().0.saturating_sub(waited.0))];
             Ok(Driven::new(conductor, worker.clock_steps(), waits))
@@ -161,14 +168,21 @@ impl Load {
     /// Several workers: each has a thread, and the conductor runs on this one.
     fn drive_several(&self, setups: Vec<WorkerSetup>, sources: Sources) -> Result<Driven, EngineError> {
         let (report, mut reports) = unbounded_channel::<(usize, Event)>();
+        let (alarm, mut panicked) = Alarm::new();
         let mut threads = Vec::new();
         let mut links = Vec::new();
         for setup in setups {
             let (command, commands) = unbounded_channel::<Command>();
             links.push(command);
-            let (load, report) = (self.clone(), report.clone());
+            let (load, report, alarm) = (self.clone(), report.clone(), alarm.clone());
             let name = format!("aiperf-worker-{}", setup.number);
-            let work = move || load.work(setup, commands, report);
+            let work = move || {
+                let ended = catch_unwind(AssertUnwindSafe(|| load.work(setup, commands, report, alarm.clone())));
+                if !matches!(ended, Ok(Ok(_))) {
+                    alarm.raise();
+                }
+                ended
+            };
             threads.push(std::thread::Builder::new().name(name).spawn(work)?);
         }
         drop(report);
@@ -183,7 +197,11 @@ impl Load {
                     listener.hear(worker, event);
                 }
             });
-            let result = conductor.drive().await;
+            let result = tokio::select! {
+                biased;
+                driven = conductor.drive() => driven.map_err(EngineError::from),
+                Some(()) = panicked.recv() => Err(EngineError::Panicked("worker")),
+            };
             listen.abort();
             conductor.dismiss();
             result.map(|()| conductor)
@@ -191,7 +209,7 @@ impl Load {
         let mut waits = Vec::new();
         let mut steps = 0;
         for thread in threads {
-            let (waited, clock_steps) = thread.join().map_err(|_| EngineError::Panicked("worker"))??;
+            let (waited, clock_steps) = thread.join().flatten().map_err(|_| EngineError::Panicked("worker"))??;
             waits.push(waited);
             steps += clock_steps;
         }
@@ -219,6 +237,7 @@ impl Load {
         setup: WorkerSetup,
         mut commands: UnboundedReceiver<Command>,
         report: UnboundedSender<(usize, Event)>,
+        alarm: Alarm,
     ) -> io::Result<(Nanos, u64)> {
         let runtime = local_runtime()?;
         sharpen_timers();
@@ -228,7 +247,7 @@ impl Load {
             let tell = move |event| {
                 let _ = report.send((number, event));
             };
-            let worker = self.worker(setup, Box::new(tell));
+            let worker = self.worker(setup, Box::new(tell), alarm);
             let time = tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             let nudge = tokio::task::spawn_local(worker.clone().nudge());
             let launch = tokio::task::spawn_local(worker.clone().launch());
@@ -242,7 +261,7 @@ impl Load {
         })
     }
 
-    fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>) -> Rc<Worker> {
+    fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>, alarm: Alarm) -> Rc<Worker> {
         let origins = self.plan.endpoint.urls.iter().map(Origin::from).collect();
         let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
@@ -256,6 +275,7 @@ impl Load {
             patience: Patience::of(&self.plan),
             counters: self.counters.clone(),
             secrets: Secrets(self.redactor.clone()),
+            alarm,
         };
         Worker::new(parts, tell)
     }

@@ -4,9 +4,10 @@
 //! - `load`: starts the workers and their conductor
 //! - `conductor`: the schedule driven by a clock; [`hooks`]: calls around phases; `reach`: whether any server is there
 //! - `workers`: which worker a request goes to; `unsent`: how many requests wait for theirs
-//! - `worker`: requests in flight on one thread; `sessions`: sessions of several turns
+//! - `worker`: requests in flight on one thread; `sessions`: sessions of several turns; `alarm`: a panic among them
 //! - `legs`: requests of several legs; `secrets`: what no redirect takes to another server
 
+mod alarm;
 pub(crate) mod conductor;
 pub mod hooks;
 mod legs;

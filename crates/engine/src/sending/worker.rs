@@ -5,6 +5,7 @@ use crate::queue::{Finished, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::ahead::First;
 use crate::requests::{Prepared, Requests};
+use crate::sending::alarm::Alarm;
 use crate::sending::legs::VideoLegs;
 use crate::sending::secrets::Secrets;
 use crate::sending::sessions::Sessions;
@@ -22,6 +23,7 @@ use aiperf_types::{CorrelationId, Exchange, Failure, MonoNs, Nanos, PhaseIndex, 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -84,6 +86,7 @@ pub(crate) struct Parts {
     pub(crate) patience: Patience,
     pub(crate) counters: AllCounters,
     pub(crate) secrets: Secrets,
+    pub(crate) alarm: Alarm,
 }
 
 /// One worker. It stays on its thread; `tell` sends events to the conductor.
@@ -97,6 +100,7 @@ pub(crate) struct Worker {
     counters: AllCounters,
     unsent: Arc<Unsent>,
     secrets: Secrets,
+    alarm: Alarm,
     /// Requests to start, in order.
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
@@ -118,9 +122,28 @@ struct InFlight {
     cancel: Cancel,
 }
 
+/// A worker in a task. It raises the alarm if the task panics.
+struct Task(Rc<Worker>);
+
+impl Deref for Task {
+    type Target = Rc<Worker>;
+
+    fn deref(&self) -> &Rc<Worker> {
+        &self.0
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.alarm.raise();
+        }
+    }
+}
+
 impl Worker {
     pub(crate) fn new(parts: Parts, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
-        let Parts { number, client, requests, queue, unsent, ids, patience, counters, secrets } = parts;
+        let Parts { number, client, requests, queue, unsent, ids, patience, counters, secrets, alarm } = parts;
         let (waiting, more) = (RefCell::default(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
         counters[usize::from(number)].settle();
@@ -134,6 +157,7 @@ impl Worker {
             counters,
             unsent,
             secrets,
+            alarm,
             waiting,
             more,
             flying,
@@ -141,6 +165,10 @@ impl Worker {
             known: Rc::default(),
             tell,
         })
+    }
+
+    fn in_task(self: &Rc<Self>) -> Task {
+        Task(self.clone())
     }
 
     fn redirects(&self) -> Redirects<'_> {
@@ -183,14 +211,15 @@ impl Worker {
     /// Starts requests, for ever: a few, then all arrivals are read, then a few more. Otherwise, if a thousand streams
     /// end together, the next requests would all be sent before the last stream is read, 20 ms late.
     pub(crate) async fn launch(self: Rc<Self>) {
+        let worker = Task(self);
         loop {
             for _ in 0..LAUNCHES_A_ROUND {
-                let Some((dispatch, issued)) = self.waiting.borrow_mut().pop_front() else { break };
-                self.unsent.remove(1);
-                self.send(dispatch, issued);
+                let Some((dispatch, issued)) = worker.waiting.borrow_mut().pop_front() else { break };
+                worker.unsent.remove(1);
+                worker.send(dispatch, issued);
             }
-            if self.waiting.borrow().is_empty() {
-                self.more.notified().await;
+            if worker.waiting.borrow().is_empty() {
+                worker.more.notified().await;
             } else {
                 tokio::task::yield_now().await;
             }
@@ -209,7 +238,7 @@ impl Worker {
     fn wait_for(self: &Rc<Self>, body: Receiver<Prepared>, dispatch: Dispatch, issued: MonoNs) {
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
         self.counters().begin();
-        let (worker, since) = (self.clone(), mono_now());
+        let (worker, since) = (self.in_task(), mono_now());
         tokio::task::spawn_local(async move {
             let made = cancel.or(body).await;
             worker.flying.borrow_mut().land(slot);
@@ -265,7 +294,7 @@ impl Worker {
         };
         let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
         self.counters().begin();
-        let (worker, prompt) = (self.clone(), request.prompt.clone());
+        let (worker, prompt) = (self.in_task(), request.prompt.clone());
         if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
                 let exchange = worker.send_and_read(out, &cancel, awaited).await;
@@ -346,7 +375,7 @@ impl Worker {
 
     /// A request that cannot be built ends when it should begin, and leaves a record.
     fn fail(self: &Rc<Self>, tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) {
-        let (worker, exchange) = (self.clone(), unsent(tag, intended, issued, failure));
+        let (worker, exchange) = (self.in_task(), unsent(tag, intended, issued, failure));
         // From a separate task: the conductor is executing a decision.
         tokio::task::spawn_local(async move { worker.hand_over(exchange.into()) });
     }
@@ -390,7 +419,7 @@ impl Worker {
             .map(|flight| flight.cancel.clone())
             .collect();
         cancels.iter().for_each(|cancel| cancel.cancel(CancelReason::Stopped));
-        let worker = self.clone();
+        let worker = self.in_task();
         // From a separate task: the conductor is executing a decision.
         tokio::task::spawn_local(async move {
             for (at, (dispatch, issued)) in never_begun.into_iter().enumerate() {
@@ -414,15 +443,16 @@ impl Worker {
 
     /// Ends requests that reach their timeout, for ever.
     pub(crate) async fn keep_time(self: Rc<Self>, timer: DeadlineTimer) -> io::Result<()> {
-        self.client.timers().keep_time(timer).await
+        Task(self).client.timers().keep_time(timer).await
     }
 
     /// Nudges each request at intervals to check whether it waits for nothing. Only a few at a time, so that many
     /// requests do not delay arrivals.
     pub(crate) async fn nudge(self: Rc<Self>) {
+        let worker = Task(self);
         for round in 0.. {
-            self.client.timers().sleep_until(mono_now().plus(BETWEEN_NUDGES)).await;
-            self.flying.borrow().nudge(round);
+            worker.client.timers().sleep_until(mono_now().plus(BETWEEN_NUDGES)).await;
+            worker.flying.borrow().nudge(round);
         }
     }
 }

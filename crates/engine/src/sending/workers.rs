@@ -39,7 +39,7 @@ impl Workers {
             Place::Local(worker) => worker.perform(command),
             Place::Remote(links, placement) => {
                 let worker = placement.borrow_mut().place(&dispatch);
-                // If a worker is gone, the run ends when its thread is joined.
+                // A worker that is gone has raised the alarm.
                 let _ = links[worker].send(command);
             }
         }

@@ -67,6 +67,7 @@ impl Desk {
             patience: Patience::of(&plan),
             counters: AllCounters::of(4),
             secrets: Secrets::default(),
+            alarm: Alarm::new().0,
         };
         let worker = Worker::new(parts, Box::new(tell));
         Self { worker, requests, plan, queue, unsent, arrivals, events, news, came, coming }
