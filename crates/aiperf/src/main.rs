@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`commands`]: one file per subcommand, and their table
-//! - [`screen`]: log lines and, below them, the [`progress`] bar
+//! - [`screen`]: log lines; [`progress`]: the bar below them
 //! - [`dashboard`]: the same on a full screen; [`api`]: the same over HTTP
 //! - [`phase_progress`]: the progress of a phase, for all of them; [`blocks`]: solid bars
 //! - [`log_file`]: the same lines in a file
@@ -10,6 +10,7 @@
 //! - [`terminal`]: all writes to stdout and stderr
 //! - [`new_file`]: files that users name on the command line
 //! - [`exit`]: exit codes; [`junit`]: the same for CI
+//! - `allocator`: the memory allocator
 //!
 //! # Invariants
 //! - Only this crate prints. Of the client, only the live API (`api`) listens on a socket.

@@ -13,7 +13,7 @@
 //! - `public_files`: files of public datasets, from caches, the hub or URLs; `media_fetcher`: media that rows name by
 //!   URL
 //! - [`rehearsal`]: the schedule of a run, without the run
-//! - checks before a run: [`objectives`]: requests can meet them; [`limits`]: the run measures them, and the verdicts
+//! - [`objectives`]: checks before a run that requests can meet them; [`limits`]: the run measures them, and the verdicts
 //!   at the end; [`memory`]: prompts fit; [`certificates`]: the user's are readable; [`overwrites`]: the run does not
 //!   replace its input
 //! - [`consumers`]: follow a run and report on it: OTLP, server metrics, GPUs, the network round trip

@@ -15,7 +15,8 @@
 //! - `tree`: values with their origin
 //! - [`sections`]: every setting, one file per section; [`setting`]: the definition of a setting
 //! - [`flags`]: every flag, one table; range, default and text come from the setting
-//! - `tokens`, `values`, `given`: a command line to the given flags
+//! - `tokens`, `values`, `given`: a command line to the given flags; `parse`: values with a syntax of their own;
+//!   `payload_template`: the source of a payload template
 //! - `compose`: flags over a document, that of a file or an empty one
 //! - `file`: a YAML file to a document
 //! - `sweep`: lists, variants, recipes and searches to runs

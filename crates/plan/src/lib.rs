@@ -23,7 +23,8 @@
 //! - [`runtime`]: how the process behaves: workers, stamps, screen, log; [`api`]: the live API
 //! - [`draw`]: random draws as functions of (seed, purpose, index)
 //! - [`nearest`]: the name that a user meant, for messages
-//! - [`form`]: plans for other machines, and plans for people without secrets
+//! - [`form`]: plans for other machines, and plans for people without secrets; [`run_config`]: the plan of one run of
+//!   several, to recognise a complete run
 //! - [`redact`]: which parts of headers, URLs and texts may be shown
 //!
 //! # Invariants

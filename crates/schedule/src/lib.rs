@@ -20,7 +20,7 @@
 //! - [`intervals`]: how far apart arrivals are, before a rate scales them
 //! - [`ramp`]: limits that climb step by step
 //! - [`failures`]: when so many requests fail that the run is ended
-//! - [`rehearsal`]: a schedule in virtual time, against a server that is [`assumed`]
+//! - [`rehearsal`]: a schedule in virtual time; [`assumed`]: its server
 //!
 //! # Invariants
 //! - The crate is pure: no socket, no clock, no file, no async. Virtual time and real time give the same schedule.

@@ -20,12 +20,20 @@
 //! moments, so that a late one does not delay those after it. `prompt_tokens` counts words and
 //! punctuation marks.
 //!
-//! Layout, in reading order: [`config`](SimConfig) and its parts `spread`, `fault` and `page_fault`; `sim` (bind, run,
-//! stop); `reactor` (the loop) with `shared`, `timers`, `slots`, `socket`, `stream`, `tls`, `stamps` and `clock`;
-//! `http`, `http2` and `hpack` (requests in); `apis`, one file a kind (how requests are read and answers worded), with
-//! `vocabulary` and `speculation`; `script`, `redirect` and `exchange` (what is answered when); `reply` and `encoding`
-//! (how it is put on the wire); `canned` (answers made beforehand); `metrics`, `exposition` and `pages` (what is
-//! counted, and shown); `truth` and `idle` (the log).
+//! # Layout
+//! - `config`: all settings; `spread`, `fault`, `page_fault`: the kinds of some of them; `error`: why a server cannot
+//!   start
+//! - `sim`: a server from its binding to its stop
+//! - `reactor`: the loop of one thread; `shared`: the state of all threads; `timers`, `slots`, `clock`: deadlines,
+//!   connections by number, clocks
+//! - `stream`, `socket`, `tls`, `stamps`: connections, their reads and writes, and receive stamps
+//! - `http`, `http2`, `hpack`: requests from bytes
+//! - `apis`: one file per API: reads requests and words responses; `vocabulary`, `speculation`: the words, and
+//!   speculative decoding
+//! - `script`, `redirect`, `exchange`: which response comes when
+//! - `reply`, `encoding`: responses to bytes; `canned`: responses made beforehand
+//! - `metrics`, `exposition`, `pages`: counts, and the pages that show them
+//! - `truth`, `idle`: the log, and the priority of its thread
 //!
 //! # Invariants
 //! - The crate depends on no other crate of the workspace: a shared misreading must not cancel out.

@@ -1,5 +1,5 @@
 //! The manifests match the documentation: which workspace crates depend on which, and which of them use an external
-//! crate.
+//! crate. The paths in the documentation exist.
 //!
 //! A row of the table of dependencies names one crate or several. Its second column lists the workspace crates that
 //! depend on each of them. `name (build)` is a build dependency, and `tests` stands for the tests and benches of any
@@ -187,6 +187,33 @@ fn every_page_of_the_documentation_is_linked_in_the_readme() {
         let link = format!("(docs/{})", name.to_string_lossy());
         assert!(readme.contains(&link), "README.md has no link {link}");
     }
+}
+
+/// The texts in code font of a page, and the targets of its links.
+fn named_in(page: &str) -> impl Iterator<Item = &str> {
+    let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    page.split('`').skip(1).step_by(2).chain(links)
+}
+
+#[test]
+fn every_path_in_the_architecture_exists() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("there is a map");
+    // Fences of code blocks are no code font.
+    let page = page.replace("```", "");
+    let is_path = |text: &&str| text.contains('/') || [".rs", ".md", ".toml"].iter().any(|end| text.ends_with(end));
+    // A short path starts in the folder named last, or above it.
+    let mut last = root().join("crates/types/src");
+    let mut missing = Vec::new();
+    for path in named_in(&page).filter(is_path) {
+        let (full, short) = ([root(), root().join("crates")], last.clone());
+        let found = full.iter().map(PathBuf::as_path).chain(short.ancestors()).map(|at| at.join(path));
+        match found.into_iter().find(|path| path.exists()) {
+            Some(found) if found.is_dir() => last = found,
+            Some(found) => last = found.parent().expect("a file lies in a folder").to_owned(),
+            None => missing.push(path),
+        }
+    }
+    assert!(missing.is_empty(), "ARCHITECTURE.md: {missing:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod compare;
 mod datasets;
 mod dialects;
 mod layers;
+mod layouts;
 mod load;
 mod logged;
 mod profile;
