@@ -2,6 +2,7 @@
 
 use crate::terminal;
 use aiperf_plan::redact::Redactor;
+use clap::error::{ContextKind, ContextValue};
 use console::Term;
 use std::fmt::Display;
 
@@ -84,7 +85,19 @@ pub(crate) fn fail(error: impl Display) -> Exit {
 }
 
 /// Prints what clap returned: help, or an error in the arguments.
-pub(crate) fn print_clap(by_clap: &clap::Error) -> Exit {
+pub(crate) fn print_clap(mut by_clap: clap::Error) -> Exit {
+    // With its feature `color`, which the harness of some tests turns on, clap leaves out escape sequences that the user
+    // typed. Escaped before that, they are shown in every build.
+    let typed: Vec<(ContextKind, String)> = by_clap
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(text) => Some((kind, aiperf_report::literal(text))),
+            _ => None,
+        })
+        .collect();
+    for (kind, text) in typed {
+        by_clap.insert(kind, ContextValue::String(text));
+    }
     let text = by_clap.render().to_string();
     if !by_clap.use_stderr() {
         return print_help(&text);

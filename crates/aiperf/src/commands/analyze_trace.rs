@@ -38,7 +38,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf analyze-trace").chain(args.iter().map(String::as_str));
     let command = match AnalyzeCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(error) => return exit::print_clap(&error),
+        Err(error) => return exit::print_clap(error),
     };
     let Some(input) = command.input.or(command.named_input) else { return exit::refuse("there is no input file") };
     signals::leave_at_once(discard_temporaries);

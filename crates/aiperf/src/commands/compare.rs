@@ -60,7 +60,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf compare").chain(args.iter().map(String::as_str));
     let command = match CompareCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(error) => return exit::print_clap(&error),
+        Err(error) => return exit::print_clap(error),
     };
     signals::leave_at_once(discard_temporaries);
     let request = match request(&command) {

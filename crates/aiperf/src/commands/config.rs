@@ -73,7 +73,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf config").chain(args.iter().map(String::as_str));
     let command = match ConfigCommand::try_parse_from(args) {
         Ok(command) => command,
-        Err(error) => return exit::print_clap(&error),
+        Err(error) => return exit::print_clap(error),
     };
     match command.action {
         Action::Init { template: Some(name), model, url, output, force, .. } => {

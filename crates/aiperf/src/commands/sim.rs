@@ -181,7 +181,7 @@ pub(crate) struct SimCommand {
 pub(crate) fn main(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf sim").chain(args.iter().map(String::as_str));
     match SimCommand::try_parse_from(args) {
-        Err(error) => exit::print_clap(&error),
+        Err(error) => exit::print_clap(error),
         Ok(command) => match run(command.args) {
             Ok(()) => Exit::Success,
             Err(error) => exit::refuse(error),

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let args = std::iter::once("aiperf synthesize").chain(args.iter().map(String::as_str));
     let Target::AgenticCode(options) = match SynthesizeCommand::try_parse_from(args) {
         Ok(command) => command.target,
-        Err(error) => return exit::print_clap(&error),
+        Err(error) => return exit::print_clap(error),
     };
     let plan = match plan(&options) {
         Ok(plan) => plan,

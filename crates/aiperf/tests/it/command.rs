@@ -400,16 +400,13 @@ fn no_refused_text_acts_on_the_terminal() {
         &["profile", "-m", "m", "--config", "\u{1b}[2J.yaml"],
         &["validate", "\u{1b}[2J.yaml"],
         &["config", "init", "--template", "\u{1b}[2J"],
+        &["sim", "--\u{1b}[2J"],
+        &["config", "\u{1b}[2J"],
+        &["\u{1b}[2J"],
     ] {
         let output = aiperf(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(!output.stderr.contains(&0x1b) && stderr(&output).contains("[2J"), "{args:?}: {}", stderr(&output));
-    }
-    // Clap refuses these itself. With colours, which the test harness turns on, it leaves out the whole sequence.
-    for args in [&["sim", "--\u{1b}[2J"][..], &["\u{1b}[2J"]] {
-        let output = aiperf(args);
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(!output.stderr.contains(&0x1b) && stderr(&output).contains("error: "), "{args:?}: {}", stderr(&output));
     }
 }
 
