@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -23,6 +24,16 @@ pub(crate) fn quick() -> SimConfig {
 
 pub(crate) fn serve(config: SimConfig) -> SimHandle {
     Sim::spawn(config).unwrap()
+}
+
+/// A port that is free now, and that no other test takes before a run listens on it: it is below the ports that the
+/// kernel gives to listeners and connections.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Another process of tests begins elsewhere.
+    let first = 10_000 + std::process::id() % 200 * 100;
+    let ports = std::iter::repeat_with(|| first as u16 + NEXT.fetch_add(1, Relaxed) % 100);
+    ports.take(100).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 /// A minimal server. `answer` gets the number, the head and the body of each request, and returns the bytes of the

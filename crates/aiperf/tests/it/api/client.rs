@@ -1,9 +1,9 @@
 //! A client that sends exactly the bytes of a test.
 
-use crate::bench::HANGS;
+use crate::bench::{HANGS, free_port};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Client {
@@ -33,9 +33,8 @@ impl Answered {
 }
 
 impl Client {
-    /// For a port that is free now.
     pub(crate) fn of_free_port() -> Self {
-        Self { port: TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port() }
+        Self { port: free_port() }
     }
 
     pub(crate) fn port(&self) -> u16 {

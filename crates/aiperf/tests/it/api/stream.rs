@@ -99,9 +99,8 @@ fn clients_get_what_they_subscribe_to_and_their_errors() {
         assert_eq!(socket.text()["message_type"], "realtime_metrics");
     }
     socket.send_text(r#"{"type":"unsubscribe","message_types":["realtime_metrics"]}"#);
-    // A message may have been sent before the reply.
-    let answers = socket_answers(&mut socket, "unsubscribed");
-    assert!(answers <= 1);
+    // Messages may have been sent before the reply.
+    while socket.text()["type"] != "unsubscribed" {}
     socket.subscribe(&["credit_phase_progress"]);
     let message = socket.text();
     assert_eq!(
@@ -109,11 +108,6 @@ fn clients_get_what_they_subscribe_to_and_their_errors() {
         (&"credit_phase_progress".into(), &"sending".into())
     );
     run.stop();
-}
-
-/// Skips messages up to a reply of this type, and counts them.
-fn socket_answers(socket: &mut Socket, kind: &str) -> usize {
-    (0..).find(|_| socket.text()["type"] == kind).unwrap()
 }
 
 #[test]

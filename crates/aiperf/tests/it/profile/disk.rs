@@ -164,7 +164,7 @@ fn a_file_that_cannot_be_written_at_the_end_is_named_and_all_others_are_written(
     let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(5)), ..quick() });
     let all = ["profile_export_aiperf.json", "profile_export_aiperf.csv", "profile_export_console.txt"];
     for failing in all {
-        let args = ["--streaming", "--concurrency", "4", "--request-count", "60", "--num-dataset-entries", "2"];
+        let args = ["--streaming", "--concurrency", "4", "--request-count", "120", "--num-dataset-entries", "2"];
         let running = Bench::of(&sim.url()).with(&args).start();
         running.wait_for_records(4);
         // A folder at its path: no user can replace it by a rename, not even root.
@@ -176,7 +176,7 @@ fn a_file_that_cannot_be_written_at_the_end_is_named_and_all_others_are_written(
         for other in all.into_iter().filter(|other| *other != failing) {
             assert!(run.path(other).is_file(), "{other} beside {failing}");
         }
-        assert_eq!(run.records().len(), 60, "{failing}");
+        assert_eq!(run.records().len(), 120, "{failing}");
     }
 }
 

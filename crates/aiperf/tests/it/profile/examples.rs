@@ -1,11 +1,10 @@
 //! The commands and files of the documentation of telemetry.
 
-use crate::bench::{answering, quick, response, serve};
+use crate::bench::{answering, free_port, quick, response, serve};
 use crate::profile::local_gpus::library;
 use crate::profile::receiver::{Receiver, Reply};
 use aiperf_sim::SimHandle;
 use serde_json::Value;
-use std::net::TcpListener;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -72,7 +71,7 @@ impl Named {
 
     /// The text with the addresses of the stand-ins.
     fn here(&self, text: &str) -> String {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let free = free_port();
         let url = self.sim.url();
         let server = url.trim_start_matches("http://");
         let [one, two] = &self.exporters;

@@ -27,8 +27,8 @@ fn statistics_so_far_are_logged_at_the_interval() {
         let done = done(&run);
         assert!(!done.is_empty() && done.is_sorted() && done.iter().all(|done| (1..=25).contains(done)), "{done:?}");
         let log = run.stdout();
-        let block: Vec<&str> =
-            log.lines().skip_while(|line| !line.contains("[realtime 00:00 profiling]")).take(4).collect();
+        let block: Vec<&str> = log.lines().skip_while(|line| !line.contains("[realtime 00:")).take(4).collect();
+        assert!(block[0].contains(" profiling]"), "{block:?}");
         for (line, part) in block[1..].iter().zip(["rps=", "ttft    p50=", "itl     p50="]) {
             assert!(line.contains(part), "{line}");
         }

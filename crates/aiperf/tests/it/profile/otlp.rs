@@ -1,6 +1,6 @@
 //! Metrics sent by OTLP: the received exports, compared with the records of the run.
 
-use crate::bench::{Bench, Run, quick, serve, wait_until};
+use crate::bench::{Bench, Run, free_port, quick, serve, wait_until};
 use crate::profile::receiver::{Export, Point, Receiver, Reply};
 use aiperf_report::otlp::messages::Data;
 use aiperf_sim::{Latency, SimConfig};
@@ -344,10 +344,8 @@ fn attributes_with_names_of_secrets_are_sent_and_not_shown() {
 
 #[test]
 fn a_receiver_that_recovers_gets_everything() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let (_sim, bench) = slowly(&address.to_string());
+    let address = format!("127.0.0.1:{}", free_port());
+    let (_sim, bench) = slowly(&address);
     let running = bench.start();
     running.wait_for_records(10);
     let receiver = Receiver::on(TcpListener::bind(address).unwrap(), None, |_| Reply::Take);

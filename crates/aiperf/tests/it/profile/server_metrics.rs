@@ -149,7 +149,7 @@ fn gauges_are_those_that_the_server_logged() {
     let sim = serve(SimConfig { truth_log: Some(log.path().to_owned()), ..quick() });
     let formats = ["--server-metrics-formats", "json", "jsonl"];
     let run = Bench::watching(&sim.url())
-        .with(&["--streaming", "--request-count", "60", "--concurrency", "6"])
+        .with(&["--streaming", "--request-count", "300", "--concurrency", "6"])
         .with(&formats)
         .run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
