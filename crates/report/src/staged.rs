@@ -32,7 +32,7 @@ fn remove(path: &Path) {
 /// process ends early.
 #[derive(Debug)]
 pub struct Staged {
-    path: PathBuf,
+    target: PathBuf,
     beside: PathBuf,
     has_ended: bool,
 }
@@ -50,7 +50,7 @@ impl Staged {
         remove(&beside);
         let made = make(&beside).inspect_err(|_| remove(&beside))?;
         all.push(beside.clone());
-        Ok((Self { path: path.to_owned(), beside, has_ended: false }, made))
+        Ok((Self { target: path.to_owned(), beside, has_ended: false }, made))
     }
 
     /// An empty file to be written while the run is on. Missing folders are created.
@@ -93,7 +93,7 @@ impl Staged {
     /// Does something else with the temporary path, which comes first, and the final one.
     pub fn end_by<T>(mut self, end: impl FnOnce(&Path, &Path) -> io::Result<T>) -> io::Result<T> {
         let mut all = temporaries();
-        let ended = end(&self.beside, &self.path)?;
+        let ended = end(&self.beside, &self.target)?;
         all.retain(|one| *one != self.beside);
         self.has_ended = true;
         Ok(ended)
