@@ -45,12 +45,12 @@ impl Deref for Finished {
     }
 }
 
-/// An exchange and when it arrived.
-pub(crate) type Arrival = (MonoNs, Finished);
+/// An exchange, and when it came into the queue.
+pub(crate) type Queued = (MonoNs, Finished);
 
 /// The sending end of the queue, and counters of everything in it.
 pub(crate) struct Queue {
-    sender: Sender<Arrival>,
+    sender: Sender<Queued>,
     waiting: AtomicU64,
     waiting_bytes: AtomicUsize,
     peak_bytes: AtomicUsize,
@@ -75,7 +75,7 @@ pub(crate) const LONGEST_WAIT: Nanos = Nanos(700_000_000);
 
 impl Queue {
     /// A queue, and the receiver of its exchanges.
-    pub(crate) fn new(budget: usize, phases: usize) -> (Self, Receiver<Arrival>) {
+    pub(crate) fn new(budget: usize, phases: usize) -> (Self, Receiver<Queued>) {
         let (sender, receiver) = mpsc::channel();
         let queue = Self {
             sender,
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn records_that_are_larger_than_their_exchanges_count_in_the_peak() {
-        let (queue, _arrivals) = Queue::new(1 << 20, 1);
+        let (queue, _queued) = Queue::new(1 << 20, 1);
         queue.push(Exchange::default().into());
         let exchange = queue.peak_bytes();
         queue.replace(exchange, 100_000);

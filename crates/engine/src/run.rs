@@ -9,7 +9,7 @@ use crate::events::request_watch::RequestWatch;
 use crate::events::worker_counters::AllCounters;
 use crate::kernel_counters::{stolen_ticks, throttled_periods};
 use crate::queue::Queue;
-use crate::recording::coordinator::{Coordinated, Coordinator, Parts};
+use crate::recording::coordinator::{Coordinated, Coordinator, Resources};
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::quality::{Conduct, Quality};
@@ -150,7 +150,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
-    let (queue, arrivals) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len());
+    let (queue, queued) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len());
     let queue = Arc::new(queue);
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizers, anchor, phases: ids },
@@ -180,9 +180,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (sinks, writers) = OrderedSinks::new(sinks, &context.shelves, plan.runtime.flush_every, mono_now());
     let spawn_writer = |writer: SinkWriter| spawn(writer.thread_name(), move || writer.run());
     let writers: Vec<JoinHandle<()>> = writers.into_iter().map(spawn_writer).collect::<Result<_, _>>()?;
-    let parts = Parts {
+    let resources = Resources {
         queue: queue.clone(),
-        arrivals,
+        queued,
         mailboxes,
         recorder: own_recorder,
         sinks,
@@ -193,7 +193,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         events: events.clone(),
         watch: RequestWatch::new(&plan, phases.clone(), failures),
     };
-    let coordinator = Coordinator::new(parts, mono_now());
+    let coordinator = Coordinator::new(resources, mono_now());
     let coordinator = spawn("aiperf-records".to_owned(), move || coordinator.run())?;
 
     let warnings = events.clone();

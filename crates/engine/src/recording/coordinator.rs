@@ -10,7 +10,7 @@ use crate::events::Events;
 use crate::events::phases::PhaseTrack;
 use crate::events::progress::{PhaseReports, RecordReports};
 use crate::events::request_watch::RequestWatch;
-use crate::queue::{Arrival, Finished, Queue};
+use crate::queue::{Finished, Queue, Queued};
 use crate::recording::batch::{Batch, Claimant, Computed};
 use crate::recording::record_thread::Mailboxes;
 use crate::recording::recorder::{Findings, Recorder, Running};
@@ -38,9 +38,9 @@ const SLEEP: Duration = Duration::from_millis(5);
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
 
 /// What the coordinator needs.
-pub(crate) struct Parts {
+pub(crate) struct Resources {
     pub(crate) queue: Arc<Queue>,
-    pub(crate) arrivals: Receiver<Arrival>,
+    pub(crate) queued: Receiver<Queued>,
     pub(crate) mailboxes: Mailboxes,
     /// Its own, for what the record threads do not get done.
     pub(crate) recorder: Recorder,
@@ -64,9 +64,9 @@ pub(crate) struct Coordinated {
 }
 
 pub(crate) struct Coordinator {
-    parts: Parts,
+    resources: Resources,
     /// The oldest arrival that is not handed out yet; those after it stay in the queue.
-    oldest: Option<Arrival>,
+    oldest: Option<Queued>,
     /// By record thread, in the order handed out.
     handed: Vec<VecDeque<InHand>>,
     next_batch: u64,
@@ -85,14 +85,14 @@ struct InHand {
 }
 
 impl Coordinator {
-    pub(crate) fn new(parts: Parts, now: MonoNs) -> Self {
-        let threads = parts.mailboxes.len();
-        let sampler = Sampler::of(&parts.events, threads, now);
-        let complete = vec![false; parts.phases.len()];
-        let reports = RecordReports::new(parts.progress.clone());
+    pub(crate) fn new(resources: Resources, now: MonoNs) -> Self {
+        let threads = resources.mailboxes.len();
+        let sampler = Sampler::of(&resources.events, threads, now);
+        let complete = vec![false; resources.phases.len()];
+        let reports = RecordReports::new(resources.progress.clone());
         let handed = (0..threads).map(|_| VecDeque::new()).collect();
         Self {
-            parts,
+            resources,
             oldest: None,
             handed,
             next_batch: 0,
@@ -107,7 +107,7 @@ impl Coordinator {
     /// Works until the queue is closed and everything is written.
     pub(crate) fn run(mut self) -> Coordinated {
         loop {
-            let closed = self.parts.queue.is_closed();
+            let closed = self.resources.queue.is_closed();
             let computed = self.step(mono_now());
             if closed && self.has_handed_on_all() {
                 break;
@@ -116,19 +116,19 @@ impl Coordinator {
                 std::thread::sleep(if closed { SHORT_SLEEP } else { SLEEP });
             }
         }
-        self.parts.sinks.close();
+        self.resources.sinks.close();
         // As long as a sink takes: what it does not take is lost.
-        while !self.parts.sinks.have_ended() {
+        while !self.resources.sinks.have_ended() {
             self.tell_written(mono_now());
             std::thread::sleep(SHORT_SLEEP);
         }
         self.tell_written(mono_now());
-        let (failures, stalls) = self.parts.sinks.into_findings();
-        Coordinated { findings: self.parts.recorder.into_findings(), failures, stalls, relief: self.relief }
+        let (failures, stalls) = self.resources.sinks.into_findings();
+        Coordinated { findings: self.resources.recorder.into_findings(), failures, stalls, relief: self.relief }
     }
 
     fn has_handed_on_all(&mut self) -> bool {
-        self.oldest_arrival().is_none() && self.parts.sinks.handed_on() == self.next_batch
+        self.oldest_queued().is_none() && self.resources.sinks.handed_on() == self.next_batch
     }
 
     /// One round; `true` when it computed something itself, so that there may be more of it.
@@ -138,11 +138,11 @@ impl Coordinator {
         let took_over = self.take_over(now);
         let helped = self.help(now);
         // The sweep may have been taken when this thread added up what it computed.
-        self.parts.recorder.sweep();
+        self.resources.recorder.sweep();
         self.take_written();
-        let oldest = self.unwritten.front().copied().or_else(|| self.oldest_arrival());
-        self.parts.queue.set_oldest(oldest);
-        self.parts.watch.report_failures();
+        let oldest = self.unwritten.front().copied().or_else(|| self.oldest_queued());
+        self.resources.queue.set_oldest(oldest);
+        self.resources.watch.report_failures();
         self.tell_sinks(now);
         self.sample(now);
         self.tell_phases(now);
@@ -164,12 +164,12 @@ impl Coordinator {
     /// Gives each record thread as much as it may have, those with the least first.
     fn hand_out(&mut self, now: MonoNs) {
         let mut busy = vec![false; self.handed.len()];
-        while self.oldest_arrival().is_some() {
+        while self.oldest_queued().is_some() {
             let free = |(thread, handed): &(usize, &VecDeque<InHand>)| !busy[*thread] && handed.len() < MOST_HANDED;
             let least = self.handed.iter().enumerate().filter(free).min_by_key(|(_, handed)| handed.len());
             let Some((thread, _)) = least else { return };
             let batch = self.next_batch();
-            if self.parts.mailboxes[thread].try_hand(&batch) {
+            if self.resources.mailboxes[thread].try_hand(&batch) {
                 self.handed[thread].push_back(InHand { at: now, batch });
             } else {
                 // Numbers follow the order of completion: what cannot be handed over now is computed here.
@@ -180,18 +180,18 @@ impl Coordinator {
     }
 
     /// When the oldest exchange that waits came in.
-    fn oldest_arrival(&mut self) -> Option<MonoNs> {
+    fn oldest_queued(&mut self) -> Option<MonoNs> {
         if self.oldest.is_none() {
-            self.oldest = self.parts.arrivals.try_recv().ok();
+            self.oldest = self.resources.queued.try_recv().ok();
         }
         self.oldest.as_ref().map(|(at, _)| *at)
     }
 
     fn next_batch(&mut self) -> Arc<Batch> {
-        let arrivals = self.oldest.take().into_iter().chain(self.parts.arrivals.try_iter());
-        let (came_in, exchanges): (Vec<MonoNs>, Vec<Finished>) = arrivals.take(BATCH).unzip();
+        let queued = self.oldest.take().into_iter().chain(self.resources.queued.try_iter());
+        let (came_in, exchanges): (Vec<MonoNs>, Vec<Finished>) = queued.take(BATCH).unzip();
         let arrived = came_in.first().copied().unwrap_or_else(mono_now);
-        let batch = Batch::new(self.next_batch, exchanges, self.parts.buffers.clone());
+        let batch = Batch::new(self.next_batch, exchanges, self.resources.buffers.clone());
         self.unwritten.push_back(arrived);
         self.next_batch += 1;
         Arc::new(batch)
@@ -218,8 +218,8 @@ impl Coordinator {
 
     /// Computes a batch of what waits, where the record threads fall behind or only the rest is left to do.
     fn help(&mut self, now: MonoNs) -> bool {
-        let Some(oldest) = self.oldest_arrival() else { return false };
-        let queue = &self.parts.queue;
+        let Some(oldest) = self.oldest_queued() else { return false };
+        let queue = &self.resources.queue;
         if now.since(oldest) <= PATIENCE && !queue.is_half_full() && !queue.is_closed() {
             return false;
         }
@@ -231,7 +231,7 @@ impl Coordinator {
     /// Computes a batch that no record thread computes. What breaks down here too is lost, and nothing else with it.
     fn relieve(&mut self, batch: Arc<Batch>, now: MonoNs) {
         let start = mono_now();
-        let recorder = &mut self.parts.recorder;
+        let recorder = &mut self.resources.recorder;
         let computed = recorder.compute_safely(&batch, Claimant::RecordThread);
         match &computed {
             Ok(Some(_)) => recorder.add_up_safely(&batch),
@@ -241,29 +241,31 @@ impl Coordinator {
         if let Some(computed) = computed.unwrap_or_else(|_| Some(Computed::default())) {
             self.hand_on(batch, Some(computed), now);
         }
-        if !self.parts.queue.is_closed() {
+        if !self.resources.queue.is_closed() {
             self.relief.0 += mono_now().since(start).0;
         }
     }
 
     /// Hands a batch to the sinks, with all that waited for it. From here on only its records in bytes are kept.
     fn hand_on(&mut self, batch: Arc<Batch>, own: Option<Computed>, now: MonoNs) {
-        for ready in self.parts.sinks.hand_on(Ready { batch, own }, now) {
+        for ready in self.resources.sinks.hand_on(Ready { batch, own }, now) {
             let Batch { exchanges, bytes, .. } = &*ready.batch;
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
-            failures.iter().for_each(|(at, _)| self.parts.queue.count_failed(usize::from(exchanges[*at].tag.phase.0)));
-            self.parts.watch.see(exchanges, failures, &self.parts.events);
+            failures
+                .iter()
+                .for_each(|(at, _)| self.resources.queue.count_failed(usize::from(exchanges[*at].tag.phase.0)));
+            self.resources.watch.see(exchanges, failures, &self.resources.events);
             if let Some(computed) = ready.computed() {
-                self.parts.watch.see_lengths(&computed.odd_lengths, &self.parts.events);
+                self.resources.watch.see_lengths(&computed.odd_lengths, &self.resources.events);
             }
-            self.parts.queue.replace(*bytes, ready.encoded_bytes());
+            self.resources.queue.replace(*bytes, ready.encoded_bytes());
         }
     }
 
     /// Lets go of what every sink has written.
     fn take_written(&mut self) {
-        while let Some(Handed { phases, bytes, .. }) = self.parts.sinks.take_written() {
-            self.parts.queue.finish(phases.into_iter().map(usize::from), bytes);
+        while let Some(Handed { phases, bytes, .. }) = self.resources.sinks.take_written() {
+            self.resources.queue.finish(phases.into_iter().map(usize::from), bytes);
             self.unwritten.pop_front();
         }
     }
@@ -278,7 +280,7 @@ impl Coordinator {
     /// Says so when a file cannot be written, or keeps records waiting for a while: not at the end of a run that may last
     /// for hours.
     fn tell_sinks(&mut self, now: MonoNs) {
-        let Parts { sinks, events, queue, phases, .. } = &mut self.parts;
+        let Resources { sinks, events, queue, phases, .. } = &mut self.resources;
         for SinkFailure { path, error, .. } in sinks.new_failures() {
             events.say(LogLevel::Error, format!("cannot write {}: {error}", path.display()));
         }
@@ -308,14 +310,14 @@ impl Coordinator {
     /// A phase is complete when its requests are done and all their records written; until then it is told how far they are.
     fn tell_phases(&mut self, now: MonoNs) {
         for (index, complete) in self.complete.iter_mut().enumerate() {
-            let phase = &self.parts.phases[index];
+            let phase = &self.resources.phases[index];
             if !*complete
                 && let Some(done) = phase.requests_done.get()
-                && self.parts.queue.recorded(index) >= self.parts.queue.arrived(index)
+                && self.resources.queue.recorded(index) >= self.resources.queue.arrived(index)
             {
                 *complete = true;
-                let counts = self.parts.queue.with_failures(index, done.counts);
-                self.parts.events.emit(RunEvent::PhaseComplete(PhaseMoment { at: now, counts, ..done.clone() }));
+                let counts = self.resources.queue.with_failures(index, done.counts);
+                self.resources.events.emit(RunEvent::PhaseComplete(PhaseMoment { at: now, counts, ..done.clone() }));
             }
         }
         let incomplete = self.complete.iter().enumerate().filter(|(_, complete)| !**complete);
@@ -326,21 +328,22 @@ impl Coordinator {
         let Some(sampler) = &mut self.sampler else { return };
         if sampler.is_due(now) {
             let asked = sampler.ask(now);
-            self.parts.mailboxes.iter().for_each(|mailbox| mailbox.ask(asked));
+            self.resources.mailboxes.iter().for_each(|mailbox| mailbox.ask(asked));
         }
-        for (thread, mailbox) in self.parts.mailboxes.iter().enumerate() {
+        for (thread, mailbox) in self.resources.mailboxes.iter().enumerate() {
             if let Some((asked, running)) = mailbox.try_take_answer() {
                 sampler.answer(thread, asked, running);
             }
         }
-        let Some(Running { live, histograms }) = sampler.take_answers(now, &self.parts.recorder) else { return };
-        let snapshot = live.and_then(|live| sampler::snapshot(&self.parts.phases, &self.parts.metrics, live, now));
+        let Some(Running { live, histograms }) = sampler.take_answers(now, &self.resources.recorder) else { return };
+        let snapshot =
+            live.and_then(|live| sampler::snapshot(&self.resources.phases, &self.resources.metrics, live, now));
         if let Some(snapshot) = snapshot {
-            self.parts.events.emit(RunEvent::Metrics(Arc::new(snapshot)));
+            self.resources.events.emit(RunEvent::Metrics(Arc::new(snapshot)));
         }
         if let Some(histograms) = histograms {
             let histograms = Histograms { at: now, histograms: histograms.histograms() };
-            self.parts.events.emit(RunEvent::Histograms(Arc::new(histograms)));
+            self.resources.events.emit(RunEvent::Histograms(Arc::new(histograms)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The recording side of a run: it turns finished exchanges into records, adds these up and writes them. It takes
 //! exchanges from the queue and knows nothing of workers.
 //!
-//! - [`record`]: one exchange parsed, counted and measured; `trace`: its HTTP steps; `raw`: the exchange as it was
+//! - [`record`]: one exchange parsed, counted and measured; `http_trace`: its HTTP steps; `raw`: the exchange as it was
 //! - `batch`: exchanges that are computed together, and what their records are; `courtesy`: who gives way to workers
 //! - `recorder`: batches of records, added up; `curves`: records of all threads, in the order of time
 //! - [`quality`]: how exact the run itself was
@@ -13,6 +13,7 @@ mod batch;
 pub(crate) mod coordinator;
 pub(crate) mod courtesy;
 pub(crate) mod curves;
+mod http_trace;
 pub mod quality;
 mod raw;
 pub mod record;
@@ -22,4 +23,3 @@ mod sampler;
 pub(crate) mod shelf;
 pub mod sinks;
 pub mod stalls;
-mod trace;

@@ -1,6 +1,6 @@
 //! The exchange as it was, for files that keep all of it. Made only where one is asked for.
 
-use crate::recording::trace::fields;
+use crate::recording::http_trace::fields;
 use aiperf_dialect::sse;
 use aiperf_plan::redact::Redactor;
 use aiperf_transport::encoding::{self, Decoded};

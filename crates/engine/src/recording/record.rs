@@ -3,7 +3,7 @@
 use crate::failure_names;
 use crate::queue::Finished;
 use crate::reading::Reading;
-use crate::recording::trace::http_trace;
+use crate::recording::http_trace::http_trace;
 use crate::requests::Requests;
 use crate::requests::prompt_counts::{PromptHistory, RefusedByTemplate};
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, reports_context_overflow};

@@ -67,8 +67,8 @@ impl Sources {
     }
 }
 
-/// The parts of a conductor.
-pub(crate) struct Parts {
+/// What a conductor works with.
+pub(crate) struct Resources {
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) unsent: Arc<Unsent>,
@@ -120,8 +120,8 @@ enum Cause {
 }
 
 impl Conductor {
-    pub(crate) fn new(plan: &Plan, parts: Parts) -> Rc<Self> {
-        let Parts { shapes, queue, unsent, tracks, progress, events, stop, sources, pace } = parts;
+    pub(crate) fn new(plan: &Plan, resources: Resources) -> Rc<Self> {
+        let Resources { shapes, queue, unsent, tracks, progress, events, stop, sources, pace } = resources;
         let schedule = Schedule::new(Setup { asks_hooks: sources.hooks.is_some(), ..Setup::of(plan, shapes) });
         let reports = ProgressReports::new(plan.timing.warmup_log_interval, progress);
         Rc::new(Self {
@@ -418,7 +418,7 @@ mod tests {
         let progress = PhaseReports::new(&tracks, &queue, &AllCounters::of(1), &events);
         let (shapes, stop, sources) = (Arc::new(Shapes::single(1)), Stop::default(), Sources::default());
         let pace = Arc::new(ConnectPace::reporting(|_| ()));
-        Conductor::new(plan, Parts { shapes, queue, unsent, tracks, progress, events, stop, sources, pace })
+        Conductor::new(plan, Resources { shapes, queue, unsent, tracks, progress, events, stop, sources, pace })
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::kernel_counters::run_queue_wait;
 use crate::queue::Queue;
 use crate::requests::Requests;
 use crate::sending::alarm::Alarm;
-use crate::sending::conductor::{Conductor, Parts, Sources};
+use crate::sending::conductor::{Conductor, Resources, Sources};
 use crate::sending::secrets::Secrets;
 use crate::sending::unsent::Unsent;
 use crate::sending::worker::{self, Command, Ids, Patience, Worker};
@@ -217,7 +217,7 @@ impl Load {
     }
 
     fn conductor(&self, sources: Sources) -> Rc<Conductor> {
-        let parts = Parts {
+        let resources = Resources {
             shapes: self.requests.shapes().clone(),
             queue: self.queue.clone(),
             unsent: self.unsent.clone(),
@@ -228,7 +228,7 @@ impl Load {
             sources,
             pace: self.pace.clone(),
         };
-        Conductor::new(&self.plan, parts)
+        Conductor::new(&self.plan, resources)
     }
 
     /// The thread of a worker, until its commands end.
@@ -265,7 +265,7 @@ impl Load {
         let origins = self.plan.endpoint.urls.iter().map(Origin::from).collect();
         let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
-        let parts = worker::Parts {
+        let resources = worker::Resources {
             number: setup.number,
             client,
             requests: self.requests.clone(),
@@ -277,7 +277,7 @@ impl Load {
             secrets: Secrets(self.redactor.clone()),
             alarm,
         };
-        Worker::new(parts, tell)
+        Worker::new(resources, tell)
     }
 
     /// The part of the ids' key that is the same for every worker and different in the next process.

@@ -75,8 +75,8 @@ struct Awaited {
     first_content: bool,
 }
 
-/// The parts of a worker.
-pub(crate) struct Parts {
+/// What a worker works with.
+pub(crate) struct Resources {
     pub(crate) number: u16,
     pub(crate) client: Client,
     pub(crate) requests: Arc<Requests>,
@@ -142,8 +142,8 @@ impl Drop for Task {
 }
 
 impl Worker {
-    pub(crate) fn new(parts: Parts, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
-        let Parts { number, client, requests, queue, unsent, ids, patience, counters, secrets, alarm } = parts;
+    pub(crate) fn new(resources: Resources, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
+        let Resources { number, client, requests, queue, unsent, ids, patience, counters, secrets, alarm } = resources;
         let (waiting, more) = (RefCell::default(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
         counters[usize::from(number)].settle();

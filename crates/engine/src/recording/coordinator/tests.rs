@@ -65,7 +65,7 @@ impl Bench {
         let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
         let ids = phases.iter().map(|phase| phase.id.clone()).collect();
         let anchor = WallAnchor::default();
-        let (queue, arrivals) = Queue::new(1 << 30, 1);
+        let (queue, queued) = Queue::new(1 << 30, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizers: Some(tokenizer.into()), anchor, phases: ids },
@@ -82,9 +82,9 @@ impl Bench {
         (0..THREADS).for_each(|_| drop(mailboxes.add()));
         let (sinks, writers) =
             OrderedSinks::new(vec![sink(&shown)], &context.shelves, plan.runtime.flush_every, MonoNs(0));
-        let parts = Parts {
+        let resources = Resources {
             queue: queue.clone(),
-            arrivals,
+            queued,
             mailboxes,
             recorder: Self::recorder(&context),
             sinks,
@@ -95,7 +95,7 @@ impl Bench {
             events,
             watch: RequestWatch::new(&plan, phases.clone(), None),
         };
-        Self { coordinator: Coordinator::new(parts, MonoNs(0)), writers, context, queue, phases, shown }
+        Self { coordinator: Coordinator::new(resources, MonoNs(0)), writers, context, queue, phases, shown }
     }
 
     fn recorder(context: &Arc<RecordContext>) -> Recorder {
@@ -121,7 +121,7 @@ impl Bench {
     }
 
     fn mailbox(&self, thread: usize) -> Arc<Mailbox> {
-        self.coordinator.parts.mailboxes[thread].clone()
+        self.coordinator.resources.mailboxes[thread].clone()
     }
 }
 
@@ -158,7 +158,7 @@ fn a_thread_that_comes_too_late_counts_nothing_twice() {
     bench.settle(later(2));
     assert_eq!(numbers(&bench.shown), (0..40).collect::<Vec<u64>>());
     let late = late.into_findings().phases[0].records();
-    let own = bench.coordinator.parts.recorder.into_findings().phases[0].records();
+    let own = bench.coordinator.resources.recorder.into_findings().phases[0].records();
     assert_eq!((late, own), (0, 40));
 }
 

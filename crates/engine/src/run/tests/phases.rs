@@ -11,12 +11,12 @@ fn run_around(plan: Plan, around: Around) -> (Outcome, Vec<RunEvent>) {
 
 /// Counts requests, and lets some of them wait for others.
 #[derive(Default)]
-struct Arrivals {
+struct Received {
     seen: Mutex<u64>,
     more: Condvar,
 }
 
-impl Arrivals {
+impl Received {
     /// The number of the request that has just arrived.
     fn count(&self) -> u64 {
         let mut seen = self.seen.lock().unwrap();
@@ -61,11 +61,11 @@ fn told(events: &[RunEvent]) -> Vec<String> {
 #[test]
 fn a_phase_runs_while_another_drains_and_each_has_its_own_results() {
     for workers in [1, 2] {
-        let arrivals = Arrivals::default();
+        let received = Received::default();
         // The first two get responses when the four of the second phase have arrived.
         let port = serve(move |_, _| {
-            if arrivals.count() < 2 {
-                arrivals.wait_for(6);
+            if received.count() < 2 {
+                received.wait_for(6);
             }
             json(HELLO)
         });
@@ -95,11 +95,11 @@ fn a_phase_runs_while_another_drains_and_each_has_its_own_results() {
 
 #[test]
 fn a_run_that_is_stopped_reports_the_end_of_every_running_phase() {
-    let (arrivals, stop) = (Arrivals::default(), Stop::default());
+    let (received, stop) = (Received::default(), Stop::default());
     let wish = stop.clone();
     // No request gets a response. The third request, of the second phase, stops the run.
     let port = serve(move |_, _| {
-        if arrivals.count() == 2 {
+        if received.count() == 2 {
             wish.stop();
         }
         Vec::new()

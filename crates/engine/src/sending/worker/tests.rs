@@ -1,5 +1,5 @@
 use super::*;
-use crate::queue::Arrival;
+use crate::queue::Queued;
 use crate::recording::record::Reader;
 use crate::requests::EncodingBudget;
 use crate::requests::body_threads::BodyThreads;
@@ -25,7 +25,7 @@ struct Desk {
     plan: Arc<Plan>,
     queue: Arc<Queue>,
     unsent: Arc<Unsent>,
-    arrivals: Receiver<Arrival>,
+    queued: Receiver<Queued>,
     events: Rc<RefCell<Vec<Event>>>,
     news: Rc<Notify>,
     /// Requests as they arrived: the connection, the head and the body of each.
@@ -49,7 +49,7 @@ impl Desk {
         });
         let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
-        let (requests, (queue, arrivals)) = (Arc::new(make(plan.clone(), dataset)), Queue::new(1 << 30, 2));
+        let (requests, (queue, queued)) = (Arc::new(make(plan.clone(), dataset)), Queue::new(1 << 30, 2));
         let events: Rc<RefCell<Vec<Event>>> = Rc::default();
         let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
         let (kept, wake, unsent) = (events.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
@@ -57,7 +57,7 @@ impl Desk {
             kept.borrow_mut().push(event);
             wake.notify_one();
         };
-        let parts = Parts {
+        let resources = Resources {
             number: 3,
             client: client(port, reuse, 1 << 20),
             requests: requests.clone(),
@@ -69,8 +69,8 @@ impl Desk {
             secrets: Secrets::default(),
             alarm: Alarm::new().0,
         };
-        let worker = Worker::new(parts, Box::new(tell));
-        Self { worker, requests, plan, queue, unsent, arrivals, events, news, came, coming }
+        let worker = Worker::new(resources, Box::new(tell));
+        Self { worker, requests, plan, queue, unsent, queued, events, news, came, coming }
     }
 
     /// Sends a request and waits until it has returned.
@@ -132,7 +132,7 @@ impl Desk {
     }
 
     fn finished(&self) -> Vec<Finished> {
-        self.arrivals.try_iter().map(|(_, finished)| finished).collect()
+        self.queued.try_iter().map(|(_, finished)| finished).collect()
     }
 
     fn exchanges(&self) -> Vec<Exchange> {
