@@ -9,9 +9,9 @@ pub struct Area {
     folder: PathBuf,
 }
 
-/// One JSON file of golden data.
+/// A list of cases: a JSON file, or a member of one.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct CaseList {
     pub path: PathBuf,
     pub content: Value,
 }
@@ -68,8 +68,8 @@ impl Area {
     }
 
     /// Every JSON file directly in the folder, by name. A folder that is missing has none.
-    pub fn files(&self) -> Vec<File> {
-        self.paths().into_iter().filter(|path| is_json(path)).map(File::read).collect()
+    pub fn files(&self) -> Vec<CaseList> {
+        self.paths().into_iter().filter(|path| is_json(path)).map(CaseList::read).collect()
     }
 
     /// What lies directly in the folder, files and folders, by name.
@@ -85,7 +85,7 @@ fn is_json(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|ending| ending == "json")
 }
 
-impl File {
+impl CaseList {
     fn read(path: PathBuf) -> Self {
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let content = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,6 +1,6 @@
 //! A kind of golden data: how it is known, and which crates' tests read it.
 
-use crate::{Area, Document, File, Shape};
+use crate::{Area, CaseList, Shape, WholeFile};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub enum Found {
     /// A list of cases, by all of them.
     List(fn(&[Value]) -> bool),
     /// A whole file, at any depth.
-    Document(fn(&Document) -> bool),
+    Whole(fn(&WholeFile) -> bool),
     /// Files that tests open by their names, wherever `AIPERF_GOLDEN_DIR` points.
     Named,
 }
@@ -36,7 +36,7 @@ impl Kind {
     }
 
     /// The lists of cases that hold some of this kind.
-    pub fn lists(&self) -> Vec<File> {
+    pub fn lists(&self) -> Vec<CaseList> {
         self.areas.iter().flat_map(|area| Area::of(area).lists()).filter(|list| self.is_in(list.cases())).collect()
     }
 
@@ -54,40 +54,40 @@ impl Kind {
     }
 
     /// The whole files of this kind, by path.
-    pub fn documents(&self) -> Vec<Document> {
+    pub fn whole_files(&self) -> Vec<WholeFile> {
         let paths = self.areas.iter().flat_map(|area| files_below(Area::of(area).folder()));
-        paths.map(Document::read).filter(|document| self.is_document(document)).collect()
+        paths.map(WholeFile::read).filter(|file| self.is_whole(file)).collect()
     }
 
     /// The file of this kind in the same folder as another.
-    pub fn beside(&self, document: &Document) -> Option<Document> {
-        let folder = document.path.parent()?;
+    pub fn beside(&self, file: &WholeFile) -> Option<WholeFile> {
+        let folder = file.path.parent()?;
         let siblings = files_below(folder).into_iter().filter(|path| path.parent() == Some(folder));
-        siblings.map(Document::read).find(|sibling| self.is_document(sibling))
+        siblings.map(WholeFile::read).find(|sibling| self.is_whole(sibling))
     }
 
-    fn is_document(&self, document: &Document) -> bool {
-        matches!(self.found, Found::Document(is_one) if is_one(document))
+    fn is_whole(&self, file: &WholeFile) -> bool {
+        matches!(self.found, Found::Whole(is_one) if is_one(file))
     }
 
     fn is_in(&self, cases: &[Value]) -> bool {
         match self.found {
             Found::Case(shape) => cases.iter().any(shape),
             Found::List(is_one) => !cases.is_empty() && is_one(cases),
-            Found::Document(_) | Found::Named => false,
+            Found::Whole(_) | Found::Named => false,
         }
     }
 
     /// Whether a file below a root is one that tests of this kind read.
     #[cfg(test)]
-    pub(crate) fn reads(&self, root: &Path, file: &Document) -> bool {
+    pub(crate) fn reads(&self, root: &Path, file: &WholeFile) -> bool {
         let is_below = |area: &&str| file.path.starts_with(root.join(area));
         let is_directly_in = |area: &&str| file.path.parent() == Some(&root.join(area));
         match self.found {
             Found::Named => self.areas.iter().any(is_below),
-            Found::Document(is_one) => self.areas.iter().any(is_below) && is_one(file),
+            Found::Whole(is_one) => self.areas.iter().any(is_below) && is_one(file),
             Found::Case(_) | Found::List(_) => {
-                let lists = || File { path: file.path.clone(), content: file.json.clone() }.lists();
+                let lists = || CaseList { path: file.path.clone(), content: file.json.clone() }.lists();
                 self.areas.iter().any(is_directly_in) && lists().iter().any(|list| self.is_in(list.cases()))
             }
         }

@@ -11,9 +11,9 @@
 //! # Layout
 //! - [`kinds`]: the table of all kinds of golden data
 //! - `kind`: a row of it ([`Kind`]): how it is known, who reads it, and how its cases run
-//! - `area`: where cases are ([`Area`], [`File`], [`own_path`]); what a case looks like ([`Shape`], [`has`]); a
+//! - `area`: where cases are ([`Area`], [`CaseList`], [`own_path`]); what a case looks like ([`Shape`], [`has`]); a
 //!   decision that holds for every kind of text ([`skips_mark`])
-//! - `document`: whole files ([`Document`])
+//! - `whole_file`: files that are read as a whole ([`WholeFile`])
 //! - `lists`: the lists of cases in files
 //! - `tally`: what became of the cases of a test ([`Tally`])
 //! - [`cases`]: cases as tests of their own, for binaries with many of them
@@ -22,7 +22,6 @@
 
 mod area;
 pub mod cases;
-mod document;
 mod kind;
 pub mod kinds;
 mod lists;
@@ -30,10 +29,11 @@ mod numbers;
 #[cfg(test)]
 mod registry;
 mod tally;
+mod whole_file;
 
 use area::root;
-pub use area::{Area, File, Shape, has, is_own_root, name, own_path, skips_mark};
-pub use document::Document;
+pub use area::{Area, CaseList, Shape, has, is_own_root, name, own_path, skips_mark};
 pub use kind::{Found, Kind};
 pub use numbers::respelled;
 pub use tally::Tally;
+pub use whole_file::WholeFile;

@@ -1,25 +1,27 @@
 //! Lists of cases: a file may contain one, under `cases` or as a whole, or several under names of their own.
 
-use crate::{Area, File};
+use crate::{Area, CaseList};
 use serde_json::{Value, json};
 
 impl Area {
     /// Every list of cases in the folder, as if it were a file of its own. A member with an expectation is a list of
     /// one.
-    pub fn lists(&self) -> Vec<File> {
-        self.files().iter().flat_map(File::lists).collect()
+    pub fn lists(&self) -> Vec<CaseList> {
+        self.files().iter().flat_map(CaseList::lists).collect()
     }
 }
 
-impl File {
-    pub(crate) fn lists(&self) -> Vec<File> {
+impl CaseList {
+    pub(crate) fn lists(&self) -> Vec<CaseList> {
         lists(self)
     }
 }
 
-fn lists(file: &File) -> Vec<File> {
-    let list =
-        |path: &str, cases: Value| File { path: file.path.with_file_name(path), content: json!({ "cases": cases }) };
+fn lists(file: &CaseList) -> Vec<CaseList> {
+    let list = |path: &str, cases: Value| CaseList {
+        path: file.path.with_file_name(path),
+        content: json!({ "cases": cases }),
+    };
     match &file.content {
         Value::Array(_) => vec![file.clone()],
         Value::Object(members) => members
@@ -49,7 +51,7 @@ mod tests {
     #[test]
     fn a_file_contains_one_list_or_several() {
         let named = |content: Value| -> Vec<(String, usize)> {
-            let file = File { path: PathBuf::from("some/file.json"), content };
+            let file = CaseList { path: PathBuf::from("some/file.json"), content };
             lists(&file).iter().map(|list| (list.name(), list.cases().len())).collect()
         };
         assert_eq!(named(json!({ "doc": "text", "cases": [{}, {}] })), [("file".to_owned(), 2)]);

@@ -1,16 +1,16 @@
 //! The table of kinds against the data, and against the crates whose tests read it.
 
 use crate::kind::files_below;
-use crate::{Document, Found, Kind, is_own_root, kinds, root};
+use crate::{Found, Kind, WholeFile, is_own_root, kinds, root};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Files below a root that no kind reads, and kinds that have no file there.
 fn faults(root: &Path, kinds: &[&Kind]) -> Vec<String> {
-    let files: Vec<Document> = files_below(root).into_iter().map(Document::read).collect();
+    let files: Vec<WholeFile> = files_below(root).into_iter().map(WholeFile::read).collect();
     let unread = files.iter().filter(|file| !kinds.iter().any(|kind| kind.reads(root, file)));
     let empty = kinds.iter().filter(|kind| !files.iter().any(|file| kind.reads(root, file)));
-    let shown = |file: &Document| file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
+    let shown = |file: &WholeFile| file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
     let unread = unread.map(|file| format!("{}: no kind reads it", shown(file)));
     unread.chain(empty.map(|kind| format!("{}: has no file", kind.name))).collect()
 }
@@ -77,7 +77,7 @@ mod can_fail {
     const CASES: Kind =
         Kind { name: "CASES", areas: &["area"], readers: &["reader"], found: Found::Case(|case| has(case, "input")) };
     const LISTS: Kind = Kind { name: "LISTS", found: Found::List(|cases| cases.len() == 2), ..CASES };
-    const PAGES: Kind = Kind { name: "PAGES", found: Found::Document(|file| file.text.starts_with("HTTP")), ..CASES };
+    const PAGES: Kind = Kind { name: "PAGES", found: Found::Whole(|file| file.text.starts_with("HTTP")), ..CASES };
     const NAMED: Kind = Kind { name: "NAMED", areas: &["area/one.bin"], found: Found::Named, ..CASES };
 
     /// The faults of a root with these files in its area.

@@ -1,6 +1,6 @@
 //! What became of the cases of a test.
 
-use crate::{File, Kind, is_own_root, name};
+use crate::{CaseList, Kind, is_own_root, name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,7 +48,7 @@ impl Tally {
     pub fn run_lists(
         &mut self,
         kind: &Kind,
-        lists: &[File],
+        lists: &[CaseList],
         skip: impl Fn(&Value) -> Option<String>,
         check: impl Fn(&Value),
     ) {
@@ -133,8 +133,8 @@ mod tests {
         Kind { name: "NUMBER", areas: &[], readers: &[], found: Found::Case(|case| has(case, "number")) };
     const TEXT: Kind = Kind { name: "TEXT", ..NUMBER };
 
-    fn list(content: Value) -> File {
-        File { path: PathBuf::from("any.json"), content }
+    fn list(content: Value) -> CaseList {
+        CaseList { path: PathBuf::from("any.json"), content }
     }
 
     #[test]

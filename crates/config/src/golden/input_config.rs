@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[test]
 fn golden_runs_export_every_recorded_setting() {
     let mut tally = Tally::of(SUMMARY);
-    for file in SUMMARY.documents() {
+    for file in SUMMARY.whole_files() {
         let summary = &file.json;
         let command = summary["run_info"]["cli_command"].as_str();
         if file.path.iter().any(|folder| folder == "phases") {

@@ -19,7 +19,7 @@ fn tables() -> Vec<(PathBuf, Vec<Value>)> {
         let text = std::fs::read_to_string(path.with_file_name(format!("{stem}.json"))).unwrap();
         serde_json::from_str(&text).unwrap()
     };
-    let files = COLUMNAR_TABLE.documents().into_iter().filter(|file| !file.has_extension(&["json"]));
+    let files = COLUMNAR_TABLE.whole_files().into_iter().filter(|file| !file.has_extension(&["json"]));
     files.filter_map(|file| Some((file.path.clone(), rows(&file.path).as_array()?.clone()))).collect()
 }
 
@@ -108,7 +108,7 @@ fn an_error_about_a_file_that_is_no_table_names_the_formats() {
 
 #[test]
 fn a_type_that_is_not_read_is_named_where_a_row_has_a_value_of_it() {
-    let files = || COLUMNAR_TABLE.documents().into_iter().map(|file| file.path);
+    let files = || COLUMNAR_TABLE.whole_files().into_iter().map(|file| file.path);
     let messages = files().find(|path| path.ends_with("unread.json")).unwrap();
     let messages: Map<String, Value> = serde_json::from_str(&std::fs::read_to_string(messages).unwrap()).unwrap();
     let mut refused = 0;

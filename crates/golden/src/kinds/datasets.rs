@@ -1,7 +1,7 @@
 //! Input files and what is made of them, traces, tokenizers.
 
 use super::all_have;
-use crate::Found::{Case, Document, List};
+use crate::Found::{Case, List, Whole};
 use crate::has;
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ kinds! {
         Case(|case| has(case, "name") && case["is_placeholder"].is_boolean());
     /// The folder of a tokenizer that cases beside it are about.
     LOCAL_TOKENIZER = ["datasets"], ["tokenize"],
-        Document(|file| file.path.with_file_name("tokenizer.json").is_file());
+        Whole(|file| file.path.with_file_name("tokenizer.json").is_file());
     /// A text, and its ids in such a tokenizer.
     LOCAL_IDS = ["datasets"], ["tokenize"], Case(|case| has(case, "ids") && has(case, "decoded"));
     /// Properties of such a tokenizer.
@@ -83,7 +83,7 @@ kinds! {
     LOCAL_TEMPLATE = ["datasets"], ["tokenize"], Case(|case| has(case, "messages") && has(case, "rendered"));
     /// A table in a columnar file, and its rows beside it.
     COLUMNAR_TABLE = ["columns"], ["dataset"],
-        Document(|file| file.has_extension(&["parquet", "arrow", "ipc", "json"]));
+        Whole(|file| file.has_extension(&["parquet", "arrow", "ipc", "json"]));
 }
 
 /// The kinds of cases about public datasets, each with the member that holds what comes out.

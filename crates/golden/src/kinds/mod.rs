@@ -34,7 +34,7 @@ pub mod servers;
 pub mod telemetry;
 
 /// Every kind, by area.
-const AREAS: &[&[&Kind]] = &[
+const KINDS: &[&[&Kind]] = &[
     config::ROWS,
     datasets::ROWS,
     endpoints::ROWS,
@@ -49,7 +49,7 @@ const AREAS: &[&[&Kind]] = &[
 ];
 
 pub fn all() -> impl Iterator<Item = &'static Kind> {
-    AREAS.iter().flat_map(|rows| rows.iter().copied())
+    KINDS.iter().flat_map(|rows| rows.iter().copied())
 }
 
 /// Whether every case has these members.

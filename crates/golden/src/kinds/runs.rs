@@ -1,42 +1,42 @@
 //! Whole runs of the reference: their commands, and the files that they left.
 
-use crate::Found::Document;
-use crate::{Document as File, has};
+use crate::Found::Whole;
+use crate::{WholeFile, has};
 
 /// What is kept of a run beside the files that it left.
 const OF_COMMAND: [&str; 3] = ["command.txt", "files.txt", "rc.txt"];
 
 kinds! {
     /// A command, its exit code, and every file that it left.
-    COMMANDS = ["exports/runs"], ["aiperf"], Document(is_of_run);
+    COMMANDS = ["exports/runs"], ["aiperf"], Whole(is_of_run);
     SUMMARY = ["exports/runs"], ["config", "report"],
-        Document(|file| has(&file.json, "run_info") && has(&file.json, "schema_version"));
-    SUMMARY_TABLE = ["exports/runs"], ["report"], Document(|file| file.text.starts_with("Metric,"));
-    SLICES = ["exports/runs"], ["report"], Document(|file| file.json["timeslices"].is_array());
-    SLICES_TABLE = ["exports/runs"], ["report"], Document(|file| file.text.starts_with("Timeslice,"));
+        Whole(|file| has(&file.json, "run_info") && has(&file.json, "schema_version"));
+    SUMMARY_TABLE = ["exports/runs"], ["report"], Whole(|file| file.text.starts_with("Metric,"));
+    SLICES = ["exports/runs"], ["report"], Whole(|file| file.json["timeslices"].is_array());
+    SLICES_TABLE = ["exports/runs"], ["report"], Whole(|file| file.text.starts_with("Timeslice,"));
     CONSOLE = ["exports/runs"], ["report"],
-        Document(|file| file.json.is_null() && file.text.contains("NVIDIA AIPerf | "));
-    INPUTS = ["exports/runs"], ["report"], Document(|file| has(&file.json["data"][0], "payloads"));
-    PHASE_MANIFEST = ["exports/runs"], ["report"], Document(|file| has(&file.json["phases"][0], "phase_kind"));
+        Whole(|file| file.json.is_null() && file.text.contains("NVIDIA AIPerf | "));
+    INPUTS = ["exports/runs"], ["report"], Whole(|file| has(&file.json["data"][0], "payloads"));
+    PHASE_MANIFEST = ["exports/runs"], ["report"], Whole(|file| has(&file.json["phases"][0], "phase_kind"));
     READY_MARKER = ["exports/runs"], ["report"],
-        Document(|file| has(&file.json, "ready") && has(&file.json, "was_cancelled"));
-    RECORDS = ["exports/runs"], ["report"], Document(|file| file.has_line_with(&["metadata", "metrics"]));
-    RAW_RECORDS = ["exports/runs"], ["report"], Document(|file| file.has_line_with(&["metadata", "responses"]));
-    OUTPUTS = ["exports/runs"], ["report"], Document(|file| has(&file.json["data"][0], "response_text"));
+        Whole(|file| has(&file.json, "ready") && has(&file.json, "was_cancelled"));
+    RECORDS = ["exports/runs"], ["report"], Whole(|file| file.has_line_with(&["metadata", "metrics"]));
+    RAW_RECORDS = ["exports/runs"], ["report"], Whole(|file| file.has_line_with(&["metadata", "responses"]));
+    OUTPUTS = ["exports/runs"], ["report"], Whole(|file| has(&file.json["data"][0], "response_text"));
     /// Statistics over the trials of a run.
-    TRIALS_FILE = ["exports/runs"], ["campaign"], Document(|file| is_aggregate(file, "confidence"));
+    TRIALS_FILE = ["exports/runs"], ["campaign"], Whole(|file| is_aggregate(file, "confidence"));
     /// Statistics over the records of all trials.
-    COLLATED_FILE = ["exports/runs"], ["campaign"], Document(|file| is_aggregate(file, "detailed"));
+    COLLATED_FILE = ["exports/runs"], ["campaign"], Whole(|file| is_aggregate(file, "detailed"));
     /// Statistics over the cells of a sweep.
-    SWEEP_FILE = ["exports/runs"], ["campaign"], Document(|file| is_aggregate(file, "sweep"));
+    SWEEP_FILE = ["exports/runs"], ["campaign"], Whole(|file| is_aggregate(file, "sweep"));
 }
 
-fn is_aggregate(file: &File, kind: &str) -> bool {
+fn is_aggregate(file: &WholeFile, kind: &str) -> bool {
     file.json["metadata"]["aggregation_type"] == kind
 }
 
 /// Whether a file describes a run, or is in the run's list of files.
-fn is_of_run(file: &File) -> bool {
+fn is_of_run(file: &WholeFile) -> bool {
     let Some(folder) = file.path.ancestors().skip(1).find(|folder| folder.join("command.txt").is_file()) else {
         return false;
     };

@@ -1,7 +1,7 @@
 //! What servers send: metrics pages and answers.
 
-use crate::Found::{Case, Document};
-use crate::{Document as File, has};
+use crate::Found::{Case, Whole};
+use crate::{WholeFile, has};
 
 kinds! {
     METRICS_PAGE = ["server-metrics"], ["observe"],
@@ -21,17 +21,17 @@ kinds! {
     });
     /// The pages of a whole run, and the files that contain their statistics.
     WATCHED_RUN = ["server-metrics"], ["observe", "report"],
-        Document(|file| file.json["scrapes"].is_array() && file.json["texts"].is_array());
+        Whole(|file| file.json["scrapes"].is_array() && file.json["texts"].is_array());
     METRICS_URL = ["server-metrics"], ["plan"],
         Case(|case| case["kind"].is_string() && has(case, "input") && has(case, "expected"));
     /// A metrics page of a real server.
     CAPTURED_PAGE = ["real-vllm-0.32"], ["observe", "sim"],
-        Document(|file| is_captured(file) && file.text.contains("\n# HELP "));
+        Whole(|file| is_captured(file) && file.text.contains("\n# HELP "));
     /// An answer of a real server.
     CAPTURED_ANSWER = ["real-vllm-0.32"], ["dialect", "sim"],
-        Document(|file| is_captured(file) && !file.text.contains("\n# HELP "));
+        Whole(|file| is_captured(file) && !file.text.contains("\n# HELP "));
 }
 
-fn is_captured(file: &File) -> bool {
+fn is_captured(file: &WholeFile) -> bool {
     file.text.starts_with("HTTP/1.1 ")
 }

@@ -141,7 +141,7 @@ fn golden_units_are_inferred() {
 #[test]
 fn golden_pages_of_a_real_server_give_every_family_they_declare() {
     let mut tally = Tally::of(CAPTURED_PAGE);
-    for page in CAPTURED_PAGE.documents() {
+    for page in CAPTURED_PAGE.whole_files() {
         tally.run(page.name(), || {
             let response = &page.text;
             let (_, body) = response.split_once("\r\n\r\n").or_else(|| response.split_once("\n\n")).unwrap();

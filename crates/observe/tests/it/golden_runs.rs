@@ -16,7 +16,7 @@ use support::{assert_same, endpoints_json, instant, metrics_json, quirk, slice_l
 
 fn each_run(check: impl Fn(&Value)) {
     let mut tally = Tally::of(WATCHED_RUN);
-    for file in WATCHED_RUN.documents() {
+    for file in WATCHED_RUN.whole_files() {
         match quirk(&file.json).or_else(|| refused(&file.json)) {
             Some(reason) => tally.skip(reason),
             None => tally.run(name(&file.json), || check(&file.json)),

@@ -6,7 +6,7 @@
 use crate::support;
 
 use aiperf_golden::kinds::runs::{OUTPUTS, RAW_RECORDS, RECORDS};
-use aiperf_golden::{Document, Tally, has};
+use aiperf_golden::{Tally, WholeFile, has};
 use aiperf_metrics::{Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
@@ -77,7 +77,7 @@ fn check_raw(theirs: &str) {
 #[test]
 fn golden_raw_lines_are_written_as_they_were_read() {
     let mut tally = Tally::of(RAW_RECORDS);
-    for file in RAW_RECORDS.documents() {
+    for file in RAW_RECORDS.whole_files() {
         for (at, line) in file.text.lines().enumerate() {
             let is_binary = line.contains("\"raw_bytes\":");
             match is_binary {
@@ -90,7 +90,7 @@ fn golden_raw_lines_are_written_as_they_were_read() {
 }
 
 /// The document that is made of records.
-fn outputs_of(records: &Document, texts: &Value) -> String {
+fn outputs_of(records: &WholeFile, texts: &Value) -> String {
     let dir = tempfile::tempdir().unwrap();
     let plan = ArtifactPlan { outputs: true, ..ArtifactPlan::new(dir.path(), FileNames::new(None)).without_records() };
     let artifacts = Artifacts::prepare(&plan).unwrap();
@@ -128,7 +128,7 @@ fn outputs_of(records: &Document, texts: &Value) -> String {
 #[test]
 fn golden_outputs_are_made_of_the_records_beside_them() {
     let mut tally = Tally::of(OUTPUTS);
-    for outputs in OUTPUTS.documents() {
+    for outputs in OUTPUTS.whole_files() {
         let Some(records) = RECORDS.beside(&outputs) else {
             tally.skip("no records beside the outputs");
             continue;

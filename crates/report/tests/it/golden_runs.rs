@@ -3,7 +3,7 @@
 use crate::support;
 
 use aiperf_golden::kinds::runs::{CONSOLE, INPUTS, PHASE_MANIFEST, READY_MARKER, SUMMARY, SUMMARY_TABLE};
-use aiperf_golden::{Document, Tally, respelled};
+use aiperf_golden::{Tally, WholeFile, respelled};
 use aiperf_metrics::{ConsoleGroup, MetricResult, registry};
 use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::records::inputs_json::write_inputs;
@@ -25,13 +25,13 @@ fn members(text: &str) -> Vec<(&str, &str)> {
 #[test]
 fn golden_summary_json_is_written_as_it_was_read() {
     let mut tally = Tally::of(SUMMARY);
-    for file in SUMMARY.documents() {
+    for file in SUMMARY.whole_files() {
         tally.run(file.name(), || check_summary(&file));
     }
     tally.finish();
 }
 
-fn check_summary(file: &Document) {
+fn check_summary(file: &WholeFile) {
     let document = &file.json;
     let written = String::from_utf8(summary_json(&run_of(document))).unwrap();
     let (ours, theirs) = (members(&written), members(&file.text));
@@ -67,7 +67,7 @@ fn check_summary(file: &Document) {
 #[test]
 fn golden_summary_csv_from_its_json() {
     let mut tally = Tally::of(SUMMARY_TABLE);
-    for table in SUMMARY_TABLE.documents() {
+    for table in SUMMARY_TABLE.whole_files() {
         let Some(summary) = SUMMARY.beside(&table) else {
             tally.skip("no summary beside the table");
             continue;
@@ -84,7 +84,7 @@ fn golden_summary_csv_from_its_json() {
 #[test]
 fn golden_console_from_its_json() {
     let mut tally = Tally::of(CONSOLE);
-    for console in CONSOLE.documents() {
+    for console in CONSOLE.whole_files() {
         let Some(summary) = SUMMARY.beside(&console) else {
             tally.skip("no summary beside the console's text");
             continue;
@@ -180,7 +180,7 @@ fn without_gpu_notes(text: &str) -> String {
 #[test]
 fn golden_inputs_json_from_compact_bodies() {
     let mut tally = Tally::of(INPUTS);
-    for file in INPUTS.documents() {
+    for file in INPUTS.whole_files() {
         tally.run(file.name(), || {
             let sessions = file.json["data"].as_array().unwrap().iter().map(|session| {
                 let bodies = session["payloads"].as_array().unwrap().iter().map(|body| body.to_string().into_bytes());
@@ -217,7 +217,7 @@ fn phase_of(entry: &Value) -> PhaseResult {
 #[test]
 fn golden_phase_manifest() {
     let mut tally = Tally::of(PHASE_MANIFEST);
-    for file in PHASE_MANIFEST.documents() {
+    for file in PHASE_MANIFEST.whole_files() {
         tally.run(file.name(), || {
             let listed = file.json["phases"].as_array().unwrap();
             // The names of the files contain the run's prefix.
@@ -241,7 +241,7 @@ fn without_observed(manifest: &str) -> String {
 #[test]
 fn golden_ready_marker() {
     let mut tally = Tally::of(READY_MARKER);
-    for file in READY_MARKER.documents() {
+    for file in READY_MARKER.whole_files() {
         tally.run(file.name(), || {
             let dir = tempfile::tempdir().unwrap();
             let names = FileNames::new(None);

@@ -113,7 +113,7 @@ fn perf_of(trace: &Value) -> Value {
 #[test]
 fn golden_traces_of_runs_are_written_as_they_were_read() {
     let mut tally = Tally::of(RECORDS);
-    for file in RECORDS.documents() {
+    for file in RECORDS.whole_files() {
         for (at, record) in file.text.lines().enumerate() {
             let record: Value = serde_json::from_str(record).unwrap();
             let Some(theirs) = record.get("trace_data") else { continue };

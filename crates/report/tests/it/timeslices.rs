@@ -47,7 +47,7 @@ fn sorted_lines(text: &str) -> Vec<&str> {
 #[test]
 fn golden_timeslices() {
     let mut tally = Tally::of(SLICES);
-    for file in SLICES.documents() {
+    for file in SLICES.whole_files() {
         tally.run(file.name(), || {
             let written = json_of(&run_with_slices(&file.json));
             // The number of each slice, which makes gaps visible, is ours.
@@ -62,7 +62,7 @@ fn golden_timeslices() {
         });
     }
     tally.begin(SLICES_TABLE);
-    for table in SLICES_TABLE.documents() {
+    for table in SLICES_TABLE.whole_files() {
         let Some(slices) = SLICES.beside(&table) else {
             tally.skip("no slices beside the table");
             continue;

@@ -31,7 +31,7 @@ fn captured(text: &str) -> Option<Captured> {
 }
 
 fn captures(kind: &Kind) -> Vec<(String, Captured)> {
-    kind.documents().iter().map(|file| (file.name(), captured(&file.text).unwrap())).collect()
+    kind.whole_files().iter().map(|file| (file.name(), captured(&file.text).unwrap())).collect()
 }
 
 impl Captured {

@@ -28,12 +28,12 @@ pub(crate) fn trials() -> Vec<Trial> {
             None
         })
     };
-    let rows = rows::AREAS.iter().flat_map(|(area, rows)| rows.iter().map(move |row| of_row(area, row)));
+    let rows = rows::GROUPS.iter().flat_map(|(area, rows)| rows.iter().map(move |row| of_row(area, row)));
     rows.chain([test(every_row_has_a_name_of_its_own)]).collect()
 }
 
 fn every_row_has_a_name_of_its_own() {
-    let rows = rows::AREAS.iter().flat_map(|(_, rows)| rows.iter());
+    let rows = rows::GROUPS.iter().flat_map(|(_, rows)| rows.iter());
     let mut names: Vec<String> = rows.map(|row| slug(row.name)).collect();
     let all = names.len();
     names.sort_unstable();

@@ -3,7 +3,7 @@
 use crate::golden_aggregate::recorded::{check_same, metrics};
 use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep};
 use aiperf_golden::kinds::runs::{COLLATED_FILE, SWEEP_FILE, TRIALS_FILE};
-use aiperf_golden::{Area, Document, Kind, Tally, has, respelled};
+use aiperf_golden::{Area, Kind, Tally, WholeFile, has, respelled};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::collated_json::collated_json;
 use aiperf_report::aggregate::confidence_csv::confidence_csv;
@@ -20,7 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A file of a golden run that sums up others.
-struct Aggregate(Document);
+struct Aggregate(WholeFile);
 
 impl Aggregate {
     /// The folder of the golden run: the files of its children are below it.
@@ -58,7 +58,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Runs a check on every golden file of a kind of aggregate.
 fn run(kind: &Kind, has_children: fn(&Aggregate) -> bool, check: fn(&Aggregate)) {
     let mut tally = Tally::of(kind);
-    for file in kind.documents().into_iter().map(Aggregate) {
+    for file in kind.whole_files().into_iter().map(Aggregate) {
         // It looks for records under their usual name alone.
         let is_empty = file.0.json["metrics"].as_object().is_some_and(|all| all.is_empty());
         if kind.name == COLLATED_FILE.name && is_empty {

@@ -41,7 +41,7 @@ impl Captured {
 
 pub(crate) fn golden_real_answers_are_read_with_their_usage() -> Vec<Trial> {
     let mut cases = Cases::of(CAPTURED_ANSWER);
-    for file in CAPTURED_ANSWER.documents() {
+    for file in CAPTURED_ANSWER.whole_files() {
         let read = captured(&file.text).map(|captured| (captured.kind(), captured));
         let reason = match &read {
             None => Some("no response with status 200: the transport's to judge"),

@@ -11,7 +11,7 @@ mod streams;
 
 use crate::hostile::table::Row;
 
-pub(crate) const AREAS: &[(&str, &[Row])] = &[
+pub(crate) const GROUPS: &[(&str, &[Row])] = &[
     ("connections", connections::ROWS),
     ("heads", heads::ROWS),
     ("statuses", statuses::ROWS),
