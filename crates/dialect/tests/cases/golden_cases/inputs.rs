@@ -1,6 +1,6 @@
 //! The texts and media of a request body.
 
-use crate::golden_cases::better;
+use crate::golden_cases::decided;
 use crate::golden_cases::shapes::kind;
 use aiperf_dialect::dialect;
 use aiperf_golden::cases::Trial;
@@ -8,7 +8,7 @@ use aiperf_golden::kinds::endpoints::INPUT_TEXTS;
 use serde_json::json;
 
 pub(crate) fn golden_request_bodies_give_their_input_texts() -> Vec<Trial> {
-    INPUT_TEXTS.trials(better::inputs, |case| {
+    INPUT_TEXTS.trials(decided::inputs, |case| {
         let wanted = &case["expected"];
         let got = dialect(kind(case)).inputs_of(case["payload"].to_string().as_bytes()).unwrap_or_default();
         assert_eq!(json!(got.texts), wanted["texts"]);

@@ -1,6 +1,6 @@
 //! URLs, header fields and bodies of requests.
 
-use crate::golden_cases::better;
+use crate::golden_cases::decided;
 use crate::golden_cases::shapes::kind;
 use aiperf_dialect::{Api, EncodedRequest, HeadTemplate, Session, url};
 use aiperf_golden::cases::Trial;
@@ -60,7 +60,7 @@ fn not_there_yet(case: &Value) -> Option<String> {
     if parent.is_string() && wants(case, SessionHeader::DynamoSessionId) {
         return Some("not there yet: sessions that other sessions begin".to_owned());
     }
-    better::request(case)
+    decided::request(case)
 }
 
 pub(crate) fn endpoint(case: &Value) -> EndpointPlan {

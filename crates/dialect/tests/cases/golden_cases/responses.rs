@@ -1,6 +1,6 @@
 //! Responses read one by one, and folded into an answer.
 
-use crate::golden_cases::better::{self, Differences, Part};
+use crate::golden_cases::decided::{self, Differences, Part};
 use crate::golden_cases::requests::endpoint;
 use crate::golden_cases::shapes::kind;
 use aiperf_dialect::{Answer, Api, Data, Delivery, sse, usage};
@@ -101,7 +101,7 @@ fn responses(case: &Value) -> Vec<Response> {
 }
 
 pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
-    RESPONSE.trials(better::unreadable, |case| {
+    RESPONSE.trials(decided::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
         let mut answer = Answer::new(&api, MonoNs(50)).capturing(&api);
         let mut reader = (api.dialect.reader)(&api);
@@ -129,10 +129,10 @@ pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
         let wanted = &case["expected"];
         let bodies: Vec<Value> =
             responses.iter().filter_map(|response| serde_json::from_slice(&response.json).ok()).collect();
-        let better = Differences::of(case, &bodies);
-        better.check(&parsed, wanted);
+        let differences = Differences::of(case, &bodies);
+        differences.check(&parsed, wanted);
         if let Some(kind) = wanted["error"]["type"].as_str() {
-            if !better.have(Part::Failure) {
+            if !differences.have(Part::Failure) {
                 assert_eq!(parsed.error.and_then(|error| error.kind).as_deref(), Some(kind));
             }
             return;
@@ -146,9 +146,9 @@ pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
             })
             .collect();
         let listed = wanted["parsed"].as_array().unwrap();
-        if !better.have(Part::Responses) {
+        if !differences.have(Part::Responses) {
             let is_listed = |(_, data, usage, spec, _): &&(_, Option<Value>, Option<_>, Option<_>, _)| {
-                data.is_some() || spec.is_some() || usage.is_some() && !better.have(Part::Usage)
+                data.is_some() || spec.is_some() || usage.is_some() && !differences.have(Part::Usage)
             };
             let shown: Vec<_> = pieces.iter().filter(is_listed).collect();
             assert_eq!(shown.len(), listed.len(), "{shown:?}");
@@ -161,18 +161,18 @@ pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
             let shown = pieces.iter().zip(&usages).find(|((at, ..), _)| wanted["timestamp"] == *at);
             let (spec, usage) = shown.map_or_else(Default::default, |(piece, usage)| (json!(piece.3), usage.clone()));
             assert_eq!(spec, wanted["spec_decode_stats"]);
-            assert!(better.have(Part::Usage) || usage == wanted["usage"], "{usage} is not {}", wanted["usage"]);
+            assert!(differences.have(Part::Usage) || usage == wanted["usage"], "{usage} is not {}", wanted["usage"]);
         }
-        if !better.have(Part::Text) {
+        if !differences.have(Part::Text) {
             assert_eq!(json!(parsed.output_text), wanted["output_text"]);
         }
-        if !better.have(Part::Reasoning) {
+        if !differences.have(Part::Reasoning) {
             assert_eq!(json!(parsed.reasoning_text), wanted["reasoning_text"]);
         }
-        if !better.have(Part::Usage) {
+        if !differences.have(Part::Usage) {
             compare_usage(&parsed, &folded, &wanted["final_usage"]);
         }
-        if !better.have(Part::Content) {
+        if !differences.have(Part::Content) {
             let stamps: Vec<u64> = parsed.content.iter().map(|mark| mark.at.0).collect();
             assert_eq!(json!(stamps), json!(content_stamps(wanted)));
             assert_eq!(!parsed.content.is_empty(), wanted["valid"].as_bool().unwrap());
@@ -180,16 +180,16 @@ pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
         if case["config"]["per_chunk_usage"].as_bool() == Some(true) {
             assert_eq!(json!(parsed.first_content_tokens), wanted["first_content_chunk_completion_tokens"]);
         }
-        compare_reply(parsed.reply.as_deref().unwrap(), wanted, &better);
+        compare_reply(parsed.reply.as_deref().unwrap(), wanted, &differences);
     })
 }
 
 /// What an answer leaves: a text of one role, or messages as the API has them.
-fn compare_reply(got: &Reply, wanted: &Value, better: &Differences) {
-    if !better.have(Part::Id) {
+fn compare_reply(got: &Reply, wanted: &Value, differences: &Differences) {
+    if !differences.have(Part::Id) {
         assert_eq!(json!(got.response_id), wanted["response_id"]);
     }
-    if better.have(Part::Turn) {
+    if differences.have(Part::Turn) {
         return;
     }
     let turn = &wanted["assistant_turn"];
@@ -208,7 +208,7 @@ fn words(text: &str) -> u64 {
 }
 
 pub(crate) fn golden_bodies_are_parsed_and_counted() -> Vec<Trial> {
-    BODIES.trials(better::unreadable, |case| {
+    BODIES.trials(decided::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
         let mut answer = Answer::new(&api, MonoNs(1));
         let bodies: Vec<String> = case["bodies"].as_array().unwrap().iter().map(Value::to_string).collect();
@@ -224,9 +224,9 @@ pub(crate) fn golden_bodies_are_parsed_and_counted() -> Vec<Trial> {
         }
         let parsed = answer.finish();
         let wanted = &case["expected"];
-        let better = Differences::of(case, case["bodies"].as_array().unwrap());
-        better.check(&parsed, wanted);
-        if !better.have(Part::Content) {
+        let differences = Differences::of(case, case["bodies"].as_array().unwrap());
+        differences.check(&parsed, wanted);
+        if !differences.have(Part::Content) {
             assert_eq!(!parsed.content.is_empty(), wanted["valid"].as_bool().unwrap());
         }
         let (mut reader, mut folded) = ((api.dialect.reader)(&api), Map::new());
@@ -234,10 +234,10 @@ pub(crate) fn golden_bodies_are_parsed_and_counted() -> Vec<Trial> {
             let piece = reader.read(body, delivery).unwrap_or_default();
             usage::fold(&mut folded, piece.usage.clone().unwrap_or_default());
             if let Some(wanted) = wanted["parsed"].as_array().unwrap().iter().find(|one| one["index"] == i) {
-                if !better.have(Part::Responses) {
+                if !differences.have(Part::Responses) {
                     compare_data(&json!(piece.data.as_ref().map(describe)), &wanted["data"]);
                 }
-                if !better.have(Part::Usage) {
+                if !differences.have(Part::Usage) {
                     assert_eq!(shown_usage(case, &piece.usage, &folded), wanted["usage"]);
                 }
             }
@@ -246,10 +246,10 @@ pub(crate) fn golden_bodies_are_parsed_and_counted() -> Vec<Trial> {
         if case["use_server_token_count"].as_bool() != Some(true) && api.endpoint.kind.traits().tokenizes_input {
             let output = parsed.output_text.as_deref().map(words);
             let reasoning = parsed.reasoning_text.as_deref().map(words);
-            if !better.have(Part::Text) {
+            if !differences.have(Part::Text) {
                 assert_eq!(json!(output), wanted["token_counts"]["output"]);
             }
-            if !better.have(Part::Reasoning) {
+            if !differences.have(Part::Reasoning) {
                 assert_eq!(json!(reasoning), wanted["token_counts"]["reasoning"]);
             }
             let inputs = api.dialect.inputs_of(case["payload"].to_string().as_bytes()).unwrap();
@@ -257,7 +257,7 @@ pub(crate) fn golden_bodies_are_parsed_and_counted() -> Vec<Trial> {
             assert_eq!(json!(input), wanted["token_counts"]["input"]);
         }
         compare_spec_decode(parsed.spec_decode.as_deref(), &wanted["spec_decode"]);
-        if !better.have(Part::Usage) {
+        if !differences.have(Part::Usage) {
             compare_usage(&parsed, &folded, &wanted["final_usage"]);
         }
     })

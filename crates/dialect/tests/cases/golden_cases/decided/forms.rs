@@ -1,6 +1,6 @@
 //! Forms, templates, payloads as they are, and paths into answers.
 
-use super::{Better, Part};
+use super::{Decided, Part};
 use crate::golden_cases::requests::endpoint;
 use crate::golden_cases::shapes::kind;
 use aiperf_dialect::{Api, ApiError};
@@ -34,14 +34,14 @@ pub(crate) fn request(case: &Value) -> Option<&'static str> {
     }
 }
 
-pub(super) const READINGS: &[Better] = &[
-    Better {
+pub(super) const READINGS: &[Decided] = &[
+    Decided {
         reason: "endpoints 7: the mark at the end of a stream is no content",
         differs: &[Part::Responses, Part::Text, Part::Content, Part::Turn],
         applies: |case, _| is_free(case) && has_mark(case),
         holds: |parsed, _| parsed.output_text.as_ref().is_none_or(|text| !text.contains("[DONE]")),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 15: a field that does not match is no data",
         differs: &[Part::Responses, Part::Text, Part::Content, Part::Turn],
         applies: |case, bodies| {

@@ -1,4 +1,4 @@
-//! Where a better request or a better reading differs from the reference's: predicates on what a case holds, each with
+//! Where a request or a reading differs from the reference's by decision: predicates on what a case holds, each with
 //! the row of the specification that asks for it.
 
 mod forms;
@@ -9,7 +9,7 @@ use aiperf_golden::skips_mark;
 use aiperf_types::Parsed;
 use serde_json::Value;
 
-/// Why a request is better than the case has it.
+/// Why a request differs from the case.
 pub(crate) fn request(case: &Value) -> Option<String> {
     texts::request(case).or_else(|| vectors::request(case)).or_else(|| forms::request(case)).map(str::to_owned)
 }
@@ -33,8 +33,8 @@ pub(crate) enum Part {
     Id,
 }
 
-/// A way in which our reading is better than the reference's.
-pub(crate) struct Better {
+/// A way in which our reading differs from the reference's.
+pub(crate) struct Decided {
     pub(crate) reason: &'static str,
     /// What therefore differs; everything else is as the case has it.
     pub(crate) differs: &'static [Part],
@@ -44,23 +44,23 @@ pub(crate) struct Better {
     pub(crate) holds: fn(&Parsed, &Value) -> bool,
 }
 
-/// In which ways the reading of a case is better.
+/// In which ways the reading of a case differs.
 #[derive(Default)]
-pub(crate) struct Differences(Vec<&'static Better>);
+pub(crate) struct Differences(Vec<&'static Decided>);
 
 impl Differences {
     pub(crate) fn of(case: &Value, bodies: &[Value]) -> Self {
         let all = [texts::READINGS, vectors::READINGS, forms::READINGS].into_iter().flatten();
-        Self(all.filter(|better| (better.applies)(case, bodies)).collect())
+        Self(all.filter(|decided| (decided.applies)(case, bodies)).collect())
     }
 
     pub(crate) fn have(&self, part: Part) -> bool {
-        self.0.iter().any(|better| better.differs.contains(&part))
+        self.0.iter().any(|decided| decided.differs.contains(&part))
     }
 
     pub(crate) fn check(&self, parsed: &Parsed, wanted: &Value) {
-        for better in &self.0 {
-            assert!((better.holds)(parsed, wanted), "not so: {}: {parsed:?}", better.reason);
+        for decided in &self.0 {
+            assert!((decided.holds)(parsed, wanted), "not so: {}: {parsed:?}", decided.reason);
         }
     }
 }
@@ -71,7 +71,7 @@ pub(crate) fn unreadable(case: &Value) -> Option<String> {
     forms::is_refused(case).then(refused).or_else(|| skips_mark(&case["responses"]))
 }
 
-/// Why what is counted of a body is better than the case has it.
+/// Why what is counted of a body differs from the case.
 pub(crate) fn inputs(case: &Value) -> Option<String> {
     vectors::inputs(case).map(str::to_owned)
 }

@@ -1,6 +1,6 @@
 //! Chat, completions, responses and messages.
 
-use super::{Better, Part};
+use super::{Decided, Part};
 use crate::golden_cases::shapes::kind;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
@@ -29,8 +29,8 @@ pub(crate) fn request(case: &Value) -> Option<&'static str> {
     Some(reason)
 }
 
-pub(super) const READINGS: &[Better] = &[
-    Better {
+pub(super) const READINGS: &[Decided] = &[
+    Decided {
         reason: "do better, endpoints 8: what made the reference fail is read, or is no data",
         differs: &[Part::Failure],
         applies: |case, _| {
@@ -42,7 +42,7 @@ pub(super) const READINGS: &[Better] = &[
             kind.is_none_or(|kind| kind == Some("InvalidInferenceResultError"))
         },
     },
-    Better {
+    Decided {
         reason: "decided: an error inside an answer is an error, and not gone on from",
         differs: &[Part::Failure, Part::Id],
         applies: reports_error,
@@ -50,7 +50,7 @@ pub(super) const READINGS: &[Better] = &[
             parsed.error.is_some() && parsed.reply.as_ref().is_none_or(|reply| reply.response_id.is_none())
         },
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 7: `object` may be missing or different",
         differs: &[Part::Responses, Part::Text, Part::Reasoning, Part::Content, Part::Turn],
         applies: |case, bodies| match kind(case) {
@@ -63,13 +63,13 @@ pub(super) const READINGS: &[Better] = &[
         },
         holds: |parsed, _| !parsed.content.is_empty(),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 3: all choices are counted, each by its index",
         differs: &[Part::Text, Part::Reasoning, Part::Turn],
         applies: |case, bodies| has_choices(case) && bodies.iter().any(has_other_choices),
         holds: |parsed, _| !parsed.choice_ends.is_empty() || !parsed.reasoning_ends.is_empty(),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 3: a response may have content of any choice",
         differs: &[Part::Responses, Part::Content],
         applies: |case, bodies| {
@@ -78,7 +78,7 @@ pub(super) const READINGS: &[Better] = &[
         },
         holds: |parsed, wanted| parsed.content.len() >= stamps(wanted),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 6: a refusal is an answer",
         differs: &[Part::Responses, Part::Text, Part::Content, Part::Turn],
         applies: |case, bodies| match kind(case) {
@@ -90,7 +90,7 @@ pub(super) const READINGS: &[Better] = &[
         },
         holds: |parsed, _| parsed.output_text.as_ref().is_some_and(|text| !text.is_empty()),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 6: a summary is reasoning",
         differs: &[Part::Responses, Part::Reasoning, Part::Content, Part::Turn],
         applies: |case, bodies| {
@@ -102,7 +102,7 @@ pub(super) const READINGS: &[Better] = &[
         },
         holds: |parsed, _| parsed.reasoning_text.as_ref().is_some_and(|text| !text.is_empty()),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 6: a tool's name counts",
         differs: &[Part::Responses, Part::Text, Part::Content],
         applies: |case, bodies| {
@@ -111,7 +111,7 @@ pub(super) const READINGS: &[Better] = &[
         },
         holds: |parsed, _| parsed.output_text.as_ref().is_some_and(|text| !text.is_empty()),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 4 and 5: what is beside tool calls is counted, and so are they",
         differs: &[Part::Text],
         applies: |case, bodies| match kind(case) {
@@ -129,7 +129,7 @@ pub(super) const READINGS: &[Better] = &[
             parsed.output_text.as_ref().is_some_and(|text| text.len() >= wanted)
         },
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 5: a call beside a message is one",
         differs: &[Part::Responses],
         applies: |case, bodies| {
@@ -138,7 +138,7 @@ pub(super) const READINGS: &[Better] = &[
         },
         holds: |parsed, _| !parsed.content.is_empty(),
     },
-    Better {
+    Decided {
         reason: "seed 000: the last usage that was reported counts, of an answer that was cut short too",
         differs: &[Part::Usage],
         applies: |case, bodies| {

@@ -1,7 +1,7 @@
 //! Embeddings, rankings, images found and made, and what is counted of bodies.
 
 use super::texts::is_truthy;
-use super::{Better, Part};
+use super::{Decided, Part};
 use crate::golden_cases::shapes::kind;
 use aiperf_types::EndpointKind;
 use serde_json::Value;
@@ -14,8 +14,8 @@ pub(crate) fn request(_case: &Value) -> Option<&'static str> {
     None
 }
 
-pub(super) const READINGS: &[Better] = &[
-    Better {
+pub(super) const READINGS: &[Decided] = &[
+    Decided {
         reason: "do better, endpoints 9: usage of embeddings and rankings is read",
         differs: &[Part::Usage],
         applies: |case, bodies| {
@@ -25,7 +25,7 @@ pub(super) const READINGS: &[Better] = &[
         },
         holds: |parsed, _| parsed.usage.is_some(),
     },
-    Better {
+    Decided {
         reason: "do better, endpoints 9: an answer without an image is none",
         differs: &[Part::Responses, Part::Text, Part::Content],
         applies: |case, bodies| {
