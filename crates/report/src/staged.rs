@@ -39,16 +39,22 @@ pub struct Staged {
 
 impl Staged {
     /// Makes something under a temporary name next to `path`.
-    pub fn begin<T>(path: &Path, make: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
+    pub fn begin<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
         let mut all = temporaries();
         let mut number = 0;
         while all.contains(&numbered_name(path, number)) {
             number += 1;
         }
         let beside = numbered_name(path, number);
-        // A killed process with the same number may have left it.
-        remove(&beside);
-        let made = make(&beside).inspect_err(|_| remove(&beside))?;
+        let made = match make(&beside) {
+            // A killed process with the same number left it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove(&beside);
+                make(&beside)
+            }
+            made => made,
+        };
+        let made = made.inspect_err(|_| remove(&beside))?;
         all.push(beside.clone());
         Ok((Self { target: path.to_owned(), beside, has_ended: false }, made))
     }
@@ -112,7 +118,7 @@ impl Drop for Staged {
 
 fn open_new(path: &Path, mode: Option<u32>) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     if let Some(mode) = mode {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);

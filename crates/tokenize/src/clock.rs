@@ -25,7 +25,7 @@ mod tests {
             (951_827_696, "%a %d %B %y", "Tue 29 February 00"),
             (1_767_225_599, "%Y-%m-%d %H%%", "2025-12-31 23%"),
             (0, "%-d %B %Y, %I:%M %p", "1 January 1970, 12:00 AM"),
-            (0, "100% %q \u{e9}%\u{e9} %", "100% %q \u{e9}%\u{e9} %"),
+            (0, "100% %Q \u{e9}%\u{e9} %", "100% %Q \u{e9}%\u{e9} %"),
         ] {
             assert_eq!(format_at(DateTime::from_timestamp(seconds, 0).unwrap(), format), text);
         }

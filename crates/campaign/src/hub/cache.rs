@@ -84,7 +84,7 @@ impl Entry {
         let make = || {
             create_parent(&file)?;
             let target = format!("{up}blobs/{tag}");
-            let (staged, is_link) = Staged::begin(&file, |new| match std::os::unix::fs::symlink(target, new) {
+            let (staged, is_link) = Staged::begin(&file, |new| match std::os::unix::fs::symlink(&target, new) {
                 Ok(()) => Ok(true),
                 // Some file systems have no links.
                 Err(_) => File::create_new(new).map(|_| false),
