@@ -43,9 +43,9 @@ impl Kind {
     /// The cases of lists, each with its list and the reason to skip it, if there is one.
     pub(crate) fn cases<'a>(
         &'a self,
-        lists: &'a [File],
+        lists: &'a [CaseList],
         skip: impl Fn(&Value) -> Option<String> + 'a,
-    ) -> impl Iterator<Item = (&'a File, &'a Value, Option<String>)> {
+    ) -> impl Iterator<Item = (&'a CaseList, &'a Value, Option<String>)> {
         let cases = lists.iter().flat_map(|list| list.cases().iter().map(move |case| (list, case)));
         cases.map(move |(list, case)| {
             let reason = if self.is(case) { skip(case) } else { Some("a case of another kind".to_owned()) };
