@@ -15,3 +15,15 @@ pub struct Finished {
     /// What single requests of its profiling phases measured, by metric; empty if no later step needs them.
     pub values: Vec<(&'static str, Vec<f64>)>,
 }
+
+impl Finished {
+    /// Whether it has no results, or not all of them.
+    pub fn has_failed(&self) -> bool {
+        self.nothing_answered || self.given_up || self.is_partial()
+    }
+
+    /// Whether something is missing from its files.
+    pub fn is_partial(&self) -> bool {
+        self.result.has_lost_records || !self.written.failures.is_empty()
+    }
+}

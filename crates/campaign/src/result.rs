@@ -68,6 +68,7 @@ pub(crate) fn summarise(
         measurement: Some(block),
         doubts,
         degraded: degraded(lost),
+        has_lost_records: lost != Lost::default(),
         metrics: summary,
         slices,
         warmup: Some(warmup.summary).filter(|warmup| warmup.records > 0),

@@ -16,6 +16,7 @@ pub(super) struct Outcome {
     /// The final server metrics of each endpoint, if there are any.
     pub(super) endpoint_summaries: Option<Value>,
     pub(super) was_cancelled: bool,
+    pub(super) is_partial: bool,
     pub(super) failed_exporters: Vec<String>,
 }
 
@@ -27,6 +28,7 @@ impl Outcome {
             metrics: finished.result.metrics.results.iter().map(last_of).collect(),
             endpoint_summaries: endpoint_summaries(&finished.result),
             was_cancelled: finished.result.was_cancelled,
+            is_partial: finished.is_partial(),
             failed_exporters: finished.written.failures.iter().map(|failure| failure.exporter.to_owned()).collect(),
         }
     }

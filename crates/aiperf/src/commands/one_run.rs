@@ -104,6 +104,7 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
             Some(format!("all {} requests failed", finished.result.metrics.failed))
         }
         _ if finished.nothing_answered => Some("no request got a response".to_owned()),
+        _ if finished.result.has_lost_records => finished.result.incomplete_reason.clone(),
         _ => {
             let first = written.failures.first().map(|failure| failure.error.to_string());
             Some(first.unwrap_or_else(|| "not everything could be written".to_owned()))
@@ -114,11 +115,9 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
 /// The exit code of a run, by its files. A signal that came after the end of the run stopped nothing: `was_stopped`
 /// decides both `was_cancelled` and this.
 pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit {
-    let has_failed =
-        finished.nothing_answered || finished.given_up || log.failed || !finished.written.failures.is_empty();
     match signals.number().filter(|_| finished.was_stopped) {
         Some(number) => Exit::Signal(number),
-        None if has_failed => Exit::Failed,
+        None if finished.has_failed() || log.failed => Exit::Failed,
         None if finished.result.judged.iter().any(JudgedLimit::fails) => Exit::LimitBroken,
         None => Exit::Success,
     }
@@ -156,7 +155,9 @@ impl Profiled {
     pub(super) fn why_failed(&self) -> Option<String> {
         let unwritten: Vec<&str> = self.finished.written.failures.iter().map(|failure| failure.exporter).collect();
         match () {
-            () if self.finished.given_up => self.finished.result.incomplete_reason.clone(),
+            () if self.finished.given_up || self.finished.result.has_lost_records => {
+                self.finished.result.incomplete_reason.clone()
+            }
             () if !unwritten.is_empty() => Some(format!("not all of it could be written: {}", unwritten.join(", "))),
             () if self.log.failed => Some("its log could not be written".to_owned()),
             () => None,

@@ -127,6 +127,21 @@ fn a_run_whose_sending_panics_fails_with_a_message_and_keeps_its_records() {
 }
 
 #[test]
+fn a_run_that_lost_records_has_failed_in_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = aiperf_testkit::plan::plan(&server().0);
+    plan.artifacts.dir = directory.path().join("run");
+    plan.tokenizer.name = Some("builtin".into());
+    let campaign = Campaign::new("1", Stop::default(), Arc::default());
+    let mut finished = campaign.run(campaign.prepare(plan).unwrap()).unwrap();
+    // The server's answers are empty.
+    finished.nothing_answered = false;
+    assert!(!finished.is_partial() && !finished.has_failed());
+    finished.result.has_lost_records = true;
+    assert!(finished.is_partial() && finished.has_failed());
+}
+
+#[test]
 fn every_kind_has_a_name_of_its_own() {
     let names: BTreeSet<&str> = CONSUMERS.iter().map(|kind| kind.name).collect();
     assert_eq!(names.len(), CONSUMERS.len());

@@ -6,15 +6,15 @@ use aiperf_plan::FileNames;
 /// Name of the marker in the artifact directory.
 pub const READY_MARKER: &str = FileNames::READY_MARKER;
 
-/// The marker's text. A run is partial when an exporter failed.
-pub(crate) fn ready_marker(was_cancelled: bool, failed_exporters: &[&str]) -> Vec<u8> {
-    let partial = !failed_exporters.is_empty();
+/// The marker's text. A run is partial when an exporter failed or records are lost.
+pub(crate) fn ready_marker(was_cancelled: bool, has_lost_records: bool, failed_exporters: &[&str]) -> Vec<u8> {
+    let partial = has_lost_records || !failed_exporters.is_empty();
     let mut out = format!("{{\"ready\":true,\"was_cancelled\":{was_cancelled},\"partial\":{partial}").into_bytes();
     for (at, name) in failed_exporters.iter().enumerate() {
         out.extend_from_slice(if at == 0 { b",\"failed_exporters\":[" } else { b"," });
         push_str(&mut out, name);
     }
-    out.extend_from_slice(if partial { b"]}" } else { b"}" });
+    out.extend_from_slice(if failed_exporters.is_empty() { b"}" } else { b"]}" });
     out
 }
 
@@ -24,10 +24,15 @@ mod tests {
 
     #[test]
     fn the_marker_names_exporters_only_when_some_failed() {
-        assert_eq!(ready_marker(false, &[]), br#"{"ready":true,"was_cancelled":false,"partial":false}"#);
+        assert_eq!(ready_marker(false, false, &[]), br#"{"ready":true,"was_cancelled":false,"partial":false}"#);
         assert_eq!(
-            ready_marker(true, &["csv", "json"]),
+            ready_marker(true, false, &["csv", "json"]),
             br#"{"ready":true,"was_cancelled":true,"partial":true,"failed_exporters":["csv","json"]}"#
         );
+    }
+
+    #[test]
+    fn a_run_with_lost_records_is_partial() {
+        assert_eq!(ready_marker(false, true, &[]), br#"{"ready":true,"was_cancelled":false,"partial":true}"#);
     }
 }

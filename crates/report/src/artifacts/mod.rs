@@ -301,7 +301,7 @@ impl Artifacts {
     pub fn write_rest(&self, run: &RunResult, FirstWritten { mut failures }: FirstWritten) -> Written {
         self.give_room(1);
         self.export(run, true, &mut failures);
-        self.mark_ready(run.was_cancelled, &mut failures);
+        self.mark_ready(run, &mut failures);
         Written { files: self.files_there(&failures), failures }
     }
 
@@ -319,7 +319,7 @@ impl Artifacts {
         }
     }
 
-    fn mark_ready(&self, was_cancelled: bool, failures: &mut Vec<ExportFailure>) {
+    fn mark_ready(&self, run: &RunResult, failures: &mut Vec<ExportFailure>) {
         let mut failed: Vec<&str> = Vec::new();
         for failure in failures.iter() {
             if !failed.contains(&failure.exporter) {
@@ -327,7 +327,8 @@ impl Artifacts {
             }
         }
         let path = self.path(READY_MARKER);
-        if let Err(source) = files::write_private(&path, &ready_marker(was_cancelled, &failed)) {
+        let marker = ready_marker(run.was_cancelled, run.has_lost_records, &failed);
+        if let Err(source) = files::write_private(&path, &marker) {
             failures.push(ExportFailure::of("ready_marker", path, source));
         }
     }

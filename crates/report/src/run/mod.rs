@@ -51,6 +51,8 @@ pub struct RunResult {
     pub was_cancelled: bool,
     /// Why the metrics cover only a part of the run; `None` if they cover all of it.
     pub incomplete_reason: Option<String>,
+    /// Whether records are missing because of a fault in this program: they are in no file and no metric.
+    pub has_lost_records: bool,
     /// How exact the measurement was.
     pub measurement: Option<Value>,
     /// Warnings that a number may be wrong, one sentence each.

@@ -57,11 +57,12 @@ pub(super) const GROUP: Group = Group {
 };
 
 fn list(asked: &Asked<'_>) -> Answer {
-    let (ready, is_processing, failed) = {
+    let (ready, is_processing, is_partial, failed) = {
         let live = &asked.hub.state().live;
         let done = live.outcome.as_ref().filter(|outcome| outcome.results.is_some());
         let failed = done.map(|outcome| outcome.failed_exporters.clone()).unwrap_or_default();
-        (done.is_some(), live.state == SystemState::Processing, failed)
+        let is_partial = done.is_some_and(|outcome| outcome.is_partial);
+        (done.is_some(), live.state == SystemState::Processing, is_partial, failed)
     };
     let listed = if ready { files::list(&asked.hub.directory) } else { Vec::new() };
     let listed: Vec<Value> = listed.iter().map(|file| json!({ "name": file.name, "size": file.size })).collect();
@@ -69,7 +70,7 @@ fn list(asked: &Asked<'_>) -> Answer {
         "files": listed,
         "ready": ready,
         "processing": is_processing,
-        "partial": !failed.is_empty(),
+        "partial": is_partial,
         "failed_exporters": failed,
     }))
 }

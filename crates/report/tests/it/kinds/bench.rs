@@ -181,6 +181,7 @@ impl Bench {
             end: WallNs(EPOCH),
             was_cancelled: false,
             incomplete_reason: None,
+            has_lost_records: false,
             measurement: None,
             doubts: Vec::new(),
             degraded: Vec::new(),

@@ -113,6 +113,7 @@ pub(crate) fn empty_run() -> RunResult {
         end: WallNs(0),
         was_cancelled: false,
         incomplete_reason: None,
+        has_lost_records: false,
         measurement: None,
         doubts: Vec::new(),
         degraded: Vec::new(),
