@@ -101,6 +101,7 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "refused_by_chat_template": quality.refused_by_chat_template,
         "uncounted_after_stop": quality.uncounted_after_stop,
         "too_long_to_count": quality.too_long_to_count,
+        "uncountable": quality.uncountable,
     });
     let of_run = json!({
         "backlog_at_last_response": conduct.backlog_at_end,
@@ -301,6 +302,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             "the tokens of {} answers were not counted because a text is too long for its tokenizer (2 MiB): they have \
              their times and the server's own counts",
             quality.too_long_to_count
+        ),
+    );
+    say(
+        quality.uncountable > 0,
+        format!(
+            "the tokens of {} answers were not counted because their tokenizer fails on a text: they have their times and \
+             the server's own counts",
+            quality.uncountable
         ),
     );
     let faults = quality.spec_decode_faults.count;

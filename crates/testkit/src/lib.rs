@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`plan`]: a small plan, which tests change
-//! - [`tokenizer_json`]: a `tokenizer.json` made from a builtin vocabulary
+//! - [`tokenizer_json`]: a `tokenizer.json` that fails, and one made from a builtin vocabulary
 //! - [`fake_hub`]: a model hub over TLS, with faults
 //! - [`vocabulary`]: every metric that an output can show, written by hand from the specification
 //! - [`outputs`]: checks the outputs of a run against that vocabulary

@@ -1,8 +1,16 @@
-//! A full-sized vocabulary in Hugging Face's format, made from a builtin one.
+//! Tokenizers in Hugging Face's format: one that fails, and a full-sized vocabulary made from a builtin one.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+
+/// A `tokenizer.json` that the library loads and cannot use on every text. It knows the word `a`. On other words it
+/// fails, because the unknown token is missing; on a text with a `Z` it panics.
+pub const FRAGILE: &str = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [],
+    "normalizer": {"type": "Replace", "pattern": {"Regex": "(?=Z)"}, "content": "xy"},
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true},
+    "post_processor": null, "decoder": null,
+    "model": {"type": "WordLevel", "vocab": {"a": 0, "Ġa": 1}, "unk_token": "missing"}}"#;
 
 /// The split pattern of Llama 3.
 const LLAMA_3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";

@@ -40,6 +40,8 @@ pub fn is_tokenizer_file(path: &str) -> bool {
 
 /// A tokenizer read from a `tokenizer.json`, or from what replaces it.
 pub struct HuggingFace {
+    /// Where it was read from.
+    file: PathBuf,
     engine: Engine,
     special_ids: BTreeSet<u32>,
     bos: Option<u32>,
@@ -82,8 +84,8 @@ impl HuggingFace {
             None if !file.exists() => return Err(no_tokenizer_file(directory, &config)),
             None => Engine::from_json(&read(&file)?).map_err(malformed(&file))?,
         };
-        // The library cannot do all that a file may ask for, and panics.
-        if guarded(|| (engine.decode(&engine.encode(TRIAL)), engine.special_tokens_per_prompt())).is_none() {
+        let tried = guarded(|| (engine.decode(&engine.encode(TRIAL)), engine.special_tokens_per_prompt()));
+        if tried.is_none() || engine.is_broken() {
             return Err(malformed(&file)("its steps do not work on a short text".to_owned()));
         }
         let named = named_special_tokens(&config, &map);
@@ -93,7 +95,18 @@ impl HuggingFace {
             engine.special_ids().into_iter().chain(named.iter().filter_map(|(_, text)| engine.id_of(text))).collect();
         let template = template_source(&directory, &config)?
             .map(|(path, source)| TemplateFile { path, parsed: ChatTemplate::new(source, &named) });
-        Ok(Self { special_ids, bos, eos, template, engine })
+        Ok(Self { file, special_ids, bos, eos, template, engine })
+    }
+
+    /// Fails if the library panicked while prompts were made: their lengths are wrong then.
+    pub fn check(&self) -> Result<(), TokenizeError> {
+        match self.engine.is_broken() {
+            true => Err(TokenizeError::Malformed {
+                path: self.file.clone(),
+                reason: "its steps do not work on the text of a prompt".to_owned(),
+            }),
+            false => Ok(()),
+        }
     }
 
     /// How many tokens a text has, none added.

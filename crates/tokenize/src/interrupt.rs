@@ -21,6 +21,8 @@ pub enum GivenUp {
     Stopped,
     /// A text is too long for a library that cannot be interrupted, stop or no stop.
     TooLong,
+    /// The library fails or panics on a text, as on one with unknown words where the file names no unknown token.
+    Uncountable,
 }
 
 /// The longest text, in bytes, that is counted where counting can be given up, by a library that cannot be interrupted:
@@ -60,12 +62,23 @@ pub(crate) fn is_over() -> bool {
     is_interrupted()
 }
 
+/// Whether counting on this thread can be given up.
+pub(crate) fn can_give_up() -> bool {
+    QUESTION.with_borrow(Option::is_some)
+}
+
+/// Gives counting up, if it can be given up and was not.
+pub(crate) fn give_up(why: GivenUp) {
+    if can_give_up() && !is_interrupted() {
+        GIVEN_UP.set(Some(why));
+    }
+}
+
 /// Gives up a text that is too long for code that cannot be interrupted, if counting can be given up at all.
 /// `expansion` is how much longer the normalizer may make it.
 pub(crate) fn is_too_long(text: &str, expansion: Expansion) -> bool {
-    let is_asked = QUESTION.with_borrow(Option::is_some);
-    if is_asked && !is_interrupted() && (text.len() > LONGEST || expansion.exceeds(text, LONGEST_NORMALIZED)) {
-        GIVEN_UP.set(Some(GivenUp::TooLong));
+    if can_give_up() && !is_interrupted() && (text.len() > LONGEST || expansion.exceeds(text, LONGEST_NORMALIZED)) {
+        give_up(GivenUp::TooLong);
     }
     is_over()
 }
@@ -75,6 +88,7 @@ mod tests {
     use super::*;
     use crate::Tokenizer;
     use crate::engine::Engine;
+    use aiperf_testkit::tokenizer_json::FRAGILE;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     fn always(is_over: bool) -> IsOver {
@@ -115,5 +129,26 @@ mod tests {
         assert_eq!(interruptible(&always(false), || decomposing.count(&text)), Err(GivenUp::TooLong));
         assert_eq!(interruptible(&always(true), || engine.count("a")), Err(GivenUp::Stopped));
         assert_eq!(engine.count(&"a".repeat(LONGEST + 1)), 1, "where nothing is given up, it is counted");
+    }
+
+    #[test]
+    fn a_text_that_the_library_cannot_count_is_given_up() {
+        let engine = Engine::from_json(FRAGILE.as_bytes()).unwrap();
+        let count = |text: &str| interruptible(&always(false), || engine.count(text));
+        for text in ["Zed", "a b"] {
+            assert_eq!(count(text), Err(GivenUp::Uncountable), "{text}");
+        }
+        assert_eq!(count("a a"), Ok(2));
+        assert!(!engine.is_broken() && !is_interrupted());
+    }
+
+    #[test]
+    fn a_panic_where_nothing_can_be_given_up_breaks_the_tokenizer() {
+        let engine = Engine::from_json(FRAGILE.as_bytes()).unwrap();
+        assert_eq!((engine.count("a b"), engine.is_broken()), (0, false));
+        assert_eq!((engine.count("Zed"), engine.is_broken()), (0, true));
+        let strips = r#""decoder": {"type": "Strip", "content": "a", "start": 9, "stop": 9}"#;
+        let engine = Engine::from_json(FRAGILE.replace(r#""decoder": null"#, strips).as_bytes()).unwrap();
+        assert_eq!((engine.decode(&[0]), engine.is_broken()), (String::new(), true));
     }
 }

@@ -24,6 +24,8 @@
 //! - The crate opens no socket and runs no code of a repository.
 //! - Counting can be interrupted (`interrupt`): it checks for a stop request every few milliseconds. The Hugging Face
 //!   library cannot be interrupted, so it counts no text of a record that is longer than 2 MiB.
+//! - No panic of the library leaves the crate. A text of a record that it cannot count is given up
+//!   ([`GivenUp::Uncountable`]); a prompt that it cannot make shows in [`Tokenizer::check`].
 //! - Text that cannot be split is merged in windows (`bpe/merge.rs`). Time grows linearly with its length; memory does
 //!   not grow.
 

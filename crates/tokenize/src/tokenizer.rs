@@ -62,6 +62,14 @@ impl Tokenizer {
         &self.name
     }
 
+    /// Fails if its steps broke down while prompts were made: their lengths are wrong then.
+    pub fn check(&self) -> Result<(), TokenizeError> {
+        match &self.kind {
+            Kind::Builtin(_) => Ok(()),
+            Kind::HuggingFace(tokenizer) => tokenizer.check(),
+        }
+    }
+
     /// How many tokens a text has, none added.
     pub fn count(&self, text: &str) -> usize {
         match &self.kind {

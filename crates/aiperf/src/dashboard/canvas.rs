@@ -3,6 +3,7 @@
 use super::bounds::{Bounded, bounded};
 use super::hold::{Closing, Hold};
 use crate::terminal;
+use aiperf_types::guard::is_guarded;
 use crossterm::cursor::{Hide, Show};
 use crossterm::execute;
 use crossterm::style::Print;
@@ -54,7 +55,9 @@ impl Canvas {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             // The thread that draws may be the one that panics, so this waits for nothing.
-            of_panics.give_back();
+            if !is_guarded() {
+                of_panics.give_back();
+            }
             before(panic);
         }));
         Ok(canvas)

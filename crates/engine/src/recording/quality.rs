@@ -77,6 +77,8 @@ pub struct Quality {
     pub uncounted_after_stop: u64,
     /// Those whose texts are too long for their tokenizer.
     pub too_long_to_count: u64,
+    /// Those with texts that their tokenizer cannot count.
+    pub uncountable: u64,
     pub spec_decode_faults: SpecDecodeFaults,
 }
 
@@ -158,6 +160,7 @@ impl Quality {
         self.refused_by_chat_template += u64::from(record.refused_by_chat_template);
         self.uncounted_after_stop += u64::from(record.uncounted == Some(GivenUp::Stopped));
         self.too_long_to_count += u64::from(record.uncounted == Some(GivenUp::TooLong));
+        self.uncountable += u64::from(record.uncounted == Some(GivenUp::Uncountable));
         if let Some(fault) = parsed.spec_decode_fault {
             self.spec_decode_faults.add(record.measured.start_wall, fault);
         }
@@ -209,6 +212,7 @@ impl Quality {
         self.refused_by_chat_template += other.refused_by_chat_template;
         self.uncounted_after_stop += other.uncounted_after_stop;
         self.too_long_to_count += other.too_long_to_count;
+        self.uncountable += other.uncountable;
         self.cut_off += other.cut_off;
         self.never_begun += other.never_begun;
         self.spec_decode_faults.merge(&other.spec_decode_faults);

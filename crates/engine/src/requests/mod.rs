@@ -11,7 +11,7 @@ use aiperf_dialect::request::Notes;
 use aiperf_dialect::{Api, ApiError, EncodedRequest, HeadTemplate};
 use aiperf_plan::Plan;
 use aiperf_schedule::Dispatch;
-use aiperf_tokenize::{TokenizeError, Tokenizer, Tokenizers};
+use aiperf_tokenize::{IsOver, TokenizeError, Tokenizer, Tokenizers, interruptible};
 use aiperf_types::{Body, CacheMarker, CorrelationId, Exchange, PhaseIndex, RequestTag, Shapes};
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -147,6 +147,7 @@ impl Requests {
     /// large as they are.
     pub fn drop_payloads(&mut self, tokenizers: Option<&Tokenizers>) {
         let counting = tokenizers.filter(|_| self.api.endpoint.kind.traits().has_tokens());
+        let never: IsOver = Arc::new(|| false);
         for index in 0..self.kept.len() {
             let request = &self.kept[index];
             if request.encoded.body.payload_len() == 0 {
@@ -154,8 +155,12 @@ impl Requests {
             }
             if let Some(tokenizers) = counting {
                 let tokenizer = tokenizers.of(request.model.as_deref().unwrap_or_default());
-                // The count is kept for the records.
-                let _counted = self.input_tokens(index as u32, 0, &request.encoded.body, tokenizer);
+                // The count is kept for the records. One that has none is counted again with its record, which reports
+                // why.
+                let count = || self.input_tokens(index as u32, 0, &request.encoded.body, tokenizer);
+                if interruptible(&never, count).is_err() {
+                    continue;
+                }
             }
             if let Some(request) = Arc::get_mut(&mut self.kept[index]) {
                 request.encoded.body = request.encoded.body.without_payload();

@@ -1,8 +1,9 @@
 //! Tokenizers by every name: built-in ones, those of folders and files, and those of a hub over TLS.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, answering, response};
 use crate::datasets::recorded::{Recorded, chat_counted};
 use aiperf_testkit::fake_hub::{COMMIT, FakeHub, Faults, HubFile};
+use aiperf_testkit::tokenizer_json::FRAGILE;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -86,6 +87,35 @@ fn a_folder_and_the_file_in_it_are_the_same_tokenizer() {
     assert_eq!(count(&folder), count(&folder.join("tokenizer.json")));
     let refused = counted(&["--tokenizer", "./no-such-folder"], &[]).refused();
     assert!(refused.contains("Failed to load tokenizer './no-such-folder'") && refused.contains("try: "), "{refused}");
+}
+
+#[test]
+fn answers_that_the_tokenizer_cannot_count_keep_their_times_and_cost_no_other_record() {
+    let url = answering(|number, _, _| {
+        let text = ["a", "Zed", "a a", "b"][number % 4];
+        let choice = serde_json::json!({ "index": 0, "message": { "role": "assistant", "content": text } });
+        response("200 OK", "application/json", &serde_json::json!({ "choices": [choice] }).to_string())
+    });
+    let bench = Bench::bare();
+    std::fs::write(bench.dir.path().join("tokenizer.json"), FRAGILE).unwrap();
+    std::fs::write(bench.dir.path().join("rows.jsonl"), r#"{"text": "a a a"}"#).unwrap();
+    let run = bench
+        .with(&["--model", "m", "--url", &url, "--tokenizer", "./", "--input-file", "rows.jsonl", "--ui", "none"])
+        .with(&["--request-count", "20", "--concurrency", "1", "--no-server-metrics", "--no-gpu-telemetry"])
+        .run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    assert!(!run.stderr().contains("panicked"), "{}", run.stderr());
+    let records = run.records();
+    assert_eq!(records.len(), 20);
+    let counts: Vec<Option<u64>> =
+        records.iter().map(|record| record["metrics"]["output_sequence_length"]["value"].as_u64()).collect();
+    let of = |count: Option<u64>| counts.iter().filter(|other| **other == count).count();
+    assert_eq!((of(Some(1)), of(Some(2)), of(None)), (5, 5, 10), "{counts:?}");
+    assert!(records.iter().all(|record| record["metrics"]["request_latency"]["value"].as_f64() > Some(0.0)));
+    let summary = run.summary();
+    assert_eq!((&summary["measurement"]["uncountable"], &summary["is_complete"]), (&10.into(), &true.into()));
+    let doubts = summary["measurement"]["doubts"].to_string();
+    assert!(doubts.contains("the tokens of 10 answers were not counted because their tokenizer fails"), "{doubts}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The dashboard on its own terminal, which it always restores.
 
-use crate::bench::{Bench, HANGS, Process, quick, serve};
+use crate::bench::{Bench, HANGS, Process, answering, quick, response, serve, wait_until};
 use crate::profile::local_gpus::library;
 use aiperf_sim::{Latency, SimConfig, SimHandle};
+use aiperf_testkit::tokenizer_json::FRAGILE;
 use nix::pty::{Winsize, openpty};
 use nix::sys::termios::{LocalFlags, tcgetattr};
 use std::fs::File;
@@ -158,6 +159,35 @@ fn a_run_is_shown_on_an_alternate_screen_and_the_report_follows() {
     assert!(!left.after().contains("Phase profiling"), "lines of the dashboard: {}", left.after());
     let log = std::fs::read_to_string(left.dir.path().join("out/logs/aiperf.log")).unwrap();
     assert!(log.contains("Phase profiling (profiling) started"), "{log}");
+}
+
+#[test]
+fn the_screen_stays_when_a_tokenizer_panics() {
+    let url = answering(|_, _, _| {
+        std::thread::sleep(Duration::from_millis(10));
+        response("200 OK", "application/json", r#"{"choices": [{"index": 0, "message": {"content": "Zed"}}]}"#)
+    });
+    let bench = Bench::bare();
+    std::fs::write(bench.dir.path().join("tokenizer.json"), FRAGILE).unwrap();
+    std::fs::write(bench.dir.path().join("rows.jsonl"), r#"{"text": "a a a"}"#).unwrap();
+    let records = bench.dir.path().join("out/profile_export.jsonl");
+    let session = Session::start(
+        bench.with(&["--model", "m", "--url", &url, "--tokenizer", "./", "--input-file", "rows.jsonl"]).with(&[
+            "--request-count",
+            "500",
+            "--concurrency",
+            "1",
+            "--ui",
+            "dashboard",
+        ]),
+    );
+    session.wait_for(ENTER);
+    wait_until("no records came", || std::fs::read_to_string(&records).is_ok_and(|text| text.lines().count() >= 20));
+    assert!(!session.written().contains(LEAVE), "{}", session.written());
+    session.signal("TERM");
+    let left = session.finish();
+    assert_eq!(left.code, Some(143), "{}", left.written);
+    assert!(!left.written.contains("panicked"), "{}", left.written);
 }
 
 #[test]

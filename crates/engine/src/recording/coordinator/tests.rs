@@ -15,6 +15,7 @@ use crate::requests::Requests;
 use crate::testing::{Shown, plan};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{Instruments, Limits, RecordEncoder, RecordView, RunTraits};
+use aiperf_testkit::tokenizer_json::FRAGILE;
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{
     ContentMark, EndpointKind, Exchange, Failure, Parsed, PhaseIndex, PhaseProgress, Read, RequestTag, Timeline,
@@ -59,7 +60,8 @@ impl Bench {
 
     fn counting_with(tokenizer: Tokenizer, events: Events) -> Self {
         let plan = Arc::new(plan("http://127.0.0.1:1"));
-        let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
+        let making = Tokenizer::builtin();
+        let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &making)).unwrap());
         let requests = Arc::new(Requests::new(plan.clone(), dataset, "1").unwrap());
         let phases = phases::of(&plan);
         let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
@@ -269,8 +271,14 @@ fn answered(number: u64, text: &str) -> Exchange {
 }
 
 fn record(recorder: &mut Recorder, numbers: std::ops::Range<u64>, text: &str) {
+    record_all(recorder, &numbers.map(|number| (number, text)).collect::<Vec<_>>());
+}
+
+/// Records answers, by number and text, as one batch.
+fn record_all(recorder: &mut Recorder, answers: &[(u64, &str)]) {
     let buffers = vec![BufferReturn::default()].into();
-    let batch = Batch::new(numbers.start, numbers.map(|number| answered(number, text).into()).collect(), buffers);
+    let exchanges = answers.iter().map(|(number, text)| answered(*number, text).into()).collect();
+    let batch = Batch::new(answers[0].0, exchanges, buffers);
     assert!(recorder.compute(&batch, Claimant::Coordinator).is_some());
     recorder.add_up(&batch);
 }
@@ -303,6 +311,21 @@ fn a_text_that_is_too_long_to_count_is_no_sign_of_a_stop() {
     record(&mut recorder, 2..3, &"a".repeat((2 << 20) + 1));
     let quality = recorder.into_findings().quality;
     assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (0, 1));
+    assert!(!quality.was_stopped());
+}
+
+#[test]
+fn an_answer_that_cannot_be_counted_has_a_record_without_counts_and_costs_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), FRAGILE).unwrap();
+    let tokenizer = Tokenizer::load(&folder.path().to_string_lossy(), &Lookup::from_env()).unwrap();
+    let bench = Bench::counting_with(tokenizer, Events::new(WallAnchor::default()));
+    let mut recorder = Bench::recorder(&bench.context);
+    record_all(&mut recorder, &[(0, "a"), (1, "Zed"), (2, "a a"), (3, "b"), (4, "a")]);
+    let findings = recorder.into_findings();
+    assert_eq!((findings.phases[0].records(), findings.lost), (5, vec![0]));
+    let quality = findings.quality;
+    assert_eq!((quality.uncountable, quality.too_long_to_count, quality.uncounted_after_stop), (2, 0, 0));
     assert!(!quality.was_stopped());
 }
 
