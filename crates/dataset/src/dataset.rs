@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use aiperf_plan::{Additions, DatasetPlan, ScheduleZero};
+use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
 
 use crate::additions;
@@ -20,22 +21,21 @@ use crate::turn_shape::LONGEST_MS;
 pub struct Dataset {
     source: Box<dyn Source>,
     additions: Additions,
+    /// Made the prompts.
+    tokenizer: Tokenizer,
 }
 
 impl Dataset {
     /// The dataset of a plan.
     pub fn of(plan: &DatasetPlan, making: Making<'_>) -> Result<Self, DatasetError> {
-        let source = match plan {
-            DatasetPlan::Synthetic(plan) => synthetic::source(Synthetic::new(plan, making)?, making)?,
-            DatasetPlan::Rankings(plan) => synthetic::source(Synthetic::rankings(plan, making)?, making)?,
-            DatasetPlan::Trace(plan) => Box::new(Trace::open(plan, making)?),
-            DatasetPlan::Public(plan) => Box::new(Public::open(plan, making)?),
-            DatasetPlan::File(plan) => files::source(plan, making)?,
-        };
+        let source = source(plan, making);
+        // A tokenizer that broke down is the cause of other errors.
+        check(making.tokenizer)?;
+        let source = source?;
         if source.shapes().is_empty() {
             return Err(DatasetError::NoEntries);
         }
-        Ok(Self { source, additions: making.additions.clone() })
+        Ok(Self { source, additions: making.additions.clone(), tokenizer: making.tokenizer.clone() })
     }
 
     /// The number of conversations.
@@ -56,7 +56,9 @@ impl Dataset {
     /// If there is no such conversation.
     pub fn conversation(&self, index: usize) -> Result<Cow<'_, Conversation>, DatasetError> {
         assert!(index < self.len(), "conversation {index} of {}", self.len());
-        let mut conversation = self.source.conversation(index)?;
+        let conversation = self.source.conversation(index);
+        check(&self.tokenizer)?;
+        let mut conversation = conversation?;
         if !self.additions.is_none() {
             additions::add(&self.additions, conversation.to_mut());
         }
@@ -145,4 +147,19 @@ impl Dataset {
     pub fn notes(&self) -> &[String] {
         self.source.notes()
     }
+}
+
+fn source(plan: &DatasetPlan, making: Making<'_>) -> Result<Box<dyn Source>, DatasetError> {
+    match plan {
+        DatasetPlan::Synthetic(plan) => synthetic::source(Synthetic::new(plan, making)?, making),
+        DatasetPlan::Rankings(plan) => synthetic::source(Synthetic::rankings(plan, making)?, making),
+        DatasetPlan::Trace(plan) => Ok(Box::new(Trace::open(plan, making)?)),
+        DatasetPlan::Public(plan) => Ok(Box::new(Public::open(plan, making)?)),
+        DatasetPlan::File(plan) => files::source(plan, making),
+    }
+}
+
+/// Refuses prompts that were made while the tokenizer broke down.
+fn check(tokenizer: &Tokenizer) -> Result<(), DatasetError> {
+    tokenizer.check().map_err(|error| DatasetError::Tokenizer(error.to_string()))
 }

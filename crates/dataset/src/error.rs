@@ -31,6 +31,9 @@ pub enum DatasetError {
          --tokenizer builtin, or another length"
     )]
     LengthOutOfReach { tokenizer: String, tokens: usize },
+    /// A tokenizer that broke down while it made a prompt.
+    #[error("{0}")]
+    Tokenizer(String),
     /// Media that need ffmpeg, which is missing.
     #[error(
         "{what} needs ffmpeg, and there is no ffmpeg on the PATH\n  videos and mp3 are encoded by it; images and wav need \

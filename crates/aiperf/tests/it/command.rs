@@ -531,6 +531,23 @@ fn a_tokenizer_with_bad_rules_is_refused_with_its_file() {
 }
 
 #[test]
+fn a_tokenizer_that_breaks_down_while_prompts_are_made_is_refused_with_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    // The library panics on a token of nothing but `a`.
+    let json = r#"{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+        "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null,
+        "decoder": {"type": "Strip", "content": "a", "start": 9999999, "stop": 9999999},
+        "model": {"type": "WordLevel", "vocab": {"u": 0, "a": 1}, "unk_token": "u"}}"#;
+    std::fs::write(dir.path().join("tokenizer.json"), json).unwrap();
+    let args = ["profile", "-m", "m", "-u", "http://127.0.0.1:9", "--isl", "30", "--prompt-corpus", "random"];
+    let output = in_dir(dir.path(), &[&args[..], &["--tokenizer", "./", "--ui", "none"]].concat());
+    let shown = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("tokenizer.json: not a tokenizer this program can use: its steps do not work"), "{shown}");
+    assert!(shown.contains("try: --tokenizer builtin") && !shown.contains("panicked"), "{shown}");
+}
+
+#[test]
 fn no_template_of_a_file_or_a_body_kills_the_process() {
     let deep = "{% set ns = namespace(x=1) %}{% for i in range(99999) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}";
     let base =
