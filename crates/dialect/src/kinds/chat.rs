@@ -109,6 +109,8 @@ struct Choice<'a> {
     #[serde(default, borrow)]
     finish_reason: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    native_finish_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -152,6 +154,8 @@ struct UsualChoice<'a> {
     #[serde(default, borrow)]
     finish_reason: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    native_finish_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -178,13 +182,16 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
         return None;
     }
     let piece = chunk.beside_choices();
-    let Some(UsualChoice { index, delta, finish_reason, error }) = chunk.choices.0 else { return Some(piece) };
+    let Some(UsualChoice { index, delta, finish_reason, native_finish_reason, error }) = chunk.choices.0 else {
+        return Some(piece);
+    };
     if delta.tool_calls.is_some() || delta.refusal.is_some() || delta.error.is_some() {
         return None;
     }
     let reasoning = Text::filled(delta.reasoning_content).or(Text::filled(delta.reasoning));
     let mut finish = Finish::default();
     finish.take(finish_reason, error);
+    finish.take_native(native_finish_reason);
     Some(finish.of(piece.with_choice(index, Data::of(reasoning, Text::filled(delta.content), None))))
 }
 
@@ -197,6 +204,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let (beside, mut finish) = (chunk.beside_choices(), Finish::default());
     let texts = chunk.choices.objects().map(|(at, choice)| {
         finish.take(choice.finish_reason, choice.error);
+        finish.take_native(choice.native_finish_reason);
         let message = choice.delta.0.or(choice.message.0);
         finish.take(None, message.as_ref().and_then(|message| message.error));
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))

@@ -5,7 +5,9 @@ use crate::kinds::shared::content::{self, Parts};
 use crate::request::inputs;
 use crate::request::{DialectError, Frame, Request};
 use crate::response::capture::{Capture, TextCapture};
-use crate::response::reader::{Data, Delivery, Piece, Reader, ResponseError, error_in, shown_if_empty, usage_from};
+use crate::response::reader::{
+    Data, Delivery, Piece, Reader, ResponseError, error_in, error_of, shown_if_empty, usage_from,
+};
 use crate::settings::ApiSettings;
 use crate::text::json::{self, is_truthy};
 use crate::text::lenient::{Index, List, Object, Str, joined_texts};
@@ -133,12 +135,18 @@ struct Response<'a> {
     usage: Option<&'a RawValue>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    status_details: Option<&'a RawValue>,
 }
 
 impl Response<'_> {
     /// Whether it failed, whatever its event is called.
     fn has_failed(&self) -> bool {
         ["failed", "cancelled"].iter().any(|status| self.status.is(status)) || error_in(self.error).is_some()
+    }
+
+    fn error(&self) -> Option<ResponseError> {
+        error_in(self.error).or_else(|| error_of(&json::read(self.status_details?.get())?))
     }
 }
 
@@ -154,6 +162,22 @@ struct Item<'a> {
     name: Str<'a>,
     #[serde(default, borrow)]
     arguments: Str<'a>,
+    #[serde(default, borrow)]
+    status: Str<'a>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// Items that are the response itself. Others, such as a search, may fail while the response goes on.
+const OF_RESPONSE: [&str; 3] = ["message", "reasoning", "function_call"];
+
+impl Item<'_> {
+    /// Why the response failed, if its item did.
+    fn failure(&self) -> Option<ResponseError> {
+        let kind = OF_RESPONSE.into_iter().find(|kind| self.kind.is(kind) && self.status.is("failed"))?;
+        let message = || format!("the item '{kind}' of the response failed");
+        Some(error_in(self.error).unwrap_or_else(|| ResponseError::Reported { code: None, message: message() }))
+    }
 }
 
 #[derive(Deserialize)]
@@ -213,9 +237,13 @@ impl ResponsesReader {
                 data(event.text.0.map(|_| Data::Text(Cow::Borrowed(""))))
             }
             "response.output_text.done" => data(event.text.0.map(Data::Text)),
-            "response.completed" | "response.incomplete" => {
+            "response.output_item.done" => {
+                let item = event.item.and_then(|item| json::object::<Item<'a>>(item.get()));
+                Piece { error: item.and_then(|item| item.failure()), ..Piece::default() }
+            }
+            "response.completed" | "response.done" | "response.incomplete" => {
                 let usage = event.response.0.as_ref().and_then(|response| response.usage).and_then(usage_from);
-                let has_failed = |response: &Response<'_>| kind == "response.completed" && response.has_failed();
+                let has_failed = |response: &Response<'_>| kind != "response.incomplete" && response.has_failed();
                 let error = event.response.0.as_ref().is_some_and(has_failed).then(|| failure(&event));
                 Piece { usage, finishes: true, error, ..Piece::default() }
             }
@@ -231,7 +259,7 @@ impl ResponsesReader {
 
 /// Why a stream failed: by the response, by the event, or by a message alone.
 fn failure(event: &Event<'_>) -> ResponseError {
-    let of_response = event.response.0.as_ref().and_then(|response| error_in(response.error));
+    let of_response = event.response.0.as_ref().and_then(Response::error);
     let is_cancelled = event.kind.is("response.cancelled")
         || event.response.0.as_ref().is_some_and(|response| response.status.is("cancelled"));
     let outcome = if is_cancelled { "the response was cancelled" } else { "the response failed" };
@@ -354,7 +382,7 @@ impl Capture for ResponsesCapture {
             Some("response.failed" | "response.cancelled" | "response.incomplete" | "response.error" | "error") => {
                 (self.has_failed, self.is_id_void) = (true, true);
             }
-            Some("response.completed") if piece.error.is_some() => {
+            Some("response.completed" | "response.done" | "response.output_item.done") if piece.error.is_some() => {
                 (self.has_failed, self.is_id_void) = (true, true);
             }
             Some("response.output_item.done") => {
@@ -439,6 +467,10 @@ mod tests {
     #[test]
     fn a_response_that_failed_is_an_error_whatever_its_event_is_called() {
         let event = |name: &str, response: Value| json!({"type": format!("response.{name}"), "response": response});
+        let item = |kind: &str, status: Value, error: Value| {
+            let item = json!({"type": kind, "status": status, "error": error});
+            json!({"type": "response.output_item.done", "item": item})
+        };
         let reported =
             |code: Option<i64>, message: &str| Some(ResponseError::Reported { code, message: message.into() });
         let lost = json!({"code": 507, "message": "lost"});
@@ -450,6 +482,19 @@ mod tests {
             (event("cancelled", json!({"status": "cancelled"})), reported(None, "the response was cancelled")),
             (json!({"type": "response.cancelled"}), reported(None, "the response was cancelled")),
             (event("failed", json!({"status": "failed"})), reported(None, "the response failed")),
+            (event("done", json!({"status": "failed"})), reported(None, "the response failed")),
+            (
+                event("done", json!({"status": "failed", "status_details": {"error": lost}})),
+                reported(Some(507), "lost"),
+            ),
+            (
+                item("message", json!("failed"), json!(null)),
+                reported(None, "the item 'message' of the response failed"),
+            ),
+            (item("reasoning", json!("failed"), lost.clone()), reported(Some(507), "lost")),
+            (item("message", json!("completed"), json!(null)), None),
+            (item("web_search_call", json!("failed"), lost.clone()), None),
+            (event("done", json!({"status": "completed", "status_details": null})), None),
             (event("completed", json!({"status": "completed", "error": null, "usage": {"input_tokens": 1}})), None),
             (event("completed", json!({"error": {}})), None),
             (event("incomplete", json!({"status": "incomplete", "error": null})), None),

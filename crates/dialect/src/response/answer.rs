@@ -122,11 +122,14 @@ impl Answer {
         on
     }
 
+    /// Whether the last event has arrived: what follows it is not part of the response.
+    fn is_over(&self) -> bool {
+        self.has_done || (self.ending == Ending::Event && self.is_finished)
+    }
+
     pub fn end_stream(&mut self, at: MonoNs) {
         let mut splitter = std::mem::take(&mut self.splitter);
-        // What follows the last event is not part of the response.
-        let is_over = self.has_done || (self.ending == Ending::Event && self.is_finished);
-        if !is_over && splitter.is_cut() {
+        if !self.is_over() && splitter.is_cut() {
             self.parsed.error = Some(RequestError::exception("ClientPayloadError", CUT, &[]));
         } else {
             splitter.finish(at, |message, at| self.take_message(message, at));
@@ -221,13 +224,13 @@ impl Answer {
         }
         self.count_response(at);
         let data = bare.map_or_else(|| sse::data(message), Cow::Borrowed);
+        if bare.is_none()
+            && let Some(error) = sse::stray_error(message).or_else(|| self.stray_text(message))
+        {
+            return self.take_piece(Piece { error: Some(error), ..Piece::default() }, "", Delivery::Event, at);
+        }
         if data.is_empty() {
-            return match sse::stray_error(message) {
-                Some(error) => {
-                    self.take_piece(Piece { error: Some(error), ..Piece::default() }, "", Delivery::Event, at)
-                }
-                None => true,
-            };
+            return true;
         }
         if &*data == sse::DONE {
             self.has_done = true;
@@ -248,6 +251,13 @@ impl Answer {
                 true
             }),
         }
+    }
+
+    /// Plain text between the events of a stream, if it is an error: the stream has begun well and is not over. If a
+    /// type has no end marker, its content may be plain text, too.
+    fn stray_text(&self, message: &[u8]) -> Option<ResponseError> {
+        let is_within = self.has_content() && !self.is_over() && self.ending != Ending::Unmarked;
+        if is_within { sse::stray_text(message) } else { None }
     }
 
     /// Reads one response. One without content may be an error in another form.

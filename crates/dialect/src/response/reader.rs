@@ -222,19 +222,22 @@ fn has_content(object: &Map<String, Value>) -> bool {
 const MARKS: [&str; 5] = ["choices", "id", "object", "type", "usage"];
 
 /// Parts of the names by which [`bare_error`] knows an error: without one of them nothing need be read.
-static ERROR_NAMES: LazyLock<[memmem::Finder<'static>; 5]> =
-    LazyLock::new(|| ["\"message\"", "rror", "\"detail\"", "xception\"", "\"status\""].map(memmem::Finder::new));
+static ERROR_NAMES: LazyLock<[memmem::Finder<'static>; 7]> = LazyLock::new(|| {
+    let names = ["\"message\"", "rror", "\"detail\"", "xception\"", "\"status\"", "\"base_resp\"", "\"ERROR\""];
+    names.map(memmem::Finder::new)
+});
 
 /// An error that is the whole response, to be asked of one without content: `{"object":"error","message":…}`, as vLLM,
 /// SGLang and TensorRT-LLM write it, `{"code":500,"message":…}` or `{"status_code":500,"message":…}`, as proxies do,
 /// `{"errors":…}`, `{"Error":…}`, `{"status":"error"}`, `{"detail":…}`, as FastAPI does, `{"error_code":…,"error_msg":…}`,
-/// as Baidu does, `{"internalServerException":…}`, as Bedrock does, or a list of one error.
+/// as Baidu does, `{"internalServerException":…}`, as Bedrock does, a [`problem`], or a list of one error. Of a chunk
+/// with choices only [`attached_error`] counts.
 pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
     if !ERROR_NAMES.iter().any(|name| name.find(json.as_bytes()).is_some()) {
         return None;
     }
     let Some(object) = json::read::<Map<String, Value>>(json) else { return listed_error(json) };
-    if let Some(error) = coded_error(&object) {
+    if let Some(error) = coded_error(&object).or_else(|| attached_error(&object)) {
         return Some(error);
     }
     if has_content(&object) {
@@ -242,7 +245,64 @@ pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
     }
     let errors = object.get("errors").or_else(|| object.get("Error"));
     let first = errors.and_then(|errors| errors.as_array().map_or(Some(errors), |list| list.first()));
-    first.and_then(reported).or_else(|| exception(&object)).or_else(|| described_error(&object))
+    let by_name = first.and_then(reported).or_else(|| exception(&object)).or_else(|| aws_error(&object));
+    by_name.or_else(|| problem(&object)).or_else(|| described_error(&object))
+}
+
+/// An error in a member that may be beside choices: one of Groq or MiniMax, or the end of a stream of Cohere,
+/// `{"type":"message-end","delta":{"error":…,"finish_reason":"ERROR"}}`.
+fn attached_error(object: &Map<String, Value>) -> Option<ResponseError> {
+    let of_vendor = object.get("x_groq").and_then(groq_error);
+    let delta = object.get("delta").and_then(Value::as_object);
+    of_vendor
+        .or_else(|| minimax_error(object.get("base_resp")?))
+        .or_else(|| error_of(delta?))
+        .or_else(|| given_up(delta.unwrap_or(object).get("finish_reason")?))
+}
+
+/// The error in the member `x_groq`: `{"error":"over_capacity"}`.
+pub(crate) fn groq_error(member: &Value) -> Option<ResponseError> {
+    member.get("error").and_then(reported)
+}
+
+/// The error in the member `base_resp` of MiniMax: `{"status_code":1013,"status_msg":…}`; zero is success.
+pub(crate) fn minimax_error(member: &Value) -> Option<ResponseError> {
+    let code = member.get("status_code").and_then(number).filter(|code| *code != 0)?;
+    let message = text_of(member.as_object()?, &["status_msg"]).map_or_else(|| member.to_string(), str::to_owned);
+    Some(ResponseError::Reported { code: Some(code), message })
+}
+
+/// The first text that is not empty among members of these names.
+fn text_of<'a>(object: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| object.get(*name)?.as_str().filter(|text| !text.is_empty()))
+}
+
+/// Whether a name is that of an error: `ServiceUnavailableException`, `InternalServerError`, `error`.
+pub(crate) fn names_failure(name: &str) -> bool {
+    let ends_in = |end: &str| {
+        let start = name.len().checked_sub(end.len());
+        start.and_then(|start| name.get(start..)).is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+    };
+    ends_in("error") || ends_in("exception")
+}
+
+/// An error of AWS: `{"__type":"ThrottlingException","message":…}`, perhaps in `Output`, or
+/// `{"ErrorCode":…,"Message":…,"OriginalStatusCode":500}`.
+fn aws_error(object: &Map<String, Value>) -> Option<ResponseError> {
+    let kind = object.get("__type").or_else(|| object.get("Output")?.get("__type"));
+    let kind = kind.filter(|kind| kind.as_str().is_some_and(names_failure));
+    let kind = kind.or_else(|| object.get("ErrorCode").filter(|code| is_truthy_code(code)))?;
+    let message = text_of(object, &["message", "Message"]).or(kind.as_str());
+    let code = object.get("OriginalStatusCode").unwrap_or(kind);
+    let message = message.map_or_else(|| kind.to_string(), str::to_owned);
+    Some(ResponseError::Reported { code: number(code), message })
+}
+
+/// A problem of RFC 9457: `{"type":"urn:…","title":…,"status":500,"detail":…}`, as NVCF and NIM write it.
+fn problem(object: &Map<String, Value>) -> Option<ResponseError> {
+    let code = object.get("status")?.as_i64().filter(|status| is_status(*status))?;
+    let message = text_of(object, &["detail", "title"])?.to_owned();
+    Some(ResponseError::Reported { code: Some(code), message })
 }
 
 /// What an exception of Bedrock's stream is called: `{"throttlingException":{"message":…}}`.
@@ -253,15 +313,12 @@ fn exception(object: &Map<String, Value>) -> Option<ResponseError> {
 
 /// An error by a description or a status, if nothing marks the response as a chunk or an event of another kind.
 fn described_error(object: &Map<String, Value>) -> Option<ResponseError> {
-    let text = |names: &[&str]| {
-        names.iter().find_map(|name| object.get(*name)?.as_str()).filter(|text| !text.is_empty()).map(str::to_owned)
-    };
     let code = ["error_code", "errorCode"].iter().find_map(|name| object.get(*name));
     let is_marked = MARKS.iter().any(|member| object.contains_key(*member));
-    if let Some(message) = text(&["error_msg", "error_message", "errorMsg", "errorMessage"])
+    if let Some(message) = text_of(object, &["error_msg", "error_message", "errorMsg", "errorMessage"])
         && code.map_or(!is_marked, is_truthy_code)
     {
-        return Some(ResponseError::Reported { code: code.and_then(number), message });
+        return Some(ResponseError::Reported { code: code.and_then(number), message: message.to_owned() });
     }
     if is_marked {
         return None;
@@ -273,13 +330,18 @@ fn described_error(object: &Map<String, Value>) -> Option<ResponseError> {
     detail.filter(is_one).and_then(reported).or_else(|| reported(&failed()?))
 }
 
-/// An error with a message, by its object name or by its code.
+/// Members with an HTTP status.
+const STATUSES: [&str; 3] = ["status_code", "statusCode", "status"];
+
+/// An error with a message, by the name of its object or type, or by its code.
 fn coded_error(object: &Map<String, Value>) -> Option<ResponseError> {
     let message = object.get("message")?.as_str().filter(|message| !message.is_empty())?;
-    let status = object.get("status_code").filter(|status| status.is_number() && is_error_code(Some(status)));
+    let is_error_status = |status: &&Value| status.is_number() && is_error_code(Some(status));
+    let status = STATUSES.iter().find_map(|name| object.get(*name).filter(is_error_status));
     let code = status.or(object.get("code"));
     let is_error = |member: &str| object.get(member).and_then(Value::as_str) == Some("error");
-    let is_named = is_error("object") || (is_error("type") || is_error("status")) && !has_content(object);
+    let is_failure = || object.get("type").and_then(Value::as_str).is_some_and(names_failure);
+    let is_named = is_error("object") || (is_failure() || is_error("status")) && !has_content(object);
     let is_coded = || is_error_code(code) && !has_content(object);
     let code = code.and_then(number);
     (is_named || is_coded()).then(|| ResponseError::Reported { code, message: message.to_owned() })
@@ -350,13 +412,18 @@ const FAILURES: [&str; 14] = [
 /// The error of a response that the server gave up, by its finish reason: its content is not what was requested. The
 /// reason is a name, or an object with a type: `{"type":"abort","message":…,"status_code":503}`, as SGLang writes it.
 pub(crate) fn given_up(finish_reason: &Value) -> Option<ResponseError> {
+    given_up_by("finish_reason", finish_reason)
+}
+
+/// The same by a finish reason in the member of this name.
+pub(crate) fn given_up_by(member: &str, finish_reason: &Value) -> Option<ResponseError> {
     let name = finish_reason.get("type").unwrap_or(finish_reason).as_str()?;
     if !FAILURES.iter().any(|failure| name.eq_ignore_ascii_case(failure)) {
         return None;
     }
     let why = finish_reason.get("message").and_then(Value::as_str).filter(|why| !why.is_empty());
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    let message = format!("the answer ended with finish_reason '{name}'{why}");
+    let message = format!("the answer ended with {member} '{name}'{why}");
     Some(ResponseError::Reported { code: finish_reason.get("status_code").and_then(Value::as_i64), message })
 }
 
@@ -367,6 +434,12 @@ pub(crate) fn given_up_in(value: &Value) -> Option<ResponseError> {
     let choices = value.get("choices").and_then(Value::as_array).into_iter().flatten();
     let details = answers.iter().flat_map(|answer| [answer.get("meta_info"), answer.get("details")]).flatten();
     choices.chain(details).find_map(|part| given_up(part.get("finish_reason")?))
+}
+
+/// The error in the value of a field `error` of a stream: JSON, or a text.
+pub(crate) fn error_in_field(value: &str) -> Option<ResponseError> {
+    let value = json::read(value).unwrap_or_else(|| Value::from(value));
+    reported(value.get("error").unwrap_or(&value))
 }
 
 /// The error that a response reports, of any type.
@@ -439,6 +512,31 @@ mod tests {
             (r#"{"modelStreamErrorException":{"message":"a","originalStatusCode":500}}"#, reported(None, "a")),
             (r#"[{"error":{"code":429,"message":"a","status":"RESOURCE_EXHAUSTED"}}]"#, reported(Some(429), "a")),
             (r#" [ {"error":"a"} ]"#, reported(None, "a")),
+            (r#"{"choices":[{"delta":{}}],"x_groq":{"id":"r","error":"a"}}"#, reported(None, "a")),
+            (r#"{"x_groq":{"error":{"message":"a","code":503}}}"#, reported(Some(503), "a")),
+            (r#"{"type":"urn:x:problem-details","title":"t","status":500,"detail":"a"}"#, reported(Some(500), "a")),
+            (r#"{"type":"about:blank","title":"a","status":503}"#, reported(Some(503), "a")),
+            (r#"{"title":"t","status":503,"detail":"a"}"#, reported(Some(503), "a")),
+            (r#"{"choices":null,"base_resp":{"status_code":1013,"status_msg":"a"}}"#, reported(Some(1013), "a")),
+            (r#"{"choices":[{}],"base_resp":{"status_code":"7"}}"#, reported(Some(7), r#"{"status_code":"7"}"#)),
+            (r#"{"__type":"ThrottlingException","message":"a"}"#, reported(None, "a")),
+            (r#"{"__type":"x#AccessDeniedException","Message":"a"}"#, reported(None, "a")),
+            (r#"{"Output":{"__type":"x#InternalServerException"}}"#, reported(None, "x#InternalServerException")),
+            (r#"{"ErrorCode":"M","Message":"a","OriginalStatusCode":500}"#, reported(Some(500), "a")),
+            (r#"{"ErrorCode":"a"}"#, reported(None, "a")),
+            (r#"{"message":"a","type":"ServiceUnavailableException"}"#, reported(None, "a")),
+            (r#"{"message":"a","type":"InternalServerError"}"#, reported(None, "a")),
+            (r#"{"statusCode":503,"message":"a"}"#, reported(Some(503), "a")),
+            (r#"{"status":503,"message":"a"}"#, reported(Some(503), "a")),
+            (r#"{"type":"message-end","delta":{"error":"a","finish_reason":"ERROR"}}"#, reported(None, "a")),
+            (
+                r#"{"type":"message-end","delta":{"finish_reason":"ERROR"}}"#,
+                reported(None, "the answer ended with finish_reason 'ERROR'"),
+            ),
+            (
+                r#"{"event_type":"stream-end","finish_reason":"ERROR","response":{"text":"b"}}"#,
+                reported(None, "the answer ended with finish_reason 'ERROR'"),
+            ),
         ] {
             assert_eq!(bare_error(json), error, "{json}");
             assert!(is_error(json), "{json}");
@@ -500,6 +598,23 @@ mod tests {
             r#"[{"error":"a"},{"text":"b"}]"#,
             r#"["error"]"#,
             "[\"error\", {nope",
+            r#"{"choices":[{"delta":{}}],"x_groq":{"id":"r","error":null}}"#,
+            r#"{"x_groq":"error"}"#,
+            r#"{"choices":[],"base_resp":{"status_code":0,"status_msg":"success"}}"#,
+            r#"{"base_resp":{"status_msg":"a"}}"#,
+            r#"{"base_resp":null}"#,
+            r#"{"type":"x","status":200,"detail":"a"}"#,
+            r#"{"type":"x","status":500}"#,
+            r#"{"type":"x","title":"t","status":500,"detail":"a","text":"b"}"#,
+            r#"{"__type":"x#Message","message":"a"}"#,
+            r#"{"ErrorCode":0,"Message":"a"}"#,
+            r#"{"ErrorCode":"Success","Message":"a"}"#,
+            r#"{"message":"a","type":"ServiceUnavailableException","text":"b"}"#,
+            r#"{"message":"a","type":"errors"}"#,
+            r#"{"statusCode":200,"message":"a"}"#,
+            r#"{"statusCode":503,"message":"a","result":"b"}"#,
+            r#"{"type":"message-end","delta":{"error":null,"finish_reason":"COMPLETE"}}"#,
+            r#"{"type":"response.output_text.delta","delta":"\"error\""}"#,
         ] {
             assert_eq!(bare_error(json), None, "{json}");
         }

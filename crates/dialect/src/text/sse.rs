@@ -7,7 +7,7 @@ use crate::response::reader::{self, ResponseError};
 use crate::text::json;
 use crate::text::lenient::Str;
 use aiperf_types::MonoNs;
-use memchr::{memchr2, memmem};
+use memchr::{memchr2, memchr2_iter, memmem};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -260,22 +260,64 @@ pub fn error_event(message: &[u8]) -> Option<String> {
 const PAGES: [&[u8]; 2] = [b"<html", b"<!doctype html"];
 
 /// An error that a server or a proxy wrote into a stream as it is, without the form of an event: JSON that reports an
-/// error, or an HTML page.
+/// error, an HTML page, or a field `error`, as older versions of llama.cpp have it.
 pub(crate) fn stray_error(message: &[u8]) -> Option<ResponseError> {
-    match message.first()? {
-        b'{' | b'[' => reader::error_in_text(&readable(message)),
+    let stray = before_data(message);
+    match stray.first()? {
+        b'{' | b'[' => reader::error_in_text(&readable(stray)),
         b'<' => {
-            let is_page = |start: &&[u8]| message.get(..start.len()).is_some_and(|at| at.eq_ignore_ascii_case(start));
-            let text = || readable(message).into_owned();
-            PAGES.iter().any(is_page).then(|| ResponseError::Reported { code: None, message: text() })
+            let is_page = |start: &&[u8]| stray.get(..start.len()).is_some_and(|at| at.eq_ignore_ascii_case(start));
+            PAGES.iter().any(is_page).then(|| reported(stray))
         }
-        _ => None,
+        _ => {
+            let mut errors = each_field(stray).filter(|(name, _)| is_error_event(name.as_bytes()));
+            errors.find_map(|(_, value)| reader::error_in_field(&value?))
+        }
     }
 }
 
+/// A line of plain text that a server or a proxy wrote into a stream when it failed: `Internal Server Error`. It is no
+/// field: names of fields have no spaces, and only `error` is the name of an error.
+pub(crate) fn stray_text(message: &[u8]) -> Option<ResponseError> {
+    let stray = before_data(message);
+    let is_text = |(name, value): Field<'_>| {
+        let is_field = || value.is_some() && is_error_event(name.as_bytes());
+        let is_failure = || reader::names_failure(&name) && !is_field();
+        name.starts_with(char::is_alphanumeric) && (name.contains(char::is_whitespace) || is_failure())
+    };
+    let may_be = matches!(stray.first()?, b':' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
+    (may_be && each_field(stray).any(is_text)).then(|| reported(stray))
+}
+
+fn reported(stray: &[u8]) -> ResponseError {
+    ResponseError::Reported { code: None, message: readable(stray).into_owned() }
+}
+
+/// The lines of a message before its data. A server that fails in the middle of a stream writes no empty line after its
+/// error, and perhaps no line end either: `[DONE]` then follows on the next line, or on the same. Most messages have no
+/// such lines, or only the name of an event, which is left out.
+fn before_data(message: &[u8]) -> &[u8] {
+    const DATA: &[u8] = b"data:";
+    let is_line = |line: &[u8]| memchr2(b'\n', b'\r', line).is_none();
+    let mut starts = std::iter::once(0).chain(memchr2_iter(b'\n', b'\r', message).map(|end| end + 1));
+    let end = starts.find(|start| message[*start..].starts_with(DATA)).unwrap_or(message.len());
+    let before = message[..end].trim_ascii();
+    if before.starts_with(b"event:") && is_line(before) {
+        return b"";
+    }
+    let undone = before.strip_suffix(DONE).and_then(|before| before.trim_ascii_end().strip_suffix(DATA));
+    undone.map_or(before, <[u8]>::trim_ascii_end)
+}
+
 /// What the last event of a stream is called, where it is not [`DONE`].
-const LAST_EVENTS: [&str; 5] =
-    ["message_stop", "response.completed", "response.incomplete", "response.failed", "response.cancelled"];
+const LAST_EVENTS: [&str; 6] = [
+    "message_stop",
+    "response.completed",
+    "response.done",
+    "response.incomplete",
+    "response.failed",
+    "response.cancelled",
+];
 
 /// The ends of such events where their type is their last member, as far as a few bytes show them.
 const LAST_ENDS: [&[u8]; 4] = [
@@ -335,7 +377,7 @@ fn ends_stream(message: &[u8]) -> bool {
     }
     let data = data(message);
     let text = readable(&data);
-    let is_error = || reader::is_error(&text) || (data.is_empty() && stray_error(message).is_some());
+    let is_error = || reader::is_error(&text) || stray_error(message).is_some();
     &*data == DONE || error_event(message).is_some() || is_last_event(&text) || is_error()
 }
 

@@ -1,6 +1,8 @@
 //! The common parts of chat and completions: a chunk of a stream, or a whole response, and its choices.
 
-use crate::response::reader::{Piece, ResponseError, error_in, given_up, spec_decode_from, usage_from};
+use crate::response::reader::{
+    Piece, ResponseError, error_in, given_up, given_up_by, groq_error, minimax_error, spec_decode_from, usage_from,
+};
 use crate::text::json::{self, is_truthy};
 use crate::text::lenient::Str;
 use serde::Deserialize;
@@ -20,6 +22,11 @@ pub(crate) struct Chunk<'a, C> {
     metrics: Option<&'a RawValue>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
+    /// Members of vendors that may report an error beside choices.
+    #[serde(default, borrow)]
+    x_groq: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    base_resp: Option<&'a RawValue>,
 }
 
 impl<C> Chunk<'_, C> {
@@ -33,7 +40,9 @@ impl<C> Chunk<'_, C> {
         Piece {
             usage: self.usage.and_then(usage_from),
             spec_decode: self.metrics.and_then(spec_decode_from),
-            error: error_in(self.error),
+            error: error_in(self.error)
+                .or_else(|| groq_error(&json::read(self.x_groq?.get())?))
+                .or_else(|| minimax_error(&json::read(self.base_resp?.get())?)),
             ..Piece::default()
         }
     }
@@ -56,6 +65,12 @@ impl Finish {
             self.has_come = true;
             self.error = self.error.take().or_else(|| given_up(&reason));
         }
+    }
+
+    /// Takes the finish reason of the provider behind OpenRouter, which may be another one. It ends no choice.
+    pub(crate) fn take_native(&mut self, reason: Option<&RawValue>) {
+        let of_reason = || given_up_by("native_finish_reason", &json::read::<Value>(reason?.get())?);
+        self.error = self.error.take().or_else(of_reason);
     }
 
     /// The piece that these choices are in.

@@ -286,15 +286,88 @@ fn an_error_after_content_fails_a_stream_in_whatever_form_it_is_written() {
         "{\"error\":{\"message\":\"lost\"}}",
         "<html><body>lost: 504 Gateway Time-out</body></html>",
         "<!DOCTYPE html>\r\n<html><body>lost</body></html>\r\n\r\n",
+        "error: {\"code\":500,\"message\":\"lost\",\"type\":\"server_error\"}\n\n",
+        "Error: lost",
+        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":null}],\"x_groq\":{\"error\":\"lost\"}}\n\n",
+        "data: {\"choices\":null,\"base_resp\":{\"status_code\":1013,\"status_msg\":\"lost\"}}\n\n",
+        "data: {\"type\":\"urn:x\",\"title\":\"t\",\"status\":500,\"detail\":\"lost\"}\n\n",
+        "data: {\"__type\":\"ThrottlingException\",\"message\":\"lost\"}\n\n",
+        "data: {\"type\":\"message-end\",\"delta\":{\"error\":\"lost\",\"finish_reason\":\"ERROR\"}}\n\n",
+        "upstream connect error or disconnect/reset before headers. reset reason: lost",
+        "Traceback (most recent call last):\n  File \"lost.py\"\n",
+        "502 Bad Gateway: lost\n\n",
+        "RuntimeError: lost\n",
+        "id: 7\n: ping\nconnection lost\n\n",
     ] {
-        let mut answer = Answer::new(&chat(), MonoNs(1));
-        answer.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
-        answer.feed_stream(tail.as_bytes(), MonoNs(3));
-        answer.end_stream(MonoNs(4));
-        let parsed = answer.finish();
-        assert_eq!(parsed.output_text.as_deref(), Some("a"), "{tail}");
-        let error = parsed.error.map(|error| (error.kind, error.message.contains("lost")));
-        assert_eq!(error, Some((Some("SSEResponseError".to_owned()), true)), "{tail}");
+        // With or without an end, after an empty line, a line end or nothing.
+        for end in ["", "data: [DONE]\n\n", "\ndata: [DONE]\n\n", "\n\ndata: [DONE]\n\n"] {
+            let mut answer = Answer::new(&chat(), MonoNs(1));
+            answer.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
+            answer.feed_stream(format!("{tail}{end}").as_bytes(), MonoNs(3));
+            answer.end_stream(MonoNs(4));
+            let parsed = answer.finish();
+            assert_eq!(parsed.output_text.as_deref(), Some("a"), "{tail}{end}");
+            let error = parsed.error.map(|error| (error.kind, error.message.contains("lost")));
+            assert_eq!(error, Some((Some("SSEResponseError".to_owned()), true)), "{tail}{end}");
+        }
+    }
+}
+
+#[test]
+fn an_error_of_a_vendor_beside_content_is_an_error() {
+    let members = [
+        (r#""x_groq":{"id":"r","error":"lost"}"#, Some(502)),
+        (r#""base_resp":{"status_code":1013,"status_msg":"lost"}"#, Some(1013)),
+        (r#""x_groq":{"id":"lost"}"#, None),
+        (r#""base_resp":{"status_code":0,"status_msg":"lost"}"#, None),
+        (r#""x_groq":null,"base_resp":null"#, None),
+    ];
+    for kind in [EndpointKind::Chat, EndpointKind::Completions] {
+        for (member, code) in members {
+            let body = format!(
+                r#"{{"choices":[{{"message":{{"content":"a"}},"text":"a","finish_reason":"stop"}}],{member}}}"#
+            );
+            let mut answer = Answer::new(&api(kind), MonoNs(1));
+            answer.feed_body(body.as_bytes(), MonoNs(2));
+            let parsed = answer.finish();
+            let error = parsed.error.map(|error| (error.code, error.message.contains("lost")));
+            assert_eq!(
+                (parsed.output_text.as_deref(), error),
+                (Some("a"), code.map(|code| (Some(code), true))),
+                "{body}"
+            );
+            let (mut answer, event) = (Answer::new(&api(kind), MonoNs(1)), body.replace("\"message\"", "\"delta\""));
+            let is_fine = answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
+            assert_eq!(is_fine, code.is_none(), "{event}");
+        }
+        for (native, is_error) in [("error", true), ("stop", false), ("MAX_TOKENS", false)] {
+            let choice = json!({"delta": {"content": "a"}, "text": "a", "finish_reason": "stop",
+                "native_finish_reason": native});
+            let mut answer = Answer::new(&api(kind), MonoNs(1));
+            answer.feed_stream(format!("data: {}\n\n", json!({"choices": [choice]})).as_bytes(), MonoNs(2));
+            let error = answer.finish().error.map(|error| error.message.contains("native_finish_reason 'error'"));
+            assert_eq!(error, is_error.then_some(true), "{kind:?} {native}");
+        }
+    }
+}
+
+#[test]
+fn text_between_events_is_an_error_only_within_a_stream_of_events() {
+    let text = "Internal Server Error\n\n";
+    let content = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"text\":\"a\"}],\"text\":\"a\"}\n\n";
+    for (kind, events, is_error) in [
+        (EndpointKind::Chat, [content, text, "data: [DONE]\n\n"], true),
+        (EndpointKind::Completions, [content, text, content], true),
+        (EndpointKind::Chat, [text, content, "data: [DONE]\n\n"], false),
+        (EndpointKind::Chat, [content, "data: [DONE]\n\n", text], false),
+        (EndpointKind::Raw, ["data: a\n\n", "b c\n\n", "data: d\n\n"], false),
+        (EndpointKind::Chat, [content, "ping\n\nkeep-alive: 3 s\n\nretry: 5\n\n", content], false),
+        (EndpointKind::Chat, [content, ": an Error: of a comment\nevent: b c\nid: d e\n\n", content], false),
+        (EndpointKind::Chat, [content, "error: null\nerror:\n\n", content], false),
+    ] {
+        let mut answer = Answer::new(&api(kind), MonoNs(1));
+        let on = events.iter().all(|event| answer.feed_stream(event.as_bytes(), MonoNs(2)));
+        assert_eq!((on, answer.finish().error.is_some()), (!is_error, is_error), "{kind:?} {events:?}");
     }
 }
 
