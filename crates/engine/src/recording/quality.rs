@@ -19,7 +19,7 @@ pub struct Quality {
     pub receive_lag: Durations,
     /// Reads without a kernel stamp.
     pub unstamped_reads: u64,
-    /// Content responses.
+    /// Content responses of successful requests.
     pub events: u64,
     /// Of these, those that shared a read with an earlier one: they arrived somewhere within an interval.
     pub merged_events: u64,
@@ -124,9 +124,12 @@ impl Quality {
         }
         let parsed = &record.parsed;
         self.events += record.measured.content.len() as u64;
-        self.merged_events += u64::from(parsed.merged);
-        self.merged_width_sum += u128::from(parsed.merged_width_sum);
-        self.merged_width_max = self.merged_width_max.max(parsed.merged_width_max);
+        // A failed request has no instants of content, so none of them is in doubt.
+        if record.measured.error.is_none() {
+            self.merged_events += u64::from(parsed.merged);
+            self.merged_width_sum += u128::from(parsed.merged_width_sum);
+            self.merged_width_max = self.merged_width_max.max(parsed.merged_width_max);
+        }
         self.left_open += u64::from(timeline.left_open);
         self.schedule_lateness.add(timeline.issued.since(timeline.intended).0);
         if timeline.send_start != MonoNs(0) {

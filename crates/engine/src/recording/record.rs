@@ -346,6 +346,20 @@ mod tests {
         assert_eq!((record.measured.error, record.measured.content.len()), (Some(error), 0));
     }
 
+    #[test]
+    fn chunks_of_a_failed_request_are_neither_events_nor_merged() {
+        let reader = reader(EndpointKind::Chat);
+        let merged = Parsed { merged: 1, merged_width_sum: 7, merged_width_max: 7, ..answered("half") };
+        let failed = Parsed { error: Some(RequestError::coded(502, "SSEResponseError", "no")), ..merged.clone() };
+        let mut quality = crate::recording::quality::Quality::default();
+        for (parsed, counts) in [(failed, (0, 0, 0, 0)), (merged, (1, 1, 7, 7))] {
+            let exchange = exchange(&reader, parsed);
+            quality.add(&exchange, &reader.read(&exchange, 0));
+            let widths = (quality.merged_width_sum, quality.merged_width_max);
+            assert_eq!((quality.events, quality.merged_events, widths.0, widths.1), counts);
+        }
+    }
+
     /// A body that broke off, whole for as long as it lasted.
     fn broken(reader: &Reader, media_type: &str, body: &str) -> Exchange {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n\r\n");
