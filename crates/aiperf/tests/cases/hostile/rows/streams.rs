@@ -80,6 +80,46 @@ pub(crate) const ROWS: &[Row] = &[
     .code(507)
     .reports("lost"),
     stream(
+        "reports an error after words that came in one go",
+        &[&[
+            Request,
+            Stream,
+            Chunk(
+                "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n\
+         data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n\
+         data: {\"choices\":[{\"delta\":{}}],\"x_groq\":{\"error\":\"lost\"}}\n\n",
+            ),
+            Chunk(DONE),
+            End,
+        ]],
+        FAILED,
+    )
+    .code(502)
+    .reports("lost")
+    .holds(&[("/measurement/events", 0.0), ("/measurement/merged_events", 0.0)]),
+    stream(
+        "reports an error by a field and stops",
+        &[&[Request, Stream, Chunk(WORD), Chunk("error: {\"code\":500,\"message\":\"lost\"}\n\n"), Hold]],
+        FAILED,
+    )
+    .requests(1)
+    .code(500)
+    .reports("lost"),
+    stream(
+        "writes a line of text into its stream",
+        &[&[Request, Stream, Chunk(WORD), Chunk("upstream connect error: lost\n"), Chunk(DONE), End]],
+        FAILED,
+    )
+    .code(502)
+    .reports("upstream connect error: lost"),
+    stream(
+        "writes a page into its stream",
+        &[&[Request, Stream, Chunk(WORD), Chunk("<html>502 Bad Gateway</html>\n"), Chunk(DONE), End]],
+        FAILED,
+    )
+    .code(502)
+    .reports("502 Bad Gateway"),
+    stream(
         "reports an error by a code in its data",
         &[&[Request, Stream, Chunk(WORD), Chunk("data: {\"code\":500,\"message\":\"lost\"}\n\n"), End]],
         FAILED,
