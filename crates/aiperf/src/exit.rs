@@ -54,6 +54,11 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ("3", "a limit that you set was crossed (--fail-if, compare --fail-on)"),
     ("4", "the comparison is inconclusive (compare)"),
     ("129, 130, 143", "ended by SIGHUP, Ctrl-C, SIGTERM, with everything measured so far written"),
+    (
+        "138-152",
+        "the same by SIGUSR1 (138), SIGUSR2 (140), SIGALRM (142), SIGXCPU (152), which batch schedulers send before they \
+         end a job",
+    ),
 ];
 
 /// Width of help in a file or a pipe, and the largest width that is easy to read.

@@ -6,7 +6,7 @@
 //! - [`dashboard`]: the same on a full screen; [`api`]: the same over HTTP
 //! - [`phase_progress`]: the progress of a phase, for all of them; [`blocks`]: solid bars
 //! - [`log_file`]: the same lines in a file
-//! - [`signals`]: Ctrl-C, SIGTERM and SIGHUP
+//! - [`signals`]: Ctrl-C, SIGTERM and other signals that end a run
 //! - [`terminal`]: all writes to stdout and stderr
 //! - [`new_file`]: files that users name on the command line
 //! - [`exit`]: exit codes; [`junit`]: the same for CI

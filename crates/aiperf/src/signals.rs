@@ -1,4 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first one stops the run and writes the results, the second one exits immediately.
+//! Ctrl-C, SIGTERM and other signals that ask to end: the first one stops the run and writes the results, the second one
+//! exits immediately.
 //! Ctrl-Z: the terminal is restored while the process is stopped.
 
 use crate::dashboard::Canvas;
@@ -12,17 +13,25 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Signals that end a run.
-const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+/// Signals that end a run. Batch schedulers send SIGUSR1, SIGUSR2 or SIGXCPU some time before they kill a job.
+const ENDING: [Signal; 7] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGALRM,
+    Signal::SIGXCPU,
+];
 /// The signal that stops the process until SIGCONT.
 const STOPPING: Signal = Signal::SIGTSTP;
 /// Maximum width of a panel.
 const WIDEST_PANEL: usize = 80;
 /// How long the last messages may take after a signal.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// A second SIGTERM or SIGHUP within this time is the same stop request: `timeout` signals the process and then its
-/// group, and when a terminal closes, both the kernel and the shell send SIGHUP. Ctrl-C has no such rule: a user who
-/// presses it twice means it.
+/// The same signal within this time is the same stop request: `timeout` signals the process and then its group, and when
+/// a terminal closes, both the kernel and the shell send SIGHUP. Ctrl-C has no such rule: a user who presses it twice
+/// means it. SIGXCPU always is the same request: the kernel repeats it for every second of CPU time above the limit.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
 
 /// The stop request of a run, and the signal that caused it.
@@ -105,7 +114,9 @@ impl Signals {
                     state.suspend();
                     continue;
                 }
-                let is_repeated = |(last, at): (Signal, Instant)| last == signal && at.elapsed() < ONE_REQUEST;
+                let is_repeated = |(last, at): (Signal, Instant)| {
+                    last == signal && (signal == Signal::SIGXCPU || at.elapsed() < ONE_REQUEST)
+                };
                 if signal != Signal::SIGINT && stopped_by.is_some_and(is_repeated) {
                     continue;
                 }

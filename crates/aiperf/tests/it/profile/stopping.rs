@@ -12,7 +12,8 @@ fn slow() -> SimConfig {
 
 #[test]
 fn the_first_signal_writes_everything_and_sets_the_exit_code() {
-    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    let codes = [("INT", 130), ("TERM", 143), ("HUP", 129), ("USR1", 138), ("USR2", 140), ("ALRM", 142), ("XCPU", 152)];
+    for (signal, code) in codes {
         let sim = serve(slow());
         let args = ["--streaming", "--concurrency", "4", "--request-count", "100000", "--num-dataset-entries", "10"];
         let running = Bench::of(&sim.url()).with(&args).start();
@@ -35,7 +36,7 @@ fn the_first_signal_writes_everything_and_sets_the_exit_code() {
 #[test]
 fn a_repeated_signal_is_one_stop_request() {
     let sim = serve(quick());
-    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("XCPU", 152)] {
         let running = endless(&sim.url()).start();
         running.wait_for_records(4);
         // As `timeout` does, and a terminal that closes.
