@@ -4,6 +4,7 @@ use super::facts::Facts;
 use crate::error::Problem;
 use crate::sections::endpoint::Endpoint;
 use crate::tree::{Node, Origin};
+use aiperf_plan::redact::REDACTED;
 
 /// Headers of the transfer, not of the content: the client sets each, and a second one would contradict it. Each with
 /// an alternative, and one for files if that differs.
@@ -57,6 +58,9 @@ pub(super) fn check(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<P
                 .because("it would be sent as an empty key")
                 .hint("leave it out if the server needs no key; otherwise set the variable"),
         ),
+        Some(key) if key.contains(REDACTED) => {
+            problems.push(hidden(facts, at, &place(facts, at), "--api-key KEY, or api_key: ${VARIABLE} in the file"));
+        }
         Some(key) => problems.extend(fault(key).map(|fault| broken(facts, at, &place(facts, at), fault))),
         None => {}
     }
@@ -89,6 +93,10 @@ fn headers(endpoint: &Endpoint, facts: &Facts<'_>, problems: &mut Vec<Problem>) 
             let what = if flagged(entry) { what } else { format!("{from} cannot be set") };
             let instead = if flagged(entry) { *flag } else { key.unwrap_or(flag) };
             problems.push(facts.problem(&at, what).because(*why).hint(instead));
+        } else if value.contains(REDACTED) {
+            let from = if flagged(entry) { format!("{from} {name}") } else { from };
+            let instead = format!("-H '{name}: VALUE', or {name}: ${{VARIABLE}} in the file");
+            problems.push(hidden(facts, &at, &from, &instead));
         } else if let Some(fault) = fault(value) {
             let from = if flagged(entry) { format!("{from} {name}") } else { from };
             problems.push(broken(facts, &at, &from, fault));
@@ -126,6 +134,14 @@ fn broken(facts: &Facts<'_>, at: &str, from: &str, fault: &str) -> Problem {
         } else {
             "one line"
         })
+}
+
+/// A value that output of this program contains in place of a secret.
+fn hidden(facts: &Facts<'_>, at: &str, from: &str, instead: &str) -> Problem {
+    facts
+        .problem(at, format!("{from} contains {REDACTED} instead of a secret"))
+        .because("aiperf never writes secrets: the server would get this placeholder")
+        .hint(instead)
 }
 
 /// What prevents a text from being sent in a line of a head.

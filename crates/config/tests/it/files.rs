@@ -105,7 +105,7 @@ fn the_shown_configuration_has_the_origin_of_each_value() {
         with_file(&text, |ctx| show_resolved(&args(&["-f", "c.yaml", "--concurrency", "7", "--api-key", "sk-1"]), ctx))
             .unwrap();
     insta::assert_snapshot!(shown);
-    let again = with_file(&shown, |ctx| resolve_config(&args(&["-f", "c.yaml"]), ctx)).unwrap();
+    let again = with_file(&shown, |ctx| resolve_config(&args(&["-f", "c.yaml", "--api-key", "sk-1"]), ctx)).unwrap();
     assert_eq!(again.input_config()["phases"][0]["concurrency"], 7);
 }
 
@@ -141,4 +141,27 @@ fn what_a_template_makes_of_a_secret_is_in_no_message() {
     let text = file("path: '/v1/{{ api_key }}', headers: {X-Note: '{{ twice|upper }}'}");
     let shown = with_file(&text, |ctx| show_resolved(&args(&["-f", "c.yaml"]), ctx).unwrap());
     assert!(shown.contains("/v1/<redacted>") && !shown.to_lowercase().contains("sk-hidden"), "{shown}");
+}
+
+#[test]
+fn a_shown_configuration_is_not_run_without_its_secrets() {
+    let text = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
+    let secrets = ["--api-key", "sk-1", "-H", "Authorization: Bearer sk-2"];
+    let more = [&["-f", "c.yaml"][..], &secrets].concat();
+    let shown = with_file(text, |ctx| show_resolved(&args(&more), ctx).unwrap());
+    let error = profile(&shown, &[]).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    let printed = error.to_string();
+    for part in [
+        "benchmark.endpoint.api_key contains <redacted> instead of a secret",
+        "benchmark.endpoint.headers.Authorization contains <redacted> instead of a secret",
+        "try: --api-key KEY, or api_key: ${VARIABLE} in the file",
+        "try: -H 'Authorization: VALUE', or Authorization: ${VARIABLE} in the file",
+    ] {
+        assert!(printed.contains(part), "{printed}");
+    }
+    assert_eq!(printed.matches("c.yaml:").count(), 2, "{printed}");
+    let plan = profile(&shown, &secrets).unwrap().into_plan();
+    assert_eq!(plan.endpoint.api_key.as_deref(), Some("sk-1"));
+    assert_eq!(plan.endpoint.headers, [("Authorization".to_owned(), "Bearer sk-2".to_owned())]);
 }
