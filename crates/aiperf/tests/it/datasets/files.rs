@@ -114,7 +114,7 @@ fn rows_that_cannot_be_sent_are_refused_with_their_line_before_anything_is_sent(
         ("\n \n", &[], &["d.jsonl", "has no rows"]),
         ("", &[], &["d.jsonl is empty"]),
         ("[1]", &[], &["d.jsonl:1: is a list", "try:"]),
-        ("{\"foo\": 1}", &[], &["d.jsonl has a first row of no known layout", "--custom-dataset-type"]),
+        ("{\"foo\": 1}", &[], &["d.jsonl has a first row of no known layout", "layouts: single_turn, multi_turn"]),
         ("{\"type\": \"zzz\", \"text\": \"a\"}", &[], &["type 'zzz', which is not a known layout"]),
         ("{\"text\": \"a\", \"input_length\": 5}", &[], &["may be one of single_turn and mooncake_trace"]),
         ("{\"text\": \"a\"}", &["--isl", "5"], &["--isl shapes synthetic conversations only"]),

@@ -52,16 +52,19 @@ pub(super) fn of(tree: &Tree, path: &Path, named: Option<Layout>) -> Result<Read
     }
     let file = subject(tree, "benchmark.datasets.0.path");
     let ask = if tree.places.file.is_some() { "format:" } else { "--custom-dataset-type" };
-    let refused = |what: String, hint: String| Err(Problem::new(what).hint(hint).at("benchmark.datasets.0.format"));
+    let problem = |what: String, hint: String| Problem::new(what).hint(hint).at("benchmark.datasets.0.format");
     match looks_like(path) {
         Ok(format) => reader(format).ok_or_else(|| unread(&format!("{file} looks like {}, which", format.name()))),
         // The reader of the most common layout reports a broken row, with its line and column.
         Err(NoLayout::NoRow) => Ok(Reader::File(FileFormat::SingleTurn)),
-        Err(NoLayout::None(why)) => refused(format!("{file} {why}"), format!("{ask} NAME, the layout of its rows")),
+        Err(NoLayout::None(why)) => {
+            let unknown = problem(format!("{file} {why}"), format!("{ask} NAME, the layout of its rows"));
+            Err(unknown.because(format!("layouts: {}, and speed_bench_* for SPEED-Bench", readable().join(", "))))
+        }
         Err(NoLayout::Several(formats)) => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
             let what = format!("{file} has a first row that may be one of {}", names.join(" and "));
-            refused(what, format!("{ask} {}", names.join(" or ")))
+            Err(problem(what, format!("{ask} {}", names.join(" or "))))
         }
     }
 }
@@ -71,12 +74,15 @@ pub(super) fn named(tree: &Tree, layout: Layout) -> Result<Reader, Problem> {
     reader(layout).ok_or_else(|| unread(&subject(tree, "benchmark.datasets.0.format")))
 }
 
-fn unread(what: &str) -> Problem {
+/// The layouts that can be read, without the splits of SPEED-Bench.
+fn readable() -> Vec<&'static str> {
     let is_split = |name: &&str| name.starts_with("speed_bench");
     let traces = TraceFormat::ALL.iter().map(|format| format.name());
-    let there: Vec<&str> =
-        FileFormat::all().map(FileFormat::name).filter(|name| !is_split(name)).chain(traces).collect();
-    not_yet(what, &format!("files of {} and of SPEED-Bench are read", there.join(", ")))
+    FileFormat::all().map(FileFormat::name).filter(|name| !is_split(name)).chain(traces).collect()
+}
+
+fn unread(what: &str) -> Problem {
+    not_yet(what, &format!("files of {} and of SPEED-Bench are read", readable().join(", ")))
         .hint("rows of single_turn, as in {\"text\": \"hello\"}")
         .at("benchmark.datasets.0.format")
 }
