@@ -1,11 +1,10 @@
 //! Shell completions of a command line: from the table of flags for `profile`, from its arguments for the rest. Only
 //! accepted words are offered.
 
-use crate::choice::Choice;
 use crate::context::Context;
-use crate::flags::{self, CUSTOM_DATASET_TYPE, Flag, Kind, Status, Takes};
+use crate::flags::{self, Flag, Kind, Status, Takes};
 use crate::plan::resolve_profile;
-use crate::sections::layout::Layout;
+use crate::values::offered;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -84,7 +83,7 @@ pub fn profile_words(but: &[&str]) -> Vec<Word> {
 fn values(flag: &Flag) -> Values {
     let choices: Vec<String> = match flag.kind {
         Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => {
-            choices.iter().map(|choice| choice.to_string()).collect()
+            offered(flag, choices).iter().map(|choice| choice.to_string()).collect()
         }
         Kind::IntChoice(choices) => choices.iter().map(i64::to_string).collect(),
         Kind::Path | Kind::ExistingPath => return Values::Path,
@@ -96,9 +95,6 @@ fn values(flag: &Flag) -> Values {
 
 /// Whether a choice is not refused as a missing feature. What it needs besides is not checked here.
 fn is_there(flag: &Flag, choice: &str) -> bool {
-    if flag == CUSTOM_DATASET_TYPE {
-        return Layout::parse(choice).is_some_and(Layout::is_read);
-    }
     let env = BTreeMap::new();
     let nowhere = Path::new("/nonexistent");
     let ctx = Context { env: &env, stdout_is_terminal: true, cwd: nowhere, benchmark_id: String::new() };

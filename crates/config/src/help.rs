@@ -1,6 +1,7 @@
 //! Help, from the table of flags. Each paragraph is one line: the caller wraps it.
 
 use crate::flags::{Flag, GROUPS, Kind, Status};
+use crate::values;
 
 const COLUMN: usize = 34;
 
@@ -59,7 +60,9 @@ impl Flag {
                 let range = self.range();
                 (range.low.is_some() || range.high.is_some()).then(|| range.in_words())
             }
-            Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => Some(choices.join(", ")),
+            Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => {
+                Some(values::offered(self, choices).join(", "))
+            }
             Kind::IntChoice(choices) => Some(choices.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
             _ => None,
         }

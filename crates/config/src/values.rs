@@ -1,13 +1,16 @@
 //! Text of a flag to a value of its kind.
 
+use crate::choice::Choice;
 use crate::error::Problem;
-use crate::flags::{API_KEY, Flag, Kind, Takes, VARIANT};
+use crate::flags::{API_KEY, CUSTOM_DATASET_TYPE, Flag, Kind, PUBLIC_DATASET, Takes, VARIANT};
 use crate::nearest::nearest;
 use crate::os_text;
 use crate::range::Range;
 use crate::scalars::{choice, float, int, number};
+use crate::sections::layout::Layout;
 use crate::setting::Seconds;
 use crate::tokens::{Raw, RawFlag};
+use aiperf_plan::PublicSet;
 use aiperf_types::{Slo, SloFault};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -145,7 +148,20 @@ fn split<'a>(tokens: &'a [String], flag: &Flag) -> impl Iterator<Item = &'a str>
     })
 }
 
+/// The choices of a flag, without names of data that cannot be read yet: those are known, and always refused.
+pub(crate) fn offered(flag: &Flag, choices: &[&'static str]) -> Vec<&'static str> {
+    let is_read = |name: &&str| {
+        if flag == CUSTOM_DATASET_TYPE {
+            Layout::exactly(name).is_some_and(Layout::is_read)
+        } else {
+            flag != PUBLIC_DATASET || PublicSet::parse(name).is_some()
+        }
+    };
+    choices.iter().copied().filter(is_read).collect()
+}
+
 fn unknown_choice(given: &RawFlag, text: &str, choices: &[&'static str]) -> Problem {
+    let choices = offered(given.flag, choices);
     let problem = Problem::new(format!("{} '{text}' is not one of its choices", given.spelled))
         .because(format!("choices: {}", choices.join(", ")))
         .at(given.flag.to.location());

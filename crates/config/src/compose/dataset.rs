@@ -414,19 +414,12 @@ fn batches(
 
 fn weka_repository(flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let repository = flags.text(HF_WEKA_DATASET);
-    match (flags.choice(PUBLIC_DATASET), repository) {
+    match (flags.choice::<PublicDataset>(PUBLIC_DATASET), repository) {
         (Some(name), Some(_)) if name != PublicDataset::WekaHf => problems.push(
             Problem::new(format!("--hf-weka-dataset cannot be used with --public-dataset {}", name.name()))
                 .because("it names the repository of dataset weka_hf")
                 .hint("leave --public-dataset out"),
         ),
-        (Some(PublicDataset::WekaHf), None) => {
-            problems.push(needs(
-                "--public-dataset weka_hf",
-                "--hf-weka-dataset ORG/NAME",
-                "it has no repository of its own",
-            ));
-        }
         (_, Some(repository)) if repository.trim().is_empty() => {
             problems.push(Problem::new("--hf-weka-dataset must not be blank").hint("--hf-weka-dataset ORG/NAME"));
         }

@@ -70,7 +70,7 @@ flags! { INPUT_FLAGS:
         to: To::Dataset("format"),
         status: Acts,
         summary: "Format of the input file",
-        limited_to: Some("all but dag_jsonl, weka_trace and tracelab so far"),
+        limited_to: Some("dag_jsonl, weka_trace and tracelab are not read so far"),
     }
     IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",

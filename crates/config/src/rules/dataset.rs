@@ -131,14 +131,6 @@ fn public(dataset: &Dataset, facts: &Facts<'_>, problems: &mut Vec<Problem>) {
                 .problem("datasets.0.dataset", format!("{} needs dataset", facts.subject("datasets.0")))
                 .hint("dataset: sharegpt"),
         ),
-        (Some(PublicDataset::WekaHf), None) => problems.push(
-            facts
-                .problem(
-                    "datasets.0.hf_weka_dataset",
-                    format!("{}weka_hf needs hf_weka_dataset", facts.place("datasets.0.dataset")),
-                )
-                .because("it has no repository of its own"),
-        ),
         (Some(other), Some(_)) if other != PublicDataset::WekaHf => {
             let other = other.name();
             let at = "datasets.0.hf_weka_dataset";

@@ -237,6 +237,7 @@ fn options_that_a_dataset_does_not_support_are_refused_by_name() {
     let fixture = Fixture::of_all();
     for (args, message) in [
         (vec!["--public-dataset", "weka_hf", "--hf-weka-dataset", "a/b"], "Weka"),
+        (vec!["--public-dataset", "weka_hf"], "--public-dataset weka_hf is not there yet"),
         (vec!["--public-dataset", "semianalysis_cc_traces_weka"], "Weka traces are not replayed"),
         (vec!["--public-dataset", "sharegpt", "--hf-subset", "x"], "without subsets"),
         (vec!["--public-dataset", "aimo", "--dataset-filter", "a=b"], "--dataset-filter"),
