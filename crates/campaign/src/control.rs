@@ -27,6 +27,10 @@ pub trait Caller {
     fn info(&mut self, text: String);
 }
 
+/// The way out if a server does not know the path that empties its cache.
+const NO_RESET: &str =
+    "\n  try: VLLM_SERVER_DEV_MODE=1 in the environment of a vLLM server, or --reset-kv-cache-path PATH";
+
 /// Why a run did not start.
 #[derive(Debug, Error, PartialEq)]
 pub enum ControlError {
@@ -115,7 +119,10 @@ pub fn reset_caches(endpoint: &EndpointPlan, caller: &mut impl Caller) -> Result
                     caller.info(format!("{}; trying again", failure(&call, &called)));
                     caller.wait_until(at);
                 }
-                Next::Fail => return Err(ControlError::CacheReset(failure(&call, &called))),
+                Next::Fail => {
+                    let way_out = if matches!(called, Ok((404, _))) { NO_RESET } else { "" };
+                    return Err(ControlError::CacheReset(failure(&call, &called) + way_out));
+                }
             }
         }
     }
@@ -256,6 +263,8 @@ mod tests {
             error,
             "reset_kv_cache failed before benchmark start: control_plane POST http://a/r failed with status 500"
         );
+        let unknown = reset_caches(&endpoint(), &mut script(&[404])).unwrap_err().to_string();
+        assert!(unknown.contains("status 404\n  try: VLLM_SERVER_DEV_MODE=1"), "{unknown}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 /// Limits that cannot be judged for this run, and the fix.
 #[derive(Debug, Error)]
-#[error("the run cannot be held to its limits (--fail-if, limits){faults}\n  try: {way_out}")]
+#[error("these limits (--fail-if, limits) cannot be checked in this run{faults}\n  try: {way_out}")]
 pub struct LimitsError {
     faults: String,
     way_out: String,

@@ -115,7 +115,8 @@ fn work_note(rows: &[Row], first: &Side, second: &Side, level: f64) -> Option<St
     };
     let named: Vec<&str> = rows.iter().filter(is_longer).map(|row| row.tag.as_str()).collect();
     let (first, second) = (&first.label, &second.label);
-    (!named.is_empty()).then(|| format!("{first} and {second} did not do the same work: {} differs", named.join(", ")))
+    let verb = if named.len() == 1 { "differs" } else { "differ" };
+    (!named.is_empty()).then(|| format!("{first} and {second} did not do the same work: {} {verb}", named.join(", ")))
 }
 
 struct Compared<'a> {

@@ -150,7 +150,7 @@ fn not_json(text: &str, error: &serde_json::Error, format: &Format) -> String {
     // A document of several lines ends too early in its first line.
     if error.is_eof() && text.starts_with(['[', '{']) {
         let way_out = way_out(text, format);
-        return format!("is not JSON: {what}\n  a row is a line, and it ends with it\n  try: {way_out}");
+        return format!("is not JSON: {what}\n  each line must be a whole JSON object\n  try: {way_out}");
     }
     format!("is not JSON: {what}\n  try: {}", way_out(text, format))
 }

@@ -162,8 +162,12 @@ impl<'a> Gathering<'a> {
 
     pub(super) fn finish(self) -> Result<Gathered, DatasetError> {
         let name = self.with.plan.set.name();
-        let dropped = self.dropped.iter().map(|(reason, count)| format!("{count} {reason}"));
-        let dropped = dropped.collect::<Vec<_>>().join(", ");
+        // Every reason begins with a plural noun.
+        let counted = |(reason, count): &(&'static str, u64)| match reason.split_once("s ") {
+            Some((noun, rest)) if *count == 1 => format!("1 {noun} {rest}"),
+            _ => format!("{count} {reason}"),
+        };
+        let dropped = self.dropped.iter().map(counted).collect::<Vec<_>>().join(", ");
         if self.conversations.is_empty() {
             let read = match self.rows {
                 0 => "has no rows".to_owned(),

@@ -17,7 +17,7 @@ const LONGEST: f64 = 30.0;
 
 const NO_AUDIO: &str = "rows without audio";
 const TOO_LONG: &str = "clips longer than 30 s";
-const UNREADABLE: &str = "clips that are neither WAV nor FLAC";
+const UNREADABLE: &str = "clips in other formats than WAV and FLAC";
 
 impl Kind for Speech {
     fn columns(&self) -> Option<Vec<&'static str>> {

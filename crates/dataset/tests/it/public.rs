@@ -95,7 +95,7 @@ fn an_error_names_what_a_file_lacks() {
         (lines(&[json!({"x": 1, "y": 2})]), "has no column 'problem': its columns are x, y"),
         (b"{\"problem\": ".to_vec(), "is no JSON"),
         (Vec::new(), "has no rows"),
-        (lines(&[json!({"problem": "  "})]), "1 rows without a prompt"),
+        (lines(&[json!({"problem": "  "})]), "1 row without a prompt"),
     ] {
         let error = read(PublicPlan::new(PublicSet::Aimo), &bytes).unwrap_err().to_string();
         assert!(error.contains(wanted) && error.contains("try: "), "{error}");

@@ -86,9 +86,16 @@ pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
 
 /// Lists which statistics are not shown, and where they are.
 pub(crate) fn left_out(tables: &[Table], run: &RunResult, page: Page) -> Option<String> {
-    let is_missing =
-        |name: &&&str| tables.iter().any(|table| !table.columns.iter().any(|column| column.title == **name));
-    let missing: Vec<&str> = NUMBERS.iter().filter(is_missing).copied().collect();
+    // Each table omits what it has no room for.
+    let missing_in = |name: &str| {
+        let lacks = |table: &&Table| !table.columns.iter().any(|column| column.title == name);
+        match tables.iter().filter(lacks).count() {
+            0 => None,
+            some if some < tables.len() => Some(format!("{name} (in some tables)")),
+            _ => Some(name.to_owned()),
+        }
+    };
+    let missing: Vec<String> = NUMBERS.iter().filter_map(|name| missing_in(name)).collect();
     let names = &run.artifacts.names;
     let note = format!("Left out to fit the screen: {}; see {}", missing.join(", "), names.summary_csv);
     let painted = |line: &String| format!("{}\n", page.paint(Style::DIM, line.trim_end()));

@@ -25,7 +25,7 @@ const SESSION_HEADER: &str = "x-dynamo-session-id";
 /// The status of a span that failed.
 const FAILED: i64 = 2;
 
-const NOT_CALLS: &str = "spans that are no call to a model";
+const NOT_CALLS: &str = "spans other than calls to a model";
 const FAILED_CALLS: &str = "calls that failed";
 const EMPTY_CALLS: &str = "calls without tokens";
 const NO_MATCH: &str = "sessions that no filter asks for";
