@@ -156,6 +156,9 @@ fn looks_like_flag(token: &str) -> bool {
 fn stray(token: &str, last: Option<&RawFlag>) -> Problem {
     let problem = Problem::new(format!("unexpected argument '{token}'"));
     match last {
+        _ if token.ends_with(".yaml") || token.ends_with(".yml") => {
+            problem.because("a configuration file needs its flag").hint(format!("--config {token}"))
+        }
         Some(given) if given.flag.kind == Kind::Bool => {
             let name = &given.spelled;
             problem.because(format!("{name} is a switch and takes no value after a space")).hint(format!(

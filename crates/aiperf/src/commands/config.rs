@@ -157,6 +157,11 @@ pub(crate) fn validate_command(args: &[String]) -> Exit {
 fn check(file: &str) -> Exit {
     let Resolved { campaign, notes } = match validate(file, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
+        Err(_) if file.ends_with(".jsonl") => {
+            return exit::refuse(format_args!(
+                "{file} is no configuration\n  rows of a dataset end in .jsonl\n  try: aiperf validate {MOONCAKE} {file}"
+            ));
+        }
         Err(error) => return refused(&error, &Redactor::default()),
     };
     let secrets = campaign.redactor();

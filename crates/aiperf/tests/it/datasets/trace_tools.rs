@@ -173,6 +173,7 @@ fn bad_input_names_file_line_and_field_and_writes_nothing() {
         (vec!["validate", "mooncake-trace", "none.jsonl"], "none.jsonl: no such file"),
         (vec!["validate", "mooncake-trace", "empty.jsonl"], "empty.jsonl: is empty"),
         (vec!["validate", "mooncake-trace"], "needs a trace"),
+        (vec!["validate", "text.jsonl"], "try: aiperf validate mooncake-trace text.jsonl"),
         (
             vec!["validate", "mooncake-trace", "text.jsonl", "--isl-block-size", "0"],
             "--isl-block-size '0' is no number",

@@ -7,6 +7,7 @@ fn tokens() {
     seen!(lines(&[
         "",
         "stray",
+        "nope.yaml",
         "-m m stray",
         "-m m --streaming false",
         "-m m --streaming true",
