@@ -47,8 +47,8 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ("0", "finished; some requests may have failed"),
     (
         "1",
-        "no request succeeded, more failed than --failed-request-threshold allows, or a file could not be written; of several \
-         runs fewer than two succeeded",
+        "no request succeeded, more failed than --failed-request-threshold allows, fewer than two runs of a campaign \
+         succeeded, or a file could not be written",
     ),
     ("2", "bad input, nothing sent"),
     ("3", "a limit that you set was crossed (--fail-if, compare --fail-on)"),
