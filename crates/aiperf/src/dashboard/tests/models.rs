@@ -98,7 +98,7 @@ fn keys_with_ctrl_have_side_effects() {
     assert_eq!([with_ctrl('c'), with_ctrl('z'), with_ctrl('s')], [Effect::Interrupt, Effect::Suspend, Effect::Picture]);
     let (text, is_all) = copied(&mut model);
     assert!(is_all);
-    assert!(text.starts_with("[08:20:34.532] INFO     made 48 prompts of 128 tokens\n"), "{text}");
+    assert!(text.starts_with("[08:20:34.532] INFO     [OK] Tokenizer Qwen/Qwen3-0.6B detected\n"), "{text}");
 }
 
 #[test]

@@ -181,8 +181,8 @@ pub(super) fn key(model: &mut Model, key: char) {
 /// During the preparation: only the log has content.
 pub(super) fn waiting(columns: u16, rows: u16) -> Model {
     let mut model = model(columns, rows);
-    model.log(&line(LogLevel::Info, 30_034_532, "made 48 prompts of 128 tokens"));
-    model.log(&line(LogLevel::Notice, 30_034_548, "a URL without a scheme is taken as http: localhost:8000"));
+    model.log(&line(LogLevel::Info, 30_034_532, "[OK] Tokenizer Qwen/Qwen3-0.6B detected"));
+    model.log(&line(LogLevel::Notice, 30_034_548, "Live API at http://127.0.0.1:8080"));
     model.take(&RunEvent::Preparing(Arc::new(Preparing { stage: "Making prompts", done: 21, total: Some(48) })));
     model
 }
@@ -194,7 +194,7 @@ pub(super) fn warming_up(columns: u16, rows: u16) -> Model {
     model.log(&line(
         LogLevel::Notice,
         30_035_000,
-        "Phase warmup (warmup) started | phase_index=0 | target: 16 requests",
+        "Phase warmup (warmup) started | phase_index=0 | target: 16 requests | concurrency 8",
     ));
     for second in 1..=3 {
         let counts = counts(second * 4 + 4, second * 4, 0);
@@ -217,8 +217,7 @@ fn profiling_until(targets: PhaseTargets, columns: u16, rows: u16, errors: u64) 
     model.take(&RunEvent::PhaseComplete(moment(&warmup, 5, counts(16, 16, 0))));
     let profiling = phase(1, PhaseKind::Profiling);
     model.take(&started(&profiling, targets, 5));
-    let text =
-        "Phase profiling (profiling) started | phase_index=1 | profiling_index=0 | target: 480 requests | 8 at once";
+    let text = "Phase profiling (profiling) started | phase_index=1 | profiling_index=0 | target: 480 requests | concurrency 8";
     model.log(&line(LogLevel::Notice, 30_039_000, text));
     for second in 1..=30 {
         // Faster in the middle.
