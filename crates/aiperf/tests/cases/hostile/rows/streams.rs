@@ -277,7 +277,7 @@ pub(crate) const ROWS: &[Row] = &[
         "sends 4 million empty events",
         &[&[
             Request,
-            Send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 60000000\r\n\r\n"),
+            Send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 12000000\r\n\r\n"),
             Repeat(b":\n\n", 4_000_000),
         ]],
         NO_CONTENT,
