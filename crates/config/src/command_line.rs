@@ -113,7 +113,9 @@ fn is_secret_flag(name: &str) -> bool {
     let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
     let several = |start: usize| (start + 2..=words.len()).map(move |end| (start, end));
     let runs = (0..words.len()).flat_map(several).chain([(0, words.len())]);
-    runs.into_iter().any(|(start, end)| is_secret_name(&words[start..end].join("-")))
+    // A count of tokens is no secret.
+    let counts = |end: usize| words.get(end) == Some(&"count");
+    runs.into_iter().any(|(start, end)| !counts(end) && is_secret_name(&words[start..end].join("-")))
 }
 
 fn safe(flag: &str, value: &str) -> String {

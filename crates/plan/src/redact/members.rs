@@ -1,7 +1,7 @@
 //! Walks through JSON documents: members whose names mark secrets, and all texts.
 
 use super::headers::secrets_in_value;
-use super::names::{is_secret_header, is_secret_name};
+use super::names::{is_number_ordinary, is_secret_header, is_secret_name};
 use super::texts::secrets_in_text;
 use super::urls::secrets_in_urls;
 use super::values::{is_everyday, leaves};
@@ -80,13 +80,18 @@ fn pair_of(members: &Map<String, Value>) -> Option<&str> {
 pub(super) fn holds_secret(name: &str, value: &Value, is_described: bool) -> bool {
     match value {
         Value::Null | Value::Bool(_) => false,
-        Value::String(_) | Value::Number(_) => true,
-        // Numbers under this name are token ids.
-        Value::Array(items) if name.eq_ignore_ascii_case("token") && items.iter().all(Value::is_number) => false,
+        Value::String(_) => true,
+        Value::Number(_) => !is_number_ordinary(name),
+        // Numbers under such a name are token ids.
+        Value::Array(items) if items.iter().all(Value::is_number) && may_be_token_ids(name) => false,
         Value::Array(items) => items.iter().any(|item| holds_secret("", item, false)),
         Value::Object(members) if is_described && DESCRIPTIVE.iter().any(|key| members.contains_key(*key)) => false,
         Value::Object(members) => members.values().any(|member| holds_secret("", member, false)),
     }
+}
+
+fn may_be_token_ids(name: &str) -> bool {
+    name.eq_ignore_ascii_case("token") || is_number_ordinary(name)
 }
 
 /// Visits every text of a document except names.
@@ -178,14 +183,14 @@ mod tests {
             "headers": {"X-Custom-Key": "a", "X-My-Token": "b", "X-Team": "c"},
             "extra_headers": [{"name": "Authorization", "value": "d"}, {"key": "X-Api-Key", "value": "e"}],
             "metadata": [{"name": "token_count", "value": 5}, {"key": "sort", "value": "f"}],
-            "X-My-Token": "g",
+            "X-My-Session": "g",
         });
         visit_secret_members(&mut all, &mut |_, member| *member = "-".into());
         let expected = json!({
             "headers": {"X-Custom-Key": "-", "X-My-Token": "-", "X-Team": "c"},
             "extra_headers": [{"name": "Authorization", "value": "-"}, {"key": "X-Api-Key", "value": "-"}],
             "metadata": [{"name": "token_count", "value": 5}, {"key": "-", "value": "f"}],
-            "X-My-Token": "g",
+            "X-My-Session": "g",
         });
         assert_eq!(all, expected);
     }

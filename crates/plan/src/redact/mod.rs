@@ -91,6 +91,9 @@ mod tests {
             "token: {cut: sk-1234",
             r#"{"Authorization": {"bearer": "sk-1234"}}"#,
             "GET /f?code=sk-1234&x=1",
+            "SLACK_TOKEN=sk-1234",
+            "bot_token: sk-1234",
+            "API_KEY_2=sk-1234",
         ] {
             let shown = text(text_with);
             assert!(shown.contains(REDACTED) && !shown.contains("sk-1234"), "{shown}");
@@ -101,6 +104,7 @@ mod tests {
     fn texts_without_secrets_are_unchanged() {
         for plain in [
             "max_tokens=5, eos_token: 2",
+            "my_token=5, your_token: 2.5, pad_token: <pad>",
             "a@b://c",
             "http://h:1/x?max_tokens=5",
             "50% of tokens: 7",

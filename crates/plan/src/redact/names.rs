@@ -3,8 +3,9 @@
 //! The rule: a name marks a secret if it *ends* in a word that means one (`api_key`, `X-Goog-Signature`,
 //! `client_secret`), or in the plural of such a word (`api_keys`, `credentials`). `key` counts as the last word of any
 //! name, except keys that only find something ([`FINDING_KEYS`]: `primary_key`, `prompt_cache_key`, `Idempotency-Key`).
-//! Words that are ordinary inside longer names (`token`, `auth`) count only as the whole name. So `max_tokens`,
-//! `stop_token_ids` and `tokenizer` are none; nor are `tokens` and `keys`.
+//! So does `token`, except tokens of a model ([`ORDINARY_TOKENS`]: `eos_token`, `max_token`). Words that are ordinary
+//! inside longer names (`auth`) count only as the whole name. So `max_tokens`, `stop_token_ids` and `tokenizer` are
+//! none; nor are `tokens` and `keys`. Digits at the end of a name do not count (`password1`, `api_key_2`).
 //!
 //! Readers of files do not need the values of headers, so more headers count: any with such a word *in* it. In URLs,
 //! `code` counts too: Azure's functions take their key by it. Elsewhere it is a status or a program.
@@ -30,7 +31,7 @@ enum Reach {
     End,
     /// Any part of a header's name, and of no other name: readers of files do not need the values of headers.
     PartOfHeader,
-    /// Its last word, but for [`FINDING_KEYS`].
+    /// Its last word, but for [`FINDING_KEYS`] and [`ORDINARY_TOKENS`].
     Last,
     /// The last word of a header's name, and of no other name.
     LastOfHeader,
@@ -44,12 +45,18 @@ const WORDS: &[Word] = &[
     word("sig", Reach::Whole),
     word("sas", Reach::Whole),
     word("code", Reach::Parameter),
+    word("code-verifier", Reach::Parameter),
+    word("assertion", Reach::Parameter),
+    word("session", Reach::Parameter),
+    word("sid", Reach::Parameter),
+    word("ticket", Reach::Parameter),
     word("jwt", Reach::EndOrPartOfHeader),
     word("hmac", Reach::EndOrPartOfHeader),
     word("pwd", Reach::End),
     word("auth", Reach::Whole),
     word("auth", Reach::PartOfHeader),
     word("token", Reach::Whole),
+    word("token", Reach::Last),
     word("token", Reach::PartOfHeader),
     word("session", Reach::PartOfHeader),
     word("api-token", Reach::End),
@@ -72,6 +79,10 @@ const WORDS: &[Word] = &[
     word("password", Reach::EndOrPartOfHeader),
     word("passwd", Reach::EndOrPartOfHeader),
     word("passphrase", Reach::End),
+    word("secret-id", Reach::End),
+    word("secret-value", Reach::End),
+    word("cred", Reach::Last),
+    word("creds", Reach::Last),
     word("credential", Reach::EndOrPartOfHeader),
     word("cookie", Reach::EndOrPartOfHeader),
     word("signature", Reach::EndOrPartOfHeader),
@@ -83,10 +94,14 @@ const WORDS: &[Word] = &[
     word("access-key-id", Reach::End),
     word("account-key", Reach::End),
     word("private-key", Reach::EndOrPartOfHeader),
+    word("encryption-key", Reach::End),
+    word("ssh-key", Reach::End),
     word("subscription-key", Reach::End),
     word("google-access-id", Reach::End),
     word("connection-string", Reach::End),
+    word("dsn", Reach::Last),
     word("auth-header", Reach::End),
+    word("basic-auth", Reach::End),
     word("authentication", Reach::Whole),
     word("oauth", Reach::Whole),
     word("pass", Reach::Whole),
@@ -98,9 +113,19 @@ const WORDS: &[Word] = &[
     word("otp", Reach::Whole),
     word("github-pat", Reach::End),
     word("service-account-json", Reach::End),
+    word("saml-assertion", Reach::End),
+    word("saml-response", Reach::End),
+    word("csrf", Reach::PartOfHeader),
+    word("dpop", Reach::PartOfHeader),
+    word("oidc", Reach::PartOfHeader),
+    word("saml", Reach::PartOfHeader),
+    word("xsrf", Reach::PartOfHeader),
+    word("assertion", Reach::LastOfHeader),
     word("bearer", Reach::LastOfHeader),
+    word("cert", Reach::LastOfHeader),
     word("otp", Reach::LastOfHeader),
     word("pass", Reach::LastOfHeader),
+    word("pat", Reach::LastOfHeader),
     word("pin", Reach::LastOfHeader),
     word("sas", Reach::LastOfHeader),
     word("sig", Reach::LastOfHeader),
@@ -124,31 +149,102 @@ const FINDING_KEYS: &[&str] = &[
     "sort",
 ];
 
+/// The word before `token` in names of a model's tokens, and of places in a list.
+const ORDINARY_TOKENS: &[&str] = &[
+    "audio",
+    "begin",
+    "bos",
+    "cls",
+    "continuation",
+    "end",
+    "eod",
+    "eom",
+    "eos",
+    "eot",
+    "first",
+    "image",
+    "input",
+    "k",
+    "last",
+    "logprob",
+    "logprobs",
+    "mask",
+    "max",
+    "min",
+    "next",
+    "output",
+    "pad",
+    "page",
+    "per",
+    "prompt",
+    "sep",
+    "special",
+    "start",
+    "stop",
+    "text",
+    "think",
+    "thinking",
+    "tool",
+    "top",
+    "unk",
+    "video",
+    "vision",
+];
+
+/// The words before a last word with which it marks no secret.
+fn ordinary_before(word: &str) -> &'static [&'static str] {
+    match word {
+        "key" | "keys" => FINDING_KEYS,
+        "token" => ORDINARY_TOKENS,
+        _ => &[],
+    }
+}
+
 const fn word(word: &'static str, reach: Reach) -> Word {
     Word { word, reach }
 }
 
 /// Whether the name of a member of a body, or of a value in a text, marks a secret.
 pub fn is_secret_name(name: &str) -> bool {
+    marks(name, |_| true)
+}
+
+/// Whether a number under a secret name is ordinary: `my_token` may be the number of a token. `token` alone and names
+/// such as `access_token` hold numbers that are secrets.
+pub(super) fn is_number_ordinary(name: &str) -> bool {
+    let is_last_token = |Word { word, reach }: &Word| *word == "token" && *reach == Reach::Last;
+    marks(name, is_last_token) && !marks(name, |word| !is_last_token(word))
+}
+
+/// Whether one of the words that count marks a name.
+fn marks(name: &str, counts: impl Fn(&Word) -> bool) -> bool {
     let decoded = if name.contains('%') { Cow::Owned(percent_decoded(name)) } else { Cow::Borrowed(name) };
-    let name = squeezed(&decoded);
+    let bare = unnumbered(&decoded);
+    let name = squeezed(bare);
     let singular = name.strip_suffix('s').unwrap_or(&name);
     let last = |text: &str| text.as_bytes().last().copied();
     let lasts = [last(&name), last(singular)];
     // Most words end in another letter: that is cheap to see, and this runs for `max_tokens` of every body.
-    WORDS.iter().filter(|Word { word, .. }| lasts.contains(&last(word))).any(|Word { word, reach }| match reach {
-        Reach::Last => opens(&decoded, word),
+    let mut words = WORDS.iter().filter(|word| lasts.contains(&last(word.word)) && counts(word));
+    words.any(|Word { word, reach }| match reach {
+        Reach::Last => opens(bare, word),
         Reach::Whole => before(&name, word) == Some(0),
         Reach::End | Reach::EndOrPartOfHeader => before(&name, word).or(before(singular, word)).is_some(),
         Reach::Parameter | Reach::PartOfHeader | Reach::LastOfHeader => false,
     })
 }
 
+/// A name without the number at its end: `api_key_2` is an `api_key`.
+fn unnumbered(name: &str) -> &str {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if bare.len() == name.len() { name } else { bare.trim_end_matches(SEPARATORS) }
+}
+
 /// Whether the name of a URL's parameter marks a secret.
 pub fn is_secret_parameter(name: &str) -> bool {
     let decoded = percent_decoded(name);
     let squeezed = squeezed(&decoded);
-    let is_one = |Word { word, reach }: &Word| *reach == Reach::Parameter && squeezed == *word;
+    let is_one = |Word { word, reach }: &Word| *reach == Reach::Parameter && before(&squeezed, word) == Some(0);
     // `auth[token]` is a member of an object; its last name counts.
     let member = decoded.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')).map(|(_, member)| member);
     is_secret_name(name) || member.is_some_and(is_secret_name) || WORDS.iter().any(is_one)
@@ -173,7 +269,7 @@ pub(super) fn may_be_secret_name(name: &str) -> bool {
         // Anything but a letter may be a separator or an escape, after which a word ends.
         !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic()) || ENDINGS[index(a)][index(b)]
     };
-    match name.as_bytes() {
+    match name.trim_end_matches(|c: char| c.is_ascii_digit()).as_bytes() {
         [.., a, b, b's' | b'S'] => ends_so(*a, *b) || ends_so(*b, b's'),
         [.., a, b] => ends_so(*a, *b),
         _ => false,
@@ -205,33 +301,29 @@ pub(super) fn is_secret_header(name: &str) -> bool {
 fn is_header_of(name: &str, has_part: impl Fn(&str) -> bool) -> bool {
     let is_one = |Word { word, reach }: &Word| match reach {
         Reach::PartOfHeader | Reach::EndOrPartOfHeader => has_part(word),
-        Reach::LastOfHeader => opens(name, word),
+        Reach::LastOfHeader => opens(unnumbered(name), word),
         Reach::Whole | Reach::Parameter | Reach::End | Reach::Last => false,
     };
     is_secret_name(name) || WORDS.iter().any(is_one)
 }
 
-/// Whether a name's last part is this word, and the part before does not mark a key that only finds something.
+/// Whether a name's last part is this word, and the part before does not make it an ordinary one.
 fn opens(name: &str, word: &str) -> bool {
+    before_last(name, word).is_some_and(|before| {
+        let before = before.trim_end_matches(SEPARATORS);
+        !ordinary_before(word).iter().any(|known| before_last(before, known).is_some())
+    })
+}
+
+/// What precedes the last part of a name, if that part is this word.
+fn before_last<'n>(name: &'n str, word: &str) -> Option<&'n str> {
+    let (before, last) = name.split_at_checked(name.len().checked_sub(word.len())?)?;
     let is_small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let Some(before) = name.len().checked_sub(word.len()).filter(|at| name.is_char_boundary(*at)) else { return false };
-    let (before, last) = name.split_at(before);
-    if !last.eq_ignore_ascii_case(word) {
-        return false;
-    }
     // `accountKey` has two parts, `monkey` has one.
     let is_own = before.is_empty()
         || before.ends_with(SEPARATORS)
         || (last.starts_with(|c: char| c.is_ascii_uppercase()) && before.ends_with(is_small));
-    let finds = |known: &&str| {
-        let start = before.trim_end_matches(SEPARATORS);
-        start
-            .len()
-            .checked_sub(known.len())
-            .and_then(|at| start.get(at..))
-            .is_some_and(|end| end.eq_ignore_ascii_case(known))
-    };
-    is_own && !FINDING_KEYS.iter().any(finds)
+    (is_own && last.eq_ignore_ascii_case(word)).then_some(before)
 }
 
 /// What separates the parts of a name.
@@ -310,6 +402,33 @@ mod tests {
             "my_vendor_key",
             "vendorKey",
             "AccountKey",
+            "github_token",
+            "SLACK_TOKEN",
+            "vault-token",
+            "botToken",
+            "mcp_token",
+            "admin_token",
+            "backendToken",
+            "developer_token",
+            "creds",
+            "aws_creds",
+            "cred",
+            "secret_value",
+            "secret_id",
+            "basic_auth",
+            "dsn",
+            "SENTRY_DSN",
+            "sshkey",
+            "encryptionkey",
+            "password1",
+            "token2",
+            "api_key_2",
+            "apiKey1",
+            "api-key-10",
+            "api_keys2",
+            "github_token_1",
+            "api_key%5F2",
+            "api_key%32",
         ] {
             assert!(may_be_secret_name(name) && is_secret_name(name), "{name}");
             assert!(is_sensitive_header(name), "{name}");
@@ -320,6 +439,20 @@ mod tests {
     fn short_words_count_at_the_end_of_a_header() {
         for name in ["X-Azure-SAS", "X-Webhook-Sig", "X-Bearer", "X-OTP", "X-Access-Code", "X-Userpass"] {
             assert!(is_sensitive_header(name), "{name}");
+        }
+        for name in [
+            "DPoP",
+            "X-PAT",
+            "X-SAML",
+            "X-SAML-Response",
+            "X-SAMLResponse",
+            "X-User-Assertion",
+            "X-Amzn-Oidc-Data",
+            "X-Client-Cert",
+            "X-Csrf",
+            "X-Pat2",
+        ] {
+            assert!(is_sensitive_header(name) && is_secret_header(name), "{name}");
         }
     }
 
@@ -333,6 +466,13 @@ mod tests {
             "stop_token_ids",
             "logprobs_token",
             "eos_token",
+            "bos_token",
+            "padToken",
+            "additional_special_token",
+            "top_k_token",
+            "max_token",
+            "stop_token_1",
+            "token_1_id",
             "tokenizer",
             "top_k",
             "keys",
@@ -353,12 +493,25 @@ mod tests {
             "compass",
             "pin",
             "path",
+            "sacred",
+            "value",
+            "message_id",
+            "primary_key_2",
+            "top1",
+            "1",
         ] {
             assert!(!is_secret_name(name), "{name}");
         }
-        for name in
-            ["X-Correlation-ID", "X-Bypass", "Accept", "X-Plateau-Theme", "User-Agent", "X-Monkey", "X-Keyboard"]
-        {
+        for name in [
+            "X-Correlation-ID",
+            "X-Bypass",
+            "Accept",
+            "X-Plateau-Theme",
+            "User-Agent",
+            "X-Monkey",
+            "X-Keyboard",
+            "X-Path",
+        ] {
             assert!(!is_sensitive_header(name), "{name}");
         }
     }
@@ -382,11 +535,22 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_ordinary_only_where_a_name_just_ends_in_token() {
+        for name in ["my_token", "myToken2"] {
+            assert!(is_number_ordinary(name), "{name}");
+        }
+        for name in ["token", "access_token", "api_key", "hf_token_2"] {
+            assert!(!is_number_ordinary(name), "{name}");
+        }
+    }
+
+    #[test]
     fn a_code_is_a_secret_in_urls_only() {
-        for name in ["code", "CODE", "sas", "hmac", "api_key"] {
+        for name in ["code", "CODE", "sas", "hmac", "api_key", "sid", "session", "assertion", "ticket", "code_verifier"]
+        {
             assert!(is_secret_parameter(name), "{name}");
         }
-        for name in ["code", "country_code", "postcode"] {
+        for name in ["code", "country_code", "postcode", "sid", "session", "ticket"] {
             assert!(!is_secret_name(name), "{name}");
         }
         assert!(!is_secret_parameter("country_code"));

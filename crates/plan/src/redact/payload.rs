@@ -4,7 +4,7 @@
 //! looks only at names and the beginnings of texts.
 
 use super::members::{holds_secret, is_describing};
-use super::names::{is_secret_name, may_be_secret_name};
+use super::names::{is_number_ordinary, is_secret_name, may_be_secret_name};
 use super::urls::secrets_in_url;
 use super::values::leaves;
 use super::{REDACTED, url};
@@ -231,6 +231,7 @@ impl Scan<'_> {
     fn secret_end(&self, name: &str, start: usize, around: &Around) -> Option<usize> {
         match *self.bytes.get(start)? {
             byte if byte == self.quote => self.text_end(start),
+            b'-' | b'0'..=b'9' if is_number_ordinary(&decoded(name)) => None,
             b'-' | b'0'..=b'9' => {
                 let is_end = |byte: u8| !byte.is_ascii_alphanumeric() && !b"+-.".contains(&byte);
                 Some(self.position(start, is_end).unwrap_or(self.bytes.len()))
@@ -321,6 +322,7 @@ mod tests {
             (r#"{"auth":{"a}":"}SEC","n":[{}]},"b":1}"#, r#"{"auth":"<redacted>","b":1}"#),
             (r#"{"api_keys":[{"x":"SEC"}],"password":[1,2]}"#, r#"{"api_keys":"<redacted>","password":"<redacted>"}"#),
             (r#"{"properties":{"auth":{"user":"SEC"}}}"#, r#"{"properties":{"auth":"<redacted>"}}"#),
+            (r#"{"github_token":"SEC","apiKey1":"SEC"}"#, r#"{"github_token":"<redacted>","apiKey1":"<redacted>"}"#),
         ] {
             assert_eq!(shown(body), wanted);
         }
@@ -341,6 +343,7 @@ mod tests {
             r#"{"key":null,"properties":{"token":{"type":"string"},"auth":{"$ref":"x"}},"required":["token"]}"#,
             r#"{"token":[1,2],"tokens":["a"],"auth":{"on":true},"credentials":{},"token_ids":[{"a":"b"}]}"#,
             r#"{"url":"data:image/png;base64,AAAA","u":"https://h/x?a=b"}"#,
+            r#"{"eos_token":"</s>","my_token":17,"your_token":[1,2],"their_token":null}"#,
             r#"{"api_key":"never ends"#,
             "",
             "é\"",
@@ -383,8 +386,11 @@ mod tests {
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::vec(("api_keys?|token|auth|properties|type|keys|role|a\"b|\\PC{0,3}", inner), 0..4)
-                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+                prop::collection::vec(
+                    ("api_keys?[0-9]?|(my_|eos_)?token|auth|properties|type|keys|role|a\"b|\\PC{0,3}", inner),
+                    0..4
+                )
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
             ]
         })
     }

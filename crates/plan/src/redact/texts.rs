@@ -1,7 +1,7 @@
 //! Secrets in any text, by their names: authorizations, parameters and members of documents.
 
 use super::REDACTED;
-use super::names::{is_secret_name, is_secret_parameter};
+use super::names::{is_number_ordinary, is_secret_name, is_secret_parameter};
 use super::values::leaves;
 use std::ops::Range;
 
@@ -128,7 +128,7 @@ fn values_by_name(input: &str) -> Vec<NamedValue> {
             let value = value.trim_start_matches(QUOTES);
             (value, value.find(|c| stop.contains(c)).unwrap_or(value.len()), format!("{sign}{REDACTED}"))
         };
-        if value.is_empty() {
+        if value.is_empty() || (is_number(&value[..length]) && is_number_ordinary(name)) {
             continue;
         }
         rest = &value[length..];
@@ -136,6 +136,11 @@ fn values_by_name(input: &str) -> Vec<NamedValue> {
         out.push(NamedValue { after_name, value: start..start + length, may_be_prose, shown });
     }
     out
+}
+
+/// Whether a value is a number; a bracket or a comma may follow it.
+fn is_number(value: &str) -> bool {
+    value.trim_end_matches(['}', ']', ')', ',', ';']).parse::<f64>().is_ok()
 }
 
 /// The secrets in a text, by their names: those of authorizations, parameters and members.
