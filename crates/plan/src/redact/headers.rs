@@ -3,6 +3,7 @@
 use super::names::is_secret_header;
 use super::texts::secrets_in_text;
 use super::urls::secrets_in_urls;
+use super::values::is_everyday;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
@@ -19,6 +20,14 @@ pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
         out.extend(value.split(';').filter_map(|pair| Some(pair.split_once('=')?.1.trim().to_owned())));
     }
     out
+}
+
+/// What a server may echo of secrets without the rest of them, such as what follows a scheme.
+pub(super) fn parts_of(secrets: &[String]) -> Vec<String> {
+    // What a template inserts is no secret.
+    let own = secrets.iter().filter(|secret| !secret.contains("{{"));
+    let parts = own.flat_map(|secret| secrets_in_value(secret).into_iter().map(move |part| (secret, part)));
+    parts.filter(|(secret, part)| part != *secret && !is_everyday(part)).map(|(_, part)| part).collect()
 }
 
 /// The secrets that the value of a secret header holds: all of it, what follows its scheme, and credentials that this

@@ -1,6 +1,6 @@
 //! Walks through JSON documents: members whose names mark secrets, and all texts.
 
-use super::headers::secrets_in_value;
+use super::headers::parts_of;
 use super::names::{is_number_ordinary, is_secret_header, is_secret_name};
 use super::texts::secrets_in_text;
 use super::urls::secrets_in_urls;
@@ -14,10 +14,6 @@ const DESCRIBING: &[&str] = &["properties", "patternProperties", "$defs", "defin
 /// Every description has one of these.
 const DESCRIPTIVE: &[&str] = &["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "description"];
 
-pub(super) fn is_describing(name: &str) -> bool {
-    DESCRIBING.contains(&name)
-}
-
 /// Visits the values of members with secret names, at any depth, even within lists: texts, numbers, and lists and
 /// objects as a whole.
 pub fn visit_secret_members(value: &mut Value, visit: &mut dyn FnMut(&str, &mut Value)) {
@@ -25,28 +21,31 @@ pub fn visit_secret_members(value: &mut Value, visit: &mut dyn FnMut(&str, &mut 
 }
 
 /// What the name means that an object is under.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Above {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Above {
     /// Its members are described there.
     Describing,
     /// Its members are headers.
     Headers,
+    #[default]
     Other,
 }
 
 impl Above {
-    fn of(name: &str) -> Self {
+    pub(super) fn of(name: &str) -> Self {
+        const HEADERS: &[u8] = b"headers";
+        let end = name.len().checked_sub(HEADERS.len()).map(|at| &name.as_bytes()[at..]);
         match name {
-            _ if is_describing(name) => Self::Describing,
-            _ if name.to_ascii_lowercase().ends_with("headers") => Self::Headers,
+            _ if DESCRIBING.contains(&name) => Self::Describing,
+            _ if end.is_some_and(|end| end.eq_ignore_ascii_case(HEADERS)) => Self::Headers,
             _ => Self::Other,
         }
     }
 }
 
 /// What the name of a pair is called.
-const PAIR_NAMES: &[&str] = &["name", "key", "header"];
-const PAIR_VALUE: &str = "value";
+pub(super) const PAIR_NAMES: &[&str] = &["name", "key", "header"];
+pub(super) const PAIR_VALUE: &str = "value";
 
 fn visit_members(value: &mut Value, above: Above, visit: &mut dyn FnMut(&str, &mut Value)) {
     match value {
@@ -125,15 +124,12 @@ pub fn secrets_in_members(members: &Map<String, Value>) -> Vec<String> {
     let mut out = Vec::new();
     let mut all = Value::Object(members.clone());
     visit_secret_members(&mut all, &mut |_, value| leaves(value, &mut out));
-    // A server may echo what follows a scheme without the scheme.
-    let parts: Vec<String> = out.iter().flat_map(|secret| secrets_in_value(secret)).collect();
-    let mut texts = Vec::new();
+    let mut more = parts_of(&out);
     visit_texts(&mut all, &mut |text| {
         out.extend(secrets_in_urls(text));
-        texts.extend(secrets_in_text(text));
+        more.extend(secrets_in_text(text));
     });
-    let more = parts.into_iter().chain(texts).filter(|secret| !is_everyday(secret) && !out.contains(secret));
-    let more: Vec<String> = more.collect();
+    more.retain(|secret| !is_everyday(secret) && !out.contains(secret));
     out.extend(more);
     out
 }

@@ -3,8 +3,9 @@
 //! A body may be very large, and most of it is text that must not change. So one pass goes from quote to quote, and
 //! looks only at names and the beginnings of texts.
 
-use super::members::{holds_secret, is_describing};
-use super::names::{is_number_ordinary, is_secret_name, may_be_secret_name};
+use super::headers::parts_of;
+use super::members::{Above, PAIR_NAMES, PAIR_VALUE, holds_secret};
+use super::names::{is_number_ordinary, is_secret_header, is_secret_name, may_be_secret_name};
 use super::urls::secrets_in_url;
 use super::values::leaves;
 use super::{REDACTED, url};
@@ -47,12 +48,15 @@ pub fn secrets_in_template(text: &str) -> Vec<String> {
 }
 
 fn values(text: &str, secrets: Vec<Secret>) -> Vec<String> {
-    let mut out = Vec::new();
+    if secrets.is_empty() {
+        return Vec::new();
+    }
+    let (mut out, mut of_urls) = (Vec::new(), Vec::new());
     for Secret { range, is_url, .. } in secrets {
         let value = &text[range];
         let inner = value.trim_matches(['"', '\'']);
         if is_url {
-            out.extend(secrets_in_url(&decoded(inner)));
+            of_urls.extend(secrets_in_url(&decoded(inner)));
         } else {
             match serde_json::from_str(value) {
                 Ok(Value::Number(_)) => out.push(value.to_owned()),
@@ -62,6 +66,8 @@ fn values(text: &str, secrets: Vec<Secret>) -> Vec<String> {
             }
         }
     }
+    let parts = parts_of(&out);
+    out.extend(parts.into_iter().chain(of_urls));
     out
 }
 
@@ -131,18 +137,23 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
     let mut around = Around::default();
     let hidden = || format!("{quote}{REDACTED}{quote}");
     while let Some(open) = scan.quote_from(at) {
-        around.pass(&scan.bytes[at..open]);
+        around.pass(&scan, at..open);
         let Some(end) = scan.text_end(open) else { break };
         let inner = &text[open + 1..end - 1];
         let after = scan.past_space(end);
         at = if texts == Texts::Follow { end } else { end - 1 };
         if scan.bytes.get(after) == Some(&b':') {
             let value = scan.past_space(after + 1);
-            if let Some(end) = scan.is_secret(inner).then(|| scan.secret_end(inner, value, &around)).flatten() {
+            let pair = scan.pair_value(inner, value, &around);
+            if let Some(end) = pair.and_then(|value| scan.secret_end(PAIR_VALUE, value, &around)) {
+                out.extend(pair.map(|value| Secret { range: value..end, shown: hidden(), is_url: false }));
+            }
+            let is_secret = pair.is_none() && (scan.is_secret(inner) || scan.is_header(inner, &around));
+            if let Some(end) = is_secret.then(|| scan.secret_end(inner, value, &around)).flatten() {
                 out.push(Secret { range: value..end, shown: hidden(), is_url: false });
                 at = end;
             } else {
-                around.name = is_describing(inner);
+                around.name = Above::of(inner);
             }
         } else if texts == Texts::MayBegin && scan.is_assigned_to_secret(open) {
             out.push(Secret { range: open..end, shown: hidden(), is_url: false });
@@ -153,39 +164,47 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
         }
         if at < end {
             // The assumed text may be the separator of two texts.
-            around.pass(inner.as_bytes());
+            around.pass(&scan, open + 1..end - 1);
         }
     }
+    // The value of a pair may precede its name.
+    out.sort_by_key(|secret| secret.range.start);
     out
 }
 
-/// The objects and lists around a position in a document: for each, whether its members are described there.
+/// The objects and lists around a position in a document.
 #[derive(Default)]
 struct Around {
-    open: Vec<bool>,
-    /// Whether the last name is one under which members are described.
-    name: bool,
+    open: Vec<Opened>,
+    /// What the last name means for an object under it.
+    name: Above,
+}
+
+/// An object or a list.
+struct Opened {
+    at: usize,
+    above: Above,
 }
 
 impl Around {
     /// Reads the separator of two texts.
-    fn pass(&mut self, between: &[u8]) {
-        for byte in between {
-            match byte {
-                b'{' => self.open.push(std::mem::take(&mut self.name)),
+    fn pass(&mut self, scan: &Scan<'_>, between: Range<usize>) {
+        for at in between {
+            match scan.bytes[at] {
+                b'{' => self.open.push(Opened { at, above: std::mem::take(&mut self.name) }),
                 b'[' => {
-                    self.open.push(false);
-                    self.name = false;
+                    self.open.push(Opened { at, above: Above::Other });
+                    self.name = Above::Other;
                 }
                 b'}' | b']' => drop(self.open.pop()),
-                b',' => self.name = false,
+                b',' => self.name = Above::Other,
                 _ => {}
             }
         }
     }
 
-    fn is_described(&self) -> bool {
-        self.open.last().is_some_and(|described| *described)
+    fn above(&self) -> Above {
+        self.open.last().map_or(Above::Other, |opened| opened.above)
     }
 }
 
@@ -227,6 +246,54 @@ impl Scan<'_> {
         }
     }
 
+    /// Whether a name is that of a secret header, among headers.
+    fn is_header(&self, name: &str, around: &Around) -> bool {
+        around.above() == Above::Headers && name.len() <= LONGEST_NAME && is_secret_header(&decoded(name))
+    }
+
+    /// The start of a pair's value, if a name is that of the pair's name and the pair holds a secret.
+    fn pair_value(&self, name: &str, start: usize, around: &Around) -> Option<usize> {
+        let may_be_pair = PAIR_NAMES.contains(&name) && (self.is_secret(name) || self.is_secret(self.text_at(start)?));
+        self.value_of_pair(around.open.last().filter(|_| may_be_pair)?.at)
+    }
+
+    /// The start of the value in an object that is a pair with a secret name.
+    fn value_of_pair(&self, object: usize) -> Option<usize> {
+        let (mut at, mut value, mut is_secret) = (object + 1, None, false);
+        loop {
+            let open = self.past_space(at);
+            let name = self.text_at(open)?;
+            let colon = self.past_space(self.text_end(open)?);
+            let start = self.past_space(colon + 1);
+            match name {
+                PAIR_VALUE => value = Some(start),
+                _ if PAIR_NAMES.contains(&name) => {
+                    is_secret |= self.text_at(start).is_some_and(|name| self.is_secret(name));
+                }
+                _ => {}
+            }
+            at = self.past_space(self.value_end(start)?);
+            match self.bytes.get(at)? {
+                b',' => at += 1,
+                _ => return value.filter(|_| is_secret),
+            }
+        }
+    }
+
+    /// The text that begins with a quote here.
+    fn text_at(&self, open: usize) -> Option<&str> {
+        let is_text = self.bytes.get(open) == Some(&self.quote);
+        is_text.then(|| self.text_end(open)).flatten().map(|end| &self.text[open + 1..end - 1])
+    }
+
+    fn value_end(&self, start: usize) -> Option<usize> {
+        match *self.bytes.get(start)? {
+            byte if byte == self.quote => self.text_end(start),
+            b'[' | b'{' => self.bracketed_end(start),
+            _ => self.position(start, |byte| b",}]".contains(&byte)),
+        }
+    }
+
     /// The end of the value under a secret name, if it is a secret: a text, a number, a list or an object.
     fn secret_end(&self, name: &str, start: usize, around: &Around) -> Option<usize> {
         match *self.bytes.get(start)? {
@@ -242,7 +309,7 @@ impl Scan<'_> {
                 let end = self.bracketed_end(start)?;
                 let value = &self.text[start..end];
                 let is_secret = match serde_json::from_str(value) {
-                    Ok(value) => holds_secret(&decoded(name), &value, around.is_described()),
+                    Ok(value) => holds_secret(&decoded(name), &value, around.above() == Above::Describing),
                     Err(_) => value.as_bytes().contains(&self.quote),
                 };
                 is_secret.then_some(end)
@@ -322,6 +389,14 @@ mod tests {
             (r#"{"auth":{"a}":"}SEC","n":[{}]},"b":1}"#, r#"{"auth":"<redacted>","b":1}"#),
             (r#"{"api_keys":[{"x":"SEC"}],"password":[1,2]}"#, r#"{"api_keys":"<redacted>","password":"<redacted>"}"#),
             (r#"{"properties":{"auth":{"user":"SEC"}}}"#, r#"{"properties":{"auth":"<redacted>"}}"#),
+            (
+                r#"{"headers":{"X-My-Session":"SEC","X-Team":"a"},"x":[{"name":"Authorization","value":"SEC"}]}"#,
+                r#"{"headers":{"X-My-Session":"<redacted>","X-Team":"a"},"x":[{"name":"Authorization","value":"<redacted>"}]}"#,
+            ),
+            (
+                r#"[{ "value" : "SEC" , "n":[1,{"a":"}"}] , "key" : "X-Api-Key" }, {"key":"SEC"}]"#,
+                r#"[{ "value" : "<redacted>" , "n":[1,{"a":"}"}] , "key" : "X-Api-Key" }, {"key":"<redacted>"}]"#,
+            ),
             (r#"{"github_token":"SEC","apiKey1":"SEC"}"#, r#"{"github_token":"<redacted>","apiKey1":"<redacted>"}"#),
         ] {
             assert_eq!(shown(body), wanted);
@@ -343,6 +418,7 @@ mod tests {
             r#"{"key":null,"properties":{"token":{"type":"string"},"auth":{"$ref":"x"}},"required":["token"]}"#,
             r#"{"token":[1,2],"tokens":["a"],"auth":{"on":true},"credentials":{},"token_ids":[{"a":"b"}]}"#,
             r#"{"url":"data:image/png;base64,AAAA","u":"https://h/x?a=b"}"#,
+            r#"{"tools":[{"name":"get_token","value":true},{"name":"token"}],"x":{"name":"size","value":"SEC"}}"#,
             r#"{"eos_token":"</s>","my_token":17,"your_token":[1,2],"their_token":null}"#,
             r#"{"api_key":"never ends"#,
             "",
@@ -376,18 +452,30 @@ mod tests {
         assert!(secrets_in_template(r#"{"api_key": "{{ text }}"}"#).is_empty());
     }
 
+    #[test]
+    fn parts_of_the_secrets_of_a_body_are_listed_too() {
+        for body in [
+            r#"{"headers":{"Authorization":"Bearer sk-Secret-1"}}"#,
+            r#"{"auth":"Basic sk-Secret-1"}"#,
+            r#"{"auth":"Basic bWU6c2stU2VjcmV0LTE="}"#,
+            r#"{"x":{"name":"Authorization","value":"Bearer sk-Secret-1"}}"#,
+        ] {
+            assert!(secrets_in_payload(body.as_bytes()).contains(&"sk-Secret-1".to_owned()), "{body}");
+        }
+    }
+
     fn document() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<i64>().prop_map(Value::from),
             any::<f64>().prop_map(Value::from),
-            "\\PC{0,8}".prop_map(Value::from)
+            "token|Authorization|\\PC{0,8}".prop_map(Value::from)
         ];
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
                 prop::collection::vec(
-                    ("api_keys?[0-9]?|(my_|eos_)?token|auth|properties|type|keys|role|a\"b|\\PC{0,3}", inner),
+                    ("api_keys?[0-9]?|(my_|eos_)?token|auth|properties|type|keys|role|name|value|key|headers|X-Session|a\"b|\\PC{0,3}", inner),
                     0..4
                 )
                 .prop_map(|members| Value::Object(members.into_iter().collect())),
