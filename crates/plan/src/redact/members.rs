@@ -212,8 +212,11 @@ mod tests {
         for prose in ["the key: understanding", "auth: basic", "max_tokens=50000000", "token: 2024", "a=b; c: d"] {
             assert_eq!(secrets(prose), [""; 0], "{prose}");
         }
-        let Value::Object(members) = json!({"authorization": "Bearer sk-Secret-1"}) else { unreachable!() };
-        assert!(secrets_in_members(&members).contains(&"sk-Secret-1".to_owned()));
+        for extra in [json!({"authorization": "Bearer sk-Secret-1"}), json!({"headers": {"Cookie": "sid=sk-Secret-1"}})]
+        {
+            let Value::Object(members) = extra else { unreachable!() };
+            assert!(secrets_in_members(&members).contains(&"sk-Secret-1".to_owned()), "{members:?}");
+        }
     }
 
     #[test]
