@@ -52,6 +52,8 @@ pub struct Prepared {
     tokenizers: Option<Tokenizers>,
     artifacts: Arc<Artifacts>,
     consumers: Consumers,
+    /// Knows the secrets of the dataset's rows too.
+    redactor: Arc<Redactor>,
 }
 
 impl Prepared {
@@ -143,7 +145,7 @@ impl Campaign {
             stop: self.stop.clone(),
             cache: self.cache.clone(),
         };
-        let Loaded { requests, tokenizers, inputs } = preparation.run()?;
+        let Loaded { requests, tokenizers, inputs, redactor } = preparation.run()?;
         if plan.endpoint.cache_reset.is_some() {
             control::reset_caches(&plan.endpoint, &mut self.caller(&plan)?.without_proxy())?;
         }
@@ -155,7 +157,7 @@ impl Campaign {
             artifacts.write_run_config(&run_config(&plan, &self.redactor))?;
         }
         artifacts.keep_room();
-        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, consumers })
+        Ok(Prepared { plan, anchor: self.events.anchor(), requests, tokenizers, artifacts, consumers, redactor })
     }
 
     fn run_context(&self, plan: &Arc<Plan>, artifacts: &Arc<Artifacts>) -> RunContext {
@@ -177,15 +179,14 @@ impl Campaign {
 
     /// Executes the run and writes all files, whatever happens.
     pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
-        let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers } = prepared;
+        let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers, redactor } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
             Some(length) => metrics.with_slices(length),
             None => metrics,
         });
         let id: Arc<str> = plan.run.benchmark_id.as_str().into();
-        let record_run =
-            RecordRun { benchmark_id: id.clone(), metrics: metrics.clone(), redactor: self.redactor.clone() };
+        let record_run = RecordRun { benchmark_id: id.clone(), metrics: metrics.clone(), redactor: redactor.clone() };
         let (sinks, incomplete) = sinks(artifacts.open_record_files(&record_run)?);
         let directory = artifacts.dir().into();
         self.events.emit(RunEvent::RunStarted(Arc::new(RunStarted { benchmark_id: id, anchor, directory })));
@@ -206,7 +207,7 @@ impl Campaign {
                 requests,
                 tokenizers,
                 metrics: metrics.clone(),
-                redactor: self.redactor.clone(),
+                redactor,
                 sinks,
                 stop: self.stop.clone(),
                 events,

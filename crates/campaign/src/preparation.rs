@@ -13,7 +13,7 @@ use crate::tokenizers;
 use aiperf_dataset::{Dataset, FetchMedia, Making};
 use aiperf_engine::requests::RequestsError;
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::redact::Redactor;
+use aiperf_plan::redact::{Redactor, RowSecrets};
 use aiperf_plan::{DatasetPlan, Plan};
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::Tokenizers;
@@ -40,6 +40,8 @@ pub(crate) struct Loaded {
     pub(crate) tokenizers: Option<Tokenizers>,
     /// `None` if the dataset itself contains whole bodies.
     pub(crate) inputs: Option<StagedInputs>,
+    /// Knows the secrets of all rows too.
+    pub(crate) redactor: Arc<Redactor>,
 }
 
 /// The steps, in order.
@@ -244,6 +246,8 @@ impl Job {
         let (shows_inputs, is_trace) = (plan.dataset.shows_inputs(), plan.dataset.is_trace());
         // With the dataset in memory, the rest of the free memory is known.
         let budget = memory::encoding_budget(&plan);
+        let mut secrets = dataset.secrets();
+        let redactor = knowing(redactor, &secrets);
         let mut requests = Requests::of_counted(plan, dataset, &version, budget, || steps.count())?;
         if is_templated {
             requests.check_chat_template(&tokenizers)?;
@@ -266,19 +270,25 @@ impl Job {
             None
         } else if !shows_inputs {
             // Bodies that are already in a file need no second copy.
-            all.for_each(drop);
+            all.for_each(|conversation| {
+                conversation.bodies.iter().for_each(|body| secrets.add_body(&body.payload()));
+            });
             None
         } else {
-            let sessions = all.map(|conversation| (conversation.session_id, shown(conversation.bodies, &redactor)));
+            let sessions = all.map(|conversation| {
+                let shown = shown(conversation.bodies, &redactor, &mut secrets);
+                (conversation.session_id, shown)
+            });
             Some(stage(&artifacts, sessions)?)
         };
+        let redactor = knowing(redactor, &secrets);
         if let Some(error) = unbuildable {
             return Err(RequestsError::from(error).into());
         }
         let tokenizers = is_counted.then_some(tokenizers);
         requests.drop_payloads(tokenizers.as_ref());
         requests.fill_ahead();
-        Ok(Loaded { requests: Arc::new(requests), tokenizers, inputs })
+        Ok(Loaded { requests: Arc::new(requests), tokenizers, inputs, redactor })
     }
 }
 
@@ -311,11 +321,16 @@ fn media_fetcher(plan: &Plan, stop: &Stop) -> Result<Option<MediaFetcher>, Campa
     Ok(Some(MediaFetcher::new(plan, settings, stop.clone()).map_err(EngineError::from)?))
 }
 
-/// Bodies without secrets.
-fn shown(bodies: Vec<Body>, redactor: &Redactor) -> Vec<Vec<u8>> {
+/// A redactor that knows the secrets of rows, if there are any.
+fn knowing(redactor: Arc<Redactor>, secrets: &RowSecrets) -> Arc<Redactor> {
+    if secrets.is_empty() { redactor } else { Arc::new(redactor.with_rows(secrets.clone())) }
+}
+
+/// Bodies without secrets, which are added to those of all rows.
+fn shown(bodies: Vec<Body>, redactor: &Redactor, secrets: &mut RowSecrets) -> Vec<Vec<u8>> {
     let shown = bodies.into_iter().map(|body| {
         let payload = body.payload();
-        match redactor.body(&payload) {
+        match redactor.body_of_row(&payload, secrets) {
             Cow::Owned(hidden) => hidden,
             Cow::Borrowed(_) => payload.into_owned(),
         }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use aiperf_plan::redact::RowSecrets;
 use aiperf_plan::{Additions, DatasetPlan, ScheduleZero};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
@@ -146,6 +147,12 @@ impl Dataset {
     /// Notes about the data for the user, one line each.
     pub fn notes(&self) -> &[String] {
         self.source.notes()
+    }
+
+    /// The secrets in the extra members of rows, and in everything that a trace sends. The bodies of all other datasets
+    /// may contain more.
+    pub fn secrets(&self) -> RowSecrets {
+        self.source.secrets().cloned().unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use aiperf_plan::redact::RowSecrets;
 use aiperf_plan::{Additions, Draws};
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{Conversation, Shapes};
@@ -37,6 +38,11 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// Notes about the data for the user, one line each.
     fn notes(&self) -> &[String] {
         &[]
+    }
+
+    /// Secrets in the rows, if they were searched for when the rows were checked.
+    fn secrets(&self) -> Option<&RowSecrets> {
+        None
     }
 }
 

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aiperf_plan::draw::Purpose;
+use aiperf_plan::redact::RowSecrets;
 use aiperf_plan::{Distribution, Draws, FileFormat, FilePlan, FileSource, RecordList};
 use aiperf_types::{ContextMode, Conversation, ShapeList, Shapes, Turn};
 
@@ -218,6 +219,8 @@ pub(crate) struct Files {
     zero_ms: f64,
     ids: SessionIds,
     notes: Vec<String>,
+    /// Those in extra members.
+    secrets: RowSecrets,
 }
 
 impl Files {
@@ -243,6 +246,7 @@ impl Files {
             zero_ms: 0.0,
             ids: SessionIds::new(draws),
             notes: no_files.into_iter().collect(),
+            secrets: RowSecrets::default(),
         };
         let is_folder = matches!(&plan.source, FileSource::Path(path) if path.is_dir());
         let a_file_each = is_folder && format.folder == Folder::ConversationAFile;
@@ -310,6 +314,7 @@ impl Files {
                 room.can_make(bytes).map_err(at_fault)?;
                 self.selection.check_delays(&turns).map_err(at_fault)?;
                 ignored.add(members, || text.at(line));
+                turns.iter().flat_map(|turn| &turn.extra_body).for_each(|extra| self.secrets.add_members(extra));
                 let next = self.conversations.len() as u32;
                 // Files without rows use up a number too. Other conversations get numbers when it is known which are
                 // sent.
@@ -464,6 +469,10 @@ impl Source for Files {
 
     fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    fn secrets(&self) -> Option<&RowSecrets> {
+        Some(&self.secrets)
     }
 }
 

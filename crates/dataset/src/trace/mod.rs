@@ -33,6 +33,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use aiperf_plan::draw::Purpose;
+use aiperf_plan::redact::RowSecrets;
 use aiperf_plan::{Distribution, Pace, SessionColumn, TraceFormat, TracePlan};
 use aiperf_types::{ContextMode, Conversation, ShapeList, Shapes, Turn};
 use rand::RngExt;
@@ -99,6 +100,7 @@ pub(crate) struct Trace {
     output_lengths: Purpose,
     ids: SessionIds,
     notes: Vec<String>,
+    secrets: RowSecrets,
 }
 
 /// The rows of conversations, and their names.
@@ -189,6 +191,7 @@ impl Trace {
             shapes.push(sessions.rows(session).iter().map(turn));
         }
         let places = std::mem::take(&mut rows.places);
+        let secrets = std::mem::take(&mut rows.secrets);
         drop(rows);
         let mut trace = Self {
             plan: plan.clone(),
@@ -205,6 +208,7 @@ impl Trace {
             output_lengths: making.draws.purpose("dataset.osl"),
             ids: SessionIds::new(making.draws),
             notes,
+            secrets,
         };
         if reshapes_ids {
             trace.reshaped = Some(trace.reshape()?);
@@ -363,6 +367,10 @@ impl Source for Trace {
 
     fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    fn secrets(&self) -> Option<&RowSecrets> {
+        Some(&self.secrets)
     }
 }
 

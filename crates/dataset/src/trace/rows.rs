@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use aiperf_plan::redact::RowSecrets;
 use aiperf_plan::{Synthesis, TimestampWindow, TracePlan};
 
 use super::entry::{Chat, Content, Entry, Mode, Session};
@@ -28,6 +29,7 @@ pub(super) struct Rows {
     /// Only if rows are selected by them.
     pub(super) input_tokens: Vec<u32>,
     pub(super) counts: Counts,
+    pub(super) secrets: RowSecrets,
 }
 
 /// What to check and note.
@@ -87,6 +89,7 @@ impl Rows {
         if let (Content::Made { hash_ids }, Some(size)) = (&entry.content, noting.block_size) {
             blocks::check_row(entry.input_tokens, hash_ids, size)?;
         }
+        self.add_secrets(entry);
         let is_made = matches!(entry.content, Content::Made { .. });
         self.counts.without_input += u64::from(is_made && tokens == 0);
         self.counts.without_output += u64::from(entry.output_tokens == Some(0));
@@ -109,6 +112,19 @@ impl Rows {
         Ok(())
     }
 
+    /// Adds the secrets of a row that has members of its own. A row that is invalid is refused when it is sent.
+    fn add_secrets(&mut self, entry: &Entry<'_>) {
+        if let Some(Ok(extra)) = entry.extra.map(|extra| serde_json::from_str(extra.get())) {
+            self.secrets.add_members(&extra);
+        }
+        let bodies = match &entry.content {
+            Content::Messages { messages, tools } => [Some(*messages), *tools],
+            Content::Payload(payload) => [Some(*payload), None],
+            Content::Made { .. } | Content::Text(_) | Content::Hinted { .. } => [None, None],
+        };
+        bodies.into_iter().flatten().for_each(|body| self.secrets.add_body(body.get().as_bytes()));
+    }
+
     /// Appends the rows of the next piece; `count` is the number of rows in all pieces.
     fn append(&mut self, next: Self, count: usize) {
         let rows = self.places.len();
@@ -125,6 +141,7 @@ impl Rows {
         mine.first_unreadable = mine.first_unreadable.or(theirs.first_unreadable);
         mine.without_output += theirs.without_output;
         mine.without_input += theirs.without_input;
+        self.secrets.add_rows(&next.secrets);
     }
 
     pub(super) fn len(&self) -> usize {

@@ -8,15 +8,18 @@
 //! - this file: URLs as they are shown
 //! - `places`: the places of a plan that contain secrets
 //! - `forms`: the forms in which a secret may appear
+//! - `index`: the values of secrets, to search for; `row_secrets`: those that only rows contain
 //! - `redactor`: the user's secrets, found by their value in all output
 
 mod forms;
 mod headers;
+mod index;
 mod members;
 mod names;
 mod payload;
 pub(crate) mod places;
 mod redactor;
+mod row_secrets;
 mod texts;
 mod urls;
 mod values;
@@ -26,6 +29,7 @@ pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
 pub use payload::{payload, secrets_in_template, template};
 pub use redactor::{LONGEST_ERROR, Redactor};
+pub use row_secrets::RowSecrets;
 pub use texts::text;
 pub(crate) use urls::secrets_in_credentials;
 use urls::{PARAMETER_ENDS, secret_parameter};

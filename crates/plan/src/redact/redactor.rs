@@ -1,21 +1,21 @@
 //! The user's secrets, found by their value in all output: a server may echo what it was sent, in an error or anywhere
 //! else.
 
-use super::forms::{FORM_STARTS, encoded_at_start};
+use super::index::SecretIndex;
 use super::members::{change_names, visit_texts};
 use super::names::is_sensitive_header;
-use super::payload::{payload, secrets_in_payload};
+use super::payload::{payload, payload_and_secrets, secrets_in_payload};
 use super::places::secrets_of_plan;
-use super::values::{LONG, SHORTEST, is_word};
+use super::row_secrets::RowSecrets;
+use super::values::{LONG, SHORTEST};
 use super::{REDACTED, text as by_name, urls};
 use crate::Plan;
 use aiperf_types::{Body, RequestError};
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// The most characters of an error's text that are kept.
 pub const LONGEST_ERROR: usize = 4096;
@@ -26,16 +26,17 @@ const LOOKED_AT: usize = 8 * LONGEST_ERROR;
 /// The user's secrets. Built once, and used wherever text leaves the program.
 #[derive(Clone)]
 pub struct Redactor {
-    /// Longest first, so that a secret within a secret does not leave the rest visible.
-    values: Vec<String>,
-    /// Bytes with which a value may begin, in any form: all other positions are skipped.
+    known: Arc<SecretIndex>,
+    /// Those of one request that are not among the others.
+    own: Option<Arc<SecretIndex>>,
+    /// Bytes with which a secret may begin, in any form: all other positions are skipped.
     starts: [bool; 256],
 }
 
 /// Shows how many secrets it knows, never which.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("values", &self.values.len()).finish_non_exhaustive()
+        f.debug_struct("Redactor").field("values", &self.known.len()).finish_non_exhaustive()
     }
 }
 
@@ -48,21 +49,15 @@ impl Default for Redactor {
 impl Redactor {
     /// Hides these values, in any form.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
-        let mut values: Vec<String> = values.into_iter().filter(|value| value.chars().count() >= SHORTEST).collect();
-        let encoded: Vec<String> =
-            values.iter().filter(|value| value.len() >= LONG).flat_map(|v| in_base64(v)).collect();
-        values.extend(encoded);
-        Self::of_values(values)
+        Self::of_indexes(Arc::new(SecretIndex::new(values)), None)
     }
 
-    /// Hides these values; other forms of them are already included.
-    fn of_values(mut values: Vec<String>) -> Self {
-        values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        values.dedup();
-        let mut starts = [false; 256];
-        let first = values.iter().filter_map(|value| value.bytes().next());
-        first.chain(FORM_STARTS.iter().copied()).for_each(|byte| starts[usize::from(byte)] = !values.is_empty());
-        Self { values, starts }
+    fn of_indexes(known: Arc<SecretIndex>, own: Option<SecretIndex>) -> Self {
+        let mut starts = known.starts();
+        for (start, of_own) in starts.iter_mut().zip(own.iter().flat_map(SecretIndex::starts)) {
+            *start |= of_own;
+        }
+        Self { known, own: own.map(Arc::new), starts }
     }
 
     /// Hides every secret of a plan (`places`).
@@ -77,23 +72,32 @@ impl Redactor {
 
     /// Whether it hides every secret of a plan.
     pub fn knows(&self, plan: &Plan) -> bool {
-        Self::of(plan).values.iter().all(|value| self.values.contains(value))
+        Self::of(plan).known.iter().all(|value| self.known.contains(value))
+    }
+
+    /// Also hides the secrets of all rows of a dataset, for a whole run: a server may echo them in any response.
+    #[must_use]
+    pub fn with_rows(&self, rows: RowSecrets) -> Self {
+        Self::of_indexes(Arc::new(self.known.joined(&SecretIndex::new(rows.into_values()))), None)
     }
 
     /// Also hides the secrets of a request: a server may echo those that only a row of the dataset contains.
     pub fn with_body(&self, body: &Body) -> Cow<'_, Self> {
         let mut own = secrets_in_payload(&body.payload());
-        own.retain(|secret| !self.values.contains(secret));
+        own.retain(|secret| !self.known.contains(secret));
         if own.is_empty() {
             return Cow::Borrowed(self);
         }
-        let own = Self::new(own);
-        Cow::Owned(Self::of_values(own.values.into_iter().chain(self.values.iter().cloned()).collect()))
+        Cow::Owned(Self::of_indexes(self.known.clone(), Some(SecretIndex::new(own))))
     }
 
     /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.indexes().all(SecretIndex::is_empty)
+    }
+
+    fn indexes(&self) -> impl Iterator<Item = &SecretIndex> {
+        std::iter::once(&*self.known).chain(self.own.as_deref())
     }
 
     /// A message without secrets.
@@ -115,7 +119,17 @@ impl Redactor {
     /// The body of a request without secrets. JSON stays JSON: a secret may be anything, even a part of JSON's syntax;
     /// then the whole body becomes one text.
     pub fn body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
-        let named = payload(body);
+        self.hide_in_body(payload(body))
+    }
+
+    /// The same for the body of a row, whose secrets are added to those of all rows.
+    pub fn body_of_row<'b>(&self, body: &'b [u8], rows: &mut RowSecrets) -> Cow<'b, [u8]> {
+        let (named, secrets) = payload_and_secrets(body);
+        rows.add(secrets);
+        self.hide_in_body(named)
+    }
+
+    fn hide_in_body<'b>(&self, named: Cow<'b, [u8]>) -> Cow<'b, [u8]> {
         let Ok(text) = std::str::from_utf8(&named) else { return named };
         let Cow::Owned(hidden) = self.hide_in_own(text) else { return named };
         let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
@@ -129,7 +143,7 @@ impl Redactor {
     /// contains only the beginning.
     fn hide_up_to<'t>(&self, text: &'t str, end: usize, least: usize) -> Cow<'t, str> {
         let end = (end..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-        if self.values.is_empty() {
+        if self.is_empty() {
             return Cow::Borrowed(&text[..end]);
         }
         let mut out = String::new();
@@ -137,11 +151,12 @@ impl Redactor {
         while at < end {
             // Only the first byte of a character is a start.
             let is_start = self.starts[usize::from(text.as_bytes()[at])];
-            match is_start.then(|| self.secret_at(text, at, least)).flatten() {
-                Some(length) => {
+            let find = || self.indexes().filter_map(|index| index.find_at(text, at, least)).max();
+            match is_start.then(find).flatten() {
+                Some(secret) => {
                     out.push_str(&text[shown..at]);
                     out.push_str(REDACTED);
-                    at += length;
+                    at += secret.length;
                     shown = at;
                 }
                 None => at += 1,
@@ -152,16 +167,6 @@ impl Redactor {
         }
         out.push_str(text.get(shown..end).unwrap_or_default());
         Cow::Owned(out)
-    }
-
-    /// Length of the secret at this position.
-    fn secret_at(&self, text: &str, at: usize, least: usize) -> Option<usize> {
-        let in_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
-        self.values.iter().filter(|value| value.len() >= least).find_map(|value| {
-            let length = encoded_at_start(&text[at..], value)?;
-            let is_part = in_word(text[..at].chars().next_back()) || in_word(text[at + length..].chars().next());
-            (value.len() >= LONG || !is_word(value) || !is_part).then_some(length)
-        })
     }
 
     /// Hides values of headers with secret names, and the user's secrets anywhere.
@@ -186,10 +191,11 @@ impl Redactor {
             return Some(hidden);
         }
         let plain = as_name(name);
-        self.values.iter().filter(|value| value.len() >= LONG && value.is_ascii()).find_map(|value| {
-            let at = plain.find(&as_name(value))?;
-            Some(format!("{}{REDACTED}{}", &name[..at], &name[at + value.len()..]))
-        })
+        let values = self.indexes().flat_map(SecretIndex::iter);
+        let fits = |value: &&String| (LONG..=name.len()).contains(&value.len()) && value.is_ascii();
+        let found = values.filter(fits).filter_map(|value| Some((value.len(), plain.find(&as_name(value))?)));
+        let (length, at) = found.max()?;
+        Some(format!("{}{REDACTED}{}", &name[..at], &name[at + length..]))
     }
 
     /// An error for output: without secrets, and at most [`LONGEST_ERROR`] long.
@@ -219,7 +225,7 @@ impl Redactor {
     }
 
     fn document_below(&self, level: usize, value: &mut Value) {
-        if self.values.is_empty() {
+        if self.is_empty() {
             return;
         }
         change_names(value, level, &|name| match self.hide_in_own(name) {
@@ -232,23 +238,6 @@ impl Redactor {
             }
         });
     }
-}
-
-/// A value in Base64, alone or within other encoded bytes. Three bytes are four characters, so there are three
-/// alignments, each without the characters that also depend on the bytes around it.
-fn in_base64(value: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
-        for before in 0..3 {
-            let encoded = engine.encode([&[0; 2][..before], value.as_bytes()].concat());
-            let is_even = (before + value.len()).is_multiple_of(3);
-            let inner = &encoded[[0, 2, 3][before]..encoded.len() - usize::from(!is_even)];
-            out.push(inner.to_owned());
-        }
-        out.push(engine.encode(value));
-    }
-    out.push(STANDARD.encode(value));
-    out
 }
 
 /// A text in the form of names: in lower case, with `_` for everything but letters and digits.
@@ -272,6 +261,8 @@ mod tests {
     use super::*;
     use crate::redact::{secrets_in_header, secrets_in_url};
     use crate::url::BaseUrl;
+    use base64::Engine;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
     use proptest::prelude::*;
 
     fn redactor(values: &[&str]) -> Redactor {
@@ -311,6 +302,35 @@ mod tests {
         for body in [r#"{"api_key":"sk-123456"}"#, r#"{"messages":[{"role":"user","content":"my api_key: x"}]}"#, "x"] {
             assert!(matches!(known.with_body(&body.to_owned().into()), Cow::Borrowed(_)), "{body}");
         }
+    }
+
+    #[test]
+    fn the_secrets_of_every_row_are_hidden_in_every_response() {
+        let known = redactor(&["sk-123456"]);
+        let mut rows = RowSecrets::default();
+        let body = br#"{"api_key":"HUNTERrow21","password":"open","headers":{"Authorization":"Bearer HUNTERrow22"}}"#;
+        let shown = known.body_of_row(body, &mut rows);
+        assert!(!String::from_utf8_lossy(&shown).contains("HUNTER"));
+        rows.add_body(br#"{"url":"https://h/?sig=HUNTERsig23"}"#);
+        let all = known.with_rows(rows);
+        let other = all.with_body(&r#"{"api_key":"HUNTERrow24"}"#.to_owned().into()).into_owned();
+        for text in ["a HUNTERrow21 b", "HUNTERrow22", "HUNTERsig23 sk-123456", "SFVOVEVScm93MjE="] {
+            assert!(other.hide(text).contains(REDACTED) && !other.hide(text).contains("HUNTER"), "{text}");
+            assert!(!all.hide(text).contains("HUNTER"), "{text}");
+        }
+        assert_eq!(other.hide("HUNTERrow24 open"), "<redacted> open", "a word is ordinary in other responses");
+    }
+
+    #[test]
+    fn one_of_many_secrets_is_found_in_every_form() {
+        let secrets: Vec<String> = (0..300).map(|number| format!("{}ké y-{number:05}", number % 7)).collect();
+        let redactor = Redactor::new(secrets.iter().cloned());
+        for secret in &secrets {
+            for form in [secret.clone(), percent(secret), json(secret), STANDARD.encode(secret)] {
+                assert_eq!(redactor.hide(&format!("a {form} b")), "a <redacted> b", "{form}");
+            }
+        }
+        assert_eq!(redactor.hide(r"0ké y-00300 \n %41 &amp; 1ké"), r"0ké y-00300 \n %41 &amp; 1ké");
     }
 
     #[test]

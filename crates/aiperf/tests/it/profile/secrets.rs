@@ -236,6 +236,67 @@ fn objects_and_lists_under_names_of_secrets_are_in_no_file_and_on_no_screen() {
     assert!(command.contains("--extra-inputs 'api_keys:<redacted>'"), "{command}");
 }
 
+/// Files of rows whose secrets are `row-secret-1` and so on.
+const ROWS_WITH_SECRETS: &[(&str, &str)] = &[
+    (
+        "multi_turn",
+        r#"{"turns":[{"text":"say Authorization: Bearer of-a-prompt","extra":{"api_key":"row-secret-1"}},{"text":"b"}]}
+{"turns":[{"text":"c","extra":{"headers":{"Authorization":"Bearer row-secret-2"}}},{"text":"d"}]}
+{"turns":[{"text":"e","extra":{"pair":{"name":"Authorization","value":"Bearer row-secret-3"}}},{"text":"f"}]}
+{"turns":[{"text":"g","extra":{"note":"Authorization: Bearer row-secret-4","env":["SLACK_TOKEN=row-secret-5"]}}]}
+"#,
+    ),
+    (
+        "raw_payload",
+        r#"{"messages":[{"role":"user","content":"a"}],"auth":"Basic row-secret-1","x":{"github_token":"row-secret-2"}}
+{"messages":[{"role":"user","content":"b"}],"headers":{"X-Session":"row-secret-3"},"cookie":"sid=row-secret-4"}
+{"messages":[{"role":"user","content":"c"}],"x":[{"value":"Bearer row-secret-5","key":"Authorization"}]}
+"#,
+    ),
+    (
+        "mooncake_trace",
+        r#"{"timestamp":0,"text_input":"a","output_length":4,"extra":{"api_key":"row-secret-1","b":"API_KEY=row-secret-2"}}
+{"timestamp":1,"text_input":"b","output_length":4,"extra":{"auth":"Bearer row-secret-3"}}
+{"timestamp":2,"text_input":"c","output_length":4,"extra":{"password_2":"row-secret-4"}}
+{"timestamp":3,"text_input":"d","output_length":4,"extra":{"creds":{"x":"row-secret-5"}}}
+"#,
+    ),
+];
+
+#[test]
+fn secrets_of_every_row_and_turn_are_hidden_in_every_response() {
+    let echo = |number: usize, _: &str, _: &str| {
+        let text = (1..=5).fold("tokens".to_owned(), |text, secret| format!("{text} row-secret-{secret}"));
+        let answer = serde_json::json!({
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        });
+        match number % 3 {
+            1 => {
+                response("401 Unauthorized", "application/json", &format!(r#"{{"error":{{"message":"bad {text}"}}}}"#))
+            }
+            _ => response("200 OK", "application/json", &answer.to_string()),
+        }
+    };
+    for (format, rows) in ROWS_WITH_SECRETS {
+        let bench = Bench::of(&format!("http://{}", answering(echo)));
+        let bench = ["--isl", "16", "--osl", "8"].into_iter().fold(bench, Bench::without);
+        std::fs::write(bench.dir.path().join("rows.jsonl"), rows).unwrap();
+        let run = bench
+            .with(&["--input-file", "rows.jsonl", "--custom-dataset-type", format, "--request-count", "7"])
+            .with(&["--no-fixed-schedule", "--export-level", "raw", "--export-outputs-json", "--log-level", "debug"])
+            .run();
+        assert!(run.text("outputs.json").contains("tokens <redacted>"), "{format}: {}", run.stderr());
+        assert!(run.text("profile_export.jsonl").contains("bad tokens <redacted>"), "{format}");
+        let files = files(&run.path(""));
+        for (place, text) in files.iter().chain(&[("stdout".into(), run.stdout()), ("stderr".into(), run.stderr())]) {
+            assert!(!text.contains("row-secret"), "{format}: {place}: {text}");
+        }
+        if *format == "multi_turn" {
+            assert!(run.text("inputs.json").contains("say Authorization: Bearer of-a-prompt"), "prompts stay");
+        }
+    }
+}
+
 #[test]
 fn variables_with_names_of_secrets_are_not_shown() {
     let bench = Bench::bare();
