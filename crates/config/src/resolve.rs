@@ -143,6 +143,11 @@ impl Tree {
         Redactor::new(self.source.secrets())
     }
 
+    /// The secrets in the environment variables that the file refers to.
+    pub(crate) fn secrets_of_environment(&self) -> Vec<String> {
+        self.source.secrets_of_environment()
+    }
+
     /// The file that holds the key, as the user named it.
     pub(crate) fn key_file(&self) -> Option<&str> {
         let of_file = || self.source.text("benchmark.endpoint.api_key");

@@ -15,7 +15,8 @@ use crate::sections::envelope::Envelope;
 use crate::setting::{Setting, unknown_key};
 use crate::tree::{Node, Places};
 use crate::{os_text, small_file};
-use serde_json::Value;
+use aiperf_plan::redact::secrets_in_members;
+use serde_json::{Map, Value};
 
 pub(crate) use shorthand::{body as spell_out, snake_keys};
 
@@ -26,6 +27,8 @@ pub(crate) struct Source {
     pub places: Places,
     /// Notes for the user about the file.
     pub notes: Vec<String>,
+    /// The environment variables that the file refers to.
+    environment: Map<String, Value>,
 }
 
 impl Source {
@@ -39,7 +42,7 @@ impl Source {
 
     /// A document without a file, for flags alone.
     pub(crate) fn of(document: Node) -> Self {
-        Self { raw: document, places: Places::default(), notes: Vec::new() }
+        Self { raw: document, places: Places::default(), notes: Vec::new(), environment: Map::new() }
     }
 
     /// Reads the text of a file.
@@ -53,8 +56,9 @@ impl Source {
         snake_keys(&mut raw, "");
         let mut notes = Vec::new();
         shorthand::nest(&mut raw, &places, &mut notes);
-        substitute::resolve(&mut raw, "", ctx.env, &places)?;
-        Ok(Self { raw, places, notes })
+        let mut environment = Map::new();
+        substitute::resolve(&mut raw, "", ctx.env, &places, &mut environment)?;
+        Ok(Self { raw, places, notes, environment })
     }
 
     /// The configuration, with these variables in place of the file's.
@@ -86,9 +90,14 @@ impl Source {
         self.raw.find(path)?.text()
     }
 
-    /// The secrets that the file holds by name, and what its templates make of them.
+    /// The secrets that the file holds by name, what its templates make of them, and those of the environment.
     pub(crate) fn secrets(&self) -> Vec<String> {
-        template::secrets(&self.raw, &self.places)
+        [template::secrets(&self.raw, &self.places), self.secrets_of_environment()].concat()
+    }
+
+    /// The secrets in the environment variables that the file refers to.
+    pub(crate) fn secrets_of_environment(&self) -> Vec<String> {
+        secrets_in_members(&self.environment)
     }
 
     /// What is wrong with a file that has no benchmark: the keys that are none, one of which may be meant as it.

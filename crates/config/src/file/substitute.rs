@@ -3,18 +3,20 @@
 use crate::error::Problem;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Replaces every reference below a node.
+/// Replaces every reference below a node. `used` receives the variables that are referred to.
 pub(crate) fn resolve(
     node: &mut Node,
     path: &str,
     env: &BTreeMap<String, String>,
     places: &Places,
+    used: &mut Map<String, Value>,
 ) -> Result<(), Problem> {
     match &mut node.datum {
         Datum::Text(text) if text.contains("${") => {
-            let datum = reference(text, env).map_err(|rule| {
+            let datum = reference(text, env, used).map_err(|rule| {
                 let problem = Problem::new(format!("{}{path} {rule}", places.prefix(&node.origin))).at(path);
                 problem.hint("${NAME:default} for a default, $${ for the characters themselves")
             })?;
@@ -24,16 +26,16 @@ pub(crate) fn resolve(
         Datum::List(items) => items
             .iter_mut()
             .enumerate()
-            .try_for_each(|(index, item)| resolve(item, &join(path, &index.to_string()), env, places)),
+            .try_for_each(|(index, item)| resolve(item, &join(path, &index.to_string()), env, places, used)),
         Datum::Map(entries) => {
-            entries.iter_mut().try_for_each(|(key, value)| resolve(value, &join(path, key), env, places))
+            entries.iter_mut().try_for_each(|(key, value)| resolve(value, &join(path, key), env, places, used))
         }
         _ => Ok(()),
     }
 }
 
 /// The value of a text with references. A text that is one reference is a number or boolean if it looks like one.
-fn reference(text: &str, env: &BTreeMap<String, String>) -> Result<Datum, String> {
+fn reference(text: &str, env: &BTreeMap<String, String>, used: &mut Map<String, Value>) -> Result<Datum, String> {
     let mut out = String::new();
     let mut rest = text;
     let alone = text.starts_with("${") && text.find('}') == Some(text.len() - 1);
@@ -57,7 +59,11 @@ fn reference(text: &str, env: &BTreeMap<String, String>) -> Result<Datum, String
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if named {
             let value = env.get(name).map(String::as_str).or(default);
-            out.push_str(value.ok_or_else(|| format!("refers to the environment variable {name}, which is not set"))?);
+            let value = value.ok_or_else(|| format!("refers to the environment variable {name}, which is not set"))?;
+            // A number stays as it is written: it may be a password with leading zeros.
+            let known = if let Datum::Bool(flag) = coerce(value) { flag.into() } else { value.into() };
+            used.insert(name.to_owned(), known);
+            out.push_str(value);
         } else {
             out.push_str(&from[..end + 3]);
         }

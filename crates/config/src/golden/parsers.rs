@@ -17,7 +17,7 @@ use aiperf_golden::kinds::config::PARSER;
 use aiperf_golden::{Tally, is_own_root};
 use aiperf_plan::redact;
 use aiperf_plan::{BaseUrl, UrlError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -44,7 +44,8 @@ const PARSERS: &[(&str, Parse)] = &[
         let env = [("A1", "v"), ("NUM", "42"), ("FLT", "1.50"), ("BT", "True"), ("EMPTY", "")];
         let env: BTreeMap<String, String> = env.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         let mut node = Node::from_json(input, &Origin::Rule);
-        substitute::resolve(&mut node, "x", &env, &Places::default()).map_err(|problem| problem.to_string())?;
+        substitute::resolve(&mut node, "x", &env, &Places::default(), &mut Map::new())
+            .map_err(|problem| problem.to_string())?;
         Ok(node.to_json())
     }),
     ("jinja_render", |input| {

@@ -56,12 +56,13 @@ pub(super) fn user_files(
     made
 }
 
-/// The secrets in the user's variables.
+/// The secrets in the user's variables, and in the environment variables of the file.
 pub(super) fn secrets_of_variables(tree: &Tree) -> Vec<String> {
-    match tree.node.get("variables").map(Node::to_json) {
-        Some(Value::Object(variables)) => secrets_in_members(&variables),
-        _ => Vec::new(),
+    let mut secrets = tree.secrets_of_environment();
+    if let Some(Value::Object(variables)) = tree.node.get("variables").map(Node::to_json) {
+        secrets.extend(secrets_in_members(&variables));
     }
+    secrets
 }
 
 /// Values of the run; they override variables.

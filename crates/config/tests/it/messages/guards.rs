@@ -330,6 +330,38 @@ fn secret_variables_are_hidden_wherever_they_are_used() {
 }
 
 #[test]
+fn secret_variables_of_the_environment_are_hidden_wherever_they_are_used() {
+    let config = |timeout: &str| {
+        format!(
+            "benchmark:\n  model: m\n  endpoint: {{url: h:1, timeout: {timeout}, headers: {{X-Bar: '${{MY_SECRET_TOKEN}}'}}, extra: {{plain: 'a ${{DB_PASSWORD}} ${{REGION}}'}}}}\n  dataset: {{isl: 8}}\n  profiling: {{type: concurrency, requests: 4}}\n"
+        )
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let variables = [
+        ("MY_SECRET_TOKEN", "TOPSECRET1"),
+        ("DB_PASSWORD", "0012345678"),
+        ("REGION", "visible-region"),
+        ("ON", "true"),
+    ];
+    let env: BTreeMap<String, String> =
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let ctx = Context { env: &env, stdout_is_terminal: false, cwd: dir.path(), benchmark_id: String::new() };
+    let args = ["-f".to_owned(), "c.yaml".to_owned()];
+    std::fs::write(dir.path().join("c.yaml"), config("30")).expect("a file");
+    let plan = resolve_profile(&args, &ctx).expect("a plan").into_plan();
+    let redactor = Redactor::of(&plan);
+    assert_eq!(redactor.hide("bad TOPSECRET1 0012345678 visible-region"), "bad <redacted> <redacted> visible-region");
+    assert_eq!(plan.endpoint.extra["plain"], "a 0012345678 visible-region", "it is sent");
+    let shown = aiperf_plan::run_config::run_config(&plan, &redactor).to_string();
+    assert!(shown.contains("a <redacted> visible-region") && !shown.contains("TOPSECRET"), "{shown}");
+    let resolved = aiperf_config::show_resolved(&args, &ctx).expect("a configuration");
+    assert!(!resolved.contains("TOPSECRET") && !resolved.contains("0012345678"), "{resolved}");
+    std::fs::write(dir.path().join("c.yaml"), config("'${MY_SECRET_TOKEN}'")).expect("a file");
+    let refused = resolve_profile(&args, &ctx).expect_err("a text is no number").to_string();
+    assert!(refused.contains("timeout <redacted> must be a number"), "{refused}");
+}
+
+#[test]
 fn templates_that_stay_small_do_what_they_always_did() {
     let text = "variables: {a: [x, y], s: a-b}\nbenchmark:\n  model: \"{{ a | join('-') }}-{{ s.replace('-', '_') }}-{{ s | replace('a', 'c') }}{% for i in a %}{{ loop.index + 1 }}{% endfor %}{{ '%03d'|format(7) }}{{ '{:>2}'.format(300000000) }}{% if a %} call me{% endif %}{{ [1, 3]|sort(reverse=true)|join }}{{ [{'k': 5}]|map(attribute='k')|first }}{{ '<'|e }}\"\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n";
     let dir = tempfile::tempdir().expect("a directory");
