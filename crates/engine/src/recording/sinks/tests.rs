@@ -54,7 +54,7 @@ fn batches_are_written_in_order_and_given_back_when_they_are() {
     assert!(sinks.hand_on(ready(1, &[b"b"]), MonoNs(1)).is_empty());
     assert!(sinks.hand_on(ready(2, &[b"c"]), MonoNs(1)).is_empty());
     assert_eq!(numbers(&sinks.hand_on(ready(0, &[b"a"]), MonoNs(1))), [0, 1, 2]);
-    assert_eq!(written(&mut sinks), 0, "nobody wrote them yet");
+    assert_eq!(written(&mut sinks), 0, "none is written yet");
     assert_eq!(writers[0].write_some(MonoNs(1)), Wrote::Idle);
     assert_eq!((written(&mut sinks), shown.text()), (3, "abc".to_owned()));
     sinks.close();
@@ -70,7 +70,7 @@ fn a_sink_that_fails_is_named_once_and_the_others_go_on() {
     for number in 0..3 {
         sinks.hand_on(ready(number, &[b"x", b"y"]), MonoNs(1));
         assert!(writers.iter_mut().all(|writer| writer.write_some(MonoNs(number)) == Wrote::Idle));
-        assert_eq!(sinks.new_failures().len(), usize::from(number == 0), "told when it happens, and once");
+        assert_eq!(sinks.new_failures().len(), usize::from(number == 0), "reported when it happens, and once");
     }
     assert_eq!((shown.text(), written(&mut sinks)), ("yyy".to_owned(), 3));
     let failed: Vec<&str> = sinks.into_findings().0.iter().map(|failure| failure.sink).collect();
@@ -154,7 +154,7 @@ fn a_sink_that_blocks_holds_up_no_other_and_is_named_with_the_time_it_took() {
         panic!("it began")
     };
     assert_eq!((path, waited, times.cause()), (Path::new("raw"), five, StallCause::Writes));
-    assert!(sinks.look_for_stalls(at(five.0), false).is_empty(), "told once");
+    assert!(sinks.look_for_stalls(at(five.0), false).is_empty(), "reported once");
     (0..2).for_each(|_| go.send(()).unwrap());
     wait_until(&mut || sinks.sinks[0].state.written.load(Acquire) == 2);
     assert_eq!(sinks.look_for_stalls(at(five.0), true), [(Path::new("raw"), StallNews::Ended(five))]);

@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Batches that are written between two looks whether a flush is due.
 const MOST_AT_ONCE: usize = 64;
 
-/// What a writer tells of itself.
+/// The state of a writer, for the threads that watch it.
 #[derive(Default)]
 pub(super) struct SinkState {
     /// Batches that it wrote, or will never write.
@@ -147,7 +147,7 @@ impl SinkWriter {
 }
 
 impl Drop for SinkWriter {
-    /// Also when a file panicked: nobody waits for what will never be written.
+    /// Also when a file panicked: no thread may wait for what will never be written.
     fn drop(&mut self) {
         self.state.busy_since.store(0, Relaxed);
         if std::thread::panicking() {
