@@ -262,19 +262,22 @@ fn a_sink_that_blocks_is_named_and_loses_nothing() {
     let (outcome, events) = run_changed(plan, |requests| requests, Around { sinks, ..Around::default() });
     assert_eq!((held.text().len(), free.text().len()), (60, 60));
     let [stall] = &outcome.conduct.sink_stalls[..] else { panic!("{:?}", outcome.conduct.sink_stalls) };
-    assert!(stall.path.ends_with("held") && stall.count == 1 && stall.times.cause() == StallCause::Writes, "{stall:?}");
+    assert!(stall.path.ends_with("held") && stall.count == 1, "{stall:?}");
+    // A machine without a free core explains the wait too, and then it is the larger part.
+    assert!(matches!(stall.times.cause(), StallCause::Writes | StallCause::NoCore), "{stall:?}");
     assert!(outcome.conduct.holds > 0 && outcome.sink_failures.is_empty(), "dispatch was held back");
-    let said: Vec<&str> = events
+    let messages: Vec<&str> = events
         .iter()
         .filter_map(|event| match event {
             RunEvent::Message(message) if message.text.starts_with("held ") => Some(&*message.text),
             _ => None,
         })
         .collect();
-    assert!(
-        said.len() == 2 && said[0].contains("): its writes took ") && said[1].starts_with("held has caught up, after "),
-        "{said:?}"
-    );
+    let [lags, caught_up] = messages[..] else { panic!("{messages:?}") };
+    assert!(lags.starts_with("held lags behind (the oldest record has waited for "), "{lags}");
+    let causes = ["): its writes took ", "): the hypervisor took ", "): its thread waited "];
+    assert!(causes.iter().any(|cause| lags.contains(cause)), "{lags}");
+    assert!(caught_up.starts_with("held has caught up, after "), "{caught_up}");
 }
 
 /// Panics at one record of a run, on whichever thread it is.
