@@ -12,6 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 
 use crate::client::{CHAT, COMPLETIONS, Client, Stream, chat, quick, request, serve};
+use crate::truth::stamped;
 
 type TlsStream = StreamOwned<ClientConnection, TcpStream>;
 
@@ -77,8 +78,8 @@ fn requests_are_served_over_tls_under_every_name() {
     }
 }
 
-#[test]
-fn the_truth_log_records_handshakes_and_brackets_every_event() {
+/// The truth log of two connections with a stream each.
+fn truth_of_two_connections() -> Vec<Value> {
     let files = Files::new();
     let server = serve(files.config(Certificate::Good));
     let config = trusting(&files.ca());
@@ -88,7 +89,12 @@ fn the_truth_log_records_handshakes_and_brackets_every_event() {
         assert!(client.response().unwrap().complete);
     }
     server.stop().unwrap();
-    let lines = files.lines();
+    files.lines()
+}
+
+#[test]
+fn the_truth_log_records_handshakes_and_brackets_every_event() {
+    let lines = stamped(truth_of_two_connections);
     assert_eq!(lines.len(), 2);
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(line["connection"], number);
