@@ -48,7 +48,7 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     (
         "1",
         "no request succeeded, more failed than --failed-request-threshold allows, fewer than two runs of a campaign \
-         succeeded, or a file could not be written",
+         succeeded, records were lost, or a file could not be written",
     ),
     ("2", "bad input, nothing sent"),
     ("3", "a limit that you set was crossed (--fail-if, compare --fail-on)"),

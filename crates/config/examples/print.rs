@@ -7,7 +7,7 @@ fn main() {
     let what = std::env::args().nth(1).unwrap_or_default();
     let text = match what.as_str() {
         "long-help" => long_help(),
-        "man" => man_page(env!("CARGO_PKG_VERSION")),
+        "man" => man_page(env!("CARGO_PKG_VERSION"), &[]),
         "schema" => serde_json::to_string_pretty(&json_schema()).unwrap_or_default(),
         "templates" => config_templates(),
         _ => short_help(),

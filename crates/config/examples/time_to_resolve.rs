@@ -44,7 +44,7 @@ fn main() -> std::io::Result<()> {
     time("completions for bash", || {
         completions(Shell::Bash, &[Command { words: profile_words(&[]), ..Command::new("profile", "") }])
     });
-    time("manual page", || man_page("0"));
+    time("manual page", || man_page("0", &[]));
     time("JSON schema", json_schema);
     std::fs::remove_dir_all(&dir)
 }

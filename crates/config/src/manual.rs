@@ -3,8 +3,8 @@
 use crate::flags::GROUPS;
 use crate::help::details;
 
-/// `aiperf-profile(1)` in roff.
-pub fn man_page(version: &str) -> String {
+/// `aiperf-profile(1)` in roff. The exit codes come with their meanings.
+pub fn man_page(version: &str, exit_codes: &[(&str, &str)]) -> String {
     let mut out = format!(
         ".TH AIPERF\\-PROFILE 1 \"\" \"aiperf {version}\" \"User Commands\"\n.SH NAME\naiperf\\-profile \\- benchmark an LLM inference server\n\
          .SH SYNOPSIS\n.B aiperf profile\n\\-\\-model NAME [\\-\\-url HOST:PORT] [FLAGS]\n.br\n.B aiperf profile\n\\-\\-config FILE.yaml [FLAGS]\n\
@@ -31,10 +31,10 @@ pub fn man_page(version: &str) -> String {
             }
         }
     }
-    out.push_str(
-        ".SH EXIT STATUS\n.TP\n0\nThe run is done.\n.TP\n1\nThe run failed.\n.TP\n2\nBad input; nothing was sent.\n.TP\n130, 143\nStopped by a signal; \
-         what was measured is written.\n",
-    );
+    out.push_str(".SH EXIT STATUS\n");
+    for (codes, meaning) in exit_codes {
+        out.push_str(&format!(".TP\n{}\n{}\n", escape(codes), escape(meaning)));
+    }
     out
 }
 

@@ -157,7 +157,7 @@ pub(crate) fn validate_command(args: &[String]) -> Exit {
 fn check(file: &str) -> Exit {
     let Resolved { campaign, notes } = match validate(file, &Surroundings::now().context()) {
         Ok(resolved) => resolved,
-        Err(_) if file.ends_with(".jsonl") => {
+        Err(_) if file.ends_with(".jsonl") && path_argument(file).is_file() => {
             return exit::refuse(format_args!(
                 "{file} is no configuration\n  rows of a dataset end in .jsonl\n  try: aiperf validate {MOONCAKE} {file}"
             ));
@@ -187,7 +187,7 @@ Usage: aiperf man
 /// `aiperf man`: the manual page, generated from the table of options.
 pub(crate) fn print_manual(args: &[String]) -> Exit {
     match args {
-        [] => exit::print(&aiperf_config::man_page(env!("CARGO_PKG_VERSION"))),
+        [] => exit::print(&aiperf_config::man_page(env!("CARGO_PKG_VERSION"), exit::CODES)),
         [only] if only == "--help" || only == "-h" => exit::print_help(MAN_HELP),
         [other, ..] => exit::refuse(format_args!("man takes no '{other}'\n  try: aiperf man")),
     }

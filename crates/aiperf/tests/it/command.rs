@@ -63,6 +63,14 @@ fn every_command_has_its_own_help() {
 }
 
 #[test]
+fn the_manual_page_lists_every_exit_code() {
+    let page = stdout(&aiperf(&["man"]));
+    let (_, codes) = page.split_once(".SH EXIT STATUS\n").expect("a section of exit codes");
+    let codes: Vec<&str> = codes.split(".TP\n").skip(1).filter_map(|entry| entry.lines().next()).collect();
+    assert_eq!(codes, ["0", "1", "2", "3", "4", "129, 130, 143", "138\\-152"]);
+}
+
+#[test]
 fn an_existing_configuration_file_is_overwritten_only_with_force() {
     let dir = TempDir::new().unwrap();
     let init = |more: &[&str]| {
