@@ -228,14 +228,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         quality.no_room > 0,
         format!(
-            "{} answers were ended by this client: answers in flight took more than {} bytes of memory; raise \
+            "{} responses were ended by this client: responses in flight took more than {} bytes of memory; raise \
              AIPERF_HTTP_ANSWER_MEMORY_BYTES, or lower the concurrency",
             quality.no_room, plan.endpoint.http.kept_bodies_limit
         ),
     );
     say(
         quality.not_streamed > 0,
-        format!("{} answers were not streamed although --streaming asked for it", quality.not_streamed),
+        format!("{} responses were not streamed although --streaming asked for it", quality.not_streamed),
     );
     say(
         quality.unreadable_events > 0,
@@ -248,7 +248,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         quality.unreadable_usage > 0,
         format!(
-            "{} answers carried usage that cannot be (no count of tokens, or more than a billion): such values are left out",
+            "{} responses carried usage that cannot be (no count of tokens, or more than a billion): such values are left out",
             quality.unreadable_usage
         ),
     );
@@ -256,18 +256,18 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         quality.unfinished_streams > 0,
         format!(
             "{} streams ended without the event that ends them ([DONE] or a finish reason, message_stop, \
-             response.completed): their answers may be cut short",
+             response.completed): their responses may be cut short",
             quality.unfinished_streams
         ),
     );
     say(
         quality.short_of_vectors > 0,
-        format!("{} answers held fewer vectors than their requests had inputs", quality.short_of_vectors),
+        format!("{} responses held fewer vectors than their requests had inputs", quality.short_of_vectors),
     );
     say(
         quality.doubtful_usage > 0,
         format!(
-            "{} answers carried token counts that contradict each other (reasoning, completion and total): their output \
+            "{} responses carried token counts that contradict each other (reasoning, completion and total): their output \
              lengths are in doubt",
             quality.doubtful_usage
         ),
@@ -275,7 +275,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         quality.without_counts > 0,
         format!(
-            "{} answers carried no usage, so nothing is known of their tokens; without --use-server-token-count they are \
+            "{} responses carried no usage, so nothing is known of their tokens; without --use-server-token-count they are \
              counted here",
             quality.without_counts
         ),
@@ -291,7 +291,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         quality.uncounted_after_stop > 0,
         format!(
-            "the tokens of {} answers were not counted because the run was stopped: they have their times and the server's \
+            "the tokens of {} responses were not counted because the run was stopped: they have their times and the server's \
              own counts",
             quality.uncounted_after_stop
         ),
@@ -299,7 +299,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         quality.too_long_to_count > 0,
         format!(
-            "the tokens of {} answers were not counted because a text is too long for its tokenizer (2 MiB): they have \
+            "the tokens of {} responses were not counted because a text is too long for its tokenizer (2 MiB): they have \
              their times and the server's own counts",
             quality.too_long_to_count
         ),
@@ -307,7 +307,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         quality.uncountable > 0,
         format!(
-            "the tokens of {} answers were not counted because their tokenizer fails on a text: they have their times and \
+            "the tokens of {} responses were not counted because their tokenizer fails on a text: they have their times and \
              the server's own counts",
             quality.uncountable
         ),
@@ -316,7 +316,7 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
     say(
         faults > 0,
         format!(
-            "{faults} answers report speculative decoding in a way that cannot be true ({}): they count in no metric of it",
+            "{faults} responses report speculative decoding in a way that cannot be true ({}): they count in no metric of it",
             quality.spec_decode_faults.first().unwrap_or_default()
         ),
     );

@@ -130,8 +130,8 @@ impl fmt::Display for Failure {
             Self::TooLarge { limit } => write!(f, "response is longer than the {limit} bytes that are kept"),
             Self::NoRoom { limit } => write!(
                 f,
-                "answers in flight hold the {limit} bytes that are kept for all of them; lower the concurrency, or ask for \
-                 shorter answers"
+                "responses in flight hold the {limit} bytes that are kept for all of them; lower the concurrency, or ask for \
+                 shorter responses"
             ),
             Self::TooManyRedirects { limit } => write!(f, "the server redirected more than {limit} times"),
             Self::TimedOut => f.write_str("timed out"),

@@ -392,9 +392,10 @@ fn is_error_code(code: Option<&Value>) -> bool {
 }
 
 /// Finish reasons of failed responses, in any case.
-const FAILURES: [&str; 14] = [
+const FAILURES: [&str; 16] = [
     "abort",
     "aborted",
+    "backend_error",
     "canceled",
     "cancelled",
     "engine_error",
@@ -402,6 +403,7 @@ const FAILURES: [&str; 14] = [
     "failed",
     "insufficient_system_resource", // DeepSeek
     "internal_error",
+    "model_error",
     "network_error", // Zhipu
     "overloaded",
     "server_error",
@@ -423,7 +425,7 @@ pub(crate) fn given_up_by(member: &str, finish_reason: &Value) -> Option<Respons
     }
     let why = finish_reason.get("message").and_then(Value::as_str).filter(|why| !why.is_empty());
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    let message = format!("the answer ended with {member} '{name}'{why}");
+    let message = format!("the response ended with {member} '{name}'{why}");
     Some(ResponseError::Reported { code: finish_reason.get("status_code").and_then(Value::as_i64), message })
 }
 
@@ -531,11 +533,11 @@ mod tests {
             (r#"{"type":"message-end","delta":{"error":"a","finish_reason":"ERROR"}}"#, reported(None, "a")),
             (
                 r#"{"type":"message-end","delta":{"finish_reason":"ERROR"}}"#,
-                reported(None, "the answer ended with finish_reason 'ERROR'"),
+                reported(None, "the response ended with finish_reason 'ERROR'"),
             ),
             (
                 r#"{"event_type":"stream-end","finish_reason":"ERROR","response":{"text":"b"}}"#,
-                reported(None, "the answer ended with finish_reason 'ERROR'"),
+                reported(None, "the response ended with finish_reason 'ERROR'"),
             ),
         ] {
             assert_eq!(bare_error(json), error, "{json}");
@@ -623,12 +625,12 @@ mod tests {
     #[test]
     fn an_answer_that_the_server_gave_up_is_an_error() {
         for reason in ["aborted", "Cancelled", "failed", "ERROR", "network_error", "insufficient_system_resource"] {
-            let message = format!("the answer ended with finish_reason '{reason}'");
+            let message = format!("the response ended with finish_reason '{reason}'");
             assert_eq!(given_up(&reason.into()), reported(None, &message));
             assert_eq!(given_up(&json!({"type": reason})), reported(None, &message));
         }
         let full = json!({"type": "abort", "message": "queue full", "status_code": 503});
-        assert_eq!(given_up(&full), reported(Some(503), "the answer ended with finish_reason 'abort': queue full"));
+        assert_eq!(given_up(&full), reported(Some(503), "the response ended with finish_reason 'abort': queue full"));
         for reason in ["stop", "length", "tool_calls", "content_filter", "eos", "end_turn", ""] {
             assert_eq!(given_up(&reason.into()), None, "{reason}");
             assert_eq!(given_up(&json!({"type": reason, "message": "abort"})), None, "{reason}");

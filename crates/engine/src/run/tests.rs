@@ -137,7 +137,7 @@ fn responses_that_exceed_the_shared_memory_fail_with_their_own_error_type() {
     let errors = outcome.phases[0].records.errors();
     let [(error, count)] = &errors[..] else { panic!("{errors:?}") };
     assert_eq!((error.kind.as_deref(), *count), (Some("ResponseMemoryExceeded"), 4));
-    assert!(error.message.contains("answers in flight hold the 1048576 bytes"), "{error:?}");
+    assert!(error.message.contains("responses in flight hold the 1048576 bytes"), "{error:?}");
     assert_eq!(outcome.quality.no_room, 4);
 }
 

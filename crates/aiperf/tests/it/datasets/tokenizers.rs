@@ -115,7 +115,7 @@ fn answers_that_the_tokenizer_cannot_count_keep_their_times_and_cost_no_other_re
     let summary = run.summary();
     assert_eq!((&summary["measurement"]["uncountable"], &summary["is_complete"]), (&10.into(), &true.into()));
     let doubts = summary["measurement"]["doubts"].to_string();
-    assert!(doubts.contains("the tokens of 10 answers were not counted because their tokenizer fails"), "{doubts}");
+    assert!(doubts.contains("the tokens of 10 responses were not counted because their tokenizer fails"), "{doubts}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn doubts_about_the_measurement_are_printed_after_the_tables_only() {
     let url = answering(|_, _, _| response("200 OK", "application/json", whole));
     let run = Bench::of(&url).with(&["--streaming", "--request-count", "3"]).run();
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
-    let doubt = "3 answers were not streamed although --streaming asked for it";
+    let doubt = "3 responses were not streamed although --streaming asked for it";
     let console = run.text("profile_export_console.txt");
     assert!(console.find(doubt).unwrap() > console.rfind("NVIDIA AIPerf | ").unwrap(), "{console}");
     assert_eq!(run.stdout().matches(doubt).count(), 1);

@@ -243,7 +243,7 @@ fn a_reason_of_failure_that_is_an_object_or_a_detail_is_an_error_too() {
             (parsed.error.map(|error| error.code), parsed.is_unfinished)
         };
         assert_eq!(read(&abort).0, Some(Some(503)), "{kind:?}");
-        for failure in ["abort", "ABORTED", "cancelled", "failed", "Error"] {
+        for failure in ["abort", "ABORTED", "backend_error", "cancelled", "failed", "Error", "model_error"] {
             assert_eq!(read(&failure.into()).0, Some(Some(502)), "{kind:?} {failure}");
         }
         for fine in [&length, &json!({"type": "stop", "matched": 2}), &json!("length"), &json!("tool_calls")] {

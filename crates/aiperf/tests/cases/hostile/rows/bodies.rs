@@ -147,7 +147,7 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .args(&["--endpoint-type", "embeddings", "--batch-size-text", "2"])
     .holds(&[("/measurement/short_of_vectors", 2.0)])
-    .warns("2 answers held fewer vectors than their requests had inputs"),
+    .warns("2 responses held fewer vectors than their requests had inputs"),
     whole(
         "counts NaN",
         &[&[Request, Json(r#"{"choices":[{"message":{"content":"hi there"},"logprob":NaN}]}"#)]],
@@ -177,7 +177,7 @@ pub(crate) const ROWS: &[Row] = &[
         Answered,
     )
     .holds(&[("/measurement/unreadable_usage", 2.0), ("/usage_completion_tokens/avg", 2.0)])
-    .warns("2 answers carried usage that cannot be"),
+    .warns("2 responses carried usage that cannot be"),
     whole(
         "counts tokens below zero",
         &[&[
@@ -282,7 +282,7 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .args(&["--use-server-token-count"])
     .holds(&[("/output_sequence_length/avg", 3.0), ("/measurement/doubtful_usage", 2.0)])
-    .warns("2 answers carried token counts that contradict each other"),
+    .warns("2 responses carried token counts that contradict each other"),
     whole(
         "thinks in parts of its content",
         &[&[

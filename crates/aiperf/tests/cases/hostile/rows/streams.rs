@@ -64,7 +64,7 @@ pub(crate) const ROWS: &[Row] = &[
         .holds(&[("/measurement/unfinished_streams", 0.0)]),
     stream("gives up within a stream", &[&[Request, Stream, Chunk(WORD), Chunk(ABORTED), Chunk(DONE), End]], FAILED)
         .code(502)
-        .reports("the answer ended with finish_reason 'abort'"),
+        .reports("the response ended with finish_reason 'abort'"),
     stream(
         "reports an error as an object in its data",
         &[&[
@@ -401,7 +401,7 @@ pub(crate) const ROWS: &[Row] = &[
     )
     .args(&["--streaming", "--use-server-token-count"])
     .holds(&[("/measurement/unreadable_usage", 2.0)])
-    .warns("2 answers carried usage that cannot be")
+    .warns("2 responses carried usage that cannot be")
     .warns_not("carried no usage"),
     stream(
         "drips its stream",
