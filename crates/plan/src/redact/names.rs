@@ -269,12 +269,16 @@ pub(super) fn may_be_secret_name(name: &str) -> bool {
         // Anything but a letter may be a separator or an escape, after which a word ends.
         !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic()) || ENDINGS[index(a)][index(b)]
     };
-    match name.trim_end_matches(|c: char| c.is_ascii_digit()).as_bytes() {
+    let may_be = match name.trim_end_matches(|c: char| c.is_ascii_digit()).as_bytes() {
         [.., a, b, b's' | b'S'] => ends_so(*a, *b) || ends_so(*b, b's'),
         [.., a, b] => ends_so(*a, *b),
         _ => false,
-    }
+    };
+    may_be && !LIMITS_OF_TOKENS.contains(&name)
 }
+
+/// Names that end as secret ones do, and are in nearly every body.
+const LIMITS_OF_TOKENS: [&str; 4] = ["max_completion_tokens", "max_tokens", "max_output_tokens", "min_tokens"];
 
 /// The number of bytes of a name before the word at its end.
 fn before(name: &str, word: &str) -> Option<usize> {
@@ -340,6 +344,13 @@ fn squeezed(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_of_tokens_are_no_secrets() {
+        for name in LIMITS_OF_TOKENS {
+            assert!(!is_secret_name(name) && !may_be_secret_name(name), "{name}");
+        }
+    }
 
     #[test]
     fn secret_names_are_recognised_in_every_spelling() {

@@ -19,18 +19,9 @@ const LONGEST_NAME: usize = 256;
 /// A longer word is no scheme of a URL.
 const LONGEST_SCHEME: usize = 32;
 
-/// A request body, in JSON, without its secrets.
-pub fn payload(body: &[u8]) -> Cow<'_, [u8]> {
+/// A request body, in JSON, without its secrets, and the values that are hidden.
+pub(super) fn payload(body: &[u8]) -> (Cow<'_, [u8]>, Vec<String>) {
     // Bytes that are not UTF-8 are no JSON either.
-    let Ok(text) = std::str::from_utf8(body) else { return Cow::Borrowed(body) };
-    match without(text, &secrets(text, '"', Texts::Follow)) {
-        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-    }
-}
-
-/// The same, and the values that are hidden.
-pub(super) fn payload_and_secrets(body: &[u8]) -> (Cow<'_, [u8]>, Vec<String>) {
     let Ok(text) = std::str::from_utf8(body) else { return (Cow::Borrowed(body), Vec::new()) };
     let secrets = secrets(text, '"', Texts::Follow);
     match without(text, &secrets) {
@@ -42,11 +33,6 @@ pub(super) fn payload_and_secrets(body: &[u8]) -> (Cow<'_, [u8]>, Vec<String>) {
 /// The text of a template, without its secrets.
 pub fn template(text: &str) -> Cow<'_, str> {
     without(text, &secrets_of_template(text))
-}
-
-/// The values that are hidden in a request body.
-pub(super) fn secrets_in_payload(body: &[u8]) -> Vec<String> {
-    std::str::from_utf8(body).map_or_else(|_| Vec::new(), |text| values(text, secrets(text, '"', Texts::Follow)))
 }
 
 /// The values that are hidden in a template.
@@ -385,7 +371,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(body: &str) -> String {
-        String::from_utf8(payload(body.as_bytes()).into_owned()).unwrap()
+        String::from_utf8(payload(body.as_bytes()).0.into_owned()).unwrap()
     }
 
     #[test]
@@ -434,9 +420,9 @@ mod tests {
             "",
             "é\"",
         ] {
-            assert!(matches!(payload(body.as_bytes()), Cow::Borrowed(_)), "{}", shown(body));
+            assert!(matches!(payload(body.as_bytes()).0, Cow::Borrowed(_)), "{}", shown(body));
         }
-        assert_eq!(payload(b"\xff\"api_key\":\"x\"").as_ref(), b"\xff\"api_key\":\"x\"");
+        assert_eq!(payload(b"\xff\"api_key\":\"x\"").0.as_ref(), b"\xff\"api_key\":\"x\"");
     }
 
     #[test]
@@ -470,7 +456,7 @@ mod tests {
             r#"{"auth":"Basic bWU6c2stU2VjcmV0LTE="}"#,
             r#"{"x":{"name":"Authorization","value":"Bearer sk-Secret-1"}}"#,
         ] {
-            assert!(secrets_in_payload(body.as_bytes()).contains(&"sk-Secret-1".to_owned()), "{body}");
+            assert!(payload(body.as_bytes()).1.contains(&"sk-Secret-1".to_owned()), "{body}");
         }
     }
 
@@ -494,7 +480,7 @@ mod tests {
         #[test]
         fn a_body_as_text_and_as_a_document_hide_the_same(mut value in document(), is_pretty: bool) {
             let body = if is_pretty { format!("{value:#}") } else { value.to_string() };
-            let found: Value = serde_json::from_slice(&payload(body.as_bytes())).unwrap();
+            let found: Value = serde_json::from_slice(&payload(body.as_bytes()).0).unwrap();
             visit_secret_members(&mut value, &mut |_, member| *member = REDACTED.into());
             // Numbers are compared after a round trip through text.
             let wanted: Value = serde_json::from_str(&value.to_string()).unwrap();

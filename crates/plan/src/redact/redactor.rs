@@ -4,7 +4,7 @@
 use super::index::SecretIndex;
 use super::members::{change_names, visit_texts};
 use super::names::is_sensitive_header;
-use super::payload::{payload, payload_and_secrets, secrets_in_payload};
+use super::payload::payload;
 use super::places::secrets_of_plan;
 use super::row_secrets::RowSecrets;
 use super::values::{LONG, SHORTEST};
@@ -83,7 +83,7 @@ impl Redactor {
 
     /// Also hides the secrets of a request: a server may echo those that only a row of the dataset contains.
     pub fn with_body(&self, body: &Body) -> Cow<'_, Self> {
-        let mut own = secrets_in_payload(&body.payload());
+        let mut own = payload(&body.payload()).1;
         own.retain(|secret| !self.known.contains(secret));
         if own.is_empty() {
             return Cow::Borrowed(self);
@@ -119,12 +119,12 @@ impl Redactor {
     /// The body of a request without secrets. JSON stays JSON: a secret may be anything, even a part of JSON's syntax;
     /// then the whole body becomes one text.
     pub fn body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
-        self.hide_in_body(payload(body))
+        self.hide_in_body(payload(body).0)
     }
 
     /// The same for the body of a row, whose secrets are added to those of all rows.
     pub fn body_of_row<'b>(&self, body: &'b [u8], rows: &mut RowSecrets) -> Cow<'b, [u8]> {
-        let (named, secrets) = payload_and_secrets(body);
+        let (named, secrets) = payload(body);
         rows.add(secrets);
         self.hide_in_body(named)
     }

@@ -2,7 +2,7 @@
 //! response to another.
 
 use super::members::secrets_in_members;
-use super::payload::secrets_in_payload;
+use super::payload::payload;
 use super::values::{SHORTEST, is_everyday};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ impl fmt::Debug for RowSecrets {
 impl RowSecrets {
     /// Adds the secrets in the body of a request.
     pub fn add_body(&mut self, body: &[u8]) {
-        self.add(secrets_in_payload(body));
+        self.add(payload(body).1);
     }
 
     /// Adds the secrets in the extra members of a row.

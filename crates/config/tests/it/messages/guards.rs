@@ -306,7 +306,8 @@ fn secret_extra_inputs_within_lists_are_hidden_and_known() {
     assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
     let redactor = Redactor::of(&plan);
     assert_eq!(redactor.hide("bad key hunter2"), "bad key <redacted>");
-    let body = aiperf_plan::redact::payload(extra.as_bytes());
+    let redactor = aiperf_plan::redact::Redactor::default();
+    let body = redactor.body(extra.as_bytes());
     assert!(!String::from_utf8_lossy(&body).contains("hunter2"), "{}", String::from_utf8_lossy(&body));
     assert_eq!(aiperf_config::secrets_in_arguments(&args), ["hunter2", "hunter2"]);
 }
