@@ -192,7 +192,7 @@ impl Load {
             let conductor = self.conductor(sources);
             conductor.set_workers(Workers::remote(links, self.unsent.clone()));
             let listener = conductor.clone();
-            let listen = tokio::task::spawn_local(async move {
+            let mut listen = tokio::task::spawn_local(async move {
                 while let Some((worker, event)) = reports.recv().await {
                     listener.hear(worker, event);
                 }
@@ -201,6 +201,8 @@ impl Load {
                 biased;
                 driven = conductor.drive() => driven.map_err(EngineError::from),
                 Some(()) = panicked.recv() => Err(EngineError::Panicked("worker")),
+                // The runtime catches a panic of `hear`. No event would reach the schedule any more.
+                Err(_) = &mut listen => Err(EngineError::Panicked("conductor")),
             };
             listen.abort();
             conductor.dismiss();

@@ -51,15 +51,24 @@ fn a_worker_that_panics_ends_the_run_and_records_before_it_are_written() {
 
 #[test]
 fn a_conductor_that_panics_ends_the_run_and_records_before_it_are_written() {
-    let observer: Observer = Arc::new(|event| assert!(!matches!(event, RunEvent::SendingComplete(_)), "on purpose"));
-    let mut plan = plan_of(serve(|_, _| json(HELLO)), 1_000_000);
-    // A timer ends the phase: no response does, so that no task of a worker panics.
-    plan.phases[0].stop = vec![StopWhen::Elapsed(Nanos::from_millis(300))];
-    let shown = Shown::default();
-    let sinks = vec![letters(&shown)];
-    let around = Around { sinks, observer: Some(observer), ..Around::default() };
-    let (outcome, _) = try_run(plan, |requests| requests, around);
-    let Err(EngineError::Panicked(who)) = outcome else { panic!("{:?}", outcome.err()) };
-    assert!(["conductor", "worker"].contains(&who), "{who}");
-    assert!(!shown.text().is_empty());
+    let ends = [
+        // A timer ends the phase: no response does, so that no task of a worker panics.
+        StopWhen::Elapsed(Nanos::from_millis(300)),
+        // A response lets the last request go out: the conductor panics where it hears of it.
+        StopWhen::Requests(200),
+    ];
+    for (end, workers) in ends.into_iter().flat_map(|end| [1, 2].map(|workers| (end, workers))) {
+        let observer: Observer =
+            Arc::new(|event| assert!(!matches!(event, RunEvent::SendingComplete(_)), "on purpose"));
+        let mut plan = plan_of(serve(|_, _| json(HELLO)), 1_000_000);
+        plan.runtime.workers_max = Some(workers);
+        plan.phases[0].stop = vec![end];
+        let shown = Shown::default();
+        let sinks = vec![letters(&shown)];
+        let around = Around { sinks, observer: Some(observer), ..Around::default() };
+        let (outcome, _) = try_run(plan, |requests| requests, around);
+        let Err(EngineError::Panicked(who)) = outcome else { panic!("{end:?}, {workers}: {:?}", outcome.err()) };
+        assert!(["conductor", "worker"].contains(&who), "{who}");
+        assert!(!shown.text().is_empty(), "{end:?}, {workers}");
+    }
 }
