@@ -115,7 +115,7 @@ impl Signals {
                     continue;
                 }
                 let is_repeated = |(last, at): (Signal, Instant)| {
-                    last == signal && (signal == Signal::SIGXCPU || at.elapsed() < ONE_REQUEST)
+                    signal == Signal::SIGXCPU || (last == signal && at.elapsed() < ONE_REQUEST)
                 };
                 if signal != Signal::SIGINT && stopped_by.is_some_and(is_repeated) {
                     continue;
