@@ -61,8 +61,11 @@ fn reference(text: &str, env: &BTreeMap<String, String>, used: &mut Map<String, 
             let value = env.get(name).map(String::as_str).or(default);
             let value = value.ok_or_else(|| format!("refers to the environment variable {name}, which is not set"))?;
             // A number stays as it is written: it may be a password with leading zeros.
-            let known = if let Datum::Bool(flag) = coerce(value) { flag.into() } else { value.into() };
-            used.insert(name.to_owned(), known);
+            let known: Value = if let Datum::Bool(flag) = coerce(value) { flag.into() } else { value.into() };
+            // Each reference may have its own default.
+            if let Value::Array(values) = used.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+                values.push(known);
+            }
             out.push_str(value);
         } else {
             out.push_str(&from[..end + 3]);
