@@ -2,6 +2,7 @@
 
 use chrono::format::StrftimeItems;
 use chrono::{DateTime, Utc};
+use std::fmt::Write;
 use std::time::SystemTime;
 
 /// The present moment in a format of Python's `strftime`.
@@ -9,9 +10,11 @@ pub(crate) fn format_now(format: &str) -> String {
     format_at(SystemTime::now().into(), format)
 }
 
-/// Unknown fields stay as they are.
+/// Unknown fields stay as they are. So does a format with `%#z`, which chrono can only parse.
 fn format_at(at: DateTime<Utc>, format: &str) -> String {
-    at.format_with_items(StrftimeItems::new_lenient(format)).to_string()
+    let mut text = String::new();
+    let written = write!(text, "{}", at.format_with_items(StrftimeItems::new_lenient(format)));
+    if written.is_ok() { text } else { format.to_owned() }
 }
 
 #[cfg(test)]
@@ -25,6 +28,7 @@ mod tests {
             (951_827_696, "%a %d %B %y", "Tue 29 February 00"),
             (1_767_225_599, "%Y-%m-%d %H%%", "2025-12-31 23%"),
             (0, "%-d %B %Y, %I:%M %p", "1 January 1970, 12:00 AM"),
+            (0, "%Y %#z", "%Y %#z"),
             (0, "100% %Q \u{e9}%\u{e9} %", "100% %Q \u{e9}%\u{e9} %"),
         ] {
             assert_eq!(format_at(DateTime::from_timestamp(seconds, 0).unwrap(), format), text);

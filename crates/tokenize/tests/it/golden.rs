@@ -7,7 +7,7 @@ use aiperf_golden::kinds::datasets::{
     LOCAL_TEMPLATE, LOCAL_TOKENIZER, PLACEHOLDER_NAME,
 };
 use aiperf_golden::kinds::fixtures::TINY_MODEL;
-use aiperf_golden::{Area, CaseList, Kind, Tally, WholeFile};
+use aiperf_golden::{Area, CaseList, GoldenFile, Kind, Tally};
 use aiperf_tokenize::{Lookup, Message, TemplateCost, Tokenizer, is_placeholder};
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ fn golden_placeholder_names_get_the_builtin_tokenizer() {
 /// The tokenizer that a file's cases are about: in the only folder beside it that holds one, or in the one it names.
 fn folder_beside(file: &CaseList) -> Option<PathBuf> {
     let documents = LOCAL_TOKENIZER.whole_files().into_iter();
-    let folder = |file: WholeFile| file.path.parent().map(Path::to_owned);
+    let folder = |file: GoldenFile| file.path.parent().map(Path::to_owned);
     let folders: Vec<PathBuf> =
         documents.filter(|file| file.file_name() == "tokenizer.json").filter_map(folder).collect();
     let about = file.content["about"].as_str().unwrap_or_default();
