@@ -1,6 +1,6 @@
 //! A kind of golden data: how it is known, and which crates' tests read it.
 
-use crate::{Area, CaseList, Shape, WholeFile};
+use crate::{Area, CaseList, GoldenFile, Shape};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub enum Found {
     /// A list of cases, by all of them.
     List(fn(&[Value]) -> bool),
     /// A whole file, at any depth.
-    Whole(fn(&WholeFile) -> bool),
+    Whole(fn(&GoldenFile) -> bool),
     /// Files that tests open by their names, wherever `AIPERF_GOLDEN_DIR` points.
     Named,
 }
@@ -54,19 +54,19 @@ impl Kind {
     }
 
     /// The whole files of this kind, by path.
-    pub fn whole_files(&self) -> Vec<WholeFile> {
+    pub fn whole_files(&self) -> Vec<GoldenFile> {
         let paths = self.areas.iter().flat_map(|area| files_below(Area::of(area).folder()));
-        paths.map(WholeFile::read).filter(|file| self.is_whole(file)).collect()
+        paths.map(GoldenFile::read).filter(|file| self.is_whole(file)).collect()
     }
 
     /// The file of this kind in the same folder as another.
-    pub fn beside(&self, file: &WholeFile) -> Option<WholeFile> {
+    pub fn beside(&self, file: &GoldenFile) -> Option<GoldenFile> {
         let folder = file.path.parent()?;
         let siblings = files_below(folder).into_iter().filter(|path| path.parent() == Some(folder));
-        siblings.map(WholeFile::read).find(|sibling| self.is_whole(sibling))
+        siblings.map(GoldenFile::read).find(|sibling| self.is_whole(sibling))
     }
 
-    fn is_whole(&self, file: &WholeFile) -> bool {
+    fn is_whole(&self, file: &GoldenFile) -> bool {
         matches!(self.found, Found::Whole(is_one) if is_one(file))
     }
 
@@ -80,7 +80,7 @@ impl Kind {
 
     /// Whether a file below a root is one that tests of this kind read.
     #[cfg(test)]
-    pub(crate) fn reads(&self, root: &Path, file: &WholeFile) -> bool {
+    pub(crate) fn reads(&self, root: &Path, file: &GoldenFile) -> bool {
         let is_below = |area: &&str| file.path.starts_with(root.join(area));
         let is_directly_in = |area: &&str| file.path.parent() == Some(&root.join(area));
         match self.found {

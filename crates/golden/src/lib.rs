@@ -13,7 +13,7 @@
 //! - `kind`: a row of it ([`Kind`]): how it is known, who reads it, and how its cases run
 //! - `area`: where cases are ([`Area`], [`CaseList`], [`own_path`]); what a case looks like ([`Shape`], [`has`]); a
 //!   decision that holds for every kind of text ([`skips_mark`])
-//! - `whole_file`: files that are read as a whole ([`WholeFile`])
+//! - `whole_file`: files that are read as a whole ([`GoldenFile`])
 //! - `lists`: the lists of cases in files
 //! - `tally`: what became of the cases of a test ([`Tally`])
 //! - [`cases`]: cases as tests of their own, for binaries with many of them
@@ -36,4 +36,4 @@ pub use area::{Area, CaseList, Shape, has, is_own_root, name, own_path, skips_ma
 pub use kind::{Found, Kind};
 pub use numbers::respelled;
 pub use tally::Tally;
-pub use whole_file::WholeFile;
+pub use whole_file::GoldenFile;

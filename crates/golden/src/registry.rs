@@ -1,16 +1,16 @@
 //! The table of kinds against the data, and against the crates whose tests read it.
 
 use crate::kind::files_below;
-use crate::{Found, Kind, WholeFile, is_own_root, kinds, root};
+use crate::{Found, GoldenFile, Kind, is_own_root, kinds, root};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Files below a root that no kind reads, and kinds that have no file there.
 fn faults(root: &Path, kinds: &[&Kind]) -> Vec<String> {
-    let files: Vec<WholeFile> = files_below(root).into_iter().map(WholeFile::read).collect();
+    let files: Vec<GoldenFile> = files_below(root).into_iter().map(GoldenFile::read).collect();
     let unread = files.iter().filter(|file| !kinds.iter().any(|kind| kind.reads(root, file)));
     let empty = kinds.iter().filter(|kind| !files.iter().any(|file| kind.reads(root, file)));
-    let shown = |file: &WholeFile| file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
+    let shown = |file: &GoldenFile| file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
     let unread = unread.map(|file| format!("{}: no kind reads it", shown(file)));
     unread.chain(empty.map(|kind| format!("{}: has no file", kind.name))).collect()
 }

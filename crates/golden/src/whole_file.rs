@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug)]
-pub struct WholeFile {
+pub struct GoldenFile {
     pub path: PathBuf,
     /// Its text; bytes that are none are replaced.
     pub text: String,
@@ -13,7 +13,7 @@ pub struct WholeFile {
     pub json: Value,
 }
 
-impl WholeFile {
+impl GoldenFile {
     pub(crate) fn read(path: PathBuf) -> Self {
         let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let text = String::from_utf8_lossy(&bytes).into_owned();

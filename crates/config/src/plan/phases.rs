@@ -70,7 +70,7 @@ fn limit(n: i64) -> u32 {
 fn stop(tree: &Tree, phase: &Phase, at: &str) -> Vec<StopWhen> {
     let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
     let is_counted = tree.node.find(&format!("{at}.requests")).is_some_and(|node| node.origin == Origin::Rule);
-    let is_informed = phase.arrival_type().replays() && is_counted;
+    let is_informed = phase.phase_type().replays() && is_counted;
     let requests = count(phase.requests).filter(|_| !is_informed);
     let duration = phase.duration.filter(|time| time.0.is_finite()).map(|time| Nanos::from_secs_f64(time.0));
     let rules = [
@@ -158,7 +158,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
         return suits_trace(tree, phase, trace, &what, problems);
     }
     if let DatasetPlan::Public(public) = dataset {
-        if phase.arrival_type().replays() && !public.set.has_times() {
+        if phase.phase_type().replays() && !public.set.has_times() {
             problems.push(
                 Problem::new(what("data with timestamps"))
                     .because(format!("{} has none", public.set.name()))
@@ -169,7 +169,7 @@ fn suits(tree: &Tree, phase: &Phase, dataset: &DatasetPlan, at: &str, problems: 
         return;
     }
     let format = if let DatasetPlan::File(file) = dataset { Some(file.format) } else { None };
-    let (replays, has_users) = (phase.arrival_type().replays(), phase.arrival_type().has_users());
+    let (replays, has_users) = (phase.phase_type().replays(), phase.phase_type().has_users());
     match format {
         None if replays => problems.push(
             Problem::new(what("a file with timestamps"))
@@ -215,7 +215,7 @@ fn suits_trace(
     problems: &mut Vec<Problem>,
 ) {
     let path = subject(tree, "benchmark.datasets.0.path");
-    if phase.arrival_type().replays() && trace.ignores_times {
+    if phase.phase_type().replays() && trace.ignores_times {
         let at = "benchmark.datasets.0.ignore_trace_delays";
         problems.push(
             Problem::new(what("timestamps"))
@@ -224,7 +224,7 @@ fn suits_trace(
                 .at(at),
         );
     }
-    if phase.arrival_type().has_users() && !trace.format.has_sessions() {
+    if phase.phase_type().has_users() && !trace.format.has_sessions() {
         problems.push(
             Problem::new(what("conversations of several turns"))
                 .because(format!("{path} holds rows of {}, each an independent request", trace.format.name()))

@@ -200,18 +200,18 @@ impl PhaseType {
 
 impl Phase {
     /// Its type, which has a default.
-    pub fn arrival_type(&self) -> PhaseType {
+    pub fn phase_type(&self) -> PhaseType {
         self.r#type.unwrap_or(PhaseType::DEFAULT)
     }
 
     /// The number of sessions at once, if it is limited.
     pub fn sessions_at_once(&self) -> Option<i64> {
-        self.concurrency.or(self.arrival_type().is_closed_loop().then_some(DEFAULT_CONCURRENCY))
+        self.concurrency.or(self.phase_type().is_closed_loop().then_some(DEFAULT_CONCURRENCY))
     }
 
     /// How its requests arrive.
     pub fn arrival(&self) -> Arrival {
-        let law = match self.arrival_type() {
+        let law = match self.phase_type() {
             PhaseType::Concurrency => return Arrival::Concurrency,
             PhaseType::UserCentric => {
                 let users = u32::try_from(self.users.unwrap_or(1)).unwrap_or(u32::MAX);
@@ -241,7 +241,7 @@ impl Phase {
     pub fn folder_part(&self) -> String {
         let series = self.rate_series.as_ref().and_then(|series| series.0.first()).and_then(|point| point.qps);
         let rate = self.rate.or(series).unwrap_or_default();
-        match self.arrival_type() {
+        match self.phase_type() {
             PhaseType::Concurrency => format!("concurrency{}", self.concurrency.unwrap_or(DEFAULT_CONCURRENCY)),
             PhaseType::UserCentric => format!("user_centric-users{}-qps{rate:?}", self.users.unwrap_or_default()),
             PhaseType::FixedSchedule => "fixed_schedule".to_owned(),

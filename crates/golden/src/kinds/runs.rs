@@ -1,7 +1,7 @@
 //! Whole runs of the reference: their commands, and the files that they left.
 
 use crate::Found::Whole;
-use crate::{WholeFile, has};
+use crate::{GoldenFile, has};
 
 /// What is kept of a run beside the files that it left.
 const OF_COMMAND: [&str; 3] = ["command.txt", "files.txt", "rc.txt"];
@@ -31,12 +31,12 @@ kinds! {
     SWEEP_FILE = ["exports/runs"], ["campaign"], Whole(|file| is_aggregate(file, "sweep"));
 }
 
-fn is_aggregate(file: &WholeFile, kind: &str) -> bool {
+fn is_aggregate(file: &GoldenFile, kind: &str) -> bool {
     file.json["metadata"]["aggregation_type"] == kind
 }
 
 /// Whether a file describes a run, or is in the run's list of files.
-fn is_of_run(file: &WholeFile) -> bool {
+fn is_of_run(file: &GoldenFile) -> bool {
     let Some(folder) = file.path.ancestors().skip(1).find(|folder| folder.join("command.txt").is_file()) else {
         return false;
     };

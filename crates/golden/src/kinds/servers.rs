@@ -1,7 +1,7 @@
 //! What servers send: metrics pages and answers.
 
 use crate::Found::{Case, Whole};
-use crate::{WholeFile, has};
+use crate::{GoldenFile, has};
 
 kinds! {
     METRICS_PAGE = ["server-metrics"], ["observe"],
@@ -32,6 +32,6 @@ kinds! {
         Whole(|file| is_captured(file) && !file.text.contains("\n# HELP "));
 }
 
-fn is_captured(file: &WholeFile) -> bool {
+fn is_captured(file: &GoldenFile) -> bool {
     file.text.starts_with("HTTP/1.1 ")
 }

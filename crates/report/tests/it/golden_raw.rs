@@ -6,7 +6,7 @@
 use crate::support;
 
 use aiperf_golden::kinds::runs::{OUTPUTS, RAW_RECORDS, RECORDS};
-use aiperf_golden::{Tally, WholeFile, has};
+use aiperf_golden::{GoldenFile, Tally, has};
 use aiperf_metrics::{Metrics, RecordEncoder, RecordMetrics, RecordView};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
@@ -90,7 +90,7 @@ fn golden_raw_lines_are_written_as_they_were_read() {
 }
 
 /// The document that is made of records.
-fn outputs_of(records: &WholeFile, texts: &Value) -> String {
+fn outputs_of(records: &GoldenFile, texts: &Value) -> String {
     let dir = tempfile::tempdir().unwrap();
     let plan = ArtifactPlan { outputs: true, ..ArtifactPlan::new(dir.path(), FileNames::new(None)).without_records() };
     let artifacts = Artifacts::prepare(&plan).unwrap();

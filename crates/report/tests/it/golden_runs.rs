@@ -3,7 +3,7 @@
 use crate::support;
 
 use aiperf_golden::kinds::runs::{CONSOLE, INPUTS, PHASE_MANIFEST, READY_MARKER, SUMMARY, SUMMARY_TABLE};
-use aiperf_golden::{Tally, WholeFile, respelled};
+use aiperf_golden::{GoldenFile, Tally, respelled};
 use aiperf_metrics::{ConsoleGroup, MetricResult, registry};
 use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::records::inputs_json::write_inputs;
@@ -31,7 +31,7 @@ fn golden_summary_json_is_written_as_it_was_read() {
     tally.finish();
 }
 
-fn check_summary(file: &WholeFile) {
+fn check_summary(file: &GoldenFile) {
     let document = &file.json;
     let written = String::from_utf8(summary_json(&run_of(document))).unwrap();
     let (ours, theirs) = (members(&written), members(&file.text));

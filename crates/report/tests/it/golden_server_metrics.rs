@@ -3,7 +3,7 @@
 use crate::support;
 
 use aiperf_golden::kinds::servers::WATCHED_RUN;
-use aiperf_golden::{Tally, WholeFile};
+use aiperf_golden::{GoldenFile, Tally};
 use aiperf_observe::{Samples, Scrape, ServerMetrics};
 use aiperf_report::server_metrics::csv::write_server_metrics_csv;
 use aiperf_report::server_metrics::json::write_server_metrics_json;
@@ -20,7 +20,7 @@ use support::observed::*;
 use support::*;
 
 /// Runs a check on every golden run of which there is such a file.
-fn each_run(file_kind: &str, skip: fn(&Value) -> Option<&'static str>, check: impl Fn(&WholeFile)) {
+fn each_run(file_kind: &str, skip: fn(&Value) -> Option<&'static str>, check: impl Fn(&GoldenFile)) {
     let mut tally = Tally::of(WATCHED_RUN);
     for file in watched_runs() {
         let nothing = file.json["expected"][file_kind].is_null().then_some("the reference wrote nothing");

@@ -3,7 +3,7 @@
 use crate::golden_aggregate::recorded::{check_same, metrics};
 use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep};
 use aiperf_golden::kinds::runs::{COLLATED_FILE, SWEEP_FILE, TRIALS_FILE};
-use aiperf_golden::{Area, Kind, Tally, WholeFile, has, respelled};
+use aiperf_golden::{Area, GoldenFile, Kind, Tally, has, respelled};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::collated_json::collated_json;
 use aiperf_report::aggregate::confidence_csv::confidence_csv;
@@ -20,7 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A file of a golden run that sums up others.
-struct Aggregate(WholeFile);
+struct Aggregate(GoldenFile);
 
 impl Aggregate {
     /// The folder of the golden run: the files of its children are below it.

@@ -75,7 +75,7 @@ pub(super) fn public(
         );
     }
     let phases = || tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter());
-    let is_scheduled = phases().any(|phase| phase.arrival_type().replays());
+    let is_scheduled = phases().any(|phase| phase.phase_type().replays());
     let entries = dataset.entries.and_then(|entries| u64::try_from(entries).ok());
     let asked = entries.filter(|_| {
         let node = tree.node.find("benchmark.datasets.0.entries");

@@ -22,7 +22,7 @@ pub(super) fn entries(tree: &Tree, dataset: &Dataset) -> Option<u64> {
 pub(super) fn window(tree: &Tree, problems: &mut Vec<Problem>) -> TimestampWindow {
     let phases = tree.benchmark.phases.iter().flat_map(|phases| phases.0.iter()).enumerate();
     let mut windows = phases
-        .filter(|(_, phase)| phase.arrival_type().replays())
+        .filter(|(_, phase)| phase.phase_type().replays())
         .map(|(index, phase)| (index, (phase.start_offset, phase.end_offset)));
     let Some((_, (start, end))) = windows.next() else { return TimestampWindow::default() };
     if let Some((index, _)) = windows.find(|(_, window)| *window != (start, end)) {

@@ -5,7 +5,7 @@ pub(crate) mod observed;
 pub(crate) mod recorded;
 pub(crate) mod streamed;
 
-use aiperf_golden::{WholeFile, respelled};
+use aiperf_golden::{GoldenFile, respelled};
 use aiperf_metrics::{
     ConsoleGroup, Flags, Kind, MetricResult, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
 };
@@ -20,7 +20,7 @@ use std::fs;
 use std::sync::Arc;
 
 /// The words of the command of a file's run, without quotes.
-pub(crate) fn command_of(file: &WholeFile) -> Option<Vec<String>> {
+pub(crate) fn command_of(file: &GoldenFile) -> Option<Vec<String>> {
     let text = file.path.ancestors().find_map(|folder| fs::read_to_string(folder.join("command.txt")).ok())?;
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     Some(lines.flat_map(str::split_whitespace).map(|word| word.trim_matches(['\'', '"']).to_owned()).collect())

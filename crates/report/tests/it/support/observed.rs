@@ -2,7 +2,7 @@
 
 use super::{empty_run, number};
 use aiperf_golden::kinds::servers::WATCHED_RUN;
-use aiperf_golden::{WholeFile, has};
+use aiperf_golden::{GoldenFile, has};
 use aiperf_observe::{
     Bucket, CounterStats, Endpoint, EndpointInfo, GaugeStats, HistogramStats, Metric, MetricKind, Observed,
     ObservedEndpoint, Scrape, ScrapeTimes, Series, SeriesStats, ServerMetrics, SliceStats, Store, TimeRange, Timeslice,
@@ -19,7 +19,7 @@ pub(crate) const ALL_FORMATS: ServerMetricsFormats =
     ServerMetricsFormats { json: true, csv: true, jsonl: true, parquet: true };
 
 /// Runs whose servers were watched: what they sent, and what the files contain.
-pub(crate) fn watched_runs() -> Vec<WholeFile> {
+pub(crate) fn watched_runs() -> Vec<GoldenFile> {
     WATCHED_RUN.whole_files().into_iter().filter(|file| has(&file.json, "expected.json")).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Golden record lines, turned back into measurements.
 
 use super::{command_of, number};
-use aiperf_golden::WholeFile;
+use aiperf_golden::GoldenFile;
 use aiperf_golden::kinds::runs::SUMMARY;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, RunTraits, reports_context_overflow};
 use aiperf_types::SpecDecode;
@@ -147,7 +147,7 @@ fn spec_decode_of(line: &Value) -> Option<SpecDecode> {
 }
 
 /// What kind of run a records file is of: by the summary beside it, else by the command of the run and by its lines.
-pub(crate) fn traits_of(records: &WholeFile) -> RunTraits {
+pub(crate) fn traits_of(records: &GoldenFile) -> RunTraits {
     let Some(summary) = SUMMARY.beside(records) else { return traits_of_command(records) };
     let config = &summary.json["input_config"];
     let endpoint = &config["endpoint"];
@@ -164,7 +164,7 @@ pub(crate) fn traits_of(records: &WholeFile) -> RunTraits {
     }
 }
 
-fn traits_of_command(records: &WholeFile) -> RunTraits {
+fn traits_of_command(records: &GoldenFile) -> RunTraits {
     let command = command_of(records).unwrap_or_default();
     let values = |flag: &str| -> Option<Vec<String>> {
         let at = command.iter().position(|word| word == flag)?;
