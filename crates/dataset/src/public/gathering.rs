@@ -162,11 +162,7 @@ impl<'a> Gathering<'a> {
 
     pub(super) fn finish(self) -> Result<Gathered, DatasetError> {
         let name = self.with.plan.set.name();
-        // Every reason begins with a plural noun.
-        let counted = |(reason, count): &(&'static str, u64)| match reason.split_once("s ") {
-            Some((noun, rest)) if *count == 1 => format!("1 {noun} {rest}"),
-            _ => format!("{count} {reason}"),
-        };
+        let counted = |(reason, count): &(&'static str, u64)| format!("{reason}: {count}");
         let dropped = self.dropped.iter().map(counted).collect::<Vec<_>>().join(", ");
         if self.conversations.is_empty() {
             let read = match self.rows {

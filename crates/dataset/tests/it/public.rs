@@ -68,7 +68,7 @@ fn rows_keep_their_order_on_any_number_of_cores_and_those_left_out_are_counted()
     let dataset = read(PublicPlan::new(PublicSet::SpecAlMbpp), &lines(&rows)).unwrap();
     let wanted: Vec<String> = (0..2000).filter(|number| number % 7 != 3).map(|number| format!("p{number}")).collect();
     assert_eq!(texts(&dataset), wanted);
-    assert!(dataset.notes()[0].contains("286 rows without a prompt"), "{:?}", dataset.notes());
+    assert!(dataset.notes()[0].contains("rows without a prompt: 286"), "{:?}", dataset.notes());
     assert_eq!(dataset.conversation(0).unwrap().session_id, "session_000000");
     assert!(dataset.place(3).unwrap().ends_with(": row 5"), "{:?}", dataset.place(3));
 }
@@ -95,7 +95,7 @@ fn an_error_names_what_a_file_lacks() {
         (lines(&[json!({"x": 1, "y": 2})]), "has no column 'problem': its columns are x, y"),
         (b"{\"problem\": ".to_vec(), "is no JSON"),
         (Vec::new(), "has no rows"),
-        (lines(&[json!({"problem": "  "})]), "1 row without a prompt"),
+        (lines(&[json!({"problem": "  "})]), "rows without a prompt: 1"),
     ] {
         let error = read(PublicPlan::new(PublicSet::Aimo), &bytes).unwrap_err().to_string();
         assert!(error.contains(wanted) && error.contains("try: "), "{error}");
