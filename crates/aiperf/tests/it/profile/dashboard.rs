@@ -174,7 +174,7 @@ fn the_screen_stays_when_a_tokenizer_panics() {
     let session = Session::start(
         bench.with(&["--model", "m", "--url", &url, "--tokenizer", "./", "--input-file", "rows.jsonl"]).with(&[
             "--request-count",
-            "500",
+            "1000000",
             "--concurrency",
             "1",
             "--ui",
