@@ -65,7 +65,7 @@ pub(crate) struct Coordinated {
 
 pub(crate) struct Coordinator {
     resources: Resources,
-    /// The oldest arrival that is not handed out yet; those after it stay in the queue.
+    /// The oldest exchange that is not handed out yet; those after it stay in the queue.
     oldest: Option<Queued>,
     /// By record thread, in the order handed out.
     handed: Vec<VecDeque<InHand>>,
@@ -73,7 +73,7 @@ pub(crate) struct Coordinator {
     /// When each batch came in that is not written yet, in order.
     unwritten: VecDeque<MonoNs>,
     sampler: Option<Sampler>,
-    /// By phase: whether its completion was told.
+    /// By phase: whether its completion was reported.
     complete: Vec<bool>,
     reports: RecordReports,
     relief: Nanos,
@@ -119,10 +119,10 @@ impl Coordinator {
         self.resources.sinks.close();
         // As long as a sink takes: what it does not take is lost.
         while !self.resources.sinks.have_ended() {
-            self.tell_written(mono_now());
+            self.report_written(mono_now());
             std::thread::sleep(SHORT_SLEEP);
         }
-        self.tell_written(mono_now());
+        self.report_written(mono_now());
         let (failures, stalls) = self.resources.sinks.into_findings();
         Coordinated { findings: self.resources.recorder.into_findings(), failures, stalls, relief: self.relief }
     }
@@ -143,9 +143,9 @@ impl Coordinator {
         let oldest = self.unwritten.front().copied().or_else(|| self.oldest_queued());
         self.resources.queue.set_oldest(oldest);
         self.resources.watch.report_failures();
-        self.tell_sinks(now);
+        self.report_sinks(now);
         self.sample(now);
-        self.tell_phases(now);
+        self.report_phases(now);
         took_over || helped
     }
 
@@ -271,15 +271,15 @@ impl Coordinator {
     }
 
     /// What sinks have done, when nothing is left to do here.
-    fn tell_written(&mut self, now: MonoNs) {
+    fn report_written(&mut self, now: MonoNs) {
         self.take_written();
-        self.tell_sinks(now);
-        self.tell_phases(now);
+        self.report_sinks(now);
+        self.report_phases(now);
     }
 
     /// Says so when a file cannot be written, or keeps records waiting for a while: not at the end of a run that may last
     /// for hours.
-    fn tell_sinks(&mut self, now: MonoNs) {
+    fn report_sinks(&mut self, now: MonoNs) {
         let Resources { sinks, events, queue, phases, .. } = &mut self.resources;
         for SinkFailure { path, error, .. } in sinks.new_failures() {
             events.say(LogLevel::Error, format!("cannot write {}: {error}", path.display()));
@@ -307,8 +307,8 @@ impl Coordinator {
         }
     }
 
-    /// A phase is complete when its requests are done and all their records written; until then it is told how far they are.
-    fn tell_phases(&mut self, now: MonoNs) {
+    /// A phase is complete when its requests are done and all their records written; until then its progress is reported.
+    fn report_phases(&mut self, now: MonoNs) {
         for (index, complete) in self.complete.iter_mut().enumerate() {
             let phase = &self.resources.phases[index];
             if !*complete

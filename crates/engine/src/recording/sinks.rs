@@ -1,12 +1,11 @@
 //! Where records are written while the run is on: any number of sinks, each in order of completion.
 //!
-//! Each sink has a thread of its own. A write may block for as long as it likes, on a disk that is busy or a server of
-//! files that went away, and nobody can know beforehand: if one thread wrote to all of them, one that blocks would hold
-//! up the others, and everything else that thread does. The coordinator only brings batches into order and hands
-//! their bytes on; what a sink has not taken yet counts in the queue's budget, of bytes and of time, so that memory
-//! has a bound and nothing new is sent while records wait for too long.
+//! Each sink has a thread of its own: a write may block for as long as it likes, on a busy disk or a file server that
+//! went away. If one thread wrote to all sinks, a blocked one would hold up the others. The coordinator only brings
+//! batches into order and hands their bytes on. What a sink has not taken yet counts in the queue's budget, of bytes
+//! and of time: memory has a bound, and no new request is sent while records wait for too long.
 //!
-//! Nobody is woken before the end: a writer looks every `LOOK_EVERY` what there is, and writes it in one go.
+//! No writer is woken before the end. Each looks for batches every `LOOK_EVERY`, and writes them in one go.
 //!
 //! - `writer`: the end of a sink that writes
 //! - `stall`: sinks that keep records waiting for too long
@@ -67,8 +66,8 @@ pub(crate) struct OrderedSinks {
     handed: VecDeque<Handed>,
     first_handed: u64,
     failures: Vec<SinkFailure>,
-    /// Of these, how many were told.
-    told: usize,
+    /// Of these, how many were reported.
+    reported: usize,
     /// What the thread of a sink did so far.
     measure: fn(&SinkState, MonoNs) -> ThreadCounters,
 }
@@ -90,7 +89,7 @@ struct OpenSink {
     /// `None` when nothing more comes.
     batches: Option<Sender<Arc<Vec<u8>>>>,
     state: Arc<SinkState>,
-    /// Since when it is stalled, where that was told.
+    /// Since when it is stalled, if that was reported.
     stalled: Option<MonoNs>,
     stall: SinkStall,
     /// What its thread had done when nothing waited for long.
@@ -138,7 +137,7 @@ impl OrderedSinks {
         };
         let (sinks, writers) = sinks.into_iter().zip(shelves).map(open).unzip();
         let (early, handed, measure) = (BTreeMap::new(), VecDeque::new(), SinkState::counters);
-        (Self { sinks, early, next: 0, handed, first_handed: 0, failures: Vec::new(), told: 0, measure }, writers)
+        (Self { sinks, early, next: 0, handed, first_handed: 0, failures: Vec::new(), reported: 0, measure }, writers)
     }
 
     /// Takes a batch and hands on all that is next in order; gives the batches that were handed on.
@@ -195,8 +194,8 @@ impl OrderedSinks {
             let failure = state.failure.try_lock().ok().and_then(|mut failure| failure.take());
             self.failures.extend(failure.map(|error| SinkFailure { sink: name, path: path.clone(), error }));
         }
-        let told = std::mem::replace(&mut self.told, self.failures.len());
-        &self.failures[told..]
+        let reported = std::mem::replace(&mut self.reported, self.failures.len());
+        &self.failures[reported..]
     }
 
     /// Sinks that cannot be written for now, and why; each time once.
