@@ -1,10 +1,6 @@
 //! The ready marker: written last, so that programs that wait for a run know that its files are complete.
 
 use crate::format::json::push_str;
-use aiperf_plan::FileNames;
-
-/// Name of the marker in the artifact directory.
-pub const READY_MARKER: &str = FileNames::READY_MARKER;
 
 /// The marker's text. A run is partial when an exporter failed or records are lost.
 pub(crate) fn ready_marker(was_cancelled: bool, has_lost_records: bool, failed_exporters: &[&str]) -> Vec<u8> {

@@ -29,7 +29,7 @@ use crate::summary::phases::remove_phases;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
 use kinds::{FileKind, INPUTS, KINDS, LOG};
-use marker::{READY_MARKER, ready_marker};
+use marker::ready_marker;
 use reserve::{RESERVES, Reserve};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -95,7 +95,7 @@ fn take(dir: &Path) -> Result<File, ReportError> {
 /// Removes the results of a run from a directory.
 fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
     let stale = KINDS.iter().filter(|kind| kind.is_removed_before_a_run()).map(|kind| kind.file(&plan.names));
-    std::iter::once(READY_MARKER)
+    std::iter::once(FileNames::READY_MARKER)
         .chain(stale)
         .try_for_each(|name| files::remove_if_there(&plan.dir.join(name)))
         .and_then(|()| earlier_records(plan).map_or(Ok(()), |path| files::remove_if_there(&path)))
@@ -171,7 +171,7 @@ impl Artifacts {
             .iter()
             .map(|kind| kind.file(&self.plan.names))
             .chain(self.plan.names.earlier_records_parquet())
-            .chain([READY_MARKER, PROBE])
+            .chain([FileNames::READY_MARKER, PROBE])
             .chain(RESERVES)
             .map(|name| self.path(name))
             .chain(user_files::paths(&self.plan))
@@ -326,7 +326,7 @@ impl Artifacts {
                 failed.push(failure.exporter);
             }
         }
-        let path = self.path(READY_MARKER);
+        let path = self.path(FileNames::READY_MARKER);
         let marker = ready_marker(run.was_cancelled, run.has_lost_records, &failed);
         if let Err(source) = files::write_private(&path, &marker) {
             failures.push(ExportFailure::of("ready_marker", path, source));
