@@ -11,7 +11,7 @@ use std::fmt::Display;
 pub(crate) enum Exit {
     /// The command did what it was asked for. Failed requests among successful ones are results, not failures.
     Success,
-    /// No request succeeded, more failed than was allowed, or a file could not be written.
+    /// No request succeeded, more failed than was allowed, records were lost, or a file could not be written.
     Failed,
     /// The input was bad and nothing was sent.
     Usage,
