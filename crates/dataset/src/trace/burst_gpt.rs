@@ -3,7 +3,7 @@
 use aiperf_plan::{TraceFormat, TracePlan};
 
 use super::entry::{Content, Entry, Session};
-use super::fields::MOST_TOKENS;
+use super::fields::MOST_TOKENS_IN_ROW;
 use super::row_file::RowFile;
 use super::{Format, Layout};
 use crate::error::DatasetError;
@@ -47,7 +47,7 @@ fn read<'a>(layout: &Layout, text: &'a str) -> Result<Option<Entry<'a>>, String>
     let [time, input, output] = layout.columns.map(|column| cells.get(column).map_or("", |cell| cell.trim()));
     let time_ms = time.parse().ok().map(|seconds: f64| seconds * MS_A_SECOND);
     let time_ms = time_ms.filter(|time| time.abs() <= FARTHEST_MS);
-    let tokens = |cell: &str| cell.parse().ok().filter(|tokens| *tokens <= MOST_TOKENS);
+    let tokens = |cell: &str| cell.parse().ok().filter(|tokens| *tokens <= MOST_TOKENS_IN_ROW);
     let (Some(time_ms), Some(input), Some(output)) = (time_ms, tokens(input), tokens(output)) else { return Ok(None) };
     Ok(Some(Entry {
         session: Session::Alone,

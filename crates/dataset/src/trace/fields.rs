@@ -38,14 +38,16 @@ pub(super) fn whole(name: &str, member: Member<'_>) -> Result<Option<i128>, Stri
 }
 
 /// The most tokens of a row: more than any model takes, and few enough to generate.
-pub(super) const MOST_TOKENS: u32 = 10_000_000;
+pub(crate) const MOST_TOKENS_IN_ROW: u32 = 10_000_000;
 
 /// A number of tokens; 0 is allowed.
 pub(super) fn tokens(name: &str, member: Member<'_>) -> Result<Option<u32>, String> {
     let Some(number) = whole(name, member)? else { return Ok(None) };
-    let tokens = u32::try_from(number).ok().filter(|tokens| *tokens <= MOST_TOKENS);
+    let tokens = u32::try_from(number).ok().filter(|tokens| *tokens <= MOST_TOKENS_IN_ROW);
     tokens.map(Some).ok_or_else(|| {
-        format!("{name} {number} is no number of tokens: 0 to {MOST_TOKENS}\n  try: a row with what one request has")
+        format!(
+            "{name} {number} is no number of tokens: 0 to {MOST_TOKENS_IN_ROW}\n  try: a row with what one request has"
+        )
     })
 }
 

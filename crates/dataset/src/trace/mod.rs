@@ -41,6 +41,7 @@ use serde_json::{Map, Value};
 
 use self::blocks::Blocks;
 use self::entry::{Content, Entry, HashId, Session};
+pub(crate) use self::fields::MOST_TOKENS_IN_ROW;
 pub(crate) use self::row_check::RowCheck;
 use self::row_file::{Place, RowFile};
 use self::rows::{Noting, Rows};

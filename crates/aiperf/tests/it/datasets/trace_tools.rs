@@ -154,7 +154,7 @@ fn bad_input_names_file_line_and_field_and_writes_nothing() {
         ("c.json", "{\"block_sice\": 5}"),
         (
             "full.json",
-            "{\"max_prompt_tokens\": 1000000000, \"reset\": null, \"block_size\": 16, \"cache\": {\"layer1_5_tokens\": 0}}",
+            "{\"max_prompt_tokens\": 10000000, \"reset\": null, \"block_size\": 16, \"cache\": {\"layer1_5_tokens\": 0}}",
         ),
     ] {
         fs::write(dir.path().join(name), text).unwrap();

@@ -4,6 +4,7 @@ use super::blocks::{Blocks, MOST_GLOBAL_BLOCKS, MOST_GROUP_BLOCKS, MOST_GROUPS};
 use super::fault::ConfigFault;
 use super::lognormal::Lognormal;
 use crate::json_kind::kind;
+use crate::trace::MOST_TOKENS_IN_ROW;
 use crate::trace_tools::lines::{number, shown, whole};
 use serde_json::{Map, Value, json};
 
@@ -16,8 +17,8 @@ const LEAST_OUTPUT: u64 = 30;
 const SESSION_ATTEMPTS: u32 = 100;
 /// The largest number of tokens: sums of them stay exact.
 const MOST_TOKENS: u64 = 1 << 40;
-/// The most tokens of a prompt or a response; a run accepts fewer per row.
-pub(super) const LONGEST: u64 = u32::MAX as u64;
+/// The most tokens of a prompt or a response: as many as a run accepts in a row of a trace.
+pub(super) const LONGEST: u64 = MOST_TOKENS_IN_ROW as u64;
 /// Milliseconds of a delay, some thirty years: one that is drawn may be endless.
 pub(super) const LONGEST_DELAY: f64 = 1e12;
 

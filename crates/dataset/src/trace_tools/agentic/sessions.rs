@@ -82,6 +82,7 @@ impl Iterator for Sessions<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::LONGEST;
     use super::super::session::End;
     use super::super::{AgenticConfig, MakeError, TRACE};
     use super::*;
@@ -175,8 +176,8 @@ mod tests {
 
     #[test]
     fn sessions_that_never_end_are_refused() {
-        let endless = r#"{"max_prompt_tokens": 4000000000, "reset": null, "block_size": 1000000000,
-            "new_tokens_per_turn": {"mean": 1, "median": 1}}"#;
+        let endless = r#"{"max_prompt_tokens": 10000000, "reset": null, "block_size": 2500000,
+            "new_tokens_per_turn": {"mean": 1, "median": 1}, "generation_length": {"mean": 30, "median": 30}}"#;
         let error = files(&plan(endless, 1, 5)).expect_err("refused").to_string();
         assert!(error.contains("more than 10000 turns"), "{error}");
     }
@@ -192,6 +193,16 @@ mod tests {
             assert_eq!((found.fault_count, found.rows), (0, turns as u64));
         }
     }
+
+    #[test]
+    fn responses_are_no_longer_than_a_run_accepts() {
+        let long = r#"{"generation_length": {"mean": 500000000000, "median": 3000}, "max_prompt_tokens": 2}"#;
+        let plan = plan(long, 40, 557);
+        assert!(all(&plan).iter().any(|session| session.turns[0].output == LONGEST));
+        let found = validation(files(&plan).unwrap().remove(TRACE).unwrap(), 512);
+        assert_eq!((found.fault_count, found.rows), (0, 40));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
