@@ -1,9 +1,10 @@
 //! Files on disk: some appear as a whole, others grow line by line.
 
-use crate::staged::Staged;
+use crate::staged::{Staged, is_temporary_of};
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,6 +41,25 @@ pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
         other => other,
     }
+}
+
+/// Removes files, and the temporary files that killed processes left of them. Call it while no other process writes
+/// them.
+pub(crate) fn remove_with_temporaries(files: &[PathBuf]) -> io::Result<()> {
+    files.iter().try_for_each(|path| remove_if_there(path))?;
+    remove_temporaries(files, None)
+}
+
+/// Removes the temporary files of some files, except one.
+pub(crate) fn remove_temporaries(files: &[PathBuf], except: Option<&Path>) -> io::Result<()> {
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|path| path.parent()).collect();
+    for entry in folders.into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+        let path = entry.path();
+        if except != Some(&path) && files.iter().any(|of| is_temporary_of(&path, of)) {
+            remove_if_there(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Bytes to collect before writing.

@@ -32,7 +32,6 @@ use kinds::{FileKind, INPUTS, KINDS, LOG};
 use marker::ready_marker;
 use reserve::{RESERVES, Reserve};
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -92,16 +91,30 @@ fn take(dir: &Path) -> Result<File, ReportError> {
     Ok(lock)
 }
 
-/// Removes the results of a run from a directory.
-fn remove_results(plan: &ArtifactPlan) -> io::Result<()> {
+/// Removes the results of a run from a directory, and the temporary files of a run that was killed, except one.
+fn remove_results(plan: &ArtifactPlan, except: Option<&Path>) -> io::Result<()> {
     let stale = KINDS.iter().filter(|kind| kind.is_removed_before_a_run()).map(|kind| kind.file(&plan.names));
     std::iter::once(FileNames::READY_MARKER)
         .chain(stale)
         .try_for_each(|name| files::remove_if_there(&plan.dir.join(name)))
         .and_then(|()| earlier_records(plan).map_or(Ok(()), |path| files::remove_if_there(&path)))
-        .and_then(|()| remove_phases(plan))?;
+        .and_then(|()| remove_phases(plan))
+        .and_then(|()| remove_temporaries(plan, except))?;
     remove_records_folder(plan);
     Ok(())
+}
+
+fn remove_temporaries(plan: &ArtifactPlan, except: Option<&Path>) -> io::Result<()> {
+    let files: Vec<PathBuf> = KINDS
+        .iter()
+        .map(|kind| kind.file(&plan.names))
+        .chain(plan.names.earlier_records_parquet())
+        .chain([FileNames::READY_MARKER, FileNames::RUN_CONFIG, PROBE])
+        .chain(RESERVES)
+        .map(|name| plan.dir.join(name))
+        .chain(user_files::paths(plan))
+        .collect();
+    files::remove_temporaries(&files, except)
 }
 
 /// The Parquet file of records, in the place of earlier versions.
@@ -159,33 +172,10 @@ impl Artifacts {
     /// Removes the files of an earlier run, so that none is mistaken for this run's. Call it when everything is checked
     /// and the run is about to start.
     pub fn remove_stale(&self) -> Result<(), ReportError> {
-        remove_results(&self.plan)
-            .and_then(|()| self.remove_temporaries())
-            .map(|()| remove_records_folder(&self.plan))
-            .map_err(|source| ReportError::Directory { dir: self.plan.dir.clone(), source })
-    }
-
-    /// Removes the temporary files of a run that was killed.
-    fn remove_temporaries(&self) -> io::Result<()> {
-        let finals: Vec<PathBuf> = KINDS
-            .iter()
-            .map(|kind| kind.file(&self.plan.names))
-            .chain(self.plan.names.earlier_records_parquet())
-            .chain([FileNames::READY_MARKER, PROBE])
-            .chain(RESERVES)
-            .map(|name| self.path(name))
-            .chain(user_files::paths(&self.plan))
-            .collect();
-        let folders: BTreeSet<&Path> = finals.iter().filter_map(|path| path.parent()).collect();
         // The temporary file of `inputs.json` belongs to this run, and is about to be published.
         let own = staged::temporary_name(&self.path(INPUTS));
-        for entry in folders.into_iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten() {
-            let path = entry.path();
-            if path != own && finals.iter().any(|of| staged::is_temporary_of(&path, of)) {
-                files::remove_if_there(&path)?;
-            }
-        }
-        Ok(())
+        remove_results(&self.plan, Some(&own))
+            .map_err(|source| ReportError::Directory { dir: self.plan.dir.clone(), source })
     }
 
     /// Removes the temporary `inputs.json`, for a run that ends before it starts.

@@ -32,7 +32,7 @@ impl RunsFolder {
     /// these runs.
     pub fn remove_lone_run(&self, artifacts: &ArtifactPlan) -> Result<(), ReportError> {
         let own = ArtifactPlan { dir: self.dir.clone(), ..artifacts.clone() };
-        remove_results(&own).map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })
+        remove_results(&own, None).map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })
     }
 
     /// Removes the results of all runs of an earlier command from these folders, so that they are not mistaken for
@@ -44,11 +44,10 @@ impl RunsFolder {
         documents: impl IntoIterator<Item = &'a str> + Clone,
     ) -> Result<(), ReportError> {
         for folder in folders {
-            for name in names.all().into_iter().chain(documents.clone()) {
-                let path = folder.join(name);
-                files::remove_if_there(&path)
-                    .map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })?;
-            }
+            let stale: Vec<_> =
+                names.all().into_iter().chain(documents.clone()).map(|name| folder.join(name)).collect();
+            files::remove_with_temporaries(&stale)
+                .map_err(|source| ReportError::Directory { dir: self.dir.clone(), source })?;
         }
         Ok(())
     }

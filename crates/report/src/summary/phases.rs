@@ -78,10 +78,9 @@ pub(crate) fn remove_phases(plan: &ArtifactPlan) -> io::Result<()> {
     let phases = plan.dir.join(PHASES);
     let Ok(folders) = std::fs::read_dir(&phases) else { return Ok(()) };
     for folder in folders.flatten().map(|entry| entry.path()) {
-        let own = [&plan.names.summary_csv, &plan.names.summary_json];
-        for name in own.into_iter().map(String::as_str).chain([server_metrics::phases::FILE, gpu::json::PHASE_FILE]) {
-            files::remove_if_there(&folder.join(name))?;
-        }
+        let own = [&plan.names.summary_csv, &plan.names.summary_json].map(String::as_str);
+        let own = own.into_iter().chain([server_metrics::phases::FILE, gpu::json::PHASE_FILE]);
+        files::remove_with_temporaries(&own.map(|name| folder.join(name)).collect::<Vec<_>>())?;
         let _ = std::fs::remove_dir(&folder);
     }
     let _ = std::fs::remove_dir(&phases);

@@ -7,7 +7,8 @@ use aiperf_observe::{
     ScrapeTimes, Store, TimeRange, Windowing, summarise,
 };
 use aiperf_plan::{ArtifactPlan, FileNames, ServerMetricsFormats, SummaryFiles};
-use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, ServerMetricsResult, scrape_line};
+use aiperf_report::aggregate::AggregateNames;
+use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, RunsFolder, ServerMetricsResult, scrape_line};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use serde_json::{Value, json};
 use std::fs;
@@ -114,9 +115,11 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
         "profile_export_aiperf.json",
         ".aiperf_results_ready.json",
         ".inputs.json.1.tmp",
+        ".run_config.json.1.tmp",
         "phase_manifest.json",
         "phases/warmup/profile_export_aiperf.json",
         "phases/warmup/server_metrics.json",
+        "phases/warmup/.profile_export_aiperf.csv.1.tmp",
         "profile_export.parquet",
         "records/profile_export.parquet",
         "records/.profile_export.parquet.1.tmp",
@@ -137,6 +140,23 @@ fn nothing_of_an_earlier_run_is_taken_for_this_one() {
     artifacts.remove_stale().unwrap();
     assert_eq!(tree(dir.path()), [".notes.txt.1.tmp", "notes.txt"]);
     assert!(!dir.path().join("phases").exists() && !dir.path().join("records").exists());
+}
+
+#[test]
+fn nothing_of_an_earlier_sweep_is_taken_for_this_one() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["a_aggregate.json", "a_sweep.csv", ".a_sweep.json.1.tmp", "own.json", ".own.json.1.tmp", "notes.txt"] {
+        fs::write(dir.path().join(name), "old").unwrap();
+    }
+    let names = AggregateNames::of(&FileNames::new(Some("a.json")));
+    let folder = RunsFolder::take(dir.path()).unwrap();
+    folder.remove_stale([dir.path().to_owned()], &names, ["own.json"]).unwrap();
+    assert_eq!(tree(dir.path()), ["notes.txt"]);
+    for name in ["profile_export.jsonl", ".profile_export_aiperf.json.1.tmp", ".aiperf_reserve_rest.1.tmp"] {
+        fs::write(dir.path().join(name), "of a single run").unwrap();
+    }
+    folder.remove_lone_run(&plan(dir.path())).unwrap();
+    assert_eq!(tree(dir.path()), ["notes.txt"]);
 }
 
 #[test]
