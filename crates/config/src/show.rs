@@ -18,7 +18,7 @@ pub fn show_resolved(args: &[String], ctx: &Context<'_>) -> Result<String, Confi
     let shown = Shown { places: &tree.places, secrets: tree.redactor() };
     let mut out = String::new();
     for (key, node) in tree.node.entries() {
-        shown.entry(&mut out, key, node, 0, key);
+        shown.entry(&mut out, key, node, 0, key, true);
     }
     Ok(out)
 }
@@ -31,19 +31,27 @@ struct Shown<'t> {
 }
 
 impl Shown<'_> {
-    fn entry(&self, out: &mut String, key: &str, node: &Node, depth: usize, path: &str) {
+    /// The lines of an entry; comments if a file may leave them out and `may_comment` allows it.
+    fn entry(&self, out: &mut String, key: &str, node: &Node, depth: usize, path: &str, may_comment: bool) {
         let pad = "  ".repeat(depth);
-        out.push_str(&format!("{pad}{}:", plain(key)));
-        self.value(out, node, depth, path);
+        let is_comment = may_comment && is_left_out(node, path);
+        let mut lines = format!("{pad}{}:", plain(key));
+        self.value(&mut lines, node, depth, path, may_comment && !is_comment);
+        if !is_comment {
+            return out.push_str(&lines);
+        }
+        for line in lines.lines() {
+            out.push_str(&format!("{pad}# {}\n", &line[pad.len()..]));
+        }
     }
 
-    fn value(&self, out: &mut String, node: &Node, depth: usize, path: &str) {
+    fn value(&self, out: &mut String, node: &Node, depth: usize, path: &str, may_comment: bool) {
         match &node.datum {
             _ if is_secret(node, path) => out.push_str(&format!(" {}{}\n", plain(REDACTED), self.origin(node))),
             Datum::Map(entries) if !entries.is_empty() => {
                 out.push('\n');
                 for (key, child) in entries {
-                    self.entry(out, key, child, depth + 1, &format!("{path}.{key}"));
+                    self.entry(out, key, child, depth + 1, &format!("{path}.{key}"), may_comment);
                 }
             }
             Datum::List(items) if items.iter().any(Node::is_map) => {
@@ -52,7 +60,7 @@ impl Shown<'_> {
                     let pad = "  ".repeat(depth + 1);
                     let mut inner = String::new();
                     for (key, child) in item.entries() {
-                        self.entry(&mut inner, key, child, depth + 2, &format!("{path}.{key}"));
+                        self.entry(&mut inner, key, child, depth + 2, &format!("{path}.{key}"), false);
                     }
                     out.push_str(&format!("{pad}- {}", inner.trim_start()));
                 }
@@ -84,6 +92,24 @@ impl Shown<'_> {
             Datum::Map(_) => "{}".to_owned(),
             _ => node.to_json().to_string(),
         }
+    }
+}
+
+/// The sections that a file must have.
+const NEEDED: [&str; 4] = ["models", "endpoint", "datasets", "phases"];
+
+/// Whether a line is a comment only: a file may leave it out, and every value in it is a default. A default that is
+/// written into a file counts as the user's choice, for example of an interface.
+fn is_left_out(node: &Node, path: &str) -> bool {
+    let section = path.strip_prefix("benchmark.").and_then(|rest| rest.split('.').next());
+    section.is_some_and(|section| !NEEDED.contains(&section)) && is_default(node)
+}
+
+fn is_default(node: &Node) -> bool {
+    match &node.datum {
+        Datum::Map(entries) if !entries.is_empty() => entries.iter().all(|(_, child)| is_default(child)),
+        Datum::List(items) if !items.is_empty() => items.iter().all(is_default),
+        _ => node.origin == Origin::Rule,
     }
 }
 

@@ -110,6 +110,20 @@ fn the_shown_configuration_has_the_origin_of_each_value() {
 }
 
 #[test]
+fn a_shown_default_is_no_choice_of_the_user() {
+    let text = "benchmark:\n  model: m\n  endpoint: {url: h:1}\n  dataset: {isl: 8}\n  profiling: {type: concurrency, requests: 4}\n  runtime: {workers: 2}\n";
+    let shown = with_file(text, |ctx| show_resolved(&args(&["-f", "c.yaml"]), ctx)).unwrap();
+    assert!(shown.contains("  runtime:\n    workers: 2  # c.yaml:6\n    # ui: "), "{shown}");
+    assert!(shown.contains("\n  # network_latency:\n  #   enabled: false  # default\n"), "{shown}");
+    let again = with_file(&shown, |ctx| show_resolved(&args(&["-f", "c.yaml"]), ctx)).unwrap();
+    let settings = |text: &str| {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        lines.map(|line| line.split("  # ").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(settings(&again), settings(&shown));
+}
+
+#[test]
 fn what_a_template_makes_of_a_secret_is_in_no_message() {
     let file = |setting: &str| {
         let variables =
