@@ -385,6 +385,16 @@ fn ten_requests_need_ten_connections_whatever_the_concurrency() {
 }
 
 #[test]
+fn a_checked_file_that_is_missing_is_named_whatever_its_kind() {
+    let dir = TempDir::new().unwrap();
+    for name in ["nope.yaml", "nope.jsonl"] {
+        let output = in_dir(dir.path(), &["validate", name]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(&format!("{name}: no such file")), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn errors_of_a_checked_file_contain_no_secrets() {
     let dir = TempDir::new().unwrap();
     let file = "benchmark:\n  model: m\n  endpoint: {url: h:1, api_key: hunter2hunter2}\n  dataset: {isl: 8}\n  \

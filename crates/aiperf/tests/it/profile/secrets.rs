@@ -297,6 +297,18 @@ fn secrets_of_every_row_and_turn_are_hidden_in_every_response() {
     }
 }
 
+/// What `aiperf config show` prints for a file.
+fn shown(bench: &Bench, file: &str) -> String {
+    std::fs::write(bench.dir.path().join("bench.yaml"), file).unwrap();
+    let show = std::process::Command::new(env!("CARGO_BIN_EXE_aiperf"))
+        .args(["config", "show", "--config", "bench.yaml"])
+        .current_dir(bench.dir.path())
+        .output()
+        .unwrap();
+    assert!(show.status.success(), "{}", String::from_utf8_lossy(&show.stderr));
+    String::from_utf8_lossy(&show.stdout).into_owned()
+}
+
 #[test]
 fn variables_with_names_of_secrets_are_not_shown() {
     let bench = Bench::bare();
@@ -307,17 +319,23 @@ benchmark:
   datasets: [{name: main, type: synthetic, entries: 3, prompts: {isl: '{{ size }}'}}]
   phases: [{name: profiling, type: concurrency, concurrency: 1, requests: 6}]
 ";
-    std::fs::write(bench.dir.path().join("bench.yaml"), file).unwrap();
-    let show = std::process::Command::new(env!("CARGO_BIN_EXE_aiperf"))
-        .args(["config", "show", "--config", "bench.yaml"])
-        .current_dir(bench.dir.path())
-        .output()
-        .unwrap();
-    let shown = String::from_utf8_lossy(&show.stdout).into_owned();
-    assert!(show.status.success(), "{}", String::from_utf8_lossy(&show.stderr));
+    let shown = shown(&bench, file);
     assert!(shown.contains("api_key: \"<redacted>\"") && shown.contains("auth: \"<redacted>\""), "{shown}");
     assert!(shown.contains("size: 16") && shown.contains("Idempotency-Key: once-1"), "{shown}");
     for secret in SECRETS {
         assert!(!shown.contains(secret), "{shown}");
     }
+}
+
+#[test]
+fn every_default_of_a_secret_variable_is_hidden() {
+    let file = "benchmark:
+  models: ['${SERVICE_API_KEY:sk-one-12345}']
+  endpoint: {url: 'http://h:1', headers: {X-A: '${SERVICE_API_KEY:sk-two-12345}'}}
+  datasets: [{name: main, type: synthetic, entries: 3, prompts: {isl: 16}}]
+  phases: [{name: profiling, type: concurrency, concurrency: 1, requests: 6}]
+";
+    let shown = shown(&Bench::bare(), file);
+    assert!(!shown.contains("sk-"), "{shown}");
+    assert_eq!(shown.matches("<redacted>").count(), 2, "{shown}");
 }
