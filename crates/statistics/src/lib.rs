@@ -1,4 +1,5 @@
-//! Statistics of many runs: tests, designs of experiments, and whether one run differs from another.
+//! Statistics of one run and of several: intervals, tests, designs of experiments, and whether one run differs from
+//! another.
 //!
 //! The crate is pure: no clock, no file, no socket, no thread. Where chance is needed a seed is given, and the same seed
 //! gives the same answer on every machine.
@@ -25,7 +26,8 @@ pub mod student;
 pub mod welch;
 
 pub use comparison::{
-    Comparison, Direction, Series, Statistic, Verdict, compare, compare_proportions, compare_samples, compare_trials,
+    Comparison, Direction, Interval, Series, Statistic, Verdict, compare, compare_proportions, compare_samples,
+    compare_trials,
 };
 pub use design::{Evenness, Sobol, latin_hypercube};
 pub use fisher::{Proportion, fisher};

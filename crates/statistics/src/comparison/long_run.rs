@@ -23,6 +23,11 @@ const PLAIN: f64 = 3.0;
 /// A block is at least so many correlation times long: then the error of [`long_run_variance`] is small.
 const TIMES: f64 = 4.0;
 
+/// The fewest effective values from which a mean is known well enough for a verdict.
+pub const FEWEST_EFFECTIVE: f64 = 30.0;
+/// The fewest blocks, likewise.
+pub const FEWEST_BLOCKS: f64 = 8.0;
+
 /// The mean of a series, and how well it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongRun {
@@ -59,6 +64,11 @@ impl LongRun {
             effective: (series.variance / (long_run / steps)).min(count as f64),
             blocks,
         }
+    }
+
+    /// Whether the data suffice for a verdict.
+    pub fn is_enough(&self) -> bool {
+        self.effective >= FEWEST_EFFECTIVE && self.blocks >= FEWEST_BLOCKS
     }
 }
 

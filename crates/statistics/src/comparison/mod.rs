@@ -1,4 +1,4 @@
-//! Whether one run differs from another.
+//! Whether one run differs from another, and how well each is known.
 //!
 //! Two runs are compared metric by metric, each by its mean and its percentiles: how far they lie apart, where the true
 //! difference lies, how likely chance alone would do as much, and a verdict.
@@ -40,8 +40,10 @@
 //! - `long_run`: how well a mean is known when values are not independent
 //! - `values`: the values of one metric of one run; `series`: these with their mean and percentiles
 //! - `percentile`: how well a percentile is known
+//! - `interval`: where the true value of a statistic of one run lies
 //! - `records`, `trials`, `proportions`: the three kinds of comparison
 
+mod interval;
 mod long_run;
 mod percentile;
 mod proportions;
@@ -51,9 +53,11 @@ mod trials;
 mod values;
 pub mod verdict;
 
-pub use long_run::LongRun;
+pub use interval::Interval;
+pub use long_run::{FEWEST_BLOCKS, FEWEST_EFFECTIVE, LongRun};
+pub use percentile::FEWEST_BEYOND;
 pub use proportions::compare_proportions;
-pub use records::{FEWEST_BEYOND, FEWEST_BLOCKS, FEWEST_EFFECTIVE, compare};
+pub use records::compare;
 pub use series::Series;
 pub use trials::{FEWEST_TRIALS, compare_samples, compare_trials};
 pub use verdict::{Comparison, Direction, Doubt, Statistic, Verdict};

@@ -8,6 +8,9 @@
 use super::long_run::LongRun;
 use super::values::Values;
 
+/// The fewest effective values beyond a percentile, on its thinner side, from which it is known well enough for a verdict.
+pub const FEWEST_BEYOND: f64 = 10.0;
+
 /// A percentile of a run.
 pub(super) struct Percentile<'a> {
     values: &'a Values,
@@ -45,8 +48,9 @@ impl<'a> Percentile<'a> {
         (low, high)
     }
 
-    /// Independent values with as much information, on the thinner side of the percentile.
-    pub(super) fn effective_beyond(&self) -> f64 {
-        self.known.effective * self.share.min(1.0 - self.share)
+    /// Whether the data suffice for a verdict.
+    pub(super) fn is_enough(&self) -> bool {
+        let effective_beyond = self.known.effective * self.share.min(1.0 - self.share);
+        self.known.is_enough() && effective_beyond >= FEWEST_BEYOND
     }
 }

@@ -7,13 +7,6 @@ use super::verdict::{Comparison, Direction, Finding, Statistic};
 use crate::student;
 use crate::welch::{Estimate, Welch};
 
-/// Effective values of a side below which there is no verdict.
-pub const FEWEST_EFFECTIVE: f64 = 30.0;
-/// Effective values beyond a percentile, on its thinner side, below which there is no verdict.
-pub const FEWEST_BEYOND: f64 = 10.0;
-/// Blocks of a side below which there is no verdict.
-pub const FEWEST_BLOCKS: f64 = 8.0;
-
 /// Past so many standard errors p is zero to most readers, and is not looked for.
 const FARTHEST: f64 = 40.0;
 
@@ -48,7 +41,7 @@ fn means(first: &LongRun, second: &LongRun, level: f64) -> Finding {
         interval: test.interval(level),
         p: test.p,
         effective: (first.effective, second.effective),
-        enough: [first, second].into_iter().all(is_enough),
+        enough: first.is_enough() && second.is_enough(),
     }
 }
 
@@ -64,19 +57,14 @@ fn percentiles(first: &Percentile, second: &Percentile, level: f64) -> Finding {
         let (low, high) = interval(t);
         low <= 0.0 && high >= 0.0
     };
-    let sides = [first, second];
     Finding {
         first: first.value,
         second: second.value,
         interval: interval(student::critical(level, freedom)),
         p: student::two_sided(smallest(covers_zero), freedom),
         effective: (first.known.effective, second.known.effective),
-        enough: sides.iter().all(|side| is_enough(&side.known) && side.effective_beyond() >= FEWEST_BEYOND),
+        enough: first.is_enough() && second.is_enough(),
     }
-}
-
-fn is_enough(side: &LongRun) -> bool {
-    side.effective >= FEWEST_EFFECTIVE && side.blocks >= FEWEST_BLOCKS
 }
 
 /// Degrees of freedom of the difference, each side weighted by how far it reaches at one standard error.

@@ -1,5 +1,6 @@
-//! Statistics held against scipy and against the reference.
+//! Statistics held against scipy, against the reference and against simulated runs.
 
 mod alarms;
+mod coverage;
 mod golden_convergence;
 mod scipy;
