@@ -8,7 +8,8 @@ use std::net::TcpListener;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -61,6 +62,32 @@ pub(crate) fn answering(answer: impl Fn(usize, &str, &str) -> String + Send + 's
 pub(crate) fn response(status: &str, kind: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+}
+
+/// A server of chat completions that answers the first requests at once, and the others when it is opened. So a test
+/// can act in the middle of a run, however slow the machine is.
+pub(crate) struct Gate {
+    pub(crate) url: String,
+    is_open: Arc<AtomicBool>,
+}
+
+impl Gate {
+    pub(crate) fn after(first: usize) -> Self {
+        let is_open = Arc::new(AtomicBool::new(false));
+        let opened = is_open.clone();
+        let url = answering(move |number, _, _| {
+            while number >= first && !opened.load(Relaxed) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let body = r#"{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"a b"},"finish_reason":"stop"}]}"#;
+            response("200 OK", "application/json", body)
+        });
+        Self { url, is_open }
+    }
+
+    pub(crate) fn open(&self) {
+        self.is_open.store(true, Relaxed);
+    }
 }
 
 /// The binary, with a directory for its files.
@@ -265,6 +292,20 @@ impl Running {
         let output = self.child.finish();
         Run { dir: self.dir, output }
     }
+}
+
+/// Repeats a run in which the client read all chunks of a response together, as it may on a busy machine: such a
+/// response has fewer metrics.
+pub(crate) fn with_chunks_apart(mut run: impl FnMut() -> Run) -> Run {
+    let came_at_once = |record: &Value| record["metrics"]["inter_token_latency"]["value"] == 0.0;
+    let mut last = run();
+    for _ in 1..10 {
+        if !last.records().iter().any(came_at_once) {
+            break;
+        }
+        last = run();
+    }
+    last
 }
 
 /// A finished run.

@@ -10,8 +10,9 @@ use tempfile::TempDir;
 
 /// A run that takes longer hangs.
 const HANGS: Duration = Duration::from_secs(120);
-/// The last of two signals may come when the run has ended; then it is tried again, so often.
-const TRIES: usize = 5;
+/// How often a command is run, if the machine disturbs it: the last of two signals may come when the run has ended, or
+/// the client may read several chunks together.
+pub(crate) const TRIES: usize = 5;
 
 /// Signals that a run may get, by their names.
 const SIGNALS: [&str; 3] = ["INT", "TERM", "KILL"];
@@ -238,6 +239,15 @@ impl Rerun {
     pub(crate) fn not_there_yet(&self) -> Option<String> {
         let line = self.stderr.lines().find(|line| line.ends_with("not there yet"))?;
         (self.code == Some(2)).then(|| line.to_owned())
+    }
+
+    /// Whether the client read some chunks of responses together, by its own account.
+    pub(crate) fn has_merged_chunks(&self) -> bool {
+        let merged = |name: &String| {
+            let summary: Value = serde_json::from_str(&self.text(name)).ok()?;
+            summary["measurement"]["merged_events"].as_u64()
+        };
+        self.files.iter().filter(|name| name.ends_with(".json")).filter_map(merged).any(|merged| merged > 0)
     }
 
     pub(crate) fn text(&self, name: &str) -> String {

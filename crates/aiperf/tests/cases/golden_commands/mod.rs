@@ -23,7 +23,7 @@ mod tables;
 use aiperf_golden::Area;
 use aiperf_golden::cases::{Cases, Trial, test};
 use aiperf_golden::kinds::runs::COMMANDS;
-use command::{GoldenRun, Rerun};
+use command::{GoldenRun, Rerun, TRIES};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -43,13 +43,27 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Runs a command again; the reason, if a feature of it is missing.
 fn leaves_files_of_the_same_form(run: &GoldenRun) -> Option<String> {
-    let rerun = run.again();
+    let mut rerun = run.again();
+    let mut found = differences(run, &rerun);
+    for _ in 1..TRIES {
+        if found.is_empty() || !rerun.has_merged_chunks() || !found.iter().all(|line| needs_two_instants(line)) {
+            break;
+        }
+        rerun = run.again();
+        found = differences(run, &rerun);
+    }
     let missing = rerun.not_there_yet();
     if missing.is_none() {
-        let found = differences(run, &rerun);
         assert!(found.is_empty(), "{} differences\n  {}", found.len(), found.join("\n  "));
     }
     missing
+}
+
+/// Whether a difference is about a metric that a response only has if its chunks arrive apart. On a busy machine, the
+/// client may read them together.
+fn needs_two_instants(difference: &str) -> bool {
+    let names = ["output_token_throughput_per_user", "Output Token Throughput Per User"];
+    names.iter().any(|name| difference.contains(name))
 }
 
 /// The golden runs.

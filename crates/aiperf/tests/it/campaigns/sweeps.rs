@@ -1,6 +1,6 @@
 //! One run per value.
 
-use crate::bench::{Bench, Run, free_port, quick, serve, wait_until};
+use crate::bench::{Bench, Gate, Run, free_port, quick, serve, wait_until};
 use crate::campaigns::left::{files, json, short};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -181,9 +181,9 @@ fn a_terminal_shows_the_cells_that_are_done() {
 
 #[test]
 fn one_api_serves_the_current_run() {
-    let server = serve(quick());
+    let server = Gate::after(0);
     let port = free_port().to_string();
-    let bench = Bench::of(&server.url()).with(&["--streaming", "--concurrency", "1,2", "--request-count", "200"]);
+    let bench = Bench::of(&server.url).with(&["--concurrency", "1,2", "--request-count", "20"]);
     let bench = bench.with(&["--api-port", &port]).env("AIPERF_API_SERVER_POST_COMPLETE_GRACE", "20");
     let mut running = bench.start();
     let asked = |path: &str| {
@@ -199,6 +199,7 @@ fn one_api_serves_the_current_run() {
         let label = run["variation_label"].as_str().unwrap_or_default().to_owned();
         if !label.is_empty() && !seen.contains(&label) {
             seen.push(label);
+            server.open();
         }
         seen.len() == 2
     });

@@ -30,12 +30,13 @@ fn a_rate_alone_is_poisson_and_a_smoothness_alone_is_gamma() {
 fn a_tick_without_a_free_slot_is_dropped_and_counted() {
     let server = Server::start(paced(60, 1));
     let rate = ["--request-rate", "200", "--arrival-pattern", "constant", "--concurrency", "2"];
-    let run = run(server.bench().with(&rate).with(&["--benchmark-duration", "0.8"]));
+    let run = run(server.bench().with(&rate).with(&["--benchmark-duration", "2"]));
     let (summary, output) = (run.summary(), run.stderr() + &run.stdout());
     let measured = &summary["measurement"]["sending"];
     let count = |name: &str| measured[name].as_u64().unwrap();
     assert!(count("missed") > count("sent"), "{measured}");
-    assert_eq!(count("offered"), count("missed") + count("sent"));
+    // On a busy machine, some ticks come due and the run is over before its client gets a core.
+    assert_eq!(count("offered"), count("missed") + count("sent") + count("unsent_held"), "{measured}");
     assert!(output.contains("no free slot"), "{output}");
     assert!(peak(&server.arrivals(), |arrival| arrival.end) <= 2);
 }

@@ -1,6 +1,6 @@
 //! The artifact directory: files of earlier runs, two runs in one directory, and failed writes.
 
-use crate::bench::{Bench, Run, avg, quick, serve};
+use crate::bench::{Bench, Gate, Run, avg, quick, serve};
 use aiperf_sim::{Latency, SimConfig};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -161,14 +161,15 @@ fn words(text: &str) -> String {
 
 #[test]
 fn a_file_that_cannot_be_written_at_the_end_is_named_and_all_others_are_written() {
-    let sim = serve(SimConfig { itl: Latency::constant(Duration::from_millis(5)), ..quick() });
     let all = ["profile_export_aiperf.json", "profile_export_aiperf.csv", "profile_export_console.txt"];
     for failing in all {
-        let args = ["--streaming", "--concurrency", "4", "--request-count", "120", "--num-dataset-entries", "2"];
-        let running = Bench::of(&sim.url()).with(&args).start();
+        let server = Gate::after(8);
+        let args = ["--concurrency", "4", "--request-count", "120", "--num-dataset-entries", "2"];
+        let running = Bench::of(&server.url).with(&args).start();
         running.wait_for_records(4);
         // A folder at its path: no user can replace it by a rename, not even root.
         std::fs::create_dir_all(running.dir.path().join("out").join(failing).join("in the way")).unwrap();
+        server.open();
         let run = running.finish_soon();
         let stdout = run.stdout();
         assert_eq!(run.code(), Some(1), "{failing}: {stdout}{}", run.stderr());

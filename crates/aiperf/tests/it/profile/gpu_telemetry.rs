@@ -1,12 +1,12 @@
 //! GPUs: pages of exporters over real sockets, compared with the results of the run.
 
-use crate::bench::{Bench, Run, answering, avg, quick, response, serve};
+use crate::bench::{Bench, Gate, Run, answering, avg, quick, response, serve, wait_until};
 use aiperf_sim::{Latency, SimConfig};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 const JSONL: &str = "gpu_telemetry_export.jsonl";
@@ -33,6 +33,20 @@ fn exporter(page: impl Fn(usize) -> String + Send + 'static) -> (String, Arc<Ato
     let address = answering(move |number, _, _| {
         counted.fetch_add(1, SeqCst);
         response("200 OK", "text/plain; version=0.0.4", &page(number))
+    });
+    (format!("http://{address}/metrics"), fetches)
+}
+
+/// An exporter that works while a condition holds; counts the fetches.
+fn exporter_while(works: impl Fn() -> bool + Send + 'static) -> (String, Arc<AtomicUsize>) {
+    let fetches = Arc::new(AtomicUsize::new(0));
+    let counted = fetches.clone();
+    let address = answering(move |number, _, _| {
+        counted.fetch_add(1, SeqCst);
+        match works() {
+            true => response("200 OK", "text/plain; version=0.0.4", &eight(number)),
+            false => response("503 Service Unavailable", "text/plain", "gone"),
+        }
     });
     (format!("http://{address}/metrics"), fetches)
 }
@@ -308,23 +322,26 @@ fn a_missing_file_of_metrics_is_refused() {
     assert!(run.stderr().contains("GPU metrics file not found: missing.csv"), "{}", run.stderr());
 }
 
-/// An exporter that works from one fetch to another, and fails before and after that.
-fn exporter_between(first: usize, last: usize) -> String {
-    let address = answering(move |number, _, _| match (first..last).contains(&number) {
-        true => response("200 OK", "text/plain; version=0.0.4", &eight(number)),
-        false => response("503 Service Unavailable", "text/plain", "gone"),
-    });
-    format!("http://{address}/metrics")
-}
-
 #[test]
 fn energy_of_a_part_of_the_phase_is_left_out_with_a_warning() {
-    let slow = SimConfig { ttft: Latency::constant(Duration::from_millis(200)), ..quick() };
-    let sim = serve(slow);
-    // One fails midway. The other one responds only from the first retry on, a second later.
-    for exporter in [exporter_between(0, 20), exporter_between(1, usize::MAX)] {
-        let bench = sampling(&sim.url()).env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "50000000");
-        let run = succeeded(bench.with(&["--gpu-telemetry", &exporter]).run());
+    // One fails midway. The other one works only from then on.
+    for works_at_first in [true, false] {
+        let is_midway = Arc::new(AtomicBool::new(false));
+        let midway = is_midway.clone();
+        let (exporter, fetches) = exporter_while(move || works_at_first != midway.load(SeqCst));
+        let server = Gate::after(8);
+        let bench = sampling(&server.url).without("--streaming").env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "50000000");
+        let running = bench.with(&["--gpu-telemetry", &exporter]).start();
+        let some_more_fetches = || {
+            let before = fetches.load(SeqCst);
+            wait_until("no more fetches", || fetches.load(SeqCst) >= before + 3);
+        };
+        running.wait_for_records(8);
+        some_more_fetches();
+        is_midway.store(true, SeqCst);
+        some_more_fetches();
+        server.open();
+        let run = succeeded(running.finish_soon());
         let summary = run.summary();
         for tag in ["total_gpu_energy", "output_tokens_per_joule", "energy_per_user"] {
             for tag in [tag.to_owned(), format!("nvidia_{tag}")] {

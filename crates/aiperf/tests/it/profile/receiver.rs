@@ -72,9 +72,12 @@ impl Receiver {
         Self { address, kept }
     }
 
-    /// Every accepted export, in order.
+    /// Every accepted export, in the order in which they were sent: on a busy machine the threads of two connections
+    /// may be served in any order.
     pub(crate) fn taken(&self) -> Vec<Arc<Export>> {
-        self.kept.lock().unwrap().taken.clone()
+        let mut taken = self.kept.lock().unwrap().taken.clone();
+        taken.sort_by_key(|export| export.time());
+        taken
     }
 
     /// The number of calls.
@@ -148,6 +151,15 @@ pub(crate) struct Point {
 impl Export {
     pub(crate) fn metrics(&self) -> &[Metric] {
         &self.message.resource_metrics[0].scope_metrics[0].metrics
+    }
+
+    /// The instant of its values.
+    fn time(&self) -> u64 {
+        let of = |metric: &Metric| match metric.data.as_ref().unwrap() {
+            Data::Sum(sum) => sum.data_points[0].time_unix_nano,
+            Data::Histogram(histogram) => histogram.data_points[0].time_unix_nano,
+        };
+        of(&self.metrics()[0])
     }
 
     /// The points of every metric by its name; the value of a sum is the sum.

@@ -274,11 +274,22 @@ fn a_faulty_page_affects_no_request() {
         (&["gzip=2-", "redirect:307=4"], 0),
         (&["trickle:100ms=3"], 0),
     ] {
-        let run = run(with_faults(faults), &["--concurrency", "1"]);
-        let document = exported(&run);
-        let info = document["summary"]["endpoint_info"].as_object().unwrap().values().next().unwrap().clone();
-        let found = info["errors"].as_u64().unwrap_or(0);
-        assert!(if errors == 0 { found == 0 } else { found >= errors }, "{faults:?}: {info}");
+        let tried = || {
+            let run = run(with_faults(faults), &["--concurrency", "1"]);
+            let document = exported(&run);
+            let info = document["summary"]["endpoint_info"].as_object().unwrap().values().next().unwrap().clone();
+            (run, document, info)
+        };
+        let found = |info: &Value| info["errors"].as_u64().unwrap_or(0);
+        let (mut run, mut document, mut info) = tried();
+        // On a busy machine, the faulty page may be fetched before the first request, where no error counts.
+        for _ in 1..5 {
+            if found(&info) >= errors {
+                break;
+            }
+            (run, document, info) = tried();
+        }
+        assert!(if errors == 0 { found(&info) == 0 } else { found(&info) >= errors }, "{faults:?}: {info}");
         assert_eq!(run.stdout().contains("scrapes failed"), errors > 0, "{faults:?}: {}", run.stdout());
         assert_eq!(total(&document["metrics"], "vllm:request_success", "total"), 40.0, "{faults:?}");
     }

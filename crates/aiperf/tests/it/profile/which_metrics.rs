@@ -1,6 +1,6 @@
 //! The metrics of a run: exactly these, in every file and on the console.
 
-use crate::bench::{Bench, Run, quick, serve};
+use crate::bench::{Bench, Run, quick, serve, with_chunks_apart};
 use aiperf_sim::{Latency, SimConfig};
 use aiperf_testkit::outputs::Shown;
 use aiperf_testkit::vocabulary::*;
@@ -31,7 +31,7 @@ fn shown(run: &Run, extra_members: &'static [&'static str]) -> Shown {
 
 fn run(config: SimConfig, args: &[&str]) -> Shown {
     let sim = serve(config);
-    let run = Bench::of(&sim.url()).with(args).run();
+    let run = with_chunks_apart(|| Bench::of(&sim.url()).with(args).run());
     assert!(matches!(run.code(), Some(0 | 1)), "{}", run.stderr());
     shown(&run, &["measurement"])
 }
@@ -166,7 +166,7 @@ fn drafts_are_counted_where_a_server_reports_them() {
 fn a_warm_up_shows_what_the_run_does() {
     let sim = serve(unhurried());
     let args = ["--streaming", "--concurrency", "2", "--request-count", "4", "--warmup-request-count", "4"];
-    let run = Bench::of(&sim.url()).with(&args).run();
+    let run = with_chunks_apart(|| Bench::of(&sim.url()).with(&args).run());
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     let whole = shown(&run, &["measurement", "warmup_metrics"]);
     let count = whole.shows(STREAMED);
