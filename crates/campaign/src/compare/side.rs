@@ -122,10 +122,9 @@ impl Side {
         let label = &self.label;
         let mut notes: Vec<String> = Vec::new();
         for run in self.summaries() {
-            if let Some(why) = &run.incomplete {
-                let name = if self.runs() > 1 { format!("{} of {label}", run.label) } else { label.clone() };
-                notes.push(format!("{name} is not complete: {why}"));
-            }
+            let name = if self.runs() > 1 { format!("{} of {label}", run.label) } else { label.clone() };
+            notes.extend(run.incomplete.iter().map(|why| format!("{name} is not complete: {why}")));
+            notes.extend(run.doubts.iter().map(|doubt| format!("{name} doubts its numbers: {doubt}")));
         }
         if let Contents::Runs(_, without) = &self.contents
             && !without.is_empty()

@@ -40,6 +40,8 @@ pub(super) struct RunSummary {
     pub(super) sweep_id: Option<String>,
     /// Why the run is incomplete, if it is.
     pub(super) incomplete: Option<String>,
+    /// The run's own doubts about its numbers.
+    pub(super) doubts: Vec<String>,
     /// The path of its records.
     pub(super) records: Option<PathBuf>,
 }
@@ -110,6 +112,7 @@ impl RunSummary {
             config,
             sweep_id: document["run_info"]["sweep_id"].as_str().map(str::to_owned),
             incomplete: (!is_complete || was_cancelled).then(why),
+            doubts: doubts(document),
             records,
         })
     }
@@ -122,6 +125,11 @@ impl RunSummary {
     pub(super) fn stat(&self, tag: &str, stat: &str) -> Option<f64> {
         self.metrics.get(tag)?.stats.get(stat)
     }
+}
+
+fn doubts(document: &Value) -> Vec<String> {
+    let listed = document["measurement"]["doubts"].as_array();
+    listed.into_iter().flatten().filter_map(|doubt| doubt.as_str().map(str::to_owned)).collect()
 }
 
 /// Adds zero failures if a run lists none because nothing failed.

@@ -85,6 +85,20 @@ fn records_of_more_requests_than_the_summary_counts_are_noted() {
 }
 
 #[test]
+fn the_doubts_of_each_run_are_noted() {
+    let runs = pair(&Run::default(), &Run { slower: 1.1, ..Run::default() });
+    for (dir, doubts) in [(&runs.first, &[][..]), (&runs.second, &["43.0% of chunks arrived several to a read"])] {
+        let path = dir.join("profile_export_aiperf.json");
+        let mut summary: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        summary["measurement"]["doubts"] = doubts.into();
+        fs::write(&path, summary.to_string()).unwrap();
+    }
+    let note = "B doubts its numbers: 43.0% of chunks arrived several to a read";
+    assert_eq!(json(&runs.dirs(), &[])["notes"], serde_json::json!([note]));
+    assert!(stdout(&compare(&runs.dirs(), &[])).contains(note));
+}
+
+#[test]
 fn a_run_of_the_reference_against_itself_differs_in_nothing() {
     let dir = reference("stream");
     let output = compare(&[&dir, &dir], &[]);
