@@ -3,7 +3,7 @@
 use crate::sending::{self, PhaseSending};
 use aiperf_engine::quality::{Conduct, Quality};
 use aiperf_engine::{SinkStall, StallCause};
-use aiperf_metrics::{Durations, Summary};
+use aiperf_metrics::{CONFIDENCE_LEVEL, Durations, Interval, Summary};
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_report::PhaseResult;
 use aiperf_types::{Nanos, PhaseKind};
@@ -44,7 +44,31 @@ pub struct Observed {
 pub fn of(plan: &Plan, observed: &Observed, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
     let mut doubts = doubts(plan, observed, summary);
     doubts.extend(replay_behind(phases));
-    Measurement { block: block(observed, summary, &doubts), doubts }
+    Measurement { block: block(observed, summary, phases, &doubts), doubts }
+}
+
+/// Where the true values of the main statistics lie.
+fn confidence(summary: &Summary) -> Value {
+    let end = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+    let interval = |interval: &Interval| {
+        let Interval { low, high, count, effective, is_enough } = *interval;
+        json!({"lo": end(low), "hi": end(high), "n": count, "n_eff": end(effective), "enough": is_enough})
+    };
+    let metrics = summary.intervals.iter().map(|metric| {
+        let intervals = metric.intervals.iter().map(|(name, of)| ((*name).to_owned(), interval(of)));
+        (metric.tag.to_owned(), intervals.collect())
+    });
+    [("level".to_owned(), json!(CONFIDENCE_LEVEL))].into_iter().chain(metrics).collect()
+}
+
+/// The part of the block that each phase has for itself.
+fn of_phase(phase: &PhaseResult) -> Value {
+    json!({
+        "phase_index": phase.id.index,
+        "phase_name": phase.id.name,
+        "phase_kind": phase.id.kind.name(),
+        "confidence": confidence(&phase.metrics),
+    })
 }
 
 /// Said once: the replay of a recording fell so far behind that it was another load. Of several, the one that did most.
@@ -62,7 +86,8 @@ fn replay_behind(phases: &[PhaseResult]) -> Option<String> {
     ))
 }
 
-fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summary, doubts: &[String]) -> Value {
+fn block(observed: &Observed, summary: &Summary, phases: &[PhaseResult], doubts: &[String]) -> Value {
+    let Observed { quality, conduct, sending, .. } = observed;
     let stamped = quality.receive_lag.count();
     let reads = stamped + quality.unstamped_reads;
     let of_requests = json!({
@@ -121,6 +146,8 @@ fn block(Observed { quality, conduct, sending, .. }: &Observed, summary: &Summar
         "exact_list_values": !summary.exactness.lists_binned,
         "exact_curves": !summary.exactness.curves_binned,
         "late_in_curves": summary.exactness.late_in_curves,
+        "confidence": confidence(summary),
+        "phases": phases.iter().map(of_phase).collect::<Vec<_>>(),
         "doubts": doubts,
     });
     [of_requests, of_run]

@@ -21,7 +21,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("schedule", &["plan", "types"]),
     ("dialect", &["plan", "template", "types"]),
     ("transport", &["plan", "types"]),
-    ("metrics", &["types"]),
+    ("metrics", &["statistics", "types"]),
     ("observe", &["plan", "transport", "types"]),
     ("engine", &["dataset", "dialect", "metrics", "plan", "schedule", "tokenize", "transport", "types"]),
     ("report", &["metrics", "observe", "plan", "transport", "types"]),

@@ -6,6 +6,7 @@ mod errors;
 pub mod gpu;
 pub mod gpu_vendors;
 pub mod histograms;
+pub mod intervals;
 pub mod live;
 pub mod records;
 mod summarise;

@@ -5,6 +5,7 @@ use crate::numbers::stats::Stats;
 use crate::registry::export_rank;
 use crate::registry::flags::Flags;
 use crate::registry::metric::{ConsoleGroup, Metric};
+use aiperf_statistics::Interval;
 use aiperf_types::WallNs;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -47,6 +48,14 @@ pub(crate) fn is_live(group: ConsoleGroup, flags: Flags) -> bool {
     group != ConsoleGroup::None && flags.allow_table()
 }
 
+/// Where the true values of one metric's statistics lie, in its display unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricIntervals {
+    pub tag: &'static str,
+    /// By the name of the statistic.
+    pub intervals: Vec<(&'static str, Interval)>,
+}
+
 /// How exact a summary is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exactness {
@@ -65,6 +74,8 @@ pub struct Summary {
     /// The metrics: the leading ones first, then by display order, then by name.
     pub results: Vec<MetricResult>,
     pub exactness: Exactness,
+    /// Where the true values of its main statistics lie. Slices have none.
+    pub intervals: Vec<MetricIntervals>,
     /// Accepted drafts per step, over all records.
     pub spec_decode_histogram: BTreeMap<u32, u64>,
     /// Records, including failed ones.
@@ -75,6 +86,12 @@ pub struct Summary {
 impl Summary {
     pub fn get(&self, tag: &str) -> Option<&MetricResult> {
         self.results.iter().find(|result| result.tag == tag)
+    }
+
+    /// Where the true value of a statistic lies.
+    pub fn interval(&self, tag: &str, statistic: &str) -> Option<&Interval> {
+        let metric = self.intervals.iter().find(|metric| metric.tag == tag)?;
+        metric.intervals.iter().find(|(name, _)| *name == statistic).map(|(_, interval)| interval)
     }
 
     /// The mean, or the single value, of a metric.

@@ -14,13 +14,19 @@ impl Accumulator {
     }
 
     fn values_of_chosen(&self, metrics: &Metrics, chosen: &Chosen) -> Vec<f64> {
-        let (metric, rules) = (chosen.metric, &metrics.rules);
         let mut values = Vec::new();
+        self.each_value(metrics, chosen, |_, value| values.push(value));
+        values
+    }
+
+    /// Visits the value of a metric for each successful record that has one, in display units.
+    pub(crate) fn each_value(&self, metrics: &Metrics, chosen: &Chosen, mut visit: impl FnMut(usize, f64)) {
+        let (metric, rules) = (chosen.metric, &metrics.rules);
         if !metric.population.takes(false) {
-            return values;
+            return;
         }
         let scale = metric.scale();
-        self.kept.columns.each(&chosen.facts, |_, facts| {
+        self.kept.columns.each(&chosen.facts, |row, facts| {
             if facts.failed() {
                 return;
             }
@@ -29,8 +35,9 @@ impl Accumulator {
                 Compute::Floats(compute) => compute(facts, rules).filter(|value| value.is_finite()),
                 _ => None,
             };
-            values.extend(value.map(|value| value * scale));
+            if let Some(value) = value {
+                visit(row, value * scale);
+            }
         });
-        values
     }
 }

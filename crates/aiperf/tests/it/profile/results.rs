@@ -17,6 +17,13 @@ fn a_streaming_run_leaves_every_file_and_the_numbers_agree() {
     assert_eq!(summary["inter_chunk_latency"]["count"], 20 * 7);
     assert_eq!((&summary["was_cancelled"], &summary["is_complete"]), (&Value::Bool(false), &Value::Bool(true)));
     assert!(summary["measurement"]["receive_lag_us"]["p99"].is_number());
+    let confidence = &summary["measurement"]["confidence"];
+    let (ttft, reported) = (&confidence["time_to_first_token"], avg(&summary, "time_to_first_token"));
+    let end = |name: &str| ttft["avg"][name].as_f64().unwrap();
+    assert!(confidence["level"] == 0.95 && end("lo") <= reported && reported <= end("hi"), "{confidence}");
+    assert!(ttft["p99"]["hi"].is_null() && ttft["p99"]["enough"] == false, "{confidence}");
+    let phase = &summary["measurement"]["phases"][0];
+    assert!(phase["phase_name"] == "profiling" && phase["confidence"] == *confidence, "{phase}");
 
     let records = run.records();
     assert_eq!(records.len(), 20);
