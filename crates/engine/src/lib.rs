@@ -11,6 +11,7 @@
 //!   kernel's counters of CPU time
 //! - [`requests`]: the requests of a run, encoded before the clock starts or ahead of their use
 //! - [`reading`]: parses responses, after they are complete or while they arrive
+//! - `lanes`: values from several threads to one, without waiting
 //! - `queue`: finished exchanges that wait for their records, with a budget
 //! - [`events`]: what a run reports while it is on
 //! - `sizing`: how many threads and connections a run gets; [`error`]: why a run could not be started or carried on
@@ -79,6 +80,7 @@ pub mod error;
 pub mod events;
 mod failure_names;
 mod kernel_counters;
+mod lanes;
 pub mod part;
 mod queue;
 pub mod reading;

@@ -1,14 +1,15 @@
 //! Finished exchanges on their way to the record threads. The queue wakes no thread, and no worker ever waits for it.
 //! When a budget of bytes or of time is exceeded, the conductor sends nothing new.
 
+use crate::lanes::{Arrivals, Lanes, lanes};
 use crate::requests::prompt_counts::PromptHistory;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress};
+use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire};
-use std::sync::mpsc::{self, Receiver, Sender};
 
 /// A finished exchange, and the data for counting its prompt.
 pub(crate) struct Finished {
@@ -45,12 +46,35 @@ impl Deref for Finished {
     }
 }
 
-/// An exchange, and when it came into the queue.
-pub(crate) type Queued = (MonoNs, Finished);
+/// An exchange, and when it came into the queue. The earlier is the smaller.
+pub(crate) struct Queued {
+    pub(crate) at: MonoNs,
+    pub(crate) finished: Finished,
+}
+
+impl Ord for Queued {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.at.cmp(&other.at)
+    }
+}
+
+impl PartialOrd for Queued {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Queued {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+}
+
+impl Eq for Queued {}
 
 /// The sending end of the queue, and counters of everything in it.
 pub(crate) struct Queue {
-    sender: Sender<Queued>,
+    lanes: Lanes<Queued>,
     waiting: AtomicU64,
     waiting_bytes: AtomicUsize,
     peak_bytes: AtomicUsize,
@@ -74,11 +98,11 @@ pub(crate) struct Queue {
 pub(crate) const LONGEST_WAIT: Nanos = Nanos(700_000_000);
 
 impl Queue {
-    /// A queue, and the receiver of its exchanges.
-    pub(crate) fn new(budget: usize, phases: usize) -> (Self, Receiver<Queued>) {
-        let (sender, receiver) = mpsc::channel();
+    /// The queue of a run with this many phases and workers, and the receiver of its exchanges.
+    pub(crate) fn new(budget: usize, phases: usize, workers: usize) -> (Self, Arrivals<Queued>) {
+        let (lanes, arrivals) = lanes(workers);
         let queue = Self {
-            sender,
+            lanes,
             waiting: AtomicU64::new(0),
             waiting_bytes: AtomicUsize::new(0),
             peak_bytes: AtomicUsize::new(0),
@@ -91,7 +115,7 @@ impl Queue {
             budget,
             oldest: AtomicU64::new(u64::MAX),
         };
-        (queue, receiver)
+        (queue, arrivals)
     }
 
     pub(crate) fn push(&self, exchange: Finished) {
@@ -104,11 +128,12 @@ impl Queue {
         self.waiting.fetch_add(1, Relaxed);
         let now = self.waiting_bytes.fetch_add(bytes, Relaxed) + bytes;
         self.peak_bytes.fetch_max(now, Relaxed);
-        if self.sender.send((mono_now(), exchange)).is_err() {
+        if self.lanes.is_closed() {
             // The coordinator is gone because of a fault in this program. The run ends normally and then reports the
             // fault.
-            self.finish([phase], bytes);
+            return self.finish([phase], bytes);
         }
+        self.lanes.push(usize::from(exchange.tag.worker), Queued { at: mono_now(), finished: exchange });
     }
 
     /// Of some exchanges only the records are kept, until these are written.
@@ -215,7 +240,7 @@ mod tests {
 
     #[test]
     fn records_that_are_larger_than_their_exchanges_count_in_the_peak() {
-        let (queue, _queued) = Queue::new(1 << 20, 1);
+        let (queue, _queued) = Queue::new(1 << 20, 1, 1);
         queue.push(Exchange::default().into());
         let exchange = queue.peak_bytes();
         queue.replace(exchange, 100_000);

@@ -150,7 +150,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
     let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
-    let (queue, queued) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len());
+    let (queue, queued) =
+        Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len(), sizing.workers);
     let queue = Arc::new(queue);
     let context = Arc::new(RecordContext {
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizers, anchor, phases: ids },

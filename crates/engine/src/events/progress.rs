@@ -169,7 +169,7 @@ mod tests {
         (plan.phases[0].kind, plan.phases[0].name) = (PhaseKind::Warmup, "heat".to_owned());
         let mut events = Events::new(WallAnchor::default());
         let heard = events.subscribe(interest);
-        let queue = Arc::new(Queue::new(1, 3).0);
+        let queue = Arc::new(Queue::new(1, 3, 1).0);
         let reports = PhaseReports::new(&phases::of(&plan), &queue, &AllCounters::of(2), &events);
         (ProgressReports::new(line_every, reports), heard)
     }

@@ -1,6 +1,7 @@
 //! The stream of run events. A listener subscribes before the run starts. Emitting an event never waits for a listener:
 //! phases and messages are queued, and a new snapshot replaces the one before.
 
+use crate::events::inbox::{Inbox, Sender, Taken, inbox};
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{
     GpuSnapshot, Histograms, LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot,
@@ -8,7 +9,6 @@ use aiperf_types::{
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -137,12 +137,12 @@ impl Events {
 
     /// Adds a listener. It gets events of this value and of clones made from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
-        let (sender, receiver) = mpsc::channel();
+        let (sender, inbox) = inbox();
         let (progress, metrics, preparing) = (Arc::default(), Latest::new(), Latest::new());
         let (server_metrics, gpus, histograms) = (Latest::new(), Latest::new(), Latest::new());
         let (ready, backlog) = (VecDeque::new(), Arc::default());
         let subscription =
-            Subscription { receiver, ready, progress, metrics, preparing, server_metrics, gpus, histograms, backlog };
+            Subscription { inbox, ready, progress, metrics, preparing, server_metrics, gpus, histograms, backlog };
         let Subscription { progress, metrics, preparing, server_metrics, gpus, histograms, backlog, .. } =
             &subscription;
         self.listeners.push(Listener {
@@ -205,8 +205,7 @@ impl Events {
                 event => Some(Item::Event(event.clone())),
             };
             if let Some(item) = item {
-                // A listener that has gone away is no reason to stop.
-                let _ = listener.sender.send(item);
+                listener.sender.send(item);
             }
         }
     }
@@ -234,7 +233,7 @@ impl Events {
 
 /// A listener's end of the stream: an iterator that waits for the next event and ends with the last [`Events`].
 pub struct Subscription {
-    receiver: Receiver<Item>,
+    inbox: Inbox<Item>,
     /// Progress of further phases, taken together with that of the first.
     ready: VecDeque<Arc<Progress>>,
     progress: Arc<LatestOfPhases>,
@@ -254,7 +253,7 @@ impl Iterator for Subscription {
             let event = match self.ready.pop_front() {
                 Some(progress) => Some(RunEvent::Progress(progress)),
                 None => {
-                    let item = self.receiver.recv().ok()?;
+                    let item = self.inbox.take()?;
                     self.take(item)
                 }
             };
@@ -273,14 +272,14 @@ impl Subscription {
         }
         let until = Instant::now() + patience;
         loop {
-            match self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(item) => {
+            match self.inbox.take_until(until) {
+                Taken::Item(item) => {
                     if let Some(event) = self.take(item) {
                         return Heard::Event(event);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => return Heard::Nothing,
-                Err(RecvTimeoutError::Disconnected) => return Heard::End,
+                Taken::Nothing => return Heard::Nothing,
+                Taken::End => return Heard::End,
             }
         }
     }

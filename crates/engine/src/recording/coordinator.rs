@@ -10,6 +10,7 @@ use crate::events::Events;
 use crate::events::phases::PhaseTrack;
 use crate::events::progress::{PhaseReports, RecordReports};
 use crate::events::request_watch::RequestWatch;
+use crate::lanes::Arrivals;
 use crate::queue::{Finished, Queue, Queued};
 use crate::recording::batch::{Batch, Claimant, Computed};
 use crate::recording::record_thread::Mailboxes;
@@ -22,7 +23,6 @@ use aiperf_transport::clock::mono_now;
 use aiperf_types::{Histograms, LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Exchanges in a batch: few, so that a thread that gets no core holds few back.
@@ -40,7 +40,7 @@ const SHORT_SLEEP: Duration = Duration::from_micros(200);
 /// What the coordinator needs.
 pub(crate) struct Resources {
     pub(crate) queue: Arc<Queue>,
-    pub(crate) queued: Receiver<Queued>,
+    pub(crate) queued: Arrivals<Queued>,
     pub(crate) mailboxes: Mailboxes,
     /// Its own, for what the record threads do not get done.
     pub(crate) recorder: Recorder,
@@ -182,14 +182,16 @@ impl Coordinator {
     /// When the oldest exchange that waits came in.
     fn oldest_queued(&mut self) -> Option<MonoNs> {
         if self.oldest.is_none() {
-            self.oldest = self.resources.queued.try_recv().ok();
+            self.oldest = self.resources.queued.try_next();
         }
-        self.oldest.as_ref().map(|(at, _)| *at)
+        self.oldest.as_ref().map(|queued| queued.at)
     }
 
     fn next_batch(&mut self) -> Arc<Batch> {
-        let queued = self.oldest.take().into_iter().chain(self.resources.queued.try_iter());
-        let (came_in, exchanges): (Vec<MonoNs>, Vec<Finished>) = queued.take(BATCH).unzip();
+        let oldest = self.oldest.take().into_iter();
+        let queued = oldest.chain(std::iter::from_fn(|| self.resources.queued.try_next()));
+        let (came_in, exchanges): (Vec<MonoNs>, Vec<Finished>) =
+            queued.take(BATCH).map(|queued| (queued.at, queued.finished)).unzip();
         let arrived = came_in.first().copied().unwrap_or_else(mono_now);
         let batch = Batch::new(self.next_batch, exchanges, self.resources.buffers.clone());
         self.unwritten.push_back(arrived);

@@ -360,7 +360,7 @@ mod tests {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
         let phase = |seamless| PhasePlan { seamless, ..PhasePlan::new(PhaseKind::Profiling, Arrival::Concurrency) };
         let plan = Plan { phases: vec![phase(false), phase(true)], ..plan("http://127.0.0.1:1") };
-        let (queue, _arrivals) = Queue::new(1 << 30, 2);
+        let (queue, _arrivals) = Queue::new(1 << 30, 2, 1);
         let (tracks, queue) = (phases::of(&plan), Arc::new(queue));
         let sweeps = Sweeps::new(&plan.phases, &metrics, tracks.clone(), queue.clone());
         let mut alone = Accumulator::new(&metrics);

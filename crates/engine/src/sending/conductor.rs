@@ -425,7 +425,7 @@ mod tests {
     fn an_unfinished_hold_counts() {
         let plan = plan("http://127.0.0.1:1");
         // A budget of zero: every finished exchange exceeds it, and none is taken out.
-        let (queue, _arrivals) = Queue::new(0, 1);
+        let (queue, _arrivals) = Queue::new(0, 1, 1);
         queue.push(Exchange::default().into());
         let conductor = conductor(&plan, queue, Arc::new(Unsent::up_to(u64::MAX)));
         assert!(!conductor.queue.holds_dispatch(mono_now()), "records wait, but there is nothing to send");
@@ -443,7 +443,7 @@ mod tests {
         plan.phases[0].concurrency = None;
         plan.phases[0].stop = vec![StopWhen::Requests(ALL)];
         plan.phases[0].arrival = Arrival::Rate { law: ArrivalLaw::Constant, rate: RatePlan::fixed(10_000.0) };
-        let (queue, _arrivals) = Queue::new(1 << 30, 1);
+        let (queue, _arrivals) = Queue::new(1 << 30, 1, 1);
         let unsent = Arc::new(Unsent::up_to(4));
         let conductor = conductor(&plan, queue, unsent.clone());
         let (link, mut commands) = unbounded_channel();

@@ -67,7 +67,7 @@ impl Bench {
         let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
         let ids = phases.iter().map(|phase| phase.id.clone()).collect();
         let anchor = WallAnchor::default();
-        let (queue, queued) = Queue::new(1 << 30, 1);
+        let (queue, queued) = Queue::new(1 << 30, 1, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizers: Some(tokenizer.into()), anchor, phases: ids },

@@ -1,4 +1,5 @@
 use super::*;
+use crate::lanes::Arrivals;
 use crate::queue::Queued;
 use crate::recording::record::Reader;
 use crate::requests::EncodingBudget;
@@ -12,7 +13,6 @@ use aiperf_types::{Body, ContextMode, Conversation, PhaseId, PhaseKind, Turn, Wa
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Makes the response to a request from the request's number, its connection and its text.
@@ -25,7 +25,7 @@ struct Desk {
     plan: Arc<Plan>,
     queue: Arc<Queue>,
     unsent: Arc<Unsent>,
-    queued: Receiver<Queued>,
+    queued: RefCell<Arrivals<Queued>>,
     events: Rc<RefCell<Vec<Event>>>,
     news: Rc<Notify>,
     /// Requests as they arrived: the connection, the head and the body of each.
@@ -49,7 +49,7 @@ impl Desk {
         });
         let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
-        let (requests, (queue, queued)) = (Arc::new(make(plan.clone(), dataset)), Queue::new(1 << 30, 2));
+        let (requests, (queue, queued)) = (Arc::new(make(plan.clone(), dataset)), Queue::new(1 << 30, 2, 4));
         let events: Rc<RefCell<Vec<Event>>> = Rc::default();
         let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
         let (kept, wake, unsent) = (events.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
@@ -70,6 +70,7 @@ impl Desk {
             alarm: Alarm::new().0,
         };
         let worker = Worker::new(resources, Box::new(tell));
+        let queued = RefCell::new(queued);
         Self { worker, requests, plan, queue, unsent, queued, events, news, came, coming }
     }
 
@@ -132,7 +133,7 @@ impl Desk {
     }
 
     fn finished(&self) -> Vec<Finished> {
-        self.queued.try_iter().map(|(_, finished)| finished).collect()
+        std::iter::from_fn(|| self.queued.borrow_mut().try_next()).map(|queued| queued.finished).collect()
     }
 
     fn exchanges(&self) -> Vec<Exchange> {
