@@ -3,7 +3,7 @@
 use crate::sending::{self, PhaseSending};
 use aiperf_engine::quality::{Conduct, Quality};
 use aiperf_engine::{SinkStall, StallCause};
-use aiperf_metrics::{CONFIDENCE_LEVEL, Durations, Interval, Summary};
+use aiperf_metrics::{Bound, CONFIDENCE_LEVEL, Durations, Evidence, Interval, MetricBounds, Reason, Summary, Verdict};
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_report::PhaseResult;
 use aiperf_types::{Nanos, PhaseKind};
@@ -26,6 +26,8 @@ const BACKLOG_SECONDS: f64 = 1.0;
 pub struct Measurement {
     /// As the summary has it, the doubts included.
     pub block: Value,
+    /// Whether the numbers are those of the server.
+    pub verdict: Verdict,
     /// What a reader of the numbers should know, one sentence each; empty when there is nothing to doubt.
     pub doubts: Vec<String>,
 }
@@ -44,7 +46,60 @@ pub struct Observed {
 pub fn of(plan: &Plan, observed: &Observed, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
     let mut doubts = doubts(plan, observed, summary);
     doubts.extend(replay_behind(phases));
-    Measurement { block: block(observed, summary, phases, &doubts), doubts }
+    let verdict = |summary: &Summary| Verdict::on(&evidence(plan, observed, summary, phases));
+    let block = block(observed, summary, phases, &doubts, &verdict);
+    Measurement { block, verdict: verdict(summary), doubts }
+}
+
+/// What the verdict on a run, or on one of its phases, is made from.
+fn evidence<'a>(plan: &Plan, observed: &Observed, summary: &'a Summary, phases: &[PhaseResult]) -> Evidence<'a> {
+    let Observed { quality, conduct, sending, .. } = observed;
+    let of = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let start = phases.iter().map(|phase| phase.start).min().unwrap_or_default();
+    let end = phases.iter().map(|phase| phase.end).max().unwrap_or_default();
+    let lasted = end.0.saturating_sub(start.0) as f64;
+    let longest_wait = conduct.worker_run_queue_wait.iter().max().map_or(0, |wait| wait.0);
+    Evidence {
+        bounds: &summary.bounds,
+        clock_ms: conduct.clock_error.as_millis_f64(),
+        held: of(conduct.held.as_secs_f64(), sending::seconds(sending)),
+        unsent: sending::unsent_share(sending),
+        core_wait: of(longest_wait as f64, lasted),
+        is_realtime: conduct.realtime_workers == conduct.workers,
+        steal: conduct.steal_share.unwrap_or(0.0),
+        clock_steps: conduct.clock_steps,
+        throttled: conduct.throttled.unwrap_or(0),
+        unstamped: share(quality.unstamped_reads, quality.unstamped_reads + quality.receive_lag.count()),
+        wants_unstamped: plan.runtime.timestamps == Timestamps::User,
+        coalesced: share(quality.merged_events.saturating_sub(quality.merged_late), quality.events),
+    }
+}
+
+fn verdict_block(verdict: &Verdict) -> Value {
+    let reason = |reason: &Reason| {
+        let Reason { code, value, limit, text, fix, .. } = reason;
+        json!({"code": code, "value": value, "limit": limit, "text": text, "fix": fix})
+    };
+    json!({"is": verdict.grade.name(), "reasons": verdict.reasons.iter().map(reason).collect::<Vec<_>>()})
+}
+
+/// How far the main statistics can be from the truth, in milliseconds.
+fn error_bound(summary: &Summary, clock: Nanos) -> Value {
+    let clock = clock.as_millis_f64();
+    let bound = |bound: &Bound| {
+        let (early, late) = (bound.early + clock, bound.late + clock);
+        json!({"bound": early.max(late), "early": early, "late": late})
+    };
+    let metrics = summary.bounds.iter().map(|metric: &MetricBounds| {
+        let bounds = metric.bounds.iter().map(|(name, of)| ((*name).to_owned(), bound(of)));
+        (metric.tag.to_owned(), bounds.collect())
+    });
+    let all = || summary.bounds.iter().flat_map(|metric| &metric.bounds).map(|(_, bound)| bound);
+    let merged = all().map(|bound| bound.merged).fold(0.0, f64::max);
+    let unstamped = all().map(|bound| bound.unstamped).fold(0.0, f64::max);
+    let causes = json!({"merged": merged, "unstamped": unstamped, "clock": clock});
+    let unit = ("unit".to_owned(), json!("ms"));
+    [unit].into_iter().chain(metrics).chain([("causes".to_owned(), causes)]).collect()
 }
 
 /// Where the true values of the main statistics lie.
@@ -62,11 +117,13 @@ fn confidence(summary: &Summary) -> Value {
 }
 
 /// The part of the block that each phase has for itself.
-fn of_phase(phase: &PhaseResult) -> Value {
+fn of_phase(phase: &PhaseResult, clock: Nanos, verdict: &Verdict) -> Value {
     json!({
         "phase_index": phase.id.index,
         "phase_name": phase.id.name,
         "phase_kind": phase.id.kind.name(),
+        "verdict": verdict_block(verdict),
+        "error_bound": error_bound(&phase.metrics, clock),
         "confidence": confidence(&phase.metrics),
     })
 }
@@ -86,8 +143,15 @@ fn replay_behind(phases: &[PhaseResult]) -> Option<String> {
     ))
 }
 
-fn block(observed: &Observed, summary: &Summary, phases: &[PhaseResult], doubts: &[String]) -> Value {
+fn block(
+    observed: &Observed,
+    summary: &Summary,
+    phases: &[PhaseResult],
+    doubts: &[String],
+    verdict: &dyn Fn(&Summary) -> Verdict,
+) -> Value {
     let Observed { quality, conduct, sending, .. } = observed;
+    let of_phase = |phase: &PhaseResult| of_phase(phase, conduct.clock_error, &verdict(&phase.metrics));
     let stamped = quality.receive_lag.count();
     let reads = stamped + quality.unstamped_reads;
     let of_requests = json!({
@@ -97,6 +161,7 @@ fn block(observed: &Observed, summary: &Summary, phases: &[PhaseResult], doubts:
         "receive_lag_us": spread(&quality.receive_lag),
         "events": quality.events,
         "merged_events": quality.merged_events,
+        "merged_late": quality.merged_late,
         "merged_event_share": share(quality.merged_events, quality.events),
         "merged_interval_mean_us": mean_us(quality.merged_width_sum, quality.merged_events),
         "merged_interval_max_us": quality.merged_width_max as f64 / 1e3,
@@ -139,13 +204,19 @@ fn block(observed: &Observed, summary: &Summary, phases: &[PhaseResult], doubts:
         "workers": conduct.workers,
         "record_threads": conduct.record_threads,
         "worker_run_queue_wait_seconds": conduct.worker_run_queue_wait.iter().map(|wait| wait.as_secs_f64()).collect::<Vec<_>>(),
+        "realtime_workers": conduct.realtime_workers,
+        "demoted_workers": conduct.demoted_after.len(),
+        "first_demoted_after_seconds": conduct.demoted_after.iter().min().map(|after| after.as_secs_f64()),
         "clock_steps": conduct.clock_steps,
+        "clock_error_ns": conduct.clock_error.0,
         "clock_read_ns": conduct.clock_read_ns,
         "steal_share": conduct.steal_share,
         "throttled_periods": conduct.throttled,
         "exact_list_values": !summary.exactness.lists_binned,
         "exact_curves": !summary.exactness.curves_binned,
         "late_in_curves": summary.exactness.late_in_curves,
+        "verdict": verdict_block(&verdict(summary)),
+        "error_bound": error_bound(summary, conduct.clock_error),
         "confidence": confidence(summary),
         "phases": phases.iter().map(of_phase).collect::<Vec<_>>(),
         "doubts": doubts,

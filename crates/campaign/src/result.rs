@@ -42,7 +42,7 @@ pub(crate) fn summarise(
         Together::of(kind, phases, joint, &listed, metrics, network_rtt_ns)
     };
     let (warmup, profiling) = (together(PhaseKind::Warmup, warmups), together(PhaseKind::Profiling, profiling));
-    let Together { summary, records: merged } = profiling;
+    let Together { mut summary, records: merged } = profiling;
     let sliced = merged.as_ref().zip(plan.metrics.slice);
     let (slices, no_slices) = match sliced.map(|(records, length)| slices(records, metrics, length, network_rtt_ns)) {
         None => (Vec::new(), None),
@@ -52,7 +52,10 @@ pub(crate) fn summarise(
     let errors = merged.as_ref().map(Accumulator::errors).unwrap_or_default();
     let nothing_came_back = summary.records == 0 && quality.cut_off + quality.never_begun > 0;
     let observed = Observed { quality, conduct, was_stopped, sending };
-    let Measurement { block, doubts } = measurement::of(plan, &observed, &summary, &listed);
+    let Measurement { block, verdict, doubts } = measurement::of(plan, &observed, &summary, &listed);
+    if summary.records > 0 {
+        verdict.add_to(&mut summary);
+    }
     let run = &plan.run;
     let command = redactor.hide_in_own(&run.cli_command).into_owned();
     let mut input_config = plan.input_config.clone();
@@ -66,6 +69,7 @@ pub(crate) fn summarise(
         input_config,
         artifacts: plan.artifacts.clone(),
         measurement: Some(block),
+        verdict,
         doubts,
         degraded: degraded(lost),
         has_lost_records: lost != Lost::default(),

@@ -10,6 +10,17 @@ const UNSENT_SHARE: f64 = 0.01;
 /// A phase that sent less than this share of what it was asked for sent a different load.
 const ENOUGH: f64 = 0.98;
 
+/// The share of the due requests that this client did not get to.
+pub(crate) fn unsent_share(phases: &[PhaseSending]) -> f64 {
+    let sum = Sum::all(phases);
+    if sum.offered == 0 { 0.0 } else { sum.not_got_to() as f64 / sum.offered as f64 }
+}
+
+/// The time in which the phases sent, in seconds.
+pub(crate) fn seconds(phases: &[PhaseSending]) -> f64 {
+    Sum::all(phases).sending_seconds
+}
+
 /// What one profiling phase sent.
 pub struct PhaseSending {
     pub index: u16,

@@ -3,7 +3,7 @@
 use aiperf_plan::dataset::media::{AudioFormat, ImageFormat, PictureOrder, VideoContainer, VideoPattern};
 use aiperf_plan::{
     ExportLevel, LogLevel, RampStrategy, RandomStyle, ReadinessMode, ReuseStrategy, Sampling, Timestamps, Transport,
-    UiKind,
+    UiKind, WorkerPriority,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 
@@ -92,6 +92,7 @@ named_elsewhere! {
     ReadinessMode { Models, Inference, Both }
     ReuseStrategy { Pooled, Never, StickyUserSessions }
     Timestamps { Auto, Kernel, User }
+    WorkerPriority { Auto, Normal, Realtime }
     Transport { Http, Http2 }
     UiKind { Dashboard, None, Simple }
 }

@@ -38,11 +38,11 @@ fn reader(tokenizer: Option<Tokenizer>) -> Reader {
 fn exchange(reader: &Reader) -> Exchange {
     let start = MonoNs(1_000_000_000);
     let mut raw = HEAD.as_bytes().to_vec();
-    let mut reads = vec![Read { at: MonoNs(start.0 + GAP), lag: 1000, len: raw.len() as u32 }];
+    let mut reads = vec![Read { at: MonoNs(start.0 + GAP), lag: 1000, len: raw.len() as u32, ..Default::default() }];
     let mut arrive = |event: &str| {
         let chunk = format!("{:x}\r\n{event}\r\n", event.len());
         let at = MonoNs(start.0 + GAP * (reads.len() as u64 + 1));
-        reads.push(Read { at, lag: 1000, len: chunk.len() as u32 });
+        reads.push(Read { at, lag: 1000, len: chunk.len() as u32, ..Default::default() });
         raw.extend_from_slice(chunk.as_bytes());
     };
     for i in 0..TOKENS {

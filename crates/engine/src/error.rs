@@ -21,6 +21,13 @@ pub enum EngineError {
          try: --timestamps auto, which falls back to when a read returned"
     )]
     NoStamps(io::Error),
+    /// The user set real-time priority, and the system does not allow it.
+    #[error(
+        "--worker-priority realtime: the system does not allow real-time priority: {0}\n  \
+         try: --worker-priority auto, or allow it: setcap cap_sys_nice+ep on the program's file, ulimit -r 1, \
+         --cap-add SYS_NICE of a container"
+    )]
+    NoRealtime(io::Error),
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// A thread or its runtime could not be created.

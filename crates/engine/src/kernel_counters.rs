@@ -1,12 +1,23 @@
 //! The kernel's counters of CPU time: waits for a core, time stolen by the hypervisor, throttling by quotas.
 
 use aiperf_types::Nanos;
+use nix::unistd::Pid;
 use std::fs;
 
-/// Time that the calling thread has waited for a core, as the kernel counts it.
-pub(crate) fn run_queue_wait() -> Nanos {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    Nanos(text.split_ascii_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0))
+/// The time that a thread has had a core, and the time that it has waited for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CoreTime {
+    pub(crate) used: Nanos,
+    pub(crate) waited: Nanos,
+}
+
+impl CoreTime {
+    /// That of a thread of this process; `None` if the kernel does not count it.
+    pub(crate) fn of(thread: Pid) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
+        let mut fields = text.split_ascii_whitespace().map(|field| field.parse().ok().map(Nanos));
+        Some(Self { used: fields.next()??, waited: fields.next()?? })
+    }
 }
 
 /// CPU time of all cores, in ticks: stolen time, and the total.

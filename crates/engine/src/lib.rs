@@ -11,6 +11,7 @@
 //!   kernel's counters of CPU time
 //! - [`requests`]: the requests of a run, encoded before the clock starts or ahead of their use
 //! - [`reading`]: parses responses, after they are complete or while they arrive
+//! - `core_watch`: the priority of threads that measure, and their waits for a core
 //! - `lanes`: values from several threads to one, without waiting
 //! - `queue`: finished exchanges that wait for their records, with a budget
 //! - [`events`]: what a run reports while it is on
@@ -76,6 +77,7 @@
 //! - The conductor reports the progress of a phase until its requests are done; then the coordinator does, until its
 //!   records are.
 
+mod core_watch;
 pub mod error;
 pub mod events;
 mod failure_names;

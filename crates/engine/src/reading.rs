@@ -9,7 +9,7 @@ use aiperf_dialect::{Answer, Api, KnownMessages};
 use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{Watch, charset};
-use aiperf_types::{Exchange, MonoNs, Parsed, Reply};
+use aiperf_types::{Exchange, MonoNs, Parsed, Read, Reply, Timeline};
 use std::rc::Rc;
 
 /// Whether requests are jobs that are submitted, polled and fetched.
@@ -28,9 +28,9 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// An empty answer for an exchange that began at this instant.
-    pub(crate) fn answer(&self, start: MonoNs) -> Answer {
-        let answer = Answer::new(self.api, start);
+    /// An empty answer for a request that was sent at this instant.
+    pub(crate) fn answer(&self, sent: MonoNs) -> Answer {
+        let answer = Answer::new(self.api, sent);
         if self.captures { answer.capturing(self.api) } else { answer }
     }
 
@@ -43,10 +43,10 @@ impl Reading<'_> {
     pub(crate) fn read_as(&self, exchange: &Exchange, is_stream: bool) -> Parsed {
         let Decoded { exchange, failure } = encoding::decode(exchange, self.limit);
         let undecodable = failure.as_ref().map(failure_names::error_of);
-        let mut answer = self.answer(exchange.timeline.start);
+        let mut answer = self.answer(sent(&exchange.timeline));
         if is_stream {
             let mut on = true;
-            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read));
             // If a stream broke off, its rest is half an event.
             if on && undecodable.is_none() {
                 answer.end_stream(exchange.timeline.end);
@@ -55,11 +55,11 @@ impl Reading<'_> {
             // A part of a single body is no response.
             return Parsed { last_response: exchange.timeline.end, error: undecodable, ..Parsed::default() };
         } else if charset::declares_bytes(&exchange) {
-            answer.feed_binary(exchange.timeline.end);
+            answer.feed_binary(last_read(&exchange.timeline));
         } else {
             let bytes = body::collect(&exchange);
             match charset::text(&exchange, &bytes) {
-                Ok(text) => answer.feed_body(&text, exchange.timeline.end),
+                Ok(text) => answer.feed_body(&text, last_read(&exchange.timeline)),
                 Err(failure) => {
                     return Parsed { error: Some(failure_names::error_of(&failure)), ..Parsed::default() };
                 }
@@ -78,11 +78,22 @@ impl Reading<'_> {
             return [None, None];
         }
         let Decoded { exchange, .. } = encoding::decode(exchange, self.limit);
-        let (mut answer, mut on) = (self.answer(exchange.timeline.start), true);
-        body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+        let (mut answer, mut on) = (self.answer(sent(&exchange.timeline)), true);
+        body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read));
         let parsed = answer.finish();
         [parsed.reasoning_text, parsed.output_text]
     }
+}
+
+/// When the sending of a request began; when the request began, if it was not sent.
+pub(crate) fn sent(timeline: &Timeline) -> MonoNs {
+    timeline.send_start.taken().unwrap_or(timeline.start)
+}
+
+/// The read that completed a response.
+pub(crate) fn last_read(timeline: &Timeline) -> Read {
+    let last = timeline.reads.last().copied().unwrap_or_default();
+    Read { at: timeline.end, ..last }
 }
 
 /// Parses a response while it arrives.
@@ -119,7 +130,7 @@ impl Stream {
         let Self { answer, cursor, is_on } = self;
         let mut first = None;
         cursor.visit(exchange, |read, span| {
-            *is_on = *is_on && answer.feed_stream(span, read.at);
+            *is_on = *is_on && answer.feed_stream(span, read);
             if first.is_none() && answer.has_content() {
                 first = Some(read.at);
             }
@@ -192,7 +203,7 @@ impl Watch for LiveReading<'_> {
             self.state = match is_stream {
                 false => State::Whole,
                 true => {
-                    let answer = self.reading.answer(timeline.start);
+                    let answer = self.reading.answer(sent(timeline));
                     let answer = match &self.known {
                         Some(known) => answer.knowing(known.clone()),
                         None => answer,
@@ -232,7 +243,12 @@ mod tests {
             let (body_at, raw_len) = (head.len(), raw.len());
             let mut exchange = Exchange { raw, raw_len, body_at, status: Some(200), ..Exchange::default() };
             (exchange.timeline.start, exchange.timeline.end) = (MonoNs(1), MonoNs(7));
-            exchange.timeline.reads.push(aiperf_types::Read { at: MonoNs(5), lag: 0, len: raw_len as u32 });
+            exchange.timeline.reads.push(aiperf_types::Read {
+                at: MonoNs(5),
+                lag: 0,
+                len: raw_len as u32,
+                ..Default::default()
+            });
             let parsed = Reading { api: &api, limit: 1 << 20, captures: false }.read(&exchange);
             (parsed.content.len(), parsed.responses, parsed.last_response, parsed.error)
         };

@@ -1,5 +1,6 @@
 //! A run from start to end: threads up, load on, records out.
 
+use crate::core_watch::{self, CoreWatch};
 use crate::error::EngineError;
 use crate::events::Events;
 use crate::events::failure_reports::FailureReports;
@@ -121,6 +122,7 @@ pub struct PhaseOutcome<R = Accumulator> {
 pub fn check(plan: &Plan) -> Result<(), EngineError> {
     Sizing::of(Demand::of(plan), Machine::here())?;
     from_plan::connect_settings(plan)?;
+    core_watch::check(plan.runtime.worker_priority).map_err(EngineError::NoRealtime)?;
     match (plan.runtime.timestamps, keep_stamping()) {
         (Timestamps::Kernel, Err(error)) => Err(EngineError::NoStamps(error)),
         _ => Ok(()),
@@ -153,7 +155,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (queue, queued) =
         Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len(), sizing.workers);
     let queue = Arc::new(queue);
+    let watch = CoreWatch::new(plan.runtime.worker_priority, sizing.workers);
     let context = Arc::new(RecordContext {
+        watch: watch.clone(),
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizers, anchor, phases: ids },
         metrics: metrics.clone(),
         redactor: redactor.clone(),
@@ -200,6 +204,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let warnings = events.clone();
     let pace = Arc::new(ConnectPace::reporting(move |text| warnings.say(LogLevel::Warning, text)));
     let load = Load {
+        watch,
         unsent: Arc::new(Unsent::of(&plan, sizing.workers)),
         redactor,
         plan,
@@ -267,10 +272,10 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     for (phase, records) in findings.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);
     }
-    let Driven { conductor, holds: (holds, held), clock_steps, core_waits } = driven?;
+    let Driven { conductor, holds: (holds, held), clocks, found } = driven?;
     let given_up = conductor.given_up();
     let conduct = Conduct {
-        workers: core_waits.len(),
+        workers: found.len(),
         record_threads: sizing.record_threads,
         backlog_at_end,
         drain: mono_now().since(ended),
@@ -279,9 +284,12 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         holds,
         held,
         sink_stalls: stalls,
-        clock_steps,
+        clock_steps: clocks.steps,
+        clock_error: clocks.error,
         clock_read_ns: read_cost(),
-        worker_run_queue_wait: core_waits,
+        worker_run_queue_wait: found.iter().map(|found| found.waited).collect(),
+        realtime_workers: found.iter().filter(|found| found.was_realtime).count(),
+        demoted_after: found.iter().filter_map(|found| found.demoted_after).collect(),
         steal_share: share(stolen, stolen_ticks()),
         throttled: throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before)),
     };

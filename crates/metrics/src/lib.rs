@@ -16,6 +16,7 @@
 //! - [`run`]: which metrics a run has; the metrics of one record; the view of a record for writers; service level
 //!   objectives; limits that fail a run; whether a request is a valid result
 //! - [`phase`]: the records of a phase, its live statistics, its summary and its slices
+//! - [`measurement`]: whether the numbers of a run can be trusted
 //!
 //! # Invariants
 //! - The crate is pure: no socket, no clock, no file, no async.
@@ -30,6 +31,7 @@
 
 pub mod curves;
 pub mod facts;
+pub mod measurement;
 mod numbers;
 pub mod phase;
 pub mod registry;
@@ -39,6 +41,7 @@ pub use aiperf_statistics::Interval;
 pub use aiperf_types::{Slo, Thresholds};
 pub use curves::curve::{Curve, Window};
 pub use curves::sweep_line::SweepLine;
+pub use measurement::verdict::{Evidence, Grade, Reason, Verdict};
 pub use numbers::durations::Durations;
 pub use numbers::stats::{self, Stats, stats_of, stats_with_errors};
 pub use phase::accumulator::{Accumulator, Limits};
@@ -48,7 +51,7 @@ pub use phase::histograms::{Instruments, RecordHistograms};
 pub use phase::intervals::CONFIDENCE_LEVEL;
 pub use phase::live::Live;
 pub use phase::records::Records;
-pub use phase::summary::{Context, Exactness, MetricIntervals, MetricResult, Slice, Summary};
+pub use phase::summary::{Bound, Context, Exactness, MetricBounds, MetricIntervals, MetricResult, Slice, Summary};
 pub use registry::docs::{self, markdown, registry_json};
 pub use registry::families::DEGRADED_LAG_MS;
 pub use registry::flags::Flags;
@@ -58,7 +61,7 @@ pub use registry::unit::Unit;
 pub use run::check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, reports_context_overflow};
 pub use run::error_type::ErrorType;
 pub use run::goodput::{self, GoodputError, check_goodput};
-pub use run::limits::{self, JudgedLimit, Verdict, check_limit, judge_limit};
+pub use run::limits::{self, JudgedLimit, LimitVerdict, check_limit, judge_limit};
 pub use run::record::{BaseValue, RecordMetrics, Value, ValueKind};
 pub use run::view::{RecordEncoder, RecordView};
 pub use run::{Metrics, RunTraits};

@@ -97,7 +97,7 @@ pub use otlp::{ClientIdentity, NamedFile, OtlpPlan};
 pub use phase::{PhasePlan, StopWhen, WaitsFor, overlapping};
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use ramp::{Ramp, RampStrategy};
-pub use runtime::{DashboardPlan, LogLevel, RuntimePlan, Timestamps, UiKind};
+pub use runtime::{DashboardPlan, LogLevel, RuntimePlan, Timestamps, UiKind, WorkerPriority};
 pub use server_metrics::{
     Cadence, DiscoveryMode, MetricsEndpoint, PodDiscovery, ServerMetricsFormats, ServerMetricsPlan,
 };

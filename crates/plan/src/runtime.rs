@@ -11,6 +11,7 @@ pub struct RuntimePlan {
     /// The most workers; `None` decides by concurrency and cores.
     pub workers_max: Option<u32>,
     pub timestamps: Timestamps,
+    pub worker_priority: WorkerPriority,
     pub ui: UiKind,
     pub log_level: LogLevel,
     /// How often statistics are shown during the run: in the table of the dashboard, otherwise in the log; `None`:
@@ -75,6 +76,30 @@ impl Timestamps {
             Self::Auto => "auto",
             Self::Kernel => "kernel",
             Self::User => "user",
+        }
+    }
+}
+
+/// The scheduling priority of the threads that send and read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerPriority {
+    /// Real-time if the system allows it.
+    #[default]
+    Auto,
+    /// That of the process.
+    Normal,
+    /// Real-time; it is an error if the system does not allow it.
+    Realtime,
+}
+
+impl WorkerPriority {
+    /// The name that users choose it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Normal => "normal",
+            Self::Realtime => "realtime",
         }
     }
 }

@@ -3,7 +3,7 @@
 use aiperf_plan::{
     Additions, Arrival, ArtifactPlan, BaseUrl, DashboardPlan, DatasetPlan, Distribution, EndpointPlan, FileNames,
     LogLevel, MetricsPlan, ModelSelection, PhasePlan, Plan, RunIdentity, RunPlace, RuntimePlan, Sampling, StopWhen,
-    Synthesis, SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, UiKind,
+    Synthesis, SyntheticPlan, Timestamps, TimingPlan, TokenizerPlan, UiKind, WorkerPriority,
 };
 use aiperf_types::{EndpointKind, PhaseKind};
 use serde_json::Value;
@@ -46,6 +46,7 @@ pub fn plan(url: &str) -> Plan {
             prepared_bytes: RuntimePlan::PREPARED_BYTES,
             workers_max: None,
             timestamps: Timestamps::Auto,
+            worker_priority: WorkerPriority::Auto,
             ui: UiKind::None,
             log_level: LogLevel::Error,
             stats_interval: None,

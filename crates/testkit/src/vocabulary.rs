@@ -483,9 +483,13 @@ pub const EXPERIMENTAL: Group = &[
     number("thinking_efficiency", "Thinking Efficiency", "ratio").at(Experimental, 4),
 ];
 
+/// Every whole run has it.
+pub const JUDGED: Group = &[single("verdict", "Verdict", "count")];
+
 /// Every group that a run can show without settings for hidden metrics.
 pub const EVERY_GROUP: &[Group] = &[
     SENT,
+    JUDGED,
     CURVES,
     ANSWERED,
     HTTP,

@@ -1,7 +1,7 @@
 //! The two clocks, and a timer with absolute deadlines.
 
 use crate::sys::{self, Timer};
-use aiperf_types::{MonoNs, WallAnchor, WallNs};
+use aiperf_types::{MonoNs, Nanos, WallAnchor, WallNs};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId, clock_gettime};
@@ -24,16 +24,22 @@ pub fn wall_now() -> WallNs {
     WallNs(read(ClockId::CLOCK_REALTIME))
 }
 
-/// Both clocks at one moment: the narrowest of a few tries, so that a preemption between them does not shift every
-/// exported time of a run.
+/// Both clocks at one moment.
 pub fn anchor() -> WallAnchor {
+    anchor_within().0
+}
+
+/// Both clocks at one moment, and how far apart the two readings can be: the narrowest of a few tries, so that a
+/// preemption between them does not shift every exported time of a run.
+pub fn anchor_within() -> (WallAnchor, Nanos) {
     let once = || {
         let before = mono_now();
         let wall = wall_now();
         let after = mono_now();
-        (after.0 - before.0, WallAnchor { wall, mono: MonoNs(before.0 + (after.0 - before.0) / 2) })
+        let width = after.since(before);
+        (WallAnchor { wall, mono: MonoNs(before.0 + width.0 / 2) }, width)
     };
-    (0..5).map(|_| once()).min_by_key(|(width, _)| *width).map(|(_, anchor)| anchor).unwrap_or_default()
+    (0..5).map(|_| once()).min_by_key(|(_, width)| *width).unwrap_or_default()
 }
 
 /// Cost of one clock read in nanoseconds, by reading it a thousand times.

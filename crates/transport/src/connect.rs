@@ -194,7 +194,7 @@ impl Connector {
         let socket = match &*target.origin {
             Origin::Unix(path) => {
                 timeline.connect.0 = timeline.blocked.1.taken().unwrap_or(timeline.leg_start);
-                let opened = open_unix(path).await.map(Socket::Unix);
+                let opened = open_unix(path).await.map(Socket::from);
                 opened.map_err(|error| self.failed(target, &error))?
             }
             Origin::Http { host, port, .. } => {
@@ -208,7 +208,7 @@ impl Connector {
             }
         };
         self.pace.note_success(&target.address);
-        if let Socket::Tcp(stream) = &socket
+        if let Some(stream) = socket.tcp()
             && let Ok(counters) = sys::tcp_counters(stream.as_fd())
         {
             timeline.syn_retransmits = counters.total_retransmits.min(255) as u8;
@@ -253,7 +253,7 @@ impl Connector {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         for address in addresses {
             match self.open(*address).await {
-                Ok(stream) => return Ok(Socket::Tcp(stream)),
+                Ok(stream) => return Ok(stream.into()),
                 Err(error) => last = error,
             }
         }

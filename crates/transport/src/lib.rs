@@ -5,6 +5,7 @@
 //!
 //! # Layout
 //! - [`clock`]: the two clocks, and an absolute timer
+//! - [`turn`]: the turns of a thread's loop, and whether it was late
 //! - [`stamp`]: the one read primitive: length, instant, lag
 //! - [`stamped_stream`]: what a connection looks like to those who speak over it
 //! - [`framer`]: HTTP/1.1 responses without a socket
@@ -85,6 +86,7 @@ pub mod sys;
 pub mod target;
 pub mod timers;
 pub mod tls;
+pub mod turn;
 
 pub use budget::AnswerBudget;
 pub use buffers::BufferReturn;

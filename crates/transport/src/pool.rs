@@ -115,7 +115,7 @@ mod tests {
         let connect = || {
             let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             client.set_nonblocking(true).unwrap();
-            let socket = Socket::Tcp(TcpStream::from_std(client).unwrap());
+            let socket = Socket::from(TcpStream::from_std(client).unwrap());
             let reader = Rc::new(StampedReader::new(StampMode::User));
             (Connection::plain(socket, reader), listener.accept().unwrap().0)
         };

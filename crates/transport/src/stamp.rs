@@ -5,8 +5,9 @@
 //! distance between the clocks, lag = monotonic now - instant. A stamp in the future, or a jump between the two clocks
 //! since the last read, is a step of the wall clock: the read's own instant is used, and counted.
 
-use crate::clock::{anchor, mono_now, wall_now};
-use aiperf_types::{MonoNs, Read};
+use crate::clock::{anchor_within, wall_now};
+use crate::turn;
+use aiperf_types::{MonoNs, Nanos, Read};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, TimestampingFlag, recv, recvmsg, setsockopt, sockopt};
 use std::cell::Cell;
 use std::io::{self, IoSliceMut};
@@ -44,12 +45,14 @@ pub struct StampedReader {
     /// Realtime minus monotonic, as last seen; zero before the first read.
     offset: Cell<u64>,
     steps: Cell<u64>,
+    /// How far the distance between the clocks may be off.
+    width: Cell<Nanos>,
 }
 
 impl StampedReader {
     /// A reader that has not read yet.
     pub fn new(mode: StampMode) -> Self {
-        Self { mode, offset: Cell::new(0), steps: Cell::new(0) }
+        Self { mode, offset: Cell::new(0), steps: Cell::new(0), width: Cell::default() }
     }
 
     /// Whether sockets should be put under [`enable`].
@@ -62,20 +65,32 @@ impl StampedReader {
         self.steps.get()
     }
 
+    /// How far the clocks can have moved an instant: the widths of the first and of a last look at both, and the drift
+    /// in between. Zero before the first read.
+    pub fn clock_error(&self) -> Nanos {
+        let known = self.offset.get();
+        if known == 0 {
+            return Nanos::ZERO;
+        }
+        let (anchor, width) = anchor_within();
+        let drift = anchor.wall.0.wrapping_sub(anchor.mono.0).abs_diff(known);
+        Nanos(self.width.get().0 + width.0 + drift)
+    }
+
     /// Reads once without waiting. A length of zero is the end of the stream.
     pub fn read(&self, socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Read> {
         if self.mode == StampMode::User {
             let len = recv(socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT)? as u32;
-            return Ok(Read { at: mono_now(), lag: Read::NO_STAMP, len });
+            return Ok(unstamped(turn::now(), len));
         }
         let mut iov = [IoSliceMut::new(buffer)];
         // Room for one SCM_TIMESTAMPING message: three timespecs and a header.
         let mut control = [0u8; 128];
         let message = recvmsg::<()>(socket.as_raw_fd(), &mut iov, Some(&mut control), MsgFlags::MSG_DONTWAIT)?;
         let len = message.bytes as u32;
-        let now = mono_now();
+        let now = turn::now();
         if len == 0 {
-            return Ok(Read { at: now, lag: Read::NO_STAMP, len });
+            return Ok(unstamped(now, len));
         }
         let stamp = message.cmsgs().ok().and_then(|mut cmsgs| {
             cmsgs.find_map(|cmsg| match cmsg {
@@ -88,7 +103,7 @@ impl StampedReader {
         });
         Ok(match stamp {
             Some(stamp) => self.convert(now, stamp, len),
-            None => Read { at: now, lag: Read::NO_STAMP, len },
+            None => unstamped(now, len),
         })
     }
 
@@ -96,7 +111,7 @@ impl StampedReader {
     /// as narrowly as can be, and each read only looks whether it still holds. Using the wall clock of this very read
     /// instead would let an interruption between two clock reads move an arrival to before its request.
     fn convert(&self, now: MonoNs, stamp: u64, len: u32) -> Read {
-        let own = Read { at: now, lag: Read::NO_STAMP, len };
+        let own = unstamped(now, len);
         if !self.offset_holds(now) {
             return own;
         }
@@ -104,13 +119,13 @@ impl StampedReader {
         if at > now {
             // The kernel stamps with a finer view of the same clock: a few nanoseconds are no step.
             if at.0 - now.0 < CLOCK_SKEW_LIMIT {
-                return Read { at: now, lag: 0, len };
+                return Read { at: now, len, ..Read::default() };
             }
             self.steps.set(self.steps.get() + 1);
             return own;
         }
         let lag = now.since(at).0.min(u64::from(Read::NO_STAMP - 1)) as u32;
-        Read { at, lag, len }
+        Read { at, lag, len, ..Read::default() }
     }
 
     /// Whether the clocks are as far apart as before. A step is counted and measured anew.
@@ -120,20 +135,27 @@ impl StampedReader {
             return true;
         }
         // The first read, an interruption between the two clock reads, or a step: a careful look decides.
-        let anchor = anchor();
+        let (anchor, width) = anchor_within();
         let offset = anchor.wall.0.wrapping_sub(anchor.mono.0);
         let held = known == 0 || offset.abs_diff(known) <= CLOCK_SKEW_LIMIT;
         if known == 0 || !held {
             self.offset.set(offset);
+            self.width.set(width);
         }
         self.steps.set(self.steps.get() + u64::from(!held));
         held
     }
 }
 
+/// A read whose instant is when it returned.
+fn unstamped(at: MonoNs, len: u32) -> Read {
+    Read { at, lag: Read::NO_STAMP, len, ..Read::default() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::mono_now;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
 

@@ -1,10 +1,11 @@
 //! The few system calls that have no safe wrapper in `nix`.
 #![expect(
     unsafe_code,
-    reason = "TCP_INFO, TCP_QUICKACK, sched_setscheduler and setpriority have no safe wrapper in nix and only fill or read a plain value; tokio cannot prove that a descriptor outlives its registration"
+    reason = "TCP_INFO, TCP_QUICKACK, sched_setscheduler, sched_setattr and setpriority have no safe wrapper in nix and only fill or read a plain value; tokio cannot prove that a descriptor outlives its registration"
 )]
 
 use nix::sys::timerfd::TimerFd;
+use nix::unistd::Pid;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use tokio::io::unix::AsyncFd;
@@ -60,9 +61,45 @@ pub(crate) fn acknowledge_at_once(fd: BorrowedFd<'_>) {
 /// Puts the calling thread under SCHED_IDLE: it runs when nothing else wants the core, and the kernel counts a core
 /// that runs only such work as idle. There is no way back for an unprivileged thread.
 pub fn set_idle_priority() -> io::Result<()> {
-    let param = libc::sched_param { sched_priority: 0 };
-    // SAFETY: pid 0 is the calling thread; `param` is read before the call returns.
-    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) } != 0 {
+    set_scheduler(Pid::from_raw(0), libc::SCHED_IDLE, 0)
+}
+
+/// Gives the calling thread real-time priority, the lowest there is: it runs before every thread without one. Threads
+/// that it starts do not inherit it.
+pub fn set_realtime_priority() -> io::Result<()> {
+    set_scheduler(Pid::from_raw(0), libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1)
+}
+
+/// Gives a thread of this process the priority that threads usually have.
+pub fn set_normal_priority(thread: Pid) -> io::Result<()> {
+    set_scheduler(thread, libc::SCHED_OTHER, 0)
+}
+
+fn set_scheduler(thread: Pid, policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    let param = libc::sched_param { sched_priority: priority };
+    // SAFETY: the kernel reads `param` before the call returns, and nothing else but numbers is passed.
+    if unsafe { libc::sched_setscheduler(thread.as_raw(), policy, &raw const param) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Asks for short time slices for a thread, which then waits less for a core. Linux 6.12 and later grants it to every
+/// thread. Earlier kernels ignore it.
+pub fn ask_for_short_slices(thread: Pid) -> io::Result<()> {
+    /// The shortest that the kernel grants.
+    const SLICE_NS: u64 = 100_000;
+    let size = size_of::<libc::sched_attr>() as u32;
+    // SAFETY: `sched_attr` is plain integers, for which all zeroes is a value.
+    let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes at most `size` bytes into `attributes`, which lives until the call returns.
+    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, thread.as_raw(), &raw mut attributes, size, 0) };
+    if got != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    attributes.sched_runtime = SLICE_NS;
+    // SAFETY: the kernel reads `attributes` before the call returns.
+    if unsafe { libc::syscall(libc::SYS_sched_setattr, thread.as_raw(), &raw const attributes, 0) } != 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! One request and its answer: raw bytes with the instant of every read.
 
-use crate::{Body, CorrelationId, Failure, MonoNs, Nanos, Parsed};
+use crate::{Body, CorrelationId, Failure, MonoNs, Nanos, Parsed, Read};
 use std::iter::Sum;
 use std::net::SocketAddr;
 use std::ops::AddAssign;
@@ -51,21 +51,6 @@ pub struct CacheMarker {
     pub text: Arc<str>,
     /// Where it was put, by the name that users know.
     pub target: &'static str,
-}
-
-/// One read from the connection: 16 bytes, appended once a `recvmsg`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Read {
-    /// When the last byte of this read arrived: the kernel's stamp where there is one, else when the read returned.
-    pub at: MonoNs,
-    /// From arrival to the read's return, in nanoseconds, saturating; `Read::NO_STAMP` when the kernel gave no stamp.
-    pub lag: u32,
-    pub len: u32,
-}
-
-impl Read {
-    /// The `lag` of a read without a kernel stamp.
-    pub const NO_STAMP: u32 = u32::MAX;
 }
 
 /// When each step of an exchange happened. A zero instant was never reached.

@@ -10,6 +10,7 @@
 //! - [`conversation`]: conversations, turns, media
 //! - [`shape`]: when the turns of a conversation may be sent
 //! - [`id`]: ids as text
+//! - [`read`]: one read from a connection, and how exact its instant is
 //! - [`exchange`]: one request and its answer as bytes with a timeline
 //! - [`http_phases`]: how the time of an exchange falls into phases
 //! - [`failure`]: why an exchange ended without a whole answer
@@ -57,6 +58,7 @@ pub mod log;
 pub mod media_type;
 pub mod number_map;
 pub mod raw;
+pub mod read;
 pub mod record;
 pub mod response;
 pub mod shape;
@@ -76,7 +78,7 @@ pub use event::{
     MetricSnapshot, MetricsSnapshot, PhaseEnding, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets,
     Preparing, Progress, RunEvent, RunStarted, SeriesSnapshot, ServerSnapshot, Source, SourceKind, WorkerProgress,
 };
-pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, Read, RequestTag, Timeline};
+pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, RequestTag, Timeline};
 pub use failure::Failure;
 pub use gpu_vendor::GpuVendor;
 pub use id::{CorrelationId, uuid_text};
@@ -84,6 +86,7 @@ pub use limits::{Limit, SlaFilter, SlaOp, Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use number_map::NumberMap;
 pub use raw::{RawBody, RawEvents, RawExchange, RawResponse};
+pub use read::{Read, Uncertainty};
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, TokenCounts};
 pub use response::{AnswerTokens, ContentMark, Parsed, Reply, Usage, VideoFacts};
 pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};

@@ -1,6 +1,6 @@
 //! One finished request as the metrics see it.
 
-use crate::{ContentMark, CorrelationId, HttpTrace, MonoNs, RequestError, SpecDecode, Usage, WallNs};
+use crate::{ContentMark, CorrelationId, HttpTrace, MonoNs, RequestError, SpecDecode, Uncertainty, Usage, WallNs};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -124,6 +124,9 @@ pub struct Measured {
     pub credit_drop: Option<u64>,
     /// Content responses; empty for a failed record.
     pub content: Vec<ContentMark>,
+    /// How much earlier the first of them, and the last, may have arrived.
+    pub first_uncertainty: Uncertainty,
+    pub last_uncertainty: Uncertainty,
     /// Token counts; a failed record keeps only `input`.
     pub tokens: TokenCounts,
     pub usage: Usage,

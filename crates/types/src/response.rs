@@ -1,6 +1,6 @@
 //! What a dialect read out of the bytes of an exchange.
 
-use crate::{MonoNs, RequestError, SpecDecode, Turn};
+use crate::{MonoNs, RequestError, SpecDecode, Turn, Uncertainty};
 use serde::{Deserialize, Serialize};
 
 /// One content response: a piece of the answer that is not empty.
@@ -113,12 +113,17 @@ pub struct Parsed {
     pub is_unfinished: bool,
     /// Vectors in the answer, where there are any.
     pub vectors: Option<u32>,
-    /// Content responses that shared their read with an earlier one.
+    /// Content responses that shared their read with later bytes: they arrived somewhere within an interval.
     pub merged: u32,
-    /// Sum over merged responses of the interval between the previous read and theirs, in nanoseconds.
+    /// Those of them that this process read late.
+    pub merged_late: u32,
+    /// Sum of the intervals in which merged responses arrived, in nanoseconds.
     pub merged_width_sum: u64,
     /// Widest such interval, in nanoseconds.
     pub merged_width_max: u64,
+    /// How much earlier the first content, and the last, may have arrived.
+    pub first_uncertainty: Uncertainty,
+    pub last_uncertainty: Uncertainty,
     /// What the server reports of speculative decoding.
     pub spec_decode: Option<Box<SpecDecode>>,
     /// Why that report cannot be true.

@@ -160,6 +160,7 @@ pub fn compare(request: &CompareRequest) -> Result<CompareReport, CompareError> 
         path: side.path.display().to_string(),
         runs: side.runs(),
         records: records.len(),
+        measurement_verdict: side.measurement_verdict().map(str::to_owned),
     });
     Ok(CompareReport { version: request.version.clone(), level: request.level, sides: sides.collect(), pairs, notes })
 }

@@ -4,6 +4,7 @@ use super::directory::Contents;
 use super::metrics::{ERRORS, RATES, REQUESTS, has_records};
 use super::summary::{Program, RunSummary};
 use super::{CompareError, LARGEST_GAP};
+use aiperf_metrics::Grade;
 use aiperf_report::compare::Reason;
 use aiperf_report::{RecordColumns, thousands};
 use aiperf_statistics::{Proportion, Sample};
@@ -117,6 +118,13 @@ impl Side {
         }
     }
 
+    /// The worst verdict of its runs on their own numbers; `None` if none has one.
+    pub(super) fn measurement_verdict(&self) -> Option<&str> {
+        let rank = |run: &&RunSummary| run.stat("verdict", "avg").unwrap_or(0.0);
+        let judged = self.summaries().iter().filter(|run| run.verdict.is_some());
+        judged.max_by(|one, two| rank(one).total_cmp(&rank(two)))?.verdict.as_deref()
+    }
+
     /// Warnings about its numbers.
     pub(super) fn notes(&self) -> Vec<String> {
         let label = &self.label;
@@ -124,6 +132,8 @@ impl Side {
         for run in self.summaries() {
             let name = if self.runs() > 1 { format!("{} of {label}", run.label) } else { label.clone() };
             notes.extend(run.incomplete.iter().map(|why| format!("{name} is not complete: {why}")));
+            let verdict = run.verdict.as_deref().filter(|verdict| *verdict != Grade::Trustworthy.name());
+            notes.extend(verdict.map(|verdict| format!("the measurement of {name} is {verdict}")));
             notes.extend(run.doubts.iter().map(|doubt| format!("{name} doubts its numbers: {doubt}")));
         }
         if let Contents::Runs(_, without) = &self.contents

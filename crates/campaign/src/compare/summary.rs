@@ -40,6 +40,8 @@ pub(super) struct RunSummary {
     pub(super) sweep_id: Option<String>,
     /// Why the run is incomplete, if it is.
     pub(super) incomplete: Option<String>,
+    /// The run's own verdict on its numbers.
+    pub(super) verdict: Option<String>,
     /// The run's own doubts about its numbers.
     pub(super) doubts: Vec<String>,
     /// The path of its records.
@@ -112,6 +114,7 @@ impl RunSummary {
             config,
             sweep_id: document["run_info"]["sweep_id"].as_str().map(str::to_owned),
             incomplete: (!is_complete || was_cancelled).then(why),
+            verdict: document["measurement"]["verdict"]["is"].as_str().map(str::to_owned),
             doubts: doubts(document),
             records,
         })

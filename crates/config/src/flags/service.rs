@@ -3,7 +3,7 @@
 use super::flag::Status::{Acts, NoEffect};
 use super::flag::{Kind, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
-use aiperf_plan::{LogLevel, Timestamps, UiKind};
+use aiperf_plan::{LogLevel, Timestamps, UiKind, WorkerPriority};
 
 flags! { UI_FLAGS:
     UI_TYPE {
@@ -48,6 +48,12 @@ flags! { SERVICE_FLAGS:
         name: "--timestamps",
         kind: Kind::Choice(Timestamps::NAMES),
         to: To::Key("runtime.timestamps"),
+        status: Acts,
+    }
+    WORKER_PRIORITY {
+        name: "--worker-priority",
+        kind: Kind::Choice(WorkerPriority::NAMES),
+        to: To::Key("runtime.worker_priority"),
         status: Acts,
     }
     RECORD_PROCESSOR_SERVICE_COUNT {

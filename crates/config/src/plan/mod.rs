@@ -349,6 +349,7 @@ fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
     RuntimePlan {
         workers_max: runtime.workers.and_then(|n| u32::try_from(n).ok()),
         timestamps: runtime.timestamps(),
+        worker_priority: runtime.worker_priority(),
         ui,
         stats_interval: stats_interval(tree, ui),
         progress_every: progress_every(tree, ctx, ui),

@@ -3,7 +3,7 @@
 use crate::choice::choices;
 use crate::range::{at_least, between};
 use crate::setting::{List, section};
-use aiperf_plan::{LogLevel, Timestamps, UiKind};
+use aiperf_plan::{LogLevel, Timestamps, UiKind, WorkerPriority};
 
 choices! {
     /// Communication between processes.
@@ -62,6 +62,8 @@ section! {
         workers_min: i64 [at_least(1.0)];
         /// Timestamp of received data: the kernel's arrival time (auto: if available) or the time when the read returned
         timestamps: Timestamps = Timestamps::Auto;
+        /// Priority of the threads that send and read; auto: real-time if the system allows it
+        worker_priority: WorkerPriority = WorkerPriority::Auto;
         /// Number of record processors
         record_processors: i64 [at_least(1.0)];
         /// How services run; no effect here

@@ -285,6 +285,7 @@ fn every_flag_that_acts_changes_the_plan_or_needs_another_flag() {
         ("--warmup-grace-period", "needs a warmup"),
         ("--ui-type", "the first choice needs a terminal"),
         ("--timestamps", "the first choice is the default"),
+        ("--worker-priority", "the first choice is the default"),
         ("--config", "needs a file"),
         ("--api-host", "needs a port, and a name of this machine"),
         ("--no-fixed-schedule", "only suppresses a schedule of its own that a trace brings"),

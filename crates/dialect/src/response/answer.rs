@@ -8,7 +8,7 @@ use crate::response::reader::{self, Data, Delivery, Piece, Reader, ResponseError
 use crate::response::shape::{Shape, place_of_text};
 use crate::response::{spec_decode, usage};
 use crate::text::{json, sse};
-use aiperf_types::{ContentMark, MonoNs, Parsed, RequestError};
+use aiperf_types::{ContentMark, MonoNs, Parsed, Read, RequestError, Uncertainty};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -26,6 +26,14 @@ const MOST_SILENT: usize = 1_000_000;
 /// The error of a stream that ends inside an event.
 const CUT: &str = "Response payload is not completed: the stream ended inside an event";
 
+/// The last response that a read completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LastOfRead {
+    Content,
+    /// It has no content.
+    Silent,
+}
+
 /// Reads the responses of one exchange, in order.
 pub struct Answer {
     reader: Box<dyn Reader>,
@@ -38,9 +46,12 @@ pub struct Answer {
     usage: Map<String, Value>,
     /// Reports of speculative decoding: one is used only if it is the only one.
     spec_decode: Vec<Map<String, Value>>,
-    /// The previous read and the current one: several responses of one read lie in between.
-    reads: (MonoNs, MonoNs),
-    in_read: u32,
+    /// When the request was sent: nothing arrived before.
+    sent: MonoNs,
+    /// The read that is being taken.
+    read: Read,
+    /// The last response that this read completed, unless it is known that later bytes share the read.
+    last_of_read: Option<LastOfRead>,
     shape: Shape,
     /// Messages known from earlier responses.
     known: Option<Rc<KnownMessages>>,
@@ -54,8 +65,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Nothing read yet; `start` is when the request began.
-    pub fn new(api: &Api, start: MonoNs) -> Self {
+    /// Nothing read yet; `sent` is when the sending of the request began.
+    pub fn new(api: &Api, sent: MonoNs) -> Self {
         Self {
             reader: (api.dialect.reader)(api),
             capture: None,
@@ -65,8 +76,9 @@ impl Answer {
             parsed: Parsed::default(),
             usage: Map::new(),
             spec_decode: Vec::new(),
-            reads: (start, MonoNs(0)),
-            in_read: 0,
+            sent,
+            read: Read::default(),
+            last_of_read: None,
             shape: Shape::default(),
             known: None,
             unflushed: None,
@@ -95,15 +107,13 @@ impl Answer {
         !self.parsed.content.is_empty()
     }
 
-    /// Takes bytes of an event stream, with the instant of their read. Returns `false` once an error
-    /// event ended the stream.
-    pub fn feed_stream(&mut self, bytes: &[u8], at: MonoNs) -> bool {
-        if at != self.reads.1 {
-            if self.reads.1 != MonoNs(0) {
-                self.reads.0 = self.reads.1;
-            }
-            self.reads.1 = at;
-            self.in_read = 0;
+    /// Takes bytes of an event stream, with their read. Returns `false` once an error event ended the stream.
+    pub fn feed_stream(&mut self, bytes: &[u8], read: impl Into<Read>) -> bool {
+        let read = read.into();
+        let at = read.at;
+        if at != self.read.at || read.lag != self.read.lag {
+            self.end_read();
+            self.read = read;
         }
         let mut rest = bytes;
         if self.splitter.is_between_messages() {
@@ -127,7 +137,39 @@ impl Answer {
         self.has_done || (self.ending == Ending::Event && self.is_finished)
     }
 
+    /// All bytes of the current read are taken. If it ends inside an event, its stamp is that of this event.
+    #[inline]
+    fn end_read(&mut self) {
+        let is_shared = self.splitter.is_inside_message() || self.read.is_full || self.read.is_shared;
+        if let Some(last) = self.last_of_read.take()
+            && (is_shared || !self.read.is_exact())
+        {
+            self.note_uncertain(last, is_shared);
+        }
+    }
+
+    /// Notes that the last response arrived earlier than its read by an unknown time: later bytes share the read, or
+    /// the read has no stamp.
+    #[cold]
+    fn note_uncertain(&mut self, last: LastOfRead, is_shared: bool) {
+        if last == LastOfRead::Silent {
+            return;
+        }
+        let uncertainty = self.read.uncertainty(self.sent);
+        self.parsed.last_uncertainty = uncertainty;
+        if self.parsed.content.len() == 1 {
+            self.parsed.first_uncertainty = uncertainty;
+        }
+        if is_shared {
+            self.parsed.merged += 1;
+            self.parsed.merged_late += u32::from(uncertainty.is_late);
+            self.parsed.merged_width_sum += uncertainty.width.0;
+            self.parsed.merged_width_max = self.parsed.merged_width_max.max(uncertainty.width.0);
+        }
+    }
+
     pub fn end_stream(&mut self, at: MonoNs) {
+        self.end_read();
         let mut splitter = std::mem::take(&mut self.splitter);
         if !self.is_over() && splitter.is_cut() {
             self.parsed.error = Some(RequestError::exception("ClientPayloadError", CUT, &[]));
@@ -138,7 +180,9 @@ impl Answer {
     }
 
     /// Takes a whole body that is not a stream.
-    pub fn feed_body(&mut self, text: &[u8], at: MonoNs) {
+    pub fn feed_body(&mut self, text: &[u8], read: impl Into<Read>) {
+        self.read = read.into();
+        let at = self.read.at;
         self.count_response(at);
         let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
         let Ok(text) = std::str::from_utf8(text) else { return };
@@ -149,17 +193,21 @@ impl Answer {
     }
 
     /// Takes a body that is not text: it arrived, and has no content.
-    pub fn feed_binary(&mut self, at: MonoNs) {
-        self.count_response(at);
+    pub fn feed_binary(&mut self, read: impl Into<Read>) {
+        self.read = read.into();
+        self.count_response(self.read.at);
     }
 
     /// Takes content whose bytes were not stored: only its arrival is known.
-    pub fn arrived(&mut self, at: MonoNs) {
+    pub fn arrived(&mut self, read: impl Into<Read>) {
+        self.read = read.into();
+        let at = self.read.at;
         self.count_response(at);
-        self.parsed.content.push(ContentMark { at, output: true, reasoning: false });
+        self.mark(ContentMark { at, output: true, reasoning: false });
     }
 
     pub fn finish(mut self) -> Parsed {
+        self.end_read();
         self.flush_texts();
         self.parsed.choice_ends = append_others(&mut self.parsed.output_text, &self.other_choices);
         self.parsed.reasoning_ends = append_others(&mut self.parsed.reasoning_text, &self.other_thoughts);
@@ -338,7 +386,11 @@ impl Answer {
         Some(true)
     }
 
+    #[inline]
     fn count_response(&mut self, at: MonoNs) {
+        if let Some(earlier) = self.last_of_read.replace(LastOfRead::Silent) {
+            self.note_uncertain(earlier, true);
+        }
         self.parsed.responses += 1;
         self.parsed.last_response = at;
     }
@@ -390,13 +442,8 @@ impl Answer {
             self.parsed.content.reserve(MARKS_AT_FIRST);
         }
         self.parsed.content.push(mark);
-        self.in_read += 1;
-        if self.in_read > 1 {
-            let width = self.reads.1.since(self.reads.0).0;
-            self.parsed.merged += 1;
-            self.parsed.merged_width_sum += width;
-            self.parsed.merged_width_max = self.parsed.merged_width_max.max(width);
-        }
+        self.parsed.last_uncertainty = Uncertainty::default();
+        self.last_of_read = Some(LastOfRead::Content);
     }
 
     fn take_content(&mut self, choice: u32, data: &Data<'_>, mark: &mut ContentMark) {

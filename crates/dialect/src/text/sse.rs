@@ -64,6 +64,11 @@ impl Splitter {
         self.carry.is_empty() && self.marked == BYTE_ORDER_MARK.len()
     }
 
+    /// Whether a part of a message has arrived.
+    pub(crate) fn is_inside_message(&self) -> bool {
+        !self.carry.trim_ascii_start().is_empty()
+    }
+
     /// Whether a stream that ends here breaks off inside an event: its last line has no end, and its data is part of
     /// JSON. What may be part of [`DONE`] lacks nothing.
     pub(crate) fn is_cut(&self) -> bool {

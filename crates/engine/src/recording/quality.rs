@@ -21,8 +21,10 @@ pub struct Quality {
     pub unstamped_reads: u64,
     /// Content responses of successful requests.
     pub events: u64,
-    /// Of these, those that shared a read with an earlier one: they arrived somewhere within an interval.
+    /// Of these, those that shared a read with later bytes: they arrived somewhere within an interval.
     pub merged_events: u64,
+    /// Of these, those that this client read late.
+    pub merged_late: u64,
     /// Sum of those intervals.
     pub merged_width_sum: u128,
     /// Widest of them.
@@ -127,6 +129,7 @@ impl Quality {
         // A failed request has no instants of content, so none of them is in doubt.
         if record.measured.error.is_none() {
             self.merged_events += u64::from(parsed.merged);
+            self.merged_late += u64::from(parsed.merged_late);
             self.merged_width_sum += u128::from(parsed.merged_width_sum);
             self.merged_width_max = self.merged_width_max.max(parsed.merged_width_max);
         }
@@ -190,6 +193,7 @@ impl Quality {
         self.unstamped_reads += other.unstamped_reads;
         self.events += other.events;
         self.merged_events += other.merged_events;
+        self.merged_late += other.merged_late;
         self.merged_width_sum += other.merged_width_sum;
         self.merged_width_max = self.merged_width_max.max(other.merged_width_max);
         self.schedule_lateness.merge(&other.schedule_lateness);
@@ -254,10 +258,15 @@ pub struct Conduct {
     pub sink_stalls: Vec<SinkStall>,
     /// Steps of the wall clock.
     pub clock_steps: u64,
+    /// How far the clocks can have moved an instant.
+    pub clock_error: Nanos,
     /// Cost of one clock read, in nanoseconds.
     pub clock_read_ns: f64,
     /// Each worker's wait for a core.
     pub worker_run_queue_wait: Vec<Nanos>,
+    /// Workers that began with real-time priority, and when each of those that lost it did.
+    pub realtime_workers: usize,
+    pub demoted_after: Vec<Nanos>,
     /// CPU time taken by the hypervisor during the run, as a share of all.
     pub steal_share: Option<f64>,
     /// Times the process was held back by its CPU quota.
@@ -278,8 +287,11 @@ impl Conduct {
         self.held = self.held.max(other.held);
         self.sink_stalls.extend(other.sink_stalls);
         self.clock_steps += other.clock_steps;
+        self.clock_error = self.clock_error.max(other.clock_error);
         self.clock_read_ns = self.clock_read_ns.max(other.clock_read_ns);
         self.worker_run_queue_wait.extend(other.worker_run_queue_wait);
+        self.realtime_workers += other.realtime_workers;
+        self.demoted_after.extend(other.demoted_after);
         self.steal_share = [self.steal_share, other.steal_share].into_iter().flatten().reduce(f64::max);
         self.throttled = [self.throttled, other.throttled].into_iter().flatten().reduce(|one, two| one + two);
     }

@@ -97,7 +97,7 @@ mod tests {
         let body_at = head.len();
         let mut exchange = Exchange { status: Some(status), body_at, raw: head, ..Exchange::default() };
         let add = |exchange: &mut Exchange, len: usize, at: u64| {
-            exchange.timeline.reads.push(Read { at: MonoNs(at), lag: 0, len: len as u32 });
+            exchange.timeline.reads.push(Read { at: MonoNs(at), lag: 0, len: len as u32, ..Default::default() });
             exchange.timeline.end = MonoNs(at);
         };
         add(&mut exchange, body_at, 1);

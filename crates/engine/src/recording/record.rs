@@ -124,6 +124,8 @@ impl Reader {
             http_trace: traces.then(|| Box::new(http_trace(exchange, anchor))),
             context_overflow: error.as_ref().is_some_and(is_context_overflow),
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
+            first_uncertainty: parsed.first_uncertainty,
+            last_uncertainty: parsed.last_uncertainty,
             spec_decode: parsed.spec_decode.take().filter(|_| error.is_none()),
             error,
         };
@@ -365,7 +367,7 @@ mod tests {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n\r\n");
         let raw = format!("{head}{body}").into_bytes();
         let (body_at, raw_len) = (head.len(), raw.len());
-        let read = aiperf_types::Read { at: MonoNs(5), lag: 0, len: raw_len as u32 };
+        let read = aiperf_types::Read { at: MonoNs(5), lag: 0, len: raw_len as u32, ..Default::default() };
         let whole = exchange(reader, Parsed::default());
         let timeline = Timeline { reads: vec![read], ..whole.timeline };
         let failure = Some(Failure::Disconnected);

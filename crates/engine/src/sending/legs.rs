@@ -1,7 +1,7 @@
 //! A request that makes a video: it submits a job, polls it until it is done, and fetches the result. The dialect
 //! decides what follows each response; this module turns that into legs of one exchange.
 
-use crate::reading::Reading;
+use crate::reading::{Reading, last_read, sent};
 use aiperf_dialect::Answer;
 use aiperf_dialect::video::{Keep, LegAnswer, Place, VideoJob, VideoStep};
 use aiperf_transport::encoding::{self, Decoded};
@@ -60,10 +60,10 @@ impl<'a> VideoLegs<'a> {
             VideoStep::Fail(failure) => return Err(failure.clone()),
         };
         let reading = &self.reading;
-        let answer = self.answer.get_or_insert_with(|| reading.answer(timeline.start));
+        let answer = self.answer.get_or_insert_with(|| reading.answer(sent(timeline)));
         match keep {
-            Keep::Text if exchange.is_success() => answer.feed_body(&text, timeline.end),
-            Keep::Arrival => answer.arrived(timeline.end),
+            Keep::Text if exchange.is_success() => answer.feed_body(&text, last_read(timeline)),
+            Keep::Arrival => answer.arrived(last_read(timeline)),
             Keep::Text | Keep::Nothing => {}
         }
         let VideoStep::Get { pause, from, renews_time, drops_body, .. } = step else { return Ok(Step::End) };

@@ -1,18 +1,18 @@
 //! The sending side of a run: workers and their conductor.
 
+use crate::core_watch::{CoreWatch, Found};
 use crate::error::EngineError;
 use crate::events::Events;
 use crate::events::phases::PhaseTrack;
 use crate::events::progress::PhaseReports;
 use crate::events::worker_counters::AllCounters;
-use crate::kernel_counters::run_queue_wait;
 use crate::queue::Queue;
 use crate::requests::Requests;
 use crate::sending::alarm::Alarm;
 use crate::sending::conductor::{Conductor, Resources, Sources};
 use crate::sending::secrets::Secrets;
 use crate::sending::unsent::Unsent;
-use crate::sending::worker::{self, Command, Ids, Patience, Worker};
+use crate::sending::worker::{self, Clocks, Command, Ids, Patience, Worker};
 use crate::sending::workers::Workers;
 use crate::sizing::Sizing;
 use crate::stop::Stop;
@@ -22,7 +22,7 @@ use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
     AnswerBudget, BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Origin, Protocol,
-    Reuse, StampMode, StreamEnd,
+    Reuse, StampMode, StreamEnd, turn,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -103,6 +103,8 @@ pub(crate) struct Load {
     pub(crate) counters: AllCounters,
     pub(crate) stop: Stop,
     pub(crate) events: Events,
+    /// Watches the threads of the workers and of the conductor.
+    pub(crate) watch: Arc<CoreWatch>,
     /// Shared by all workers: an unreachable server is not tried more often because there are more workers.
     pub(crate) pace: Arc<ConnectPace>,
 }
@@ -112,21 +114,21 @@ pub(crate) struct Driven {
     pub(crate) conductor: Rc<Conductor>,
     /// How often dispatch was held, and for how long in total.
     pub(crate) holds: (u64, Nanos),
-    /// Steps of the wall clock.
-    pub(crate) clock_steps: u64,
-    /// The time that each worker waited for a core.
-    pub(crate) core_waits: Vec<Nanos>,
+    pub(crate) clocks: Clocks,
+    /// The findings about each worker's thread.
+    pub(crate) found: Vec<Found>,
 }
 
 impl Driven {
-    fn new(conductor: Rc<Conductor>, clock_steps: u64, core_waits: Vec<Nanos>) -> Self {
-        Self { holds: conductor.holds(), conductor, clock_steps, core_waits }
+    fn new(conductor: Rc<Conductor>, clocks: Clocks, found: Vec<Found>) -> Self {
+        Self { holds: conductor.holds(), conductor, clocks, found }
     }
 }
 
 impl Load {
     /// Sends until every phase is over.
     pub(crate) fn drive(&self, mut setups: Vec<WorkerSetup>, sources: Sources) -> Result<Driven, EngineError> {
+        let _looking = self.watch.start()?;
         if setups.len() == 1
             && let Some(setup) = setups.pop()
         {
@@ -139,7 +141,7 @@ impl Load {
     fn drive_here(&self, setup: WorkerSetup, sources: Sources) -> Result<Driven, EngineError> {
         let runtime = local_runtime()?;
         sharpen_timers();
-        let waited = run_queue_wait();
+        let entered = self.watch.enter(Some(setup.number));
         runtime.block_on(async {
             let conductor = self.conductor(sources);
             let told = Rc::downgrade(&conductor);
@@ -160,8 +162,7 @@ impl Load {
                 Some(()) = panicked.recv() => return Err(EngineError::Panicked("worker")),
             }
             conductor.dismiss();
-            let waits = vec![Nanos(run_queue_wait().0.saturating_sub(waited.0))];
-            Ok(Driven::new(conductor, worker.clock_steps(), waits))
+            Ok(Driven::new(conductor, worker.clocks(), vec![entered.found()]))
         })
     }
 
@@ -188,6 +189,7 @@ impl Load {
         drop(report);
         let runtime = local_runtime()?;
         sharpen_timers();
+        let _entered = self.watch.enter(None);
         let driven = runtime.block_on(async {
             let conductor = self.conductor(sources);
             conductor.set_workers(Workers::remote(links, self.unsent.clone()));
@@ -208,14 +210,14 @@ impl Load {
             conductor.dismiss();
             result.map(|()| conductor)
         });
-        let mut waits = Vec::new();
-        let mut steps = 0;
+        let mut found = Vec::new();
+        let mut clocks = Clocks::default();
         for thread in threads {
-            let (waited, clock_steps) = thread.join().flatten().map_err(|_| EngineError::Panicked("worker"))??;
-            waits.push(waited);
-            steps += clock_steps;
+            let (of_worker, of_clocks) = thread.join().flatten().map_err(|_| EngineError::Panicked("worker"))??;
+            found.push(of_worker);
+            clocks = clocks.and(of_clocks);
         }
-        Ok(Driven::new(driven?, steps, waits))
+        Ok(Driven::new(driven?, clocks, found))
     }
 
     fn conductor(&self, sources: Sources) -> Rc<Conductor> {
@@ -240,10 +242,10 @@ impl Load {
         mut commands: UnboundedReceiver<Command>,
         report: UnboundedSender<(usize, Event)>,
         alarm: Alarm,
-    ) -> io::Result<(Nanos, u64)> {
+    ) -> io::Result<(Found, Clocks)> {
         let runtime = local_runtime()?;
         sharpen_timers();
-        let before = run_queue_wait();
+        let entered = self.watch.enter(Some(setup.number));
         runtime.block_on(async {
             let number = usize::from(setup.number);
             let tell = move |event| {
@@ -259,7 +261,7 @@ impl Load {
             time.abort();
             nudge.abort();
             launch.abort();
-            Ok((Nanos(run_queue_wait().0.saturating_sub(before.0)), worker.clock_steps()))
+            Ok((entered.found(), worker.clocks()))
         })
     }
 
@@ -291,7 +293,8 @@ impl Load {
 /// A runtime for the tasks of one thread. It looks for arrivals after every few tasks. With tokio's default of 61
 /// tasks, a burst of new requests delays arrivals.
 fn local_runtime() -> io::Result<LocalRuntime> {
-    Builder::new_current_thread().enable_all().event_interval(16).build_local(LocalOptions::default())
+    let mut runtime = Builder::new_current_thread();
+    runtime.enable_all().event_interval(16).on_thread_unpark(turn::begin).build_local(LocalOptions::default())
 }
 
 /// The kernel may delay the wake-up of a sleeping thread by 50 us to save power; a worker asks for 1 ns.

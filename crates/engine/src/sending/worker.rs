@@ -75,6 +75,21 @@ struct Awaited {
     first_content: bool,
 }
 
+/// The findings about the clocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clocks {
+    /// Steps of the wall clock that were noticed while reading.
+    pub(crate) steps: u64,
+    /// How far they can have moved an instant.
+    pub(crate) error: Nanos,
+}
+
+impl Clocks {
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { steps: self.steps + other.steps, error: self.error.max(other.error) }
+    }
+}
+
 /// What a worker works with.
 pub(crate) struct Resources {
     pub(crate) number: u16,
@@ -179,9 +194,9 @@ impl Worker {
         &self.counters[usize::from(self.number)]
     }
 
-    /// Steps of the wall clock that were noticed while reading.
-    pub(crate) fn clock_steps(&self) -> u64 {
-        self.client.clock_steps()
+    /// The findings about the clocks.
+    pub(crate) fn clocks(&self) -> Clocks {
+        Clocks { steps: self.client.clock_steps(), error: self.client.clock_error() }
     }
 
     pub(crate) fn perform(self: &Rc<Self>, command: Command) {

@@ -133,8 +133,13 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
     while exchange.raw_len < bytes.len() && !framer.is_done() {
         let fresh = (1 + draws.below(longest)).min(bytes.len() - exchange.raw_len);
         let at = MonoNs(2 + exchange.timeline.reads.len() as u64);
-        record_read(Read { at, lag: 0, len: fresh as u32 }, &mut exchange, &mut framer, &mut Kept::up_to(usize::MAX))
-            .ok()?;
+        record_read(
+            Read { at, lag: 0, len: fresh as u32, ..Default::default() },
+            &mut exchange,
+            &mut framer,
+            &mut Kept::up_to(usize::MAX),
+        )
+        .ok()?;
     }
     framer.close().ok()?;
     exchange.status.is_some().then_some(exchange)
@@ -149,12 +154,12 @@ fn read(exchange: &Exchange) -> String {
         let mut answer = Answer::new(&api, MonoNs(1));
         if body::is_event_stream(exchange) {
             let mut on = true;
-            body::for_each_span(exchange, |read, span| on = on && answer.feed_stream(span, read.at));
+            body::for_each_span(exchange, |read, span| on = on && answer.feed_stream(span, read));
             if on {
                 answer.end_stream(MonoNs(1 << 40));
             }
         } else {
-            answer.feed_body(&body::collect(exchange), MonoNs(1 << 40));
+            answer.feed_body(&body::collect(exchange), Read { at: MonoNs(1 << 40), ..Read::default() });
         }
         let parsed = answer.finish();
         let texts = (parsed.output_text, parsed.reasoning_text, parsed.usage, parsed.error);

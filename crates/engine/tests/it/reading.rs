@@ -31,7 +31,7 @@ fn begun() -> Exchange {
 fn receive(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], at: u64) -> Option<()> {
     exchange.raw.truncate(exchange.raw_len);
     exchange.raw.extend_from_slice(bytes);
-    let read = Read { at: MonoNs(at), lag: 0, len: bytes.len() as u32 };
+    let read = Read { at: MonoNs(at), lag: 0, len: bytes.len() as u32, ..Default::default() };
     record_read(read, exchange, framer, &mut Kept::up_to(usize::MAX)).ok()
 }
 

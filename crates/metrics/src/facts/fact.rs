@@ -3,8 +3,7 @@
 //! A record is turned into facts once, when it ends, and its metrics are computed from them at once. The same functions
 //! compute them again, one column at a time, when the run is summarised.
 
-use aiperf_types::SpecDecode;
-use aiperf_types::{ContentMark, Measured};
+use aiperf_types::{ContentMark, Measured, Nanos, SpecDecode, Uncertainty};
 use serde::{Deserialize, Serialize};
 
 macro_rules! facts {
@@ -32,6 +31,11 @@ facts! {
     /// From the first to the second content response.
     SecondGap,
     Last,
+    /// How much earlier the first content response may have arrived, and the last; absent if its instant is exact.
+    FirstWidth,
+    LastWidth,
+    /// Bits of [`Facts::FIRST_LATE`], [`Facts::FIRST_UNSTAMPED`], [`Facts::LAST_LATE`] and [`Facts::LAST_UNSTAMPED`].
+    WidthCauses,
     /// First content response with output.
     FirstOutput,
     Chunks,
@@ -127,6 +131,19 @@ impl Default for Facts {
     }
 }
 
+fn width(uncertainty: Uncertainty) -> Option<u64> {
+    Some(uncertainty.width.0).filter(|width| *width > 0)
+}
+
+fn width_causes(m: &Measured) -> Option<u64> {
+    let bits = |of: Uncertainty, late: u64, unstamped: u64| match of.width {
+        Nanos::ZERO => 0,
+        _ => (u64::from(of.is_late) * late) | (u64::from(of.is_unstamped) * unstamped),
+    };
+    let first = bits(m.first_uncertainty, Facts::FIRST_LATE, Facts::FIRST_UNSTAMPED);
+    Some(first | bits(m.last_uncertainty, Facts::LAST_LATE, Facts::LAST_UNSTAMPED)).filter(|bits| *bits > 0)
+}
+
 impl Facts {
     /// A fact that is not known. As a float it is a NaN, which no fact is.
     pub(crate) const ABSENT: u64 = u64::MAX;
@@ -136,6 +153,11 @@ impl Facts {
     pub const OVERFLOW: u64 = 2;
     /// Status bit: a content response is stamped before its predecessor, so there are no gaps between them.
     pub const UNORDERED: u64 = 4;
+    /// Cause bits: this client read the first, or the last, content response late, or without a stamp.
+    pub const FIRST_LATE: u64 = 1;
+    pub const FIRST_UNSTAMPED: u64 = 2;
+    pub const LAST_LATE: u64 = 4;
+    pub const LAST_UNSTAMPED: u64 = 8;
 
     /// The facts of a record, and the gaps between its content responses.
     pub(crate) fn read(&mut self, m: &Measured, applies: Applies, gaps: &mut Vec<u64>) {
@@ -160,10 +182,13 @@ impl Facts {
         let Some(first) = m.content.first() else { return };
         self.set(Fact::Chunks, Some(m.content.len() as u64));
         self.set(Fact::Last, m.content.last().and_then(after_start));
+        self.set(Fact::LastWidth, width(m.last_uncertainty));
+        self.set(Fact::WidthCauses, width_causes(m));
         if !applies.chunks {
             return;
         }
         self.set(Fact::First, after_start(first));
+        self.set(Fact::FirstWidth, width(m.first_uncertainty));
         self.set(Fact::SecondGap, m.content.get(1).and_then(|second| second.at.0.checked_sub(first.at.0)));
         self.set(Fact::FirstOutput, m.content.iter().find(|mark| mark.output).and_then(after_start));
         gaps.extend(m.content.windows(2).map_while(|pair| pair[1].at.0.checked_sub(pair[0].at.0)));

@@ -1,6 +1,7 @@
 //! The records of one phase: stored, watched live, summarised.
 
 pub mod accumulator;
+pub mod bounds;
 mod curves;
 mod errors;
 pub mod gpu;

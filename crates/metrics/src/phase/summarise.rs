@@ -54,6 +54,7 @@ impl Accumulator {
         let mut summary = tally.into_summary(metrics);
         summary.spec_decode_histogram = self.kept.spec_decode.clone();
         summary.intervals = self.intervals(metrics);
+        summary.bounds = self.bounds(metrics, &summary);
         summary.exactness = Exactness {
             list_values: self.kept.gaps.count(),
             lists_binned: self.kept.gaps.count() > 0 && !self.kept.columns.keeps_gaps(),

@@ -56,6 +56,36 @@ pub struct MetricIntervals {
     pub intervals: Vec<(&'static str, Interval)>,
 }
 
+/// How far the statistics of one metric can be from the truth, in its display unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricBounds {
+    pub tag: &'static str,
+    /// By the name of the statistic.
+    pub bounds: Vec<(&'static str, Bound)>,
+}
+
+/// How far a statistic can be from the truth.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bound {
+    /// The reported value.
+    pub value: f64,
+    /// How much smaller the truth can be, and how much larger.
+    pub early: f64,
+    pub late: f64,
+    /// The part of it that this client caused: it read late, or without a stamp.
+    pub ours: f64,
+    /// The larger of both, if only events that share a read count, and if only reads without a stamp do.
+    pub merged: f64,
+    pub unstamped: f64,
+}
+
+impl Bound {
+    /// How far the truth can be from the reported value.
+    pub fn bound(&self) -> f64 {
+        self.early.max(self.late)
+    }
+}
+
 /// How exact a summary is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exactness {
@@ -76,6 +106,8 @@ pub struct Summary {
     pub exactness: Exactness,
     /// Where the true values of its main statistics lie. Slices have none.
     pub intervals: Vec<MetricIntervals>,
+    /// How far its main statistics can be from the truth. Slices have none.
+    pub bounds: Vec<MetricBounds>,
     /// Accepted drafts per step, over all records.
     pub spec_decode_histogram: BTreeMap<u32, u64>,
     /// Records, including failed ones.
@@ -92,6 +124,12 @@ impl Summary {
     pub fn interval(&self, tag: &str, statistic: &str) -> Option<&Interval> {
         let metric = self.intervals.iter().find(|metric| metric.tag == tag)?;
         metric.intervals.iter().find(|(name, _)| *name == statistic).map(|(_, interval)| interval)
+    }
+
+    /// How far a statistic can be from the truth.
+    pub fn bound(&self, tag: &str, statistic: &str) -> Option<Bound> {
+        let metric = self.bounds.iter().find(|metric| metric.tag == tag)?;
+        metric.bounds.iter().find(|(name, _)| *name == statistic).map(|(_, bound)| *bound)
     }
 
     /// The mean, or the single value, of a metric.

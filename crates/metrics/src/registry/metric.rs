@@ -131,6 +131,8 @@ pub enum Compute {
     /// A time-weighted curve over the time in which it has users.
     Active(Curve),
     Gpu,
+    /// The judgement of a whole run.
+    Verdict,
 }
 
 #[derive(Debug)]
@@ -276,7 +278,8 @@ impl Metric {
             | Compute::ReplayLag(_)
             | Compute::NetworkAdjusted(_)
             | Compute::NetworkRtt
-            | Compute::Gpu => Kind::Derived,
+            | Compute::Gpu
+            | Compute::Verdict => Kind::Derived,
             Compute::Pass(_) | Compute::ErrorAdjusted(_) | Compute::Effective(_) | Compute::Active(_) => Kind::Analysis,
         }
     }
@@ -284,9 +287,12 @@ impl Metric {
     /// The statistics that a summary may have of it.
     pub const fn statistics(&self) -> &'static [&'static str] {
         match self.compute {
-            Compute::Fold(..) | Compute::Total(_) | Compute::Derived(_) | Compute::ReplayLag(_) | Compute::Gpu => {
-                &["avg"]
-            }
+            Compute::Fold(..)
+            | Compute::Total(_)
+            | Compute::Derived(_)
+            | Compute::ReplayLag(_)
+            | Compute::Gpu
+            | Compute::Verdict => &["avg"],
             Compute::Effective(_) | Compute::Active(_) => &["avg", "min", "max", "p50", "p90", "p95", "p99", "std"],
             Compute::ErrorAdjusted(_) => &["min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "count"],
             Compute::NetworkAdjusted(_) | Compute::NetworkRtt => &Stats::NAMES,

@@ -68,14 +68,14 @@ pub struct JudgedLimit {
 
 /// Whether a run kept a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LimitVerdict {
     Met,
     Crossed,
     /// There is no value to judge.
     NotMeasured,
 }
 
-impl Verdict {
+impl LimitVerdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Met => "met",
@@ -86,17 +86,17 @@ impl Verdict {
 }
 
 impl JudgedLimit {
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> LimitVerdict {
         match self.observed {
-            None => Verdict::NotMeasured,
-            Some(value) if self.limit.op.holds(value, self.limit.threshold) => Verdict::Crossed,
-            Some(_) => Verdict::Met,
+            None => LimitVerdict::NotMeasured,
+            Some(value) if self.limit.op.holds(value, self.limit.threshold) => LimitVerdict::Crossed,
+            Some(_) => LimitVerdict::Met,
         }
     }
 
     /// Whether the run fails because of it. A limit without a value does not pass.
     pub fn fails(&self) -> bool {
-        self.verdict() != Verdict::Met
+        self.verdict() != LimitVerdict::Met
     }
 }
 
@@ -157,12 +157,12 @@ mod tests {
     fn a_value_beyond_a_limit_crosses_it_and_a_missing_value_does_not_pass() {
         let latency = |tag: &str| (tag == "request_latency").then(|| Stats { p99: Some(5.5), ..Stats::default() });
         let verdict = |metric, stat| judge_limit(&limit(metric, stat, None), latency).verdict();
-        assert_eq!(verdict("request_latency", Some("p99")), Verdict::Crossed);
-        assert_eq!(verdict("request_latency", Some("p50")), Verdict::NotMeasured);
-        assert_eq!(verdict("error_request_count", None), Verdict::NotMeasured);
+        assert_eq!(verdict("request_latency", Some("p99")), LimitVerdict::Crossed);
+        assert_eq!(verdict("request_latency", Some("p50")), LimitVerdict::NotMeasured);
+        assert_eq!(verdict("error_request_count", None), LimitVerdict::NotMeasured);
         let exactly = Limit { threshold: 5.5, ..limit("request_latency", Some("p99"), None) };
-        assert_eq!(judge_limit(&exactly, latency).verdict(), Verdict::Met);
-        assert_eq!(judge_limit(&Limit { op: SlaOp::Ge, ..exactly }, latency).verdict(), Verdict::Crossed);
+        assert_eq!(judge_limit(&exactly, latency).verdict(), LimitVerdict::Met);
+        assert_eq!(judge_limit(&Limit { op: SlaOp::Ge, ..exactly }, latency).verdict(), LimitVerdict::Crossed);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-const LAYERS: [&str; 6] = ["numbers", "facts", "curves", "registry", "run", "phase"];
+const LAYERS: [&str; 7] = ["numbers", "facts", "curves", "registry", "run", "phase", "measurement"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -107,6 +107,8 @@ pub(crate) fn record() -> impl Strategy<Value = Measured> {
             let failed = fate == 0 || content.is_empty();
             Measured {
                 number: 0,
+                first_uncertainty: Default::default(),
+                last_uncertainty: Default::default(),
                 start_wall: WallNs(EPOCH + start),
                 start: MonoNs(5_000_000_000 + start),
                 end: MonoNs(at + tail),

@@ -25,6 +25,9 @@ pub fn compare_json(report: &CompareReport) -> Vec<u8> {
             json.key("records");
             json.int(records);
         }
+        if let Some(verdict) = &side.measurement_verdict {
+            json.text("measurement_verdict", verdict);
+        }
         json.end_object();
     }
     json.end_list();

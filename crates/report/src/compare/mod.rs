@@ -32,6 +32,8 @@ pub struct Side {
     pub runs: usize,
     /// Requests whose records were read; `None` if records were not needed or do not exist.
     pub records: Option<usize>,
+    /// The worst verdict of its runs on their own numbers.
+    pub measurement_verdict: Option<String>,
 }
 
 /// Two of the sides.

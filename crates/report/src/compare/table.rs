@@ -323,8 +323,13 @@ mod tests {
     }
 
     fn report() -> CompareReport {
-        let side =
-            |label: &str| Side { label: label.into(), path: format!("runs/{label}"), runs: 1, records: Some(1234) };
+        let side = |label: &str| Side {
+            label: label.into(),
+            path: format!("runs/{label}"),
+            runs: 1,
+            records: Some(1234),
+            measurement_verdict: None,
+        };
         let rows = vec![
             row("a", "avg", (12_345.678, 13_000.0, Some((-10.0, 1_300.0))), RowVerdict::Better),
             row("a", "p99", (100.0, 90.0, Some((f64::NEG_INFINITY, 3.0))), RowVerdict::Undecided(Reason::FewRecords)),

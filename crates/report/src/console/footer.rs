@@ -4,10 +4,11 @@ use super::page::{Page, Style};
 use super::text::{literal, width, wrap, wrap_hanging, wrap_whole};
 use crate::export::WrittenFile;
 use crate::run::RunResult;
+use aiperf_metrics::Grade;
 
 /// The footer, ending in an empty line. Paths are never broken, so that they can be copied.
 pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
-    let mut out = String::new();
+    let mut out = verdict(run, page);
     if let Some(command) = &run.info.cli_command {
         let label = "CLI Command:";
         let text = wrap_whole(&format!("{label} {}", literal(command)), page.width()).join("\n");
@@ -33,6 +34,26 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
         lines.iter().for_each(|line| out.push_str(&format!("{}\n", page.paint(Style::ITALIC_YELLOW, line.trim_end()))));
     }
     out.push('\n');
+    out
+}
+
+/// Whether the numbers are those of the server, and why not.
+fn verdict(run: &RunResult, page: Page) -> String {
+    if run.measurement.is_none() || run.nothing_succeeded() {
+        return String::new();
+    }
+    let style = match run.verdict.grade {
+        Grade::Trustworthy => Style::BOLD_GREEN,
+        Grade::Doubtful => Style::YELLOW,
+        Grade::ClientBound => Style::BOLD_RED,
+    };
+    let label = page.paint(Style::BOLD_GREEN, "Verdict:");
+    let mut out = format!("{label} {}\n", page.paint(style, run.verdict.grade.name()));
+    for reason in &run.verdict.reasons {
+        let text = wrap_hanging(&format!("  - {}", reason.text), page.width(), 4);
+        let fix = wrap_hanging(&format!("    try: {}", reason.fix), page.width(), 9);
+        text.iter().chain(&fix).for_each(|line| out.push_str(&format!("{}\n", line.trim_end())));
+    }
     out
 }
 

@@ -4,7 +4,7 @@ use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::Align;
 use crate::format::number::grouped;
-use aiperf_metrics::{JudgedLimit, Verdict};
+use aiperf_metrics::{JudgedLimit, LimitVerdict};
 
 /// Every limit with its verdict; `None` without limits.
 pub(crate) fn table(judged: &[JudgedLimit], page: Page) -> Option<String> {
@@ -24,9 +24,9 @@ pub(crate) fn table(judged: &[JudgedLimit], page: Page) -> Option<String> {
 fn row(judged: &JudgedLimit) -> Vec<Cell> {
     let (limit, verdict) = (&judged.limit, judged.verdict());
     let style = match verdict {
-        Verdict::Met => Style::GREEN,
-        Verdict::Crossed => Style::BOLD_RED,
-        Verdict::NotMeasured => Style::BOLD_YELLOW,
+        LimitVerdict::Met => Style::GREEN,
+        LimitVerdict::Crossed => Style::BOLD_RED,
+        LimitVerdict::NotMeasured => Style::BOLD_YELLOW,
     };
     let observed = judged.observed.map_or_else(|| "N/A".to_owned(), shown);
     let cell = |text: String, style| Cell { text, style };
@@ -68,7 +68,7 @@ pub fn limit_line(judged: &JudgedLimit) -> String {
         Some(value) => {
             let value = in_unit(&shown(value), judged.unit);
             match judged.verdict() {
-                Verdict::Met => format!("{subject} is {value}; it fails the run if {condition}"),
+                LimitVerdict::Met => format!("{subject} is {value}; it fails the run if {condition}"),
                 _ => format!("{subject} is {value}, which crosses the limit: it fails the run if {condition}"),
             }
         }

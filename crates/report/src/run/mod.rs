@@ -9,7 +9,7 @@ mod server_metrics;
 pub use gpu_telemetry::GpuTelemetryResult;
 pub use server_metrics::ServerMetricsResult;
 
-use aiperf_metrics::{JudgedLimit, Slice, Summary, Thresholds};
+use aiperf_metrics::{JudgedLimit, Slice, Summary, Thresholds, Verdict};
 use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity, RunPlace};
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value, json};
@@ -55,6 +55,8 @@ pub struct RunResult {
     pub has_lost_records: bool,
     /// How exact the measurement was.
     pub measurement: Option<Value>,
+    /// Whether its numbers are those of the server.
+    pub verdict: Verdict,
     /// Warnings that a number may be wrong, one sentence each.
     pub doubts: Vec<String>,
     /// Parts of the run that died before they could report, and why.

@@ -148,6 +148,11 @@ impl Client {
         self.reader.clock_steps()
     }
 
+    /// How far the clocks can have moved an instant.
+    pub fn clock_error(&self) -> Nanos {
+        self.reader.clock_error()
+    }
+
     /// The deadlines of its requests. The caller has to keep their time.
     pub fn timers(&self) -> &Timers {
         &self.timers

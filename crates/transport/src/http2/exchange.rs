@@ -167,7 +167,7 @@ impl Http2Exchange {
     fn add_head(&mut self, parts: &Parts, text: &[u8], exchange: &mut Exchange) {
         let arrival = self.connection.taps.borrow_mut().received.take_head(self.stream);
         let arrival = arrival.unwrap_or_else(unseen);
-        exchange.timeline.head = arrival.at;
+        exchange.timeline.head = arrival.stamp.at;
         exchange.status = Some(parts.status.as_u16());
         exchange.chunked = false;
         self.keep(text, arrival, exchange);
@@ -183,7 +183,7 @@ impl Http2Exchange {
             rest = after;
             let timeline = &mut exchange.timeline;
             if timeline.body_start == MonoNs::default() {
-                timeline.body_start = arrival.at;
+                timeline.body_start = arrival.stamp.at;
             }
             timeline.body_reads += u32::from(self.body_read != arrival.read);
             self.body_read = arrival.read;
@@ -230,7 +230,7 @@ impl Http2Exchange {
         let taps = self.connection.taps.borrow();
         let ended = taps.received.end(self.stream);
         let arrival = if is_complete || self.refused.is_some() { ended } else { taps.received.reset(self.stream) };
-        arrival.map_or_else(mono_now, |arrival| arrival.at)
+        arrival.map_or_else(mono_now, |arrival| arrival.stamp.at)
     }
 
     /// Notes what the taps know.
@@ -302,5 +302,5 @@ fn head_text(parts: &Parts) -> Result<Vec<u8>, String> {
 
 /// For bytes that no tap saw: there are none.
 fn unseen() -> Arrival {
-    Arrival { at: mono_now(), lag: Read::NO_STAMP, read: 0 }
+    Arrival { stamp: Read { at: mono_now(), lag: Read::NO_STAMP, ..Read::default() }, read: 0 }
 }

@@ -6,7 +6,7 @@
 
 use super::frames::{Frame, FrameWalker, flag, kind};
 use crate::framer::INTERIM_LIMIT;
-use aiperf_types::{MonoNs, Read};
+use aiperf_types::Read;
 use std::collections::{HashMap, VecDeque};
 
 /// Heads of one stream: interim ones, its own and trailers.
@@ -18,8 +18,8 @@ const MOST_IDLE: u32 = 10_000;
 /// A read from the connection, as the notes know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
-    pub at: MonoNs,
-    pub lag: u32,
+    /// The read of the connection, of all streams.
+    pub stamp: Read,
     /// Its number on the connection, from 1: pieces of one read have it in common.
     pub read: u64,
 }
@@ -27,7 +27,7 @@ pub struct Arrival {
 impl Arrival {
     /// The read as an exchange lists it, with its bytes of that exchange.
     pub fn with_len(self, len: u32) -> Read {
-        Read { at: self.at, lag: self.lag, len }
+        Read { len, ..self.stamp }
     }
 }
 
@@ -85,10 +85,18 @@ impl Tap {
     /// Takes the bytes of one read.
     pub fn note(&mut self, bytes: &[u8], read: Read) {
         self.reads += 1;
-        let arrival = Arrival { at: read.at, lag: read.lag, read: self.reads };
+        let arrival = Arrival { stamp: read, read: self.reads };
         let Self { walker, streams, block, last_processed, idle, flood, .. } = self;
+        // The stream whose data are the last so far.
+        let mut last_data: Option<u32> = None;
         walker.walk(bytes, |part| {
             let frame = part.frame;
+            if frame.is_of_message()
+                && let Some(earlier) = last_data.take_if(|earlier| *earlier != frame.stream || !part.is_last)
+                && let Some(notes) = streams.get_mut(&earlier)
+            {
+                notes.share_last(arrival);
+            }
             let mut notes = streams.get_mut(&frame.stream);
             if frame.is_of_message()
                 && let Some(notes) = &mut notes
@@ -101,6 +109,7 @@ impl Tap {
             *idle += 1;
             match frame.kind {
                 kind::DATA => {
+                    last_data = Some(frame.stream);
                     if let Some(notes) = notes
                         && notes.add_data(&frame, arrival)
                     {
@@ -185,6 +194,13 @@ impl Tap {
 }
 
 impl Notes {
+    /// Bytes of another frame follow those of this stream in the same read.
+    fn share_last(&mut self, arrival: Arrival) {
+        if let Some(last) = self.pieces.back_mut().filter(|last| last.arrival.read == arrival.read) {
+            last.arrival.stamp.is_shared = true;
+        }
+    }
+
     /// Adds the data of a frame. Returns whether the stream makes progress.
     fn add_data(&mut self, frame: &Frame, arrival: Arrival) -> bool {
         let len = u64::from(frame.data_len());
@@ -228,7 +244,15 @@ fn close_block(block: &mut Option<OpenBlock>, frame: &Frame) -> Option<bool> {
 mod tests {
     use super::*;
 
-    const READ: Read = Read { at: MonoNs(1), lag: 0, len: 0 };
+    const READ: Read = Read {
+        at: aiperf_types::MonoNs(1),
+        lag: 0,
+        len: 0,
+        width: 0,
+        is_full: false,
+        is_late: false,
+        is_shared: false,
+    };
 
     fn data(stream: u8) -> [u8; 12] {
         [0, 0, 3, kind::DATA, 0, 0, 0, 0, stream, b'a', b'b', b'c']

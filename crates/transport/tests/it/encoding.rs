@@ -13,7 +13,7 @@ const LIMIT: usize = 1 << 20;
 fn exchange(head: &str, reads: &[&[u8]]) -> Exchange {
     let head = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n");
     let mut raw = head.clone().into_bytes();
-    let read = |at: usize, len: usize| Read { at: MonoNs(at as u64), lag: 7, len: len as u32 };
+    let read = |at: usize, len: usize| Read { at: MonoNs(at as u64), lag: 7, len: len as u32, ..Read::default() };
     let mut timeline = Timeline { reads: vec![read(99, head.len())], ..Timeline::default() };
     for (at, bytes) in reads.iter().enumerate() {
         raw.extend_from_slice(bytes);

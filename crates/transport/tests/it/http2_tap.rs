@@ -170,7 +170,7 @@ fn noted(wire: &Wire, steps: &[u64]) -> (Vec<Known>, Option<u32>) {
     let mut steps = steps.iter().cycle();
     let mut start = 0;
     for (at, &end) in wire.ends.iter().enumerate() {
-        let read = Read { at: MonoNs(at as u64 + 1), lag: 7, len: (end - start) as u32 };
+        let read = Read { at: MonoNs(at as u64 + 1), lag: 7, len: (end - start) as u32, ..Read::default() };
         tap.note(&wire.bytes[start..end], read);
         start = end;
         for (known, &stream) in known.iter_mut().zip(&REGISTERED) {
@@ -181,7 +181,7 @@ fn noted(wire: &Wire, steps: &[u64]) -> (Vec<Known>, Option<u32>) {
     }
     for (known, &stream) in known.iter_mut().zip(&REGISTERED) {
         while let Some((arrival, len)) = tap.take_data(stream, u64::MAX) {
-            assert_eq!((arrival.at, arrival.lag), (MonoNs(arrival.read), 7));
+            assert_eq!((arrival.stamp.at, arrival.stamp.lag), (MonoNs(arrival.read), 7));
             known.add_data(arrival.read, len);
         }
         known.heads.extend(std::iter::from_fn(|| tap.take_head(stream)).map(|arrival| arrival.read));

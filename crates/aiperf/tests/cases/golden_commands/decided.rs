@@ -155,6 +155,7 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         }
         What::Missing | What::Added if metric(run, tag(place), is_added).is_some() => metric(run, tag(place), is_added),
         What::Added if place.starts_with("measurement") => Some("the run reports its own error"),
+        What::Added if place.starts_with("verdict.") => Some(JUDGED),
         What::Added if place.starts_with("run_info.") => Some("every run has its labels"),
         What::Added if place == "timeslices[].index" => {
             Some("slices without a request are left out: the others have numbers")
@@ -245,6 +246,9 @@ const HEADERS: &[(&str, &str)] = &[
     ("Output Sequence Length", "output_sequence_length"),
 ];
 
+/// A metric of our own.
+const JUDGED: &str = "the run judges its own numbers";
+
 /// The reference loses the groups of metrics of an interrupted run.
 const LOST_GROUPS: &str = "groups of metrics are kept when a run is interrupted";
 
@@ -260,6 +264,9 @@ pub(crate) fn why_row(run: &GoldenRun, label: &str, is_added: bool) -> Reason {
         && label.split_once(' ').is_some_and(|(name, text)| is_of_error(name) && text.starts_with(name))
     {
         return Some(OWN_WORDS);
+    }
+    if is_added && label == "Verdict" {
+        return Some(JUDGED);
     }
     let (_, tag) = HEADERS.iter().find(|(header, _)| label.starts_with(header))?;
     metric(run, tag, is_added)

@@ -38,8 +38,8 @@ fn every_session_has_a_marker_of_its_own_and_requests_stay_as_long() {
         for (record, text) in recorded.run.records().iter().zip(&texts) {
             let count = record["metrics"]["input_sequence_length"]["value"].as_u64().unwrap();
             assert_eq!(count, tokenizer.count(text) as u64);
-            // The token count of a marker is known on average.
-            assert!((37..=44).contains(&count), "{target}: {count}");
+            // The token count of a marker is known on average. Its letters are random, and so is its count.
+            assert!((34..=48).contains(&count), "{target}: {count}");
         }
         let lengths: Vec<&str> = recorded.heads().iter().filter_map(|head| content_length(head)).collect();
         assert_eq!(lengths.len(), 6);

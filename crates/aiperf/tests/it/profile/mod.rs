@@ -45,4 +45,5 @@ mod server_metrics;
 mod slices;
 mod stopping;
 mod terminal;
+mod truth;
 mod which_metrics;

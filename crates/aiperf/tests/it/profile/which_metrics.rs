@@ -39,6 +39,7 @@ fn run(config: SimConfig, args: &[&str]) -> Shown {
 /// The simulated server reports usage, including cached tokens.
 const WHOLE: &[Group] = &[
     SENT,
+    JUDGED,
     CURVES,
     ANSWERED,
     HTTP,
@@ -55,6 +56,7 @@ const WHOLE: &[Group] = &[
 ];
 const STREAMED: &[Group] = &[
     SENT,
+    JUDGED,
     CURVES,
     ANSWERED,
     HTTP,
@@ -104,7 +106,7 @@ fn a_run_with_only_failures_has_no_latencies() {
         let mut args = vec!["--request-count", "5"];
         args.extend(streaming.then_some("--streaming"));
         let run = run(with_failures("1"), &args);
-        run.shows(&[SENT, CURVES, FAILED, FAILED_INPUT]);
+        run.shows(&[SENT, JUDGED, CURVES, FAILED, FAILED_INPUT]);
         assert_eq!(run.avg("request_error_rate"), 100.0);
     }
 }
@@ -113,7 +115,7 @@ fn a_run_with_only_failures_has_no_latencies() {
 fn an_output_limit_that_is_refused_is_no_overflow_of_the_context() {
     let config = SimConfig { max_model_len: NonZeroU32::new(4), ..unhurried() };
     let run = run(config, &["--request-count", "3"]);
-    run.shows(&[SENT, CURVES, FAILED, FAILED_INPUT]);
+    run.shows(&[SENT, JUDGED, CURVES, FAILED, FAILED_INPUT]);
     assert_eq!(run.summary["error_summary"][0]["error_details"]["code"], 400);
 }
 
@@ -127,7 +129,7 @@ fn the_servers_counts_have_no_difference_to_it() {
     run(unhurried(), &args).shows(&without_difference(STREAMED));
     run(unhurried(), &args[1..]).shows(&without_difference(WHOLE));
     // The input of a failed request is not counted.
-    run(with_failures("1"), &args).shows(&[SENT, CURVES, FAILED]);
+    run(with_failures("1"), &args).shows(&[SENT, JUDGED, CURVES, FAILED]);
 }
 
 #[test]
@@ -170,9 +172,11 @@ fn a_warm_up_shows_what_the_run_does() {
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     let whole = shown(&run, &["measurement", "warmup_metrics"]);
     let count = whole.shows(STREAMED);
+    // The verdict is on the run as a whole.
+    let of_phases: Vec<Group> = STREAMED.iter().copied().filter(|group| group[0].tag != "verdict").collect();
     let warmup = whole.summary["warmup_metrics"].as_object().unwrap();
-    assert_eq!(warmup.len(), count);
-    for row in STREAMED.iter().flat_map(|group| group.iter()) {
+    assert_eq!(warmup.len(), count - JUDGED.len());
+    for row in of_phases.iter().flat_map(|group| group.iter()) {
         whole.block_is(&warmup[row.tag], row);
     }
     for phase in ["warmup", "profiling"] {
@@ -183,6 +187,6 @@ fn a_warm_up_shows_what_the_run_does() {
             extra_members: &[],
             ..shown(&run, &[])
         };
-        of_phase.summary_shows(STREAMED);
+        of_phase.summary_shows(&of_phases);
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::core_watch::CoreWatch;
 use crate::events::phases;
 use crate::events::request_watch::RequestWatch;
 use crate::events::worker_counters::AllCounters;
@@ -15,6 +16,7 @@ use crate::requests::Requests;
 use crate::testing::{Shown, plan};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{Instruments, Limits, RecordEncoder, RecordView, RunTraits};
+use aiperf_plan::WorkerPriority;
 use aiperf_testkit::tokenizer_json::FRAGILE;
 use aiperf_tokenize::{Lookup, Tokenizer};
 use aiperf_types::{
@@ -70,6 +72,7 @@ impl Bench {
         let (queue, queued) = Queue::new(1 << 30, 1, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
+            watch: CoreWatch::new(WorkerPriority::Normal, 1),
             reader: Reader { plan: plan.clone(), requests, tokenizers: Some(tokenizer.into()), anchor, phases: ids },
             metrics: metrics.clone(),
             redactor: Arc::default(),
@@ -185,7 +188,7 @@ fn an_error_that_echoes_a_secret_of_its_request_is_kept_without_it() {
     let exchange = Exchange {
         status: Some(401),
         timeline: Timeline {
-            reads: vec![Read { at: MonoNs(1), lag: 0, len: raw.len() as u32 }],
+            reads: vec![Read { at: MonoNs(1), lag: 0, len: raw.len() as u32, ..Default::default() }],
             ..Timeline::default()
         },
         raw_len: raw.len(),

@@ -6,6 +6,7 @@ mod goodput;
 mod gpu;
 mod gpu_vendors;
 mod http;
+mod measurement;
 mod media;
 mod requests;
 mod schedule;
@@ -34,6 +35,7 @@ pub(crate) const FAMILIES: &[(&str, &[Metric])] = &[
     ("GPU efficiency", gpu::METRICS),
     ("GPU efficiency, NVIDIA", gpu_vendors::NVIDIA),
     ("GPU efficiency, AMD", gpu_vendors::AMD),
+    ("Measurement", measurement::METRICS),
 ];
 
 const NS_PER_SEC: f64 = 1e9;

@@ -72,6 +72,8 @@ pub(crate) fn measured(record: &Value) -> Measured {
     let first_of = |name: &str| responses.iter().find_map(|response| response[name].as_f64());
     Measured {
         number: 0,
+        first_uncertainty: Default::default(),
+        last_uncertainty: Default::default(),
         start_wall: WallNs(nanos("timestamp_ns").unwrap_or(0)),
         start,
         end: MonoNs(last_response.filter(|at| *at > 0).unwrap_or(ended)),

@@ -1,0 +1,333 @@
+//! Watches the threads that measure: how much of a core each uses, and how long it waits for one.
+//!
+//! A thread that waits for a core reads its bytes late, and chunks that arrived apart come out of one read. Beside a busy
+//! server on the same machine this happens to a thread of normal priority in most runs, and never to one of real-time
+//! priority. So each thread that measures gets real-time priority where the system allows it. It must not take the core
+//! from the server that it measures: a thread that uses more than a third of a core for a second loses it for the rest
+//! of the run.
+
+use crate::kernel_counters::CoreTime;
+use aiperf_plan::WorkerPriority;
+use aiperf_transport::clock::mono_now;
+use aiperf_transport::sys::{ask_for_short_slices, set_normal_priority, set_realtime_priority};
+use aiperf_types::{MonoNs, Nanos};
+use nix::unistd::{Pid, gettid};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Between two looks at the threads.
+const TICK: Duration = Duration::from_millis(100);
+/// The window of the budget, and what a real-time thread may use of a core in it.
+const WINDOW: Nanos = Nanos::from_millis(1000);
+const BUDGET: Nanos = Nanos(WINDOW.0 / 3);
+
+/// A wait for a core of this length within a second makes the reads in it late.
+const LONG_WAIT: Nanos = Nanos::from_millis(1);
+
+/// The watch over all threads of a run that measure.
+pub(crate) struct CoreWatch {
+    priority: WorkerPriority,
+    watched: Mutex<Vec<Watched>>,
+    /// By worker. Record threads look here without a lock.
+    waits: Vec<OnceLock<Arc<Waits>>>,
+    over: (Mutex<bool>, Condvar),
+}
+
+/// The waits for a core of one thread, over the last minutes.
+struct Waits {
+    thread: Pid,
+    /// The start of the first tick.
+    since: MonoNs,
+    /// At the start of each tick, the time waited so far; those of the ticks that are kept, as a ring.
+    by_tick: Box<[AtomicU64]>,
+    /// Ticks that are noted.
+    noted: AtomicU64,
+    /// The last look between ticks, and the time waited until then.
+    looked: (AtomicU64, AtomicU64),
+}
+
+/// Ticks that are kept: 400 seconds.
+const TICKS: u64 = 4096;
+
+impl Waits {
+    fn new(thread: Pid, since: MonoNs, waited: Nanos) -> Self {
+        let by_tick: Box<[AtomicU64]> = (0..TICKS).map(|_| AtomicU64::new(waited.0)).collect();
+        let looked = (AtomicU64::new(since.0), AtomicU64::new(waited.0));
+        Self { thread, since, by_tick, noted: AtomicU64::new(1), looked }
+    }
+
+    fn tick(&self, at: MonoNs) -> u64 {
+        at.since(self.since).0 / TICK.as_nanos() as u64
+    }
+
+    /// Notes the time waited so far. Ticks that were missed get the same value.
+    fn note(&self, now: MonoNs, waited: Nanos) {
+        let (noted, tick) = (self.noted.load(Relaxed), self.tick(now));
+        for missed in noted.max((tick + 1).saturating_sub(TICKS))..=tick {
+            self.by_tick[(missed % TICKS) as usize].store(waited.0, Relaxed);
+        }
+        self.noted.store(noted.max(tick + 1), Release);
+    }
+
+    /// The time waited until this instant, or somewhat later.
+    fn until(&self, at: MonoNs) -> u64 {
+        let (next, noted) = (self.tick(at) + 1, self.noted.load(Acquire));
+        if next < noted {
+            return self.by_tick[(next % TICKS) as usize].load(Relaxed);
+        }
+        if self.looked.0.load(Acquire) < at.0 {
+            let now = mono_now();
+            let Some(time) = CoreTime::of(self.thread) else { return 0 };
+            self.looked.1.store(time.waited.0, Relaxed);
+            self.looked.0.store(now.0, Release);
+        }
+        self.looked.1.load(Relaxed)
+    }
+
+    /// Whether the thread waited for long between two instants. Unknown waits are none.
+    fn is_long(&self, from: MonoNs, to: MonoNs) -> bool {
+        let (tick, noted) = (self.tick(from), self.noted.load(Acquire));
+        if tick + TICKS <= noted {
+            return false;
+        }
+        let before = self.by_tick[(tick.min(noted.saturating_sub(1)) % TICKS) as usize].load(Relaxed);
+        let seconds = to.since(from).0.div_ceil(1_000_000_000).max(1);
+        self.until(to).saturating_sub(before) > LONG_WAIT.0 * seconds
+    }
+}
+
+/// One thread under watch.
+struct Watched {
+    thread: Pid,
+    is_realtime: bool,
+    budget: Budget,
+    since: MonoNs,
+    /// How long it had waited for a core before.
+    waited_before: Nanos,
+    waits: Arc<Waits>,
+    found: Found,
+}
+
+/// The findings about one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// It had real-time priority at first.
+    pub(crate) was_realtime: bool,
+    /// When it lost it, since its start.
+    pub(crate) demoted_after: Option<Nanos>,
+    /// How long it waited for a core.
+    pub(crate) waited: Nanos,
+}
+
+/// The use of a core within the last second.
+#[derive(Debug, Default)]
+struct Budget(VecDeque<(MonoNs, Nanos)>);
+
+impl Budget {
+    /// Notes how much of a core was used so far. Returns whether the budget is exceeded.
+    fn note(&mut self, now: MonoNs, used: Nanos) -> bool {
+        // The oldest entry is a window old or older, so that a whole window is covered.
+        while self.0.get(1).is_some_and(|(at, _)| now.since(*at) >= WINDOW) {
+            self.0.pop_front();
+        }
+        self.0.push_back((now, used));
+        let first = self.0.front().map_or(used, |(_, used)| *used);
+        used.0.saturating_sub(first.0) > BUDGET.0
+    }
+}
+
+impl Watched {
+    fn look(&mut self, now: MonoNs, time: CoreTime) {
+        self.waits.note(now, time.waited);
+        self.found.waited = Nanos(time.waited.0.saturating_sub(self.waited_before.0));
+        if self.is_realtime && self.budget.note(now, time.used) {
+            self.make_normal();
+            self.found.demoted_after = Some(now.since(self.since));
+        }
+    }
+
+    fn make_normal(&mut self) {
+        if std::mem::take(&mut self.is_realtime) && set_normal_priority(self.thread).is_ok() {
+            let _ = ask_for_short_slices(self.thread);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this system lets the calling thread have real-time priority. The thread keeps the priority that it has.
+pub(crate) fn check(priority: WorkerPriority) -> io::Result<()> {
+    if priority == WorkerPriority::Realtime {
+        // A thread of its own: an unprivileged one could lose more than it gained.
+        let tried = std::thread::spawn(|| {
+            CoreTime::of(gettid())
+                .ok_or_else(|| io::Error::other("the kernel does not count the CPU time of threads"))?;
+            set_realtime_priority()
+        });
+        return tried.join().unwrap_or(Ok(()));
+    }
+    Ok(())
+}
+
+impl CoreWatch {
+    pub(crate) fn new(priority: WorkerPriority, workers: usize) -> Arc<Self> {
+        let waits = (0..workers).map(|_| OnceLock::new()).collect();
+        Arc::new(Self { priority, watched: Mutex::default(), waits, over: (Mutex::new(false), Condvar::new()) })
+    }
+
+    /// Starts the thread that looks at the others.
+    pub(crate) fn start(self: &Arc<Self>) -> io::Result<Looking> {
+        let watch = self.clone();
+        let thread = std::thread::Builder::new().name("aiperf-watch".to_owned()).spawn(move || watch.run())?;
+        Ok(Looking { watch: self.clone(), thread: Some(thread) })
+    }
+
+    /// Puts the calling thread under watch until the result is dropped: that of a worker, by its number, or that of the
+    /// conductor.
+    pub(crate) fn enter(self: &Arc<Self>, worker: Option<u16>) -> Entered {
+        let thread = gettid();
+        let time = CoreTime::of(thread);
+        let may_be_realtime = self.priority != WorkerPriority::Normal && time.is_some();
+        let is_realtime = may_be_realtime && set_realtime_priority().is_ok();
+        if !is_realtime {
+            let _ = ask_for_short_slices(thread);
+        }
+        let found = Found { was_realtime: is_realtime, ..Found::default() };
+        let (budget, since, waited_before) = (Budget::default(), mono_now(), time.unwrap_or_default().waited);
+        let waits = Arc::new(Waits::new(thread, since, waited_before));
+        if let Some(place) = worker.and_then(|worker| self.waits.get(usize::from(worker))) {
+            let _ = place.set(waits.clone());
+        }
+        let mut watched = lock(&self.watched);
+        watched.push(Watched { thread, is_realtime, budget, since, waited_before, waits, found });
+        Entered { watch: self.clone(), number: watched.len() - 1 }
+    }
+
+    /// Whether a worker waited for a core for long between two instants.
+    pub(crate) fn was_starved(&self, worker: u16, from: MonoNs, to: MonoNs) -> bool {
+        let waits = self.waits.get(usize::from(worker)).and_then(OnceLock::get);
+        waits.is_some_and(|waits| waits.is_long(from, to))
+    }
+
+    fn run(&self) {
+        if self.priority != WorkerPriority::Normal {
+            // Otherwise the threads that it looks at could keep it from running.
+            let _ = set_realtime_priority();
+        }
+        let mut over = lock(&self.over.0);
+        while !*over {
+            over = self.over.1.wait_timeout(over, TICK).unwrap_or_else(PoisonError::into_inner).0;
+            self.look();
+        }
+    }
+
+    fn look(&self) {
+        let now = mono_now();
+        for watched in &mut *lock(&self.watched) {
+            if let Some(time) = CoreTime::of(watched.thread) {
+                watched.look(now, time);
+            }
+        }
+    }
+}
+
+/// The looking thread, until dropped.
+pub(crate) struct Looking {
+    watch: Arc<CoreWatch>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        *lock(&self.watch.over.0) = true;
+        self.watch.over.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A thread under watch. Its end gives the thread its normal priority back.
+pub(crate) struct Entered {
+    watch: Arc<CoreWatch>,
+    number: usize,
+}
+
+impl Entered {
+    /// The findings so far.
+    pub(crate) fn found(&self) -> Found {
+        self.watch.look();
+        lock(&self.watch.watched)[self.number].found
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        lock(&self.watch.watched)[self.number].make_normal();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When a thread that uses this share of a core is found to exceed its budget, in seconds.
+    fn exceeded_at(share: f64) -> Option<f64> {
+        let mut budget = Budget::default();
+        let times = (0..600).map(|tick| Nanos::from_millis(tick * 100));
+        let used = |time: Nanos| Nanos((time.0 as f64 * share) as u64);
+        let exceeds = |time: &Nanos| budget.note(MonoNs(1).plus(*time), used(*time));
+        times.into_iter().find(exceeds).map(Nanos::as_secs_f64)
+    }
+
+    #[test]
+    fn a_thread_may_use_a_third_of_a_core() {
+        assert_eq!(exceeded_at(0.3), None);
+        assert_eq!(exceeded_at(0.35), Some(1.0));
+        assert_eq!(exceeded_at(1.0), Some(0.4));
+    }
+
+    #[test]
+    fn a_burst_counts_for_a_second() {
+        let mut budget = Budget::default();
+        let mut note = |ms: u64, used_ms: u64| budget.note(MonoNs(ms * 1_000_000), Nanos::from_millis(used_ms));
+        assert!(!note(100, 0) && !note(400, 300) && !note(1100, 300));
+        assert!(!note(1500, 600), "the first burst is over a second old");
+        assert!(note(1600, 700), "400 ms within 1.1 s");
+    }
+
+    #[test]
+    fn a_wait_is_found_in_the_ticks_in_which_it_was() {
+        let at = |ms: u64| MonoNs(1_000_000_000).plus(Nanos::from_millis(ms));
+        let waits = Waits::new(gettid(), at(0), Nanos(0));
+        for (ms, waited_ms) in [(101, 0), (203, 5), (520, 5), (604, 5)] {
+            waits.note(at(ms), Nanos::from_millis(waited_ms));
+        }
+        assert!(waits.is_long(at(110), at(150)) && waits.is_long(at(20), at(180)));
+        assert!(!waits.is_long(at(10), at(50)), "before it");
+        assert!(!waits.is_long(at(210), at(450)), "after it");
+        waits.note(at(1_000_000), Nanos::from_millis(9));
+        assert!(!waits.is_long(at(110), at(150)), "too long ago to know");
+    }
+
+    #[test]
+    fn a_thread_has_its_priority_back_when_it_is_no_longer_watched() {
+        let watch = CoreWatch::new(WorkerPriority::Auto, 1);
+        let policy = || std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        // Field 41 of the line, counted from the end of the name: 0 is normal, 2 is round robin.
+        let policy = || policy().rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().to_owned();
+        let before = policy();
+        let entered = watch.enter(Some(0));
+        let expected = if entered.found().was_realtime { "2" } else { before.as_str() };
+        assert_eq!(policy(), expected);
+        drop(entered);
+        assert_eq!(policy(), before);
+    }
+}

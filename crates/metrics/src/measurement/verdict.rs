@@ -1,0 +1,330 @@
+//! Whether the numbers of a run are those of the server: `trustworthy`, `doubtful` or `client-bound`, with reasons.
+//!
+//! Each reason is one row of [`CHECKS`]: a number of the run, its limit, and what to do when it is exceeded.
+
+use crate::numbers::stats::Stats;
+use crate::phase::summary::{MetricBounds, MetricResult, Summary};
+use crate::registry;
+
+/// How far the numbers of a run can be trusted; the worst is the largest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    #[default]
+    Trustworthy,
+    Doubtful,
+    /// They show this client instead of the server.
+    ClientBound,
+}
+
+impl Grade {
+    /// The name in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Trustworthy => "trustworthy",
+            Self::Doubtful => "doubtful",
+            Self::ClientBound => "client-bound",
+        }
+    }
+
+    /// The value of the metric `verdict`.
+    pub const fn value(self) -> f64 {
+        match self {
+            Self::Trustworthy => 0.0,
+            Self::Doubtful => 1.0,
+            Self::ClientBound => 2.0,
+        }
+    }
+}
+
+/// One reason for a verdict. One of grade `trustworthy` is for information.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    pub code: &'static str,
+    pub grade: Grade,
+    pub value: f64,
+    /// The value above which it is a reason.
+    pub limit: f64,
+    pub text: String,
+    /// What to do about it.
+    pub fix: &'static str,
+}
+
+/// The verdict on a run or on one of its phases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    pub grade: Grade,
+    /// The worst first.
+    pub reasons: Vec<Reason>,
+}
+
+/// What a verdict is made from. Shares are from 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence<'a> {
+    /// How far the statistics can be from the truth.
+    pub bounds: &'a [MetricBounds],
+    /// How far any instant can be off because of the clocks, in milliseconds.
+    pub clock_ms: f64,
+    /// Of the time of sending, that in which this client held requests back.
+    pub held: f64,
+    /// Of the requests that the schedule asked for, those that this client did not send.
+    pub unsent: f64,
+    /// Of the time of the run, the longest that a worker waited for a core.
+    pub core_wait: f64,
+    /// Every worker had real-time priority.
+    pub is_realtime: bool,
+    /// CPU time taken by the hypervisor.
+    pub steal: f64,
+    pub clock_steps: u64,
+    /// Times that a CPU quota stopped this process.
+    pub throttled: u64,
+    /// Reads without a kernel stamp.
+    pub unstamped: f64,
+    /// The user asked for the instants of reads.
+    pub wants_unstamped: bool,
+    /// Chunks that arrived together with later ones although this client was not late.
+    pub coalesced: f64,
+}
+
+/// A number of a run with its limit.
+struct Check {
+    code: &'static str,
+    grade: Grade,
+    limit: f64,
+    value: fn(&Evidence<'_>) -> f64,
+    text: fn(f64, &Evidence<'_>) -> String,
+    fix: fn(&Evidence<'_>) -> &'static str,
+}
+
+/// A bound is a reason only if it exceeds a share of its statistic and this many milliseconds.
+const CLIENT_BOUND_MS: f64 = 0.1;
+const DOUBTFUL_MS: f64 = 0.05;
+
+const OWN_CORES: &str = "give the client its own cores (taskset), --workers-max 4, or a second machine";
+const REAL_TIME: &str = "allow real-time priority: setcap cap_sys_nice+ep on the program's file, ulimit -r 1, --cap-add SYS_NICE \
+                         of a container, or chrt -r 1 aiperf; or give the client its own cores (taskset)";
+
+/// Every check, the worst grade first.
+const CHECKS: &[Check] = &[
+    Check {
+        code: "held",
+        grade: Grade::ClientBound,
+        limit: 0.01,
+        value: |run| run.held,
+        text: |held, _| format!("this client held requests back for {:.1}% of the time of sending", held * 100.0),
+        fix: |_| OWN_CORES,
+    },
+    Check {
+        code: "unsent",
+        grade: Grade::ClientBound,
+        limit: 0.02,
+        value: |run| run.unsent,
+        text: |unsent, _| format!("this client did not send {:.1}% of the requests that were due", unsent * 100.0),
+        fix: |_| OWN_CORES,
+    },
+    Check {
+        code: "error_bound",
+        grade: Grade::ClientBound,
+        limit: 0.1,
+        value: |run| worst(run, CLIENT_BOUND_MS).map_or(0.0, |worst| worst.share),
+        text: |_, run| worst(run, CLIENT_BOUND_MS).map_or_else(String::new, |worst| worst.in_words()),
+        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
+    },
+    Check {
+        code: "error_bound",
+        grade: Grade::Doubtful,
+        limit: 0.02,
+        value: |run| worst(run, DOUBTFUL_MS).map_or(0.0, |worst| worst.share),
+        text: |_, run| worst(run, DOUBTFUL_MS).map_or_else(String::new, |worst| worst.in_words()),
+        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
+    },
+    Check {
+        code: "core_wait",
+        grade: Grade::Doubtful,
+        limit: 0.01,
+        value: |run| run.core_wait,
+        text: |wait, _| format!("a worker waited for a core for {:.1}% of the run", wait * 100.0),
+        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
+    },
+    Check {
+        code: "steal",
+        grade: Grade::Doubtful,
+        limit: 0.01,
+        value: |run| run.steal,
+        text: |steal, _| format!("the hypervisor took {:.1}% of CPU time during the run", steal * 100.0),
+        fix: |_| "repeat the run, or use a machine whose cores are not shared",
+    },
+    Check {
+        code: "clock_step",
+        grade: Grade::Doubtful,
+        limit: 0.0,
+        value: |run| run.clock_steps as f64,
+        text: |steps, _| format!("the wall clock stepped {steps:.0} times during the run"),
+        fix: |_| "repeat the run when the clock is synchronised",
+    },
+    Check {
+        code: "throttled",
+        grade: Grade::Doubtful,
+        limit: 0.0,
+        value: |run| run.throttled as f64,
+        text: |times, _| format!("a CPU quota stopped this process {times:.0} times"),
+        fix: |_| "raise the CPU limit of the container or the service",
+    },
+    Check {
+        code: "unstamped",
+        grade: Grade::Doubtful,
+        limit: 0.01,
+        value: |run| run.unstamped,
+        text: |share, run| {
+            let why = if run.wants_unstamped { "as --timestamps user asks" } else { "the kernel gave none" };
+            format!("{:.1}% of reads have no arrival stamp ({why})", share * 100.0)
+        },
+        fix: |run| match run.wants_unstamped {
+            true => "use --timestamps auto",
+            false => "use TCP instead of a Unix socket, and a kernel with SO_TIMESTAMPING",
+        },
+    },
+    Check {
+        code: "coalesced",
+        grade: Grade::Trustworthy,
+        limit: 0.05,
+        value: |run| run.coalesced,
+        text: |share, _| {
+            format!(
+                "{:.1}% of chunks arrived together with the next one: the server or a proxy wrote them at once",
+                share * 100.0
+            )
+        },
+        fix: |_| "switch off buffering in the proxy, or ask the server for smaller writes",
+    },
+];
+
+/// The bound of a statistic that is largest compared with the statistic.
+struct Worst {
+    tag: &'static str,
+    statistic: &'static str,
+    ms: f64,
+    share: f64,
+}
+
+impl Worst {
+    fn in_words(&self) -> String {
+        let Self { tag, statistic, ms, share } = self;
+        let percent = share * 100.0;
+        format!("{tag} {statistic} can be off by {ms:.2} ms ({percent:.0}%), because this client read late")
+    }
+}
+
+/// The worst of those above a limit in milliseconds that this client caused.
+fn worst(run: &Evidence<'_>, limit_ms: f64) -> Option<Worst> {
+    let bounds = run.bounds.iter().flat_map(|metric| metric.bounds.iter().map(|bound| (metric.tag, bound)));
+    let worst = bounds.filter_map(|(tag, (statistic, bound))| {
+        let ms = bound.ours + run.clock_ms;
+        let share = if bound.value > 0.0 { ms / bound.value } else { f64::INFINITY };
+        (ms > limit_ms).then_some(Worst { tag, statistic, ms, share })
+    });
+    worst.max_by(|one, two| one.share.total_cmp(&two.share))
+}
+
+impl Verdict {
+    /// The verdict that follows from the evidence.
+    pub fn on(run: &Evidence<'_>) -> Self {
+        let mut reasons: Vec<Reason> = Vec::new();
+        for check in CHECKS {
+            let value = (check.value)(run);
+            // The same code gives one reason, the worst.
+            let is_known = reasons.iter().any(|reason| reason.code == check.code);
+            if value > check.limit && !is_known {
+                let (text, fix) = ((check.text)(value, run), (check.fix)(run));
+                reasons.push(Reason { code: check.code, grade: check.grade, value, limit: check.limit, text, fix });
+            }
+        }
+        let grade = reasons.iter().map(|reason| reason.grade).max().unwrap_or_default();
+        Self { grade, reasons }
+    }
+
+    /// Adds it to the results of a run, as the metric `verdict`.
+    pub fn add_to(&self, summary: &mut Summary) {
+        if let Some(metric) = registry::find("verdict") {
+            summary.results.retain(|result| result.tag != metric.tag);
+            summary.results.push(MetricResult::new(metric, Stats::of(self.grade.value())));
+            summary.sort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::summary::Bound;
+
+    fn ttft(value: f64, bound: f64, ours: f64) -> Vec<MetricBounds> {
+        let bound = Bound { value, early: bound, ours, merged: bound, ..Bound::default() };
+        vec![MetricBounds { tag: "time_to_first_token", bounds: vec![("avg", Bound::default()), ("p99", bound)] }]
+    }
+
+    fn codes(verdict: &Verdict) -> Vec<&str> {
+        verdict.reasons.iter().map(|reason| reason.code).collect()
+    }
+
+    #[test]
+    fn a_clean_run_is_trustworthy() {
+        let bounds = ttft(50.0, 0.0, 0.0);
+        let clean = Evidence { bounds: &bounds, clock_ms: 0.0001, is_realtime: true, ..Evidence::default() };
+        assert_eq!(Verdict::on(&clean), Verdict::default());
+    }
+
+    #[test]
+    fn a_bound_counts_by_its_share_of_the_statistic_and_by_its_length() {
+        let grade = |value: f64, ours: f64| {
+            let bounds = ttft(value, ours, ours);
+            Verdict::on(&Evidence { bounds: &bounds, ..Evidence::default() }).grade
+        };
+        assert_eq!(grade(50.0, 6.0), Grade::ClientBound, "12%");
+        assert_eq!(grade(50.0, 2.0), Grade::Doubtful, "4%");
+        assert_eq!(grade(50.0, 0.9), Grade::Trustworthy, "1.8%");
+        assert_eq!(grade(0.1, 0.04), Grade::Trustworthy, "40% of a very short time");
+        assert_eq!(grade(0.2, 0.09), Grade::Doubtful, "45% of a short time");
+    }
+
+    #[test]
+    fn a_server_that_writes_several_chunks_at_once_is_not_the_clients_fault() {
+        let bounds = ttft(50.0, 20.0, 0.0);
+        let verdict = Verdict::on(&Evidence { bounds: &bounds, coalesced: 0.5, ..Evidence::default() });
+        assert_eq!((verdict.grade, codes(&verdict)), (Grade::Trustworthy, vec!["coalesced"]));
+    }
+
+    #[test]
+    fn each_number_over_its_limit_is_a_reason_with_a_way_out() {
+        let bounds = ttft(50.0, 30.0, 30.0);
+        let all = Evidence {
+            bounds: &bounds,
+            clock_ms: 0.0,
+            held: 0.5,
+            unsent: 0.03,
+            core_wait: 0.2,
+            is_realtime: false,
+            steal: 0.02,
+            clock_steps: 1,
+            throttled: 3,
+            unstamped: 0.5,
+            wants_unstamped: true,
+            coalesced: 0.2,
+        };
+        let verdict = Verdict::on(&all);
+        let expected = [
+            "held",
+            "unsent",
+            "error_bound",
+            "core_wait",
+            "steal",
+            "clock_step",
+            "throttled",
+            "unstamped",
+            "coalesced",
+        ];
+        assert_eq!((verdict.grade, codes(&verdict)), (Grade::ClientBound, expected.to_vec()));
+        assert!(verdict.reasons.iter().all(|reason| reason.value > reason.limit && !reason.text.is_empty()));
+        assert!(verdict.reasons[2].fix.contains("setcap"), "real-time priority is not allowed here");
+        assert!(verdict.reasons.is_sorted_by(|one, two| one.grade >= two.grade));
+    }
+}
