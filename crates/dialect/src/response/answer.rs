@@ -52,6 +52,9 @@ pub struct Answer {
     read: Read,
     /// The last response that this read completed, unless it is known that later bytes share the read.
     last_of_read: Option<LastOfRead>,
+    /// Content of this read that is followed by responses without content so far. Most streams end in this way, so it
+    /// counts as merged only if more content follows.
+    maybe_merged: u32,
     shape: Shape,
     /// Messages known from earlier responses.
     known: Option<Rc<KnownMessages>>,
@@ -79,6 +82,7 @@ impl Answer {
             sent,
             read: Read::default(),
             last_of_read: None,
+            maybe_merged: 0,
             shape: Shape::default(),
             known: None,
             unflushed: None,
@@ -146,6 +150,10 @@ impl Answer {
         {
             self.note_uncertain(last, is_shared);
         }
+        if is_shared {
+            self.count_merged();
+        }
+        self.maybe_merged = 0;
     }
 
     /// Notes that the last response arrived earlier than its read by an unknown time: later bytes share the read, or
@@ -160,11 +168,18 @@ impl Answer {
         if self.parsed.content.len() == 1 {
             self.parsed.first_uncertainty = uncertainty;
         }
-        if is_shared {
-            self.parsed.merged += 1;
-            self.parsed.merged_late += u32::from(uncertainty.is_late);
-            self.parsed.merged_width_sum += uncertainty.width.0;
-            self.parsed.merged_width_max = self.parsed.merged_width_max.max(uncertainty.width.0);
+        self.maybe_merged += u32::from(is_shared);
+    }
+
+    #[inline]
+    fn count_merged(&mut self) {
+        let merged = std::mem::take(&mut self.maybe_merged);
+        if merged > 0 {
+            let Uncertainty { width, is_late, .. } = self.read.uncertainty(self.sent);
+            self.parsed.merged += merged;
+            self.parsed.merged_late += if is_late { merged } else { 0 };
+            self.parsed.merged_width_sum += width.0 * u64::from(merged);
+            self.parsed.merged_width_max = self.parsed.merged_width_max.max(width.0);
         }
     }
 
@@ -444,6 +459,7 @@ impl Answer {
         self.parsed.content.push(mark);
         self.parsed.last_uncertainty = Uncertainty::default();
         self.last_of_read = Some(LastOfRead::Content);
+        self.count_merged();
     }
 
     fn take_content(&mut self, choice: u32, data: &Data<'_>, mark: &mut ContentMark) {
