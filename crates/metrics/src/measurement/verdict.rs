@@ -1,6 +1,6 @@
 //! Whether the numbers of a run are those of the server: `trustworthy`, `doubtful` or `client-bound`, with reasons.
 //!
-//! Each reason is one row of [`CHECKS`]: a number of the run, its limit, and what to do when it is exceeded.
+//! Each reason is one row of `CHECKS`: a number of the run, its limit, and what to do when it is exceeded.
 
 use crate::numbers::stats::Stats;
 use crate::phase::summary::{MetricBounds, MetricResult, Summary};
