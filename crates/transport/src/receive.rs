@@ -260,7 +260,10 @@ mod tests {
     #[test]
     fn a_list_of_reads_takes_room_as_bytes_do() {
         let budget = Arc::new(AnswerBudget::new(0));
-        let reads = vec![Read::default(); FREE / size_of::<Read>()];
-        assert!(within(&budget).admit(0, 0, &reads).is_ok() && within(&budget).admit(1, 1, &reads).is_err());
+        let reads = vec![Read::default(); FREE / size_of::<Read>() + 1];
+        let (fitting, all) = (&reads[1..], &reads[..]);
+        assert!(within(&budget).admit(0, 0, fitting).is_ok() && within(&budget).admit(0, 0, all).is_err());
+        let rest = FREE - size_of_val(fitting);
+        assert!(within(&budget).admit(rest + 1, rest + 1, fitting).is_err(), "bytes and reads together");
     }
 }
