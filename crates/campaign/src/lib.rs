@@ -21,7 +21,7 @@
 //!   `result_files`: the same, read back from files
 //! - `run_traits`: what metrics need to know of a run; `sending`: what phases were asked to send and what they sent
 //! - [`runs`]: several runs in a row; [`gather`]: their results, logged and written
-//! - [`measurement`]: the run's own error, as numbers and sentences
+//! - [`measurement`]: what the run measured of itself, and its doubts in sentences
 //! - [`aggregate`]: results of several runs: trials and sweeps; [`compare`]: runs side by side
 //!
 //! # Invariants

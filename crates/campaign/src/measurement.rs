@@ -1,13 +1,12 @@
-//! The run's own error: the `measurement` block of the summary, and in words when the numbers are in doubt.
+//! What a run measured of itself, and its doubts in words.
 
 use crate::sending::{self, PhaseSending};
-use aiperf_engine::quality::{Conduct, Quality};
-use aiperf_engine::{SinkStall, StallCause};
-use aiperf_metrics::{Bound, CONFIDENCE_LEVEL, Durations, Evidence, Interval, MetricBounds, Reason, Summary, Verdict};
+use aiperf_metrics::{
+    Conduct, Judgement, Measurement, Observed, PhaseMeasurement, Quality, Sending, Sent, SinkStall, StallCause, Summary,
+};
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_report::PhaseResult;
 use aiperf_types::{Nanos, PhaseKind};
-use serde_json::{Value, json};
 
 /// A share of events that came several to a read from which their instants are in doubt.
 const MERGED_SHARE: f64 = 0.05;
@@ -22,113 +21,62 @@ const LATENESS_NS: f64 = 10e6;
 /// Work left at the last response from which a rate is not quotable.
 const BACKLOG_SECONDS: f64 = 1.0;
 
-/// The run's own error.
-pub struct Measurement {
-    /// As the summary has it, the doubts included.
-    pub block: Value,
-    /// Whether the numbers are those of the server.
-    pub verdict: Verdict,
-    /// What a reader of the numbers should know, one sentence each; empty when there is nothing to doubt.
-    pub doubts: Vec<String>,
-}
-
 /// What a run saw of itself.
-pub struct Observed {
-    pub quality: Quality,
+pub struct Seen {
     pub conduct: Conduct,
+    /// By phase, in the order of the results.
+    pub quality: Vec<Quality>,
     /// The user ended it, or too many failures did.
     pub was_stopped: bool,
     /// What the profiling phases were asked to send, and sent.
     pub sending: Vec<PhaseSending>,
 }
 
-/// What a run says of its own error.
-pub fn of(plan: &Plan, observed: &Observed, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
-    let mut doubts = doubts(plan, observed, summary);
+/// The measurement of a run with this summary of its profiling phases.
+pub fn of(plan: &Plan, seen: Seen, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
+    let Seen { conduct, quality: by_phase, was_stopped, sending } = seen;
+    let mut quality = Quality::default();
+    let profiling = phases.iter().zip(&by_phase).filter(|(phase, _)| phase.id.kind == PhaseKind::Profiling);
+    profiling.for_each(|(_, of_phase)| quality.merge(of_phase));
+    let mut doubts = doubts(plan, &quality, &conduct, was_stopped, &sending, summary);
     doubts.extend(replay_behind(phases));
-    let verdict = |summary: &Summary| Verdict::on(&evidence(plan, observed, summary, phases));
-    let block = block(observed, summary, phases, &doubts, &verdict);
-    Measurement { block, verdict: verdict(summary), doubts }
+    let sending = sending::sending(&sending);
+    let run = Run { plan, conduct: &conduct, sending: &sending, lasted: lasted(phases) };
+    let judgement = Judgement::on(summary, run.observed(&quality, sending.all()));
+    let of_phase = |(phase, quality): (&PhaseResult, Quality)| {
+        let sent = sending.of_phase(phase.id.index).map(|phase| phase.sent).unwrap_or_default();
+        let judgement = Judgement::on(&phase.metrics, run.observed(&quality, sent));
+        PhaseMeasurement { id: phase.id.clone(), quality, judgement }
+    };
+    let phases = phases.iter().zip(by_phase).map(of_phase).collect();
+    Measurement { quality, conduct, sending, exactness: summary.exactness.clone(), judgement, phases, doubts }
 }
 
-/// What the verdict on a run, or on one of its phases, is made from.
-fn evidence<'a>(plan: &Plan, observed: &Observed, summary: &'a Summary, phases: &[PhaseResult]) -> Evidence<'a> {
-    let Observed { quality, conduct, sending, .. } = observed;
-    let of = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    let start = phases.iter().map(|phase| phase.start).min().unwrap_or_default();
-    let end = phases.iter().map(|phase| phase.end).max().unwrap_or_default();
-    let lasted = end.0.saturating_sub(start.0) as f64;
-    let longest_wait = conduct.worker_run_queue_wait.iter().max().map_or(0, |wait| wait.0);
-    Evidence {
-        bounds: &summary.bounds,
-        clock_ms: conduct.clock_error.as_millis_f64(),
-        held: of(conduct.held.as_secs_f64(), sending::seconds(sending)),
-        unsent: sending::unsent_share(sending),
-        core_wait: of(longest_wait as f64, lasted),
-        is_realtime: conduct.realtime_workers == conduct.workers,
-        steal: conduct.steal_share.unwrap_or(0.0),
-        clock_steps: conduct.clock_steps,
-        throttled: conduct.throttled.unwrap_or(0),
-        unstamped: share(quality.unstamped_reads, quality.unstamped_reads + quality.receive_lag.count()),
-        wants_unstamped: plan.runtime.timestamps == Timestamps::User,
-        coalesced: share(quality.merged_events.saturating_sub(quality.merged_late), quality.events),
+/// What all judgements of a run share.
+struct Run<'a> {
+    plan: &'a Plan,
+    conduct: &'a Conduct,
+    sending: &'a Sending,
+    lasted: Nanos,
+}
+
+impl Run<'_> {
+    fn observed<'a>(&'a self, quality: &'a Quality, sent: Sent) -> Observed<'a> {
+        let Self { plan, conduct, sending, lasted } = *self;
+        let wants_unstamped = plan.runtime.timestamps == Timestamps::User;
+        Observed { quality, conduct, sending, sent, lasted, wants_unstamped }
     }
 }
 
-fn verdict_block(verdict: &Verdict) -> Value {
-    let reason = |reason: &Reason| {
-        let Reason { code, value, limit, text, fix, .. } = reason;
-        json!({"code": code, "value": value, "limit": limit, "text": text, "fix": fix})
-    };
-    json!({"is": verdict.grade.name(), "reasons": verdict.reasons.iter().map(reason).collect::<Vec<_>>()})
+/// From the first request of a run to its last response.
+fn lasted(phases: &[PhaseResult]) -> Nanos {
+    let start = phases.iter().map(|phase| phase.start).min().unwrap_or_default();
+    let end = phases.iter().map(|phase| phase.end).max().unwrap_or_default();
+    Nanos(end.0.saturating_sub(start.0))
 }
 
-/// How far the main statistics can be from the truth, in milliseconds.
-fn error_bound(summary: &Summary, clock: Nanos) -> Value {
-    let clock = clock.as_millis_f64();
-    let bound = |bound: &Bound| {
-        let (early, late) = (bound.early + clock, bound.late + clock);
-        json!({"bound": early.max(late), "early": early, "late": late})
-    };
-    let metrics = summary.bounds.iter().map(|metric: &MetricBounds| {
-        let bounds = metric.bounds.iter().map(|(name, of)| ((*name).to_owned(), bound(of)));
-        (metric.tag.to_owned(), bounds.collect())
-    });
-    let all = || summary.bounds.iter().flat_map(|metric| &metric.bounds).map(|(_, bound)| bound);
-    let merged = all().map(|bound| bound.merged).fold(0.0, f64::max);
-    let unstamped = all().map(|bound| bound.unstamped).fold(0.0, f64::max);
-    let causes = json!({"merged": merged, "unstamped": unstamped, "clock": clock});
-    let unit = ("unit".to_owned(), json!("ms"));
-    [unit].into_iter().chain(metrics).chain([("causes".to_owned(), causes)]).collect()
-}
-
-/// Where the true values of the main statistics lie.
-fn confidence(summary: &Summary) -> Value {
-    let end = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
-    let interval = |interval: &Interval| {
-        let Interval { low, high, count, effective, is_enough } = *interval;
-        json!({"lo": end(low), "hi": end(high), "n": count, "n_eff": end(effective), "enough": is_enough})
-    };
-    let metrics = summary.intervals.iter().map(|metric| {
-        let intervals = metric.intervals.iter().map(|(name, of)| ((*name).to_owned(), interval(of)));
-        (metric.tag.to_owned(), intervals.collect())
-    });
-    [("level".to_owned(), json!(CONFIDENCE_LEVEL))].into_iter().chain(metrics).collect()
-}
-
-/// The part of the block that each phase has for itself.
-fn of_phase(phase: &PhaseResult, clock: Nanos, verdict: &Verdict) -> Value {
-    json!({
-        "phase_index": phase.id.index,
-        "phase_name": phase.id.name,
-        "phase_kind": phase.id.kind.name(),
-        "verdict": verdict_block(verdict),
-        "error_bound": error_bound(&phase.metrics, clock),
-        "confidence": confidence(&phase.metrics),
-    })
-}
-
-/// Said once: the replay of a recording fell so far behind that it was another load. Of several, the one that did most.
+/// The doubt about a replay that fell so far behind its recording that it was another load: that of the phase that fell
+/// furthest behind.
 fn replay_behind(phases: &[PhaseResult]) -> Option<String> {
     let lags = |phase: &PhaseResult| {
         let metrics = Some(&phase.metrics).filter(|_| phase.id.kind == PhaseKind::Profiling)?;
@@ -143,95 +91,15 @@ fn replay_behind(phases: &[PhaseResult]) -> Option<String> {
     ))
 }
 
-fn block(
-    observed: &Observed,
+fn doubts(
+    plan: &Plan,
+    quality: &Quality,
+    conduct: &Conduct,
+    was_stopped: bool,
+    sending: &[PhaseSending],
     summary: &Summary,
-    phases: &[PhaseResult],
-    doubts: &[String],
-    verdict: &dyn Fn(&Summary) -> Verdict,
-) -> Value {
-    let Observed { quality, conduct, sending, .. } = observed;
-    let of_phase = |phase: &PhaseResult| of_phase(phase, conduct.clock_error, &verdict(&phase.metrics));
-    let stamped = quality.receive_lag.count();
-    let reads = stamped + quality.unstamped_reads;
-    let of_requests = json!({
-        "timestamps": if stamped > 0 { "kernel" } else { "user" },
-        "reads": reads,
-        "unstamped_reads": quality.unstamped_reads,
-        "receive_lag_us": spread(&quality.receive_lag),
-        "events": quality.events,
-        "merged_events": quality.merged_events,
-        "merged_late": quality.merged_late,
-        "merged_event_share": share(quality.merged_events, quality.events),
-        "merged_interval_mean_us": mean_us(quality.merged_width_sum, quality.merged_events),
-        "merged_interval_max_us": quality.merged_width_max as f64 / 1e3,
-        "sending": sending::block(sending),
-        "schedule_lateness_us": spread(&quality.schedule_lateness),
-        "issue_to_wire_us": spread(&quality.issue_to_wire),
-        "issue_to_wire_connecting_us": spread(&quality.issue_to_wire_connecting),
-        "late_bodies": quality.late_bodies.count(),
-        "late_body_wait_us": spread(&quality.late_bodies),
-        "connect_wait_us": spread(&quality.connect_wait),
-        "connection_wait_us": spread(&quality.place_wait),
-        "connection_retries": quality.connection_retries,
-        "syn_retransmits": quality.syn_retransmits,
-        "tls_handshakes": quality.tls_handshakes,
-        "tls_resumed": quality.tls_resumed,
-        "redirects": quality.redirects,
-        "no_room": quality.no_room,
-        "not_streamed": quality.not_streamed,
-        "streams_left_open": quality.left_open,
-        "cut_off_requests": quality.cut_off,
-        "never_begun_requests": quality.never_begun,
-        "unreadable_events": quality.unreadable_events,
-        "unreadable_usage": quality.unreadable_usage,
-        "unfinished_streams": quality.unfinished_streams,
-        "short_of_vectors": quality.short_of_vectors,
-        "doubtful_usage": quality.doubtful_usage,
-        "refused_by_chat_template": quality.refused_by_chat_template,
-        "uncounted_after_stop": quality.uncounted_after_stop,
-        "too_long_to_count": quality.too_long_to_count,
-        "uncountable": quality.uncountable,
-    });
-    let of_run = json!({
-        "backlog_at_last_response": conduct.backlog_at_end,
-        "backlog_drain_seconds": conduct.drain.as_secs_f64(),
-        "peak_backlog_bytes": conduct.peak_backlog_bytes,
-        "relief_seconds": conduct.relief.as_secs_f64(),
-        "holds": conduct.holds,
-        "held_seconds": conduct.held.as_secs_f64(),
-        "client_bound": conduct.holds > 0,
-        "workers": conduct.workers,
-        "record_threads": conduct.record_threads,
-        "worker_run_queue_wait_seconds": conduct.worker_run_queue_wait.iter().map(|wait| wait.as_secs_f64()).collect::<Vec<_>>(),
-        "realtime_workers": conduct.realtime_workers,
-        "demoted_workers": conduct.demoted_after.len(),
-        "first_demoted_after_seconds": conduct.demoted_after.iter().min().map(|after| after.as_secs_f64()),
-        "clock_steps": conduct.clock_steps,
-        "clock_error_ns": conduct.clock_error.0,
-        "clock_read_ns": conduct.clock_read_ns,
-        "steal_share": conduct.steal_share,
-        "throttled_periods": conduct.throttled,
-        "exact_list_values": !summary.exactness.lists_binned,
-        "exact_curves": !summary.exactness.curves_binned,
-        "late_in_curves": summary.exactness.late_in_curves,
-        "verdict": verdict_block(&verdict(summary)),
-        "error_bound": error_bound(summary, conduct.clock_error),
-        "confidence": confidence(summary),
-        "phases": phases.iter().map(of_phase).collect::<Vec<_>>(),
-        "doubts": doubts,
-    });
-    [of_requests, of_run]
-        .iter()
-        .filter_map(Value::as_object)
-        .flatten()
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
-}
-
-fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
-    let Observed { quality, conduct, was_stopped, sending } = observed;
-    let mut out = sending::doubts(sending, *was_stopped);
+) -> Vec<String> {
+    let mut out = sending::doubts(sending, was_stopped);
     out.extend(sending::never_begun(sending, quality.never_begun));
     let mut say = |doubtful: bool, text: String| {
         if doubtful {
@@ -244,14 +112,14 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
         "the kernel gave no receive stamps: instants are when this process read the bytes".into(),
     );
     let lag = quality.receive_lag.quantile(0.99);
-    let merged = share(quality.merged_events, quality.events);
+    let merged = quality.merged_share();
     say(
         merged > MERGED_SHARE,
         format!(
             "{:.1}% of chunks arrived several to a read; each may be up to {:.2} ms earlier than reported (mean {:.2} ms)",
             merged * 100.0,
             quality.merged_width_max as f64 / 1e6,
-            mean_us(quality.merged_width_sum, quality.merged_events) / 1e3,
+            quality.merged_width_mean() / 1e6,
         ),
     );
     say(
@@ -298,7 +166,8 @@ fn doubts(plan: &Plan, observed: &Observed, summary: &Summary) -> Vec<String> {
             quality.place_wait.quantile(0.99) / 1e6
         ),
     );
-    let retried = share(quality.connection_retries, quality.schedule_lateness.count());
+    let tried = quality.schedule_lateness.count().max(1);
+    let retried = quality.connection_retries as f64 / tried as f64;
     say(
         retried > RETRIED_SHARE,
         format!(
@@ -454,23 +323,4 @@ fn stalled(stall: &SinkStall) -> String {
         if stall.held_sending { ", and sending waited for it" } else { "" },
         stall.times.in_words()
     )
-}
-
-fn spread(spread: &Durations) -> Value {
-    let us = |nanos: f64| nanos / 1e3;
-    json!({
-        "count": spread.count(),
-        "mean": us(spread.mean()),
-        "p50": us(spread.quantile(0.5)),
-        "p99": us(spread.quantile(0.99)),
-        "max": us(spread.max() as f64),
-    })
-}
-
-fn share(part: u64, all: u64) -> f64 {
-    if all == 0 { 0.0 } else { part as f64 / all as f64 }
-}
-
-fn mean_us(sum: u128, count: u64) -> f64 {
-    if count == 0 { 0.0 } else { sum as f64 / count as f64 / 1e3 }
 }

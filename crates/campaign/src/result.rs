@@ -1,10 +1,10 @@
 //! The results of a run: its phases summarised, merged and cut into slices.
 
-use crate::measurement::{self, Measurement, Observed};
+use crate::measurement::{self, Seen};
 use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
 use aiperf_engine::{Lost, Outcome, PhaseOutcome};
-use aiperf_metrics::{Accumulator, Context, Metrics, Summary, SweepLine, Window};
+use aiperf_metrics::{Accumulator, Context, Metrics, Quality, Summary, SweepLine, Window, verdict};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
@@ -28,13 +28,14 @@ pub(crate) fn summarise(
     network_rtt_ns: Option<f64>,
     redactor: &Redactor,
 ) -> Summarised {
-    let Outcome { phases, mut overlapping, quality, conduct, was_stopped, given_up, lost, .. } = outcome;
+    let Outcome { phases, mut overlapping, conduct, was_stopped, given_up, lost, .. } = outcome;
     let (start, end) = window(&phases, PhaseKind::Profiling)
         .or(phases.first().map(|phase| (phase.start, phase.end)))
         .unwrap_or_default();
     let profiled = phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
     let sending = profiled.filter_map(|phase| sending(phase, plan)).collect();
     let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics, network_rtt_ns)).collect();
+    let by_phase: Vec<Quality> = phases.iter().map(|phase| phase.quality.clone()).collect();
     let (warmups, profiling): (Vec<_>, Vec<_>) =
         phases.into_iter().partition(|phase| phase.id.kind == PhaseKind::Warmup);
     let mut together = |kind: PhaseKind, phases: Vec<PhaseOutcome>| {
@@ -50,11 +51,12 @@ pub(crate) fn summarise(
         Some(Err(error)) => (Vec::new(), Some(error)),
     };
     let errors = merged.as_ref().map(Accumulator::errors).unwrap_or_default();
-    let nothing_came_back = summary.records == 0 && quality.cut_off + quality.never_begun > 0;
-    let observed = Observed { quality, conduct, was_stopped, sending };
-    let Measurement { block, verdict, doubts } = measurement::of(plan, &observed, &summary, &listed);
+    let seen = Seen { conduct, quality: by_phase, was_stopped, sending };
+    let measurement = measurement::of(plan, seen, &summary, &listed);
+    let unanswered = measurement.quality.cut_off + measurement.quality.never_begun;
+    let nothing_came_back = summary.records == 0 && unanswered > 0;
     if summary.records > 0 {
-        verdict.add_to(&mut summary);
+        verdict::add_to(&mut summary, &measurement.judgement.verdict);
     }
     let run = &plan.run;
     let command = redactor.hide_in_own(&run.cli_command).into_owned();
@@ -68,9 +70,7 @@ pub(crate) fn summarise(
         concurrency: plan.profiling().next().and_then(|phase| phase.concurrency),
         input_config,
         artifacts: plan.artifacts.clone(),
-        measurement: Some(block),
-        verdict,
-        doubts,
+        measurement: Some(measurement),
         degraded: degraded(lost),
         has_lost_records: lost != Lost::default(),
         metrics: summary,
@@ -155,6 +155,7 @@ fn sending(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseSending> {
         start: phase.start,
         sent_end: phase.sent_end,
         last_sent: phase.last_sent,
+        end: phase.end,
         plan: plan.phases.get(usize::from(phase.id.index))?.clone(),
         rate: RateCurve::in_plan(plan, PhaseIndex(phase.id.index)),
         counts: phase.counts,
@@ -217,6 +218,7 @@ mod tests {
             cut_off: 0,
             never_left: 0,
             was_stopped: false,
+            quality: Quality::default(),
             records,
         }
     }

@@ -1,25 +1,9 @@
-//! What phases were asked to send and what they sent: a part of the `measurement` of a run.
+//! What phases were asked to send and what they sent, from the plan and the counters; and the doubts about it.
 
+use aiperf_metrics::{PhaseSent, Sending, Sent, are_many};
 use aiperf_plan::PhasePlan;
 use aiperf_schedule::RateCurve;
 use aiperf_types::{Nanos, PhaseProgress, WallNs};
-use serde_json::{Value, json};
-
-/// The share of the requested requests that may be unsent at the end of a phase: some are always under way.
-const UNSENT_SHARE: f64 = 0.01;
-/// A phase that sent less than this share of what it was asked for sent a different load.
-const ENOUGH: f64 = 0.98;
-
-/// The share of the due requests that this client did not get to.
-pub(crate) fn unsent_share(phases: &[PhaseSending]) -> f64 {
-    let sum = Sum::all(phases);
-    if sum.offered == 0 { 0.0 } else { sum.not_got_to() as f64 / sum.offered as f64 }
-}
-
-/// The time in which the phases sent, in seconds.
-pub(crate) fn seconds(phases: &[PhaseSending]) -> f64 {
-    Sum::all(phases).sending_seconds
-}
 
 /// What one profiling phase sent.
 pub struct PhaseSending {
@@ -29,6 +13,8 @@ pub struct PhaseSending {
     pub sent_end: WallNs,
     /// When its last request was released.
     pub last_sent: WallNs,
+    /// When its last request was over.
+    pub end: WallNs,
     pub plan: PhasePlan,
     /// Its rate over time, if it has one.
     pub rate: Option<RateCurve>,
@@ -78,6 +64,27 @@ impl PhaseSending {
         }
     }
 
+    /// Its counts and times.
+    fn sent(&self) -> Sent {
+        let PhaseProgress { offered, missed, unsent_held, unsent_waiting, idle, sent, slip, .. } = self.counts;
+        Sent {
+            offered,
+            missed,
+            unsent_held,
+            unsent_waiting,
+            idle,
+            sent,
+            never_left: self.never_left,
+            answered: self.counts.completed.saturating_sub(self.counts.errors),
+            slip,
+            seconds: self.asking().as_secs_f64(),
+            sending_seconds: self.sending().as_secs_f64(),
+            answering_seconds: Nanos(self.end.0.saturating_sub(self.start.0)).as_secs_f64(),
+            within: self.intervals(sent.saturating_sub(self.never_left)),
+            asked: self.asked(),
+        }
+    }
+
     /// The flags of its slot limits.
     fn limits(&self) -> Vec<&'static str> {
         let limits = [
@@ -88,157 +95,35 @@ impl PhaseSending {
     }
 }
 
-/// Counts and times of phases, added up.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    offered: u64,
-    missed: u64,
-    unsent_held: u64,
-    unsent_waiting: u64,
-    idle: u64,
-    sent: u64,
-    never_left: u64,
-    slip: Nanos,
-    /// The sum of `asking`.
-    seconds: f64,
-    /// The sum of `sending`.
-    sending_seconds: f64,
-    /// Sent requests, one per interval.
-    within: u64,
-    /// Requests that all phases were asked for within `seconds`; `None` if one was not asked for a number.
-    asked: Option<f64>,
-}
-
-impl Sum {
-    fn of(phase: &PhaseSending) -> Self {
-        let PhaseProgress { offered, missed, unsent_held, unsent_waiting, idle, sent, slip, .. } = phase.counts;
-        let (seconds, within) = (phase.asking().as_secs_f64(), phase.intervals(sent.saturating_sub(phase.never_left)));
-        let (asked, never_left, sending_seconds) = (phase.asked(), phase.never_left, phase.sending().as_secs_f64());
-        Self {
-            offered,
-            missed,
-            unsent_held,
-            unsent_waiting,
-            idle,
-            sent,
-            never_left,
-            slip,
-            seconds,
-            sending_seconds,
-            within,
-            asked,
-        }
-    }
-
-    fn all(phases: &[PhaseSending]) -> Self {
-        phases.iter().map(Self::of).reduce(Self::plus).unwrap_or_default()
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            offered: self.offered + other.offered,
-            missed: self.missed + other.missed,
-            unsent_held: self.unsent_held + other.unsent_held,
-            unsent_waiting: self.unsent_waiting + other.unsent_waiting,
-            idle: self.idle + other.idle,
-            sent: self.sent + other.sent,
-            never_left: self.never_left + other.never_left,
-            slip: Nanos(self.slip.0 + other.slip.0),
-            seconds: self.seconds + other.seconds,
-            sending_seconds: self.sending_seconds + other.sending_seconds,
-            within: self.within + other.within,
-            asked: self.asked.zip(other.asked).map(|(one, two)| one + two),
-        }
-    }
-
-    /// Requests per second over the time of asking.
-    fn rate(&self, requests: f64) -> Option<f64> {
-        (self.seconds > 0.0 && requests > 0.0).then(|| requests / self.seconds)
-    }
-
-    fn asked_rate(&self) -> Option<f64> {
-        self.asked.and_then(|asked| self.rate(asked))
-    }
-
-    fn achieved_rate(&self) -> Option<f64> {
-        (self.sending_seconds > 0.0 && self.within > 0).then(|| self.within as f64 / self.sending_seconds)
-    }
-
-    /// Both rates, in words; empty if one is unknown.
-    fn rates(&self) -> String {
-        match (self.achieved_rate(), self.asked_rate()) {
-            (Some(achieved), Some(asked)) => format!(" ({achieved:.1} instead of {asked:.1} requests a second)"),
-            _ => String::new(),
-        }
-    }
-
-    /// The rate that was lost by drops alone: the offered rate varies around the requested one.
-    fn cost_of_drops(&self) -> String {
-        let offered = |count: u64| self.rate(count as f64).unwrap_or(0.0);
-        let (left, all) = (offered(self.offered.saturating_sub(self.missed)), offered(self.offered));
-        if self.asked.is_none() || all == 0.0 {
-            return String::new();
-        }
-        format!(" ({left:.1} instead of {all:.1} requests a second)")
-    }
-
-    /// Whether so much less was sent than asked that it was a different load. One request is always between two ticks.
-    fn is_short(&self) -> bool {
-        let sent = self.within as f64;
-        self.asked.is_some_and(|asked| sent < ENOUGH * asked && sent + 1.0 < asked)
-    }
-
-    /// Whether more of the due requests are unsent than are always under way at the end of a phase.
-    fn are_many(&self, unsent: u64) -> bool {
-        unsent as f64 > UNSENT_SHARE * self.offered as f64 && unsent > 1
-    }
-
-    /// Requests that were due and not sent, without waiting for a slot: this client was too slow.
-    fn not_got_to(&self) -> u64 {
-        self.offered.saturating_sub(self.missed + self.unsent_waiting + self.sent)
-    }
-
-    fn fields(&self) -> Value {
-        json!({
-            "offered": self.offered,
-            "missed": self.missed,
-            "unsent_held": self.unsent_held,
-            "unsent_waiting": self.unsent_waiting,
-            "idle": self.idle,
-            "sent": self.sent,
-            "never_left": self.never_left,
-            "asked_rate": self.asked_rate(),
-            "achieved_rate": self.achieved_rate(),
-            "slip_seconds": self.slip.as_secs_f64(),
-        })
+/// Both rates, in words; empty if one is unknown.
+fn rates(sent: &Sent) -> String {
+    match (sent.achieved_rate(), sent.asked_rate()) {
+        (Some(achieved), Some(asked)) => format!(" ({achieved:.1} instead of {asked:.1} requests a second)"),
+        _ => String::new(),
     }
 }
 
-/// The JSON of all phases together and of each phase.
-pub(crate) fn block(phases: &[PhaseSending]) -> Value {
-    let mut block = Sum::all(phases).fields();
-    block["phases"] = phases.iter().map(entry).collect();
-    block
+/// The rate that was lost by drops alone: the offered rate varies around the requested one.
+fn cost_of_drops(sent: &Sent) -> String {
+    let offered = |count: u64| sent.rate(count as f64).unwrap_or(0.0);
+    let (left, all) = (offered(sent.offered.saturating_sub(sent.missed)), offered(sent.offered));
+    if sent.asked.is_none() || all == 0.0 {
+        return String::new();
+    }
+    format!(" ({left:.1} instead of {all:.1} requests a second)")
 }
 
-fn entry(phase: &PhaseSending) -> Value {
-    let counts = &phase.counts;
-    let mut entry = Sum::of(phase).fields();
-    let more = [
-        ("phase_name", phase.plan.name.as_str().into()),
-        ("phase_index", phase.index.into()),
-        ("start_ns", phase.start.0.into()),
-        ("sent_end_ns", phase.sent_end.0.into()),
-        ("completed", counts.completed.into()),
-        ("errors", counts.errors.into()),
-        ("cancelled", counts.cancelled.into()),
-        ("sessions_sent", counts.sessions_sent.into()),
-        ("sessions_completed", counts.sessions_completed.into()),
-        ("sessions_cancelled", counts.sessions_cancelled.into()),
-        ("session_turns", counts.session_turns.into()),
-    ];
-    more.into_iter().for_each(|(name, value): (&str, Value)| entry[name] = value);
-    entry
+/// The numbers of the phases, for the measurement of their run.
+pub(crate) fn sending(phases: &[PhaseSending]) -> Sending {
+    let of_phase = |phase: &PhaseSending| PhaseSent {
+        index: phase.index,
+        name: phase.plan.name.clone(),
+        start: phase.start,
+        sent_end: phase.sent_end,
+        counts: phase.counts,
+        sent: phase.sent(),
+    };
+    Sending { phases: phases.iter().map(of_phase).collect() }
 }
 
 /// The doubts about what was sent, one sentence each.
@@ -255,13 +140,13 @@ pub(crate) fn doubts(phases: &[PhaseSending], was_stopped: bool) -> Vec<String> 
 }
 
 fn of_phase(phase: &PhaseSending, was_stopped: bool) -> Vec<String> {
-    let sum = Sum::of(phase);
-    let Sum { missed, offered, .. } = sum;
-    let rates = sum.rates();
+    let sum = phase.sent();
+    let Sent { missed, offered, .. } = sum;
+    let rates = rates(&sum);
     let mut out = Vec::new();
     if missed > 0 {
         let ways = ways_to_slots(phase);
-        let cost = sum.cost_of_drops();
+        let cost = cost_of_drops(&sum);
         out.push(format!("{missed} of {offered} offers found no free slot and were dropped{cost}: {ways}"));
     }
     if sum.slip > Nanos(0) {
@@ -304,9 +189,9 @@ fn of_phase(phase: &PhaseSending, was_stopped: bool) -> Vec<String> {
 
 /// The doubt about requests that no worker started before the run cut them off, over all phases.
 pub(crate) fn never_begun(phases: &[PhaseSending], count: u64) -> Option<String> {
-    let sum = Sum::all(phases);
-    let (sent, rates) = (sum.sent, sum.rates());
-    (count > 1 && count as f64 > UNSENT_SHARE * sent as f64).then(|| {
+    let sum = sending(phases).all();
+    let (sent, rates) = (sum.sent, rates(&sum));
+    are_many(count, sent).then(|| {
         format!(
             "{count} of {sent} requests were due and never left this machine{rates}: it could not keep up; they have a \
              line in the records and count in no metric"
@@ -347,7 +232,18 @@ mod tests {
             _ => None,
         };
         let plan = PhasePlan { name: "load".into(), ..PhasePlan::new(PhaseKind::Profiling, arrival) };
-        PhaseSending { index: 1, start, sent_end, last_sent: start, plan, rate, counts, never_left: 0, cut_off: 0 }
+        PhaseSending {
+            index: 1,
+            start,
+            sent_end,
+            last_sent: start,
+            end: sent_end,
+            plan,
+            rate,
+            counts,
+            never_left: 0,
+            cut_off: 0,
+        }
     }
 
     /// The phase with a time limit.
@@ -374,7 +270,7 @@ mod tests {
 
     /// The requested and the achieved rate.
     fn rates(phase: &PhaseSending) -> (Option<f64>, Option<f64>) {
-        let sum = Sum::of(phase);
+        let sum = phase.sent();
         (sum.asked_rate(), sum.achieved_rate())
     }
 
@@ -416,11 +312,19 @@ mod tests {
     }
 
     #[test]
+    fn answered_requests_count_over_the_time_until_the_last_response() {
+        let counts = PhaseProgress { completed: 40, errors: 10, ..counts(40, 0, 40) };
+        let phase = ended(phase(at(20.0), 2.0, counts), 2.0);
+        let slow = PhaseSending { end: WallNs(phase.start.0 + Nanos::from_secs_f64(3.0).0), ..phase };
+        assert_eq!((slow.sent().achieved_rate(), slow.sent().answered_rate()), (Some(20.0), Some(10.0)));
+    }
+
+    #[test]
     fn requests_that_never_left_this_machine_are_not_in_the_achieved_rate() {
         let behind = PhaseSending { never_left: 60, ..ended(phase(at(100.0), 1.0, counts(100, 0, 100)), 1.0) };
-        let block = block(&[behind]);
-        assert_eq!((&block["sent"], &block["never_left"]), (&100.into(), &60.into()));
-        assert_eq!((&block["asked_rate"], &block["achieved_rate"]), (&100.0.into(), &40.0.into()));
+        let sent = sending(&[behind]).all();
+        assert_eq!((sent.sent, sent.never_left), (100, 60));
+        assert_eq!((sent.asked_rate(), sent.achieved_rate()), (Some(100.0), Some(40.0)));
     }
 
     #[test]
@@ -442,13 +346,12 @@ mod tests {
     fn the_requested_rate_of_all_phases_is_known_only_if_each_has_one() {
         let open = || ended(phase(at(10.0), 1.0, counts(10, 2, 8)), 1.0);
         let closed = || ended(phase(Arrival::Concurrency, 1.0, counts(0, 0, 500)), 1.0);
-        let both = block(&[open(), open()]);
-        assert_eq!((&both["offered"], &both["missed"], &both["sent"]), (&20.into(), &4.into(), &16.into()));
-        assert_eq!((&both["asked_rate"], &both["achieved_rate"]), (&10.0.into(), &8.0.into()));
-        let mixed = block(&[open(), closed()]);
-        assert_eq!((&mixed["asked_rate"], &mixed["phases"][0]["asked_rate"]), (&Value::Null, &10.0.into()));
-        assert_eq!(mixed["phases"][1]["asked_rate"], Value::Null);
-        assert_eq!(mixed["phases"][1]["phase_name"], "load");
+        let both = sending(&[open(), open()]).all();
+        assert_eq!((both.offered, both.missed, both.sent), (20, 4, 16));
+        assert_eq!((both.asked_rate(), both.achieved_rate()), (Some(10.0), Some(8.0)));
+        let mixed = sending(&[open(), closed()]);
+        assert_eq!((mixed.all().asked_rate(), mixed.phases[0].sent.asked_rate()), (None, Some(10.0)));
+        assert_eq!((mixed.phases[1].sent.asked_rate(), mixed.phases[1].name.as_str()), (None, "load"));
     }
 
     #[test]

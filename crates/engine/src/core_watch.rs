@@ -113,6 +113,17 @@ struct Watched {
     found: Found,
 }
 
+/// The findings about all threads so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SoFar {
+    /// The longest that one of them waited for a core.
+    pub(crate) longest_wait: Nanos,
+    /// For how long the first of them is under watch.
+    pub(crate) watched_for: Nanos,
+    /// All of them began with real-time priority.
+    pub(crate) are_realtime: bool,
+}
+
 /// The findings about one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -214,6 +225,16 @@ impl CoreWatch {
     pub(crate) fn was_starved(&self, worker: u16, from: MonoNs, to: MonoNs) -> bool {
         let waits = self.waits.get(usize::from(worker)).and_then(OnceLock::get);
         waits.is_some_and(|waits| waits.is_long(from, to))
+    }
+
+    /// The findings of the last look.
+    pub(crate) fn so_far(&self) -> SoFar {
+        let watched = lock(&self.watched);
+        SoFar {
+            longest_wait: watched.iter().map(|watched| watched.found.waited).max().unwrap_or_default(),
+            watched_for: watched.first().map_or(Nanos::ZERO, |first| mono_now().since(first.since)),
+            are_realtime: watched.iter().all(|watched| watched.found.was_realtime),
+        }
     }
 
     fn run(&self) {

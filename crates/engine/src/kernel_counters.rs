@@ -29,7 +29,30 @@ pub(crate) fn stolen_ticks() -> Option<(u64, u64)> {
 }
 
 /// How often the control group was throttled so far.
-pub(crate) fn throttled_periods() -> Option<u64> {
+fn throttled_periods() -> Option<u64> {
     let text = fs::read_to_string("/sys/fs/cgroup/cpu.stat").ok()?;
     text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
+}
+
+/// What the machine took from this process since this value was made.
+pub(crate) struct Disturbance {
+    stolen: Option<(u64, u64)>,
+    throttled: Option<u64>,
+}
+
+impl Disturbance {
+    pub(crate) fn since_now() -> Self {
+        Self { stolen: stolen_ticks(), throttled: throttled_periods() }
+    }
+
+    /// The share of CPU time that the hypervisor took.
+    pub(crate) fn steal_share(&self) -> Option<f64> {
+        let ((stolen_before, all_before), (stolen, all)) = self.stolen.zip(stolen_ticks())?;
+        (all > all_before).then(|| stolen.saturating_sub(stolen_before) as f64 / (all - all_before) as f64)
+    }
+
+    /// How often a CPU quota stopped this process.
+    pub(crate) fn throttled(&self) -> Option<u64> {
+        self.throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before))
+    }
 }

@@ -8,10 +8,9 @@
 //! All parts are of one plan: phases with the same index are the same phase. Instants are on the wall clock, so
 //! machines whose clocks differ must first agree on one.
 
-use crate::recording::quality::{Conduct, Quality};
 use crate::recording::sinks::SinkFailure;
 use crate::run::{Lost, Outcome, PhaseOutcome};
-use aiperf_metrics::{Accumulator, Limits, Metrics, Records, SweepLine};
+use aiperf_metrics::{Accumulator, Conduct, Limits, Metrics, Records, SweepLine};
 use aiperf_types::{BinaryForm, FormError, PhaseKind, WallNs};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -29,7 +28,6 @@ pub struct RunPart {
     pub phases: Vec<PhasePart>,
     /// Kinds of phases that may have overlapped.
     pub overlapping: Vec<PhaseKind>,
-    pub quality: Quality,
     pub conduct: Conduct,
     pub was_stopped: bool,
     pub given_up: Option<String>,
@@ -63,7 +61,6 @@ impl RunPart {
         let Outcome {
             phases,
             overlapping,
-            quality,
             conduct,
             was_stopped,
             given_up,
@@ -84,7 +81,6 @@ impl RunPart {
         Ok(Self {
             phases: phases.collect::<Result<_, _>>()?,
             overlapping: overlapping.into_iter().map(|(kind, _)| kind).collect(),
-            quality,
             conduct,
             was_stopped,
             given_up,
@@ -117,7 +113,6 @@ impl RunPart {
                 self.overlapping.push(kind);
             }
         }
-        self.quality.merge(&other.quality);
         self.conduct.merge(other.conduct);
         self.was_stopped |= other.was_stopped;
         self.given_up = self.given_up.or(other.given_up);
@@ -151,7 +146,6 @@ impl RunPart {
         Outcome {
             phases: self.phases.into_iter().map(with_curves).collect(),
             overlapping,
-            quality: self.quality,
             conduct: self.conduct,
             was_stopped: self.was_stopped,
             given_up: self.given_up,
@@ -192,9 +186,10 @@ fn sweep_line(kind: PhaseKind, metrics: &Metrics, first_start: Option<WallNs>) -
 impl<R> PhaseOutcome<R> {
     /// The same phase with its records in another form.
     fn with_records<T>(self, change: impl FnOnce(R) -> T) -> PhaseOutcome<T> {
-        let Self { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, records } = self;
+        let Self { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, quality, records } =
+            self;
         let records = change(records);
-        PhaseOutcome { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, records }
+        PhaseOutcome { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, quality, records }
     }
 }
 
@@ -209,6 +204,7 @@ impl PhasePart {
         self.cut_off += other.cut_off;
         self.never_left += other.never_left;
         self.was_stopped |= other.was_stopped;
+        self.quality.merge(&other.quality);
         self.records = std::mem::take(&mut self.records).merge(other.records);
     }
 }

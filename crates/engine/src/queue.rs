@@ -4,7 +4,7 @@
 use crate::lanes::{Arrivals, Lanes, lanes};
 use crate::requests::prompt_counts::PromptHistory;
 use aiperf_transport::clock::mono_now;
-use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress};
+use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress, Read};
 use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Finished {
             size_of_val(parsed) + texts + size_of_val(&parsed.content[..])
         });
         let (raw, reads, body) = (&exchange.raw, &exchange.timeline.reads, &exchange.request_body);
-        raw.len() + reads.capacity() * 16 + size_of::<Exchange>() + parsed + body.owned()
+        raw.len() + reads.capacity() * size_of::<Read>() + size_of::<Exchange>() + parsed + body.owned()
     }
 }
 
@@ -89,6 +89,8 @@ pub(crate) struct Queue {
     closed: AtomicBool,
     /// The conductor sends nothing new because of the exchanges that wait here.
     holds_dispatch: AtomicBool,
+    /// For how long it did so before, in nanoseconds.
+    held: AtomicU64,
     budget: usize,
     /// When the oldest exchange without a written record arrived; `u64::MAX` if there is none.
     oldest: AtomicU64,
@@ -112,6 +114,7 @@ impl Queue {
             recorded: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             closed: AtomicBool::new(false),
             holds_dispatch: AtomicBool::new(false),
+            held: AtomicU64::new(0),
             budget,
             oldest: AtomicU64::new(u64::MAX),
         };
@@ -204,6 +207,16 @@ impl Queue {
     /// Set by the conductor, which knows whether there is anything to send at all.
     pub(crate) fn set_holding(&self, holds: bool) {
         self.holds_dispatch.store(holds, Relaxed);
+    }
+
+    /// Notes a time during which dispatch was held back.
+    pub(crate) fn add_held(&self, time: Nanos) {
+        self.held.fetch_add(time.0, Relaxed);
+    }
+
+    /// For how long dispatch was held back so far.
+    pub(crate) fn held(&self) -> Nanos {
+        Nanos(self.held.load(Relaxed))
     }
 
     /// Whether records that are behind hold dispatch back.

@@ -8,12 +8,12 @@ use crate::events::phases::{self, PhaseTrack};
 use crate::events::progress::PhaseReports;
 use crate::events::request_watch::RequestWatch;
 use crate::events::worker_counters::AllCounters;
-use crate::kernel_counters::{stolen_ticks, throttled_periods};
+use crate::kernel_counters::Disturbance;
 use crate::queue::Queue;
 use crate::recording::coordinator::{Coordinated, Coordinator, Resources};
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
-use crate::recording::quality::{Conduct, Quality};
+use crate::recording::live_judge::LiveJudge;
 use crate::recording::record::Reader;
 use crate::recording::record_thread::{self, Mailboxes};
 use crate::recording::recorder::{CountingTime, Findings, RecordContext, Recorder};
@@ -27,7 +27,7 @@ use crate::sending::load::{Driven, Load, Shared, WorkerSetup};
 use crate::sending::unsent::Unsent;
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
-use aiperf_metrics::{Accumulator, Instruments, Limits, Metrics, SweepLine};
+use aiperf_metrics::{Accumulator, Conduct, Instruments, Limits, Metrics, Quality, SweepLine};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizers;
@@ -71,8 +71,6 @@ pub struct Outcome {
     pub phases: Vec<PhaseOutcome>,
     /// The curves of all phases of a kind together, if these phases may have overlapped.
     pub overlapping: Vec<(PhaseKind, SweepLine)>,
-    /// The costs of reading and sending, over the profiling phases.
-    pub quality: Quality,
     pub conduct: Conduct,
     /// The user ended the run, or the run ended itself.
     pub was_stopped: bool,
@@ -115,7 +113,20 @@ pub struct PhaseOutcome<R = Accumulator> {
     pub never_left: u64,
     /// The user ended the phase, or too many failures did.
     pub was_stopped: bool,
+    /// The costs of reading and sending.
+    pub quality: Quality,
     pub records: R,
+}
+
+impl Outcome {
+    /// The costs of reading and sending, over the profiling phases.
+    pub fn quality(&self) -> Quality {
+        let profiling = self.phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
+        profiling.fold(Quality::default(), |mut all, phase| {
+            all.merge(&phase.quality);
+            all
+        })
+    }
 }
 
 /// Whether this machine can run a plan. Checked before the run touches anything.
@@ -137,7 +148,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         (Timestamps::User, _) => None,
         (_, stamping) => stamping.ok(),
     };
-    let (stolen, throttled) = (stolen_ticks(), throttled_periods());
+    let disturbance = Arc::new(Disturbance::since_now());
 
     let Setup { plan, anchor, requests, tokenizers, metrics, redactor, sinks, stop, events, hooks, limits } = setup;
     events.say(LogLevel::Debug, describe(sizing, stamping.is_some()));
@@ -194,7 +205,12 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         buffers: workers.iter().map(|worker| worker.buffers.clone()).collect(),
         progress: PhaseReports::new(&phases, &queue, &counters, &events),
         phases: phases.clone(),
-        metrics: metrics.clone(),
+        live_judge: LiveJudge {
+            metrics: metrics.clone(),
+            cores: watch.clone(),
+            disturbance: disturbance.clone(),
+            wants_unstamped: plan.runtime.timestamps == Timestamps::User,
+        },
         events: events.clone(),
         watch: RequestWatch::new(&plan, phases.clone(), failures),
     };
@@ -290,15 +306,15 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         worker_run_queue_wait: found.iter().map(|found| found.waited).collect(),
         realtime_workers: found.iter().filter(|found| found.was_realtime).count(),
         demoted_after: found.iter().filter_map(|found| found.demoted_after).collect(),
-        steal_share: share(stolen, stolen_ticks()),
-        throttled: throttled.zip(throttled_periods()).map(|(before, after)| after.saturating_sub(before)),
+        steal_share: disturbance.steal_share(),
+        throttled: disturbance.throttled(),
     };
+    let counting_was_stopped = findings.quality.iter().any(Quality::was_stopped);
     Ok(Outcome {
-        phases: phase_outcomes(&phases, conductor.phase_runs(), findings.phases, &findings.lost, &queue, anchor),
+        phases: phase_outcomes(&phases, conductor.phase_runs(), findings, &queue, anchor),
         overlapping: context.sweeps.take_joint(),
         conduct,
-        was_stopped: was_cut_short || given_up.is_some() || findings.quality.was_stopped(),
-        quality: findings.quality,
+        was_stopped: was_cut_short || given_up.is_some() || counting_was_stopped,
         given_up,
         hook_failure,
         hooks: hook_thread,
@@ -359,12 +375,12 @@ fn spawn<T: Send + 'static>(name: String, work: impl FnOnce() -> T + Send + 'sta
 fn phase_outcomes(
     phases: &[PhaseTrack],
     runs: Vec<Option<PhaseRun>>,
-    records: Vec<Accumulator>,
-    lost: &[u64],
+    findings: Findings,
     queue: &Queue,
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
-    let outcome = |((run, phase), records): ((Option<PhaseRun>, &PhaseTrack), Accumulator)| {
+    let Findings { phases: records, quality, lost, .. } = findings;
+    let outcome = |((run, phase), (records, quality)): ((Option<PhaseRun>, &PhaseTrack), (Accumulator, Quality))| {
         let (run, index) = (run?, usize::from(phase.id.index));
         Some(PhaseOutcome {
             id: phase.id.clone(),
@@ -377,10 +393,11 @@ fn phase_outcomes(
             cut_off: queue.arrived(index).saturating_sub(records.records() + lost[index]),
             never_left: queue.never_left(index),
             was_stopped: run.how.stopped,
+            quality,
             records,
         })
     };
-    runs.into_iter().zip(phases).zip(records).filter_map(outcome).collect()
+    runs.into_iter().zip(phases).zip(records.into_iter().zip(quality)).filter_map(outcome).collect()
 }
 
 /// The findings of all threads, and how many threads panicked before they could return theirs.
@@ -389,12 +406,6 @@ fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> (Findi
         Ok(part) => (all.merge(part), dead),
         Err(_) => (all, dead + 1),
     })
-}
-
-/// The stolen share of CPU time between two readings.
-fn share(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<f64> {
-    let ((stolen_before, all_before), (stolen, all)) = before.zip(after)?;
-    (all > all_before).then(|| stolen.saturating_sub(stolen_before) as f64 / (all - all_before) as f64)
 }
 
 #[cfg(test)]

@@ -38,10 +38,15 @@ pub mod registry;
 pub mod run;
 
 pub use aiperf_statistics::Interval;
-pub use aiperf_types::{Slo, Thresholds};
+pub use aiperf_types::{Grade, Reason, Slo, Thresholds, Verdict};
 pub use curves::curve::{Curve, Window};
 pub use curves::sweep_line::SweepLine;
-pub use measurement::verdict::{Evidence, Grade, Reason, Verdict};
+pub use measurement::conduct::Conduct;
+pub use measurement::quality::{Quality, SpecDecodeFaults};
+pub use measurement::sending::{PhaseSent, Sending, Sent, are_many};
+pub use measurement::stalls::{SinkStall, StallCause, StallTimes};
+pub use measurement::verdict::{self, Evidence, judge};
+pub use measurement::{Judgement, Measurement, Observed, PhaseMeasurement};
 pub use numbers::durations::Durations;
 pub use numbers::stats::{self, Stats, stats_of, stats_with_errors};
 pub use phase::accumulator::{Accumulator, Limits};

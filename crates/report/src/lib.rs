@@ -86,3 +86,4 @@ pub use server_metrics::jsonl as server_metrics_jsonl;
 pub use server_metrics::jsonl::{ScrapeFile, scrape_line};
 pub use server_metrics::phases::endpoint_summaries;
 pub use staged::{Staged, discard_temporaries};
+pub use summary::measurement::verdict_block;

@@ -2,7 +2,7 @@
 //!
 //! Phases and messages reach every consumer; of snapshots only the latest does. There is no message per record.
 
-use crate::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, Stats, WallAnchor, WallNs};
+use crate::{LogLevel, MonoNs, Nanos, PhaseId, PhaseKind, Stats, Verdict, WallAnchor, WallNs};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -281,6 +281,8 @@ pub struct MetricsSnapshot {
     pub records: u64,
     pub failed: u64,
     pub metrics: Vec<MetricSnapshot>,
+    /// Whether these numbers are those of the server, as far as it is known while the run is on.
+    pub verdict: Verdict,
     /// How request latencies are distributed: ranges from the shortest to the longest, empty ones between them
     /// included, finer than anyone shows them and not all of one width; none before the first latency is known.
     pub latencies: Vec<LatencyBucket>,

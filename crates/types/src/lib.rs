@@ -25,6 +25,7 @@
 //! - [`binary_form`]: values as bytes that travel between machines
 //! - [`number_map`]: maps by numbers that count up
 //! - [`media_type`]: what the type of a body means
+//! - [`verdict`]: whether the numbers of a run are those of the server
 //! - [`event`]: what a run reports while it is on
 //! - [`gpu_vendor`]: who made a GPU
 //! - [`guard`]: code of others that may panic
@@ -66,6 +67,7 @@ pub mod spec_decode;
 pub mod stats;
 pub mod time;
 pub mod trace;
+pub mod verdict;
 
 pub use binary_form::{BinaryForm, FormError};
 pub use body::Body;
@@ -94,3 +96,4 @@ pub use spec_decode::SpecDecode;
 pub use stats::Stats;
 pub use time::{MonoNs, Nanos, WallAnchor, WallNs};
 pub use trace::HttpTrace;
+pub use verdict::{Grade, Reason, Verdict};

@@ -42,7 +42,7 @@ kinds! {
     CREDITS_COMPLETE = "credits_complete", "the last request of the last phase is complete", "";
     PROCESSING_STATS = "processing_stats", "twice a second while a phase is on, and when its records are computed; latest only", "`processing_stats`: the records of the phase";
     ALL_RECORDS_RECEIVED = "all_records_received", "the records of the last phase are computed", "`final_processing_stats`";
-    REALTIME_METRICS = "realtime_metrics", "once a second while profiling; latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics";
+    REALTIME_METRICS = "realtime_metrics", "once a second while profiling; latest only", "`metrics`: a list of metrics with `tag`, `header`, `unit` and statistics; `verdict` as in `/api/metrics`";
     REALTIME_SERVER_METRICS = "realtime_server_metrics", "when server metrics are published; latest only", "`snapshot`: values by name; `/api/server-metrics` has those of each endpoint";
     REALTIME_TELEMETRY_METRICS = "realtime_telemetry_metrics", "every five seconds, or every `--stats-interval`, if a value of a GPU changed; latest only", "`metrics`: one for each GPU and each of its metrics, with `current` and statistics over all samples";
     WORKER_STATUS_SUMMARY = "worker_status_summary", "twice a second while a phase is on, if a status changed; latest only", "`worker_statuses`: for each `worker_id` of the records `healthy`, `high_load`, `error`, `idle` or `stale`";
@@ -172,7 +172,7 @@ impl Pusher {
                     REALTIME_METRICS,
                     0,
                     live.wall(snapshot.at),
-                    || json!({ "metrics": views::metrics(live) }),
+                    || json!({ "metrics": views::metrics(live), "verdict": views::verdict(live) }),
                 );
             }
             RunEvent::ServerMetrics(snapshot) => {

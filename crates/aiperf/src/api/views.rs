@@ -4,6 +4,7 @@ use super::about::About;
 use super::json::{metric, without_nulls};
 use super::live::{Live, LivePhase, LiveSource};
 use crate::dashboard::{Health, Worker};
+use aiperf_report::verdict_block;
 use aiperf_types::{
     EndpointSnapshot, GpuValue, MetricSnapshot, MonoNs, Nanos, SeriesSnapshot, ServerSnapshot, SourceKind,
 };
@@ -32,6 +33,11 @@ pub(super) fn gpu_metrics(live: &Live) -> Vec<Value> {
     values.map(one).collect()
 }
 
+/// The verdict on the metrics so far.
+pub(super) fn verdict(live: &Live) -> Option<Value> {
+    live.metrics.as_ref().map(|snapshot| verdict_block(&snapshot.verdict))
+}
+
 /// The metrics so far by tag, and the run that they belong to.
 pub(super) fn metrics_by_tag(live: &Live, about: &About) -> Value {
     let by_tag = metrics(live).into_iter().filter_map(|mut metric| {
@@ -46,6 +52,7 @@ pub(super) fn metrics_by_tag(live: &Live, about: &About) -> Value {
         "streaming": about.streaming,
         "concurrency": about.concurrency,
         "metrics": by_tag.collect::<Map<String, Value>>(),
+        "verdict": verdict(live),
         "telemetry_metrics": Some(gpu_metrics(live)).filter(|metrics| !metrics.is_empty()),
     }));
     // Present even if the run has no request rate.

@@ -10,7 +10,7 @@ use crate::phase_progress::State;
 use aiperf_report::{LiveRow, LogLine, live_rows};
 use aiperf_types::{
     GpuSnapshot, LatencyBucket, MetricsSnapshot, MonoNs, Nanos, PhaseKind, PhaseStage, Preparing, RunEvent, RunStarted,
-    ServerSnapshot,
+    ServerSnapshot, Verdict,
 };
 use std::sync::Arc;
 
@@ -157,6 +157,11 @@ impl Model {
         if self.table.is_none_or(is_due) || self.is_over() {
             self.refresh();
         }
+    }
+
+    /// The verdict on the numbers so far.
+    pub(crate) fn verdict(&self) -> Option<&Verdict> {
+        self.latest.as_ref().map(|snapshot| &snapshot.verdict)
     }
 
     /// Whether every started phase is complete.

@@ -1,5 +1,5 @@
 use super::*;
-use aiperf_metrics::{Context, RecordMetrics, RunTraits, Summary, Window};
+use aiperf_metrics::{Context, Quality, RecordMetrics, RunTraits, Summary, Window};
 use aiperf_types::{
     ContentMark, EndpointKind, Measured, MonoNs, Nanos, PhaseEnding, PhaseId, PhaseProgress, RequestError, TokenCounts,
 };
@@ -63,8 +63,8 @@ impl Request {
     }
 }
 
-/// The results of an engine that had sent these requests.
-fn outcome(metrics: &Metrics, requests: &[&Request]) -> Outcome {
+/// The costs of reading these requests.
+fn quality<'a>(requests: impl Iterator<Item = &'a &'a Request>) -> Quality {
     let mut quality = Quality::default();
     for request in requests {
         quality.receive_lag.add(request.lag);
@@ -77,12 +77,16 @@ fn outcome(metrics: &Metrics, requests: &[&Request]) -> Outcome {
             quality.spec_decode_faults.add(WallNs(EPOCH + request.start), fault);
         }
     }
+    quality
+}
+
+/// The results of an engine that had sent these requests.
+fn outcome(metrics: &Metrics, requests: &[&Request]) -> Outcome {
     let phases = (0..KINDS.len()).filter_map(|index| phase(metrics, index, requests)).collect();
     let lost = requests.iter().filter(|request| request.error == Some(501)).count() as u64;
     Outcome {
         phases,
         overlapping: vec![(PhaseKind::Profiling, SweepLine::new(None))],
-        quality,
         conduct: Conduct::default(),
         was_stopped: false,
         given_up: None,
@@ -127,6 +131,7 @@ fn phase(metrics: &Metrics, index: usize, requests: &[&Request]) -> Option<Phase
         cut_off: counts.errors / 2,
         never_left: 0,
         was_stopped: false,
+        quality: quality(own()),
         records,
     })
 }
@@ -178,14 +183,16 @@ proptest! {
         }
         let merged = parts.into_iter().fold(RunPart::default(), |all, part| sent(all.merge(part)));
         let merged = merged.into_outcome(&metrics);
-        prop_assert_eq!(&whole.quality, &merged.quality);
-        prop_assert_eq!(whole.quality.spec_decode_faults.first(), merged.quality.spec_decode_faults.first());
+        prop_assert_eq!(whole.quality(), merged.quality());
+        let faults = [whole.quality(), merged.quality()].map(|quality| quality.spec_decode_faults);
+        prop_assert_eq!(faults[0].first(), faults[1].first());
         prop_assert_eq!(whole.lost, merged.lost);
         prop_assert_eq!(whole.phases.len(), merged.phases.len());
         for (one, two) in whole.phases.iter().zip(&merged.phases) {
             prop_assert_eq!(&one.id, &two.id);
             prop_assert_eq!((one.start, one.sent_end, one.last_sent, one.end), (two.start, two.sent_end, two.last_sent, two.end));
             prop_assert_eq!(one.counts, two.counts);
+            prop_assert_eq!(&one.quality, &two.quality);
             prop_assert_eq!(one.records.errors(), two.records.errors());
             assert_equal(&summary(&metrics, one), &summary(&metrics, two));
             let [one, two] = [one, two].map(|phase| phase.records.slices(&metrics, SLICE, Context::default()));

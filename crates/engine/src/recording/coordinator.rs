@@ -13,11 +13,12 @@ use crate::events::request_watch::RequestWatch;
 use crate::lanes::Arrivals;
 use crate::queue::{Finished, Queue, Queued};
 use crate::recording::batch::{Batch, Claimant, Computed};
+use crate::recording::live_judge::LiveJudge;
 use crate::recording::record_thread::Mailboxes;
 use crate::recording::recorder::{Findings, Recorder, Running};
 use crate::recording::sampler::{self, Sampler};
-use crate::recording::sinks::{Handed, OrderedSinks, Ready, SinkFailure, SinkStall, StallNews};
-use aiperf_metrics::Metrics;
+use crate::recording::sinks::{Handed, OrderedSinks, Ready, SinkFailure, StallNews};
+use aiperf_metrics::{Live, SinkStall, Summary};
 use aiperf_transport::BufferReturn;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Histograms, LogLevel, MonoNs, Nanos, PhaseMoment, RunEvent};
@@ -48,7 +49,7 @@ pub(crate) struct Resources {
     pub(crate) buffers: Arc<[BufferReturn]>,
     pub(crate) progress: PhaseReports,
     pub(crate) phases: Arc<[PhaseTrack]>,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) live_judge: LiveJudge,
     pub(crate) events: Events,
     /// Looks at requests as they end.
     pub(crate) watch: RequestWatch,
@@ -337,9 +338,13 @@ impl Coordinator {
                 sampler.answer(thread, asked, running);
             }
         }
-        let Some(Running { live, histograms }) = sampler.take_answers(now, &self.resources.recorder) else { return };
-        let snapshot =
-            live.and_then(|live| sampler::snapshot(&self.resources.phases, &self.resources.metrics, live, now));
+        let Some(Running { live, reads, histograms }) = sampler.take_answers(now, &self.resources.recorder) else {
+            return;
+        };
+        let Resources { phases, live_judge, queue, .. } = &self.resources;
+        let judge =
+            |live: &Live, summary: &Summary, elapsed| live_judge.judge(live, summary, reads, elapsed, queue.held());
+        let snapshot = live.and_then(|live| sampler::snapshot(phases, &live_judge.metrics, live, judge, now));
         if let Some(snapshot) = snapshot {
             self.resources.events.emit(RunEvent::Metrics(Arc::new(snapshot)));
         }

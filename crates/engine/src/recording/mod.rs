@@ -4,8 +4,8 @@
 //! - [`record`]: one exchange parsed, counted and measured; `http_trace`: its HTTP steps; `raw`: the exchange as it was
 //! - `batch`: exchanges that are computed together, and what their records are; `courtesy`: who gives way to workers
 //! - `recorder`: batches of records, added up; `curves`: records of all threads, in the order of time
-//! - [`quality`]: how exact the run itself was
-//! - [`sinks`]: records written in order of completion; `shelf`: their buffers; [`stalls`]: why one is late
+//! - `quality`: the costs of reading and sending, added up; `live_judge`: the verdict while the run is on
+//! - [`sinks`]: records written in order of completion; `shelf`: their buffers; `stalls`: what the thread of a late one did
 //! - `record_thread`: computes batches at the lowest priority
 //! - `coordinator`: hands out exchanges and writes their records; `sampler`: when it asks for running statistics
 
@@ -14,7 +14,8 @@ pub(crate) mod coordinator;
 pub(crate) mod courtesy;
 pub(crate) mod curves;
 mod http_trace;
-pub mod quality;
+pub(crate) mod live_judge;
+mod quality;
 mod raw;
 pub mod record;
 pub(crate) mod record_thread;
@@ -22,4 +23,4 @@ pub(crate) mod recorder;
 mod sampler;
 pub(crate) mod shelf;
 pub mod sinks;
-pub mod stalls;
+pub(crate) mod stalls;

@@ -353,10 +353,10 @@ mod tests {
         let reader = reader(EndpointKind::Chat);
         let merged = Parsed { merged: 1, merged_width_sum: 7, merged_width_max: 7, ..answered("half") };
         let failed = Parsed { error: Some(RequestError::coded(502, "SSEResponseError", "no")), ..merged.clone() };
-        let mut quality = crate::recording::quality::Quality::default();
+        let mut quality = aiperf_metrics::Quality::default();
         for (parsed, counts) in [(failed, (0, 0, 0, 0)), (merged, (1, 1, 7, 7))] {
             let exchange = exchange(&reader, parsed);
-            quality.add(&exchange, &reader.read(&exchange, 0));
+            crate::recording::quality::add(&mut quality, &exchange, &reader.read(&exchange, 0));
             let widths = (quality.merged_width_sum, quality.merged_width_max);
             assert_eq!((quality.events, quality.merged_events, widths.0, widths.1), counts);
         }
@@ -451,13 +451,13 @@ mod tests {
         plan.tokenizer.apply_chat_template = true;
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
         reader.requests = Arc::new(Requests::new(Arc::new(plan), dataset, "1").unwrap());
-        let mut quality = crate::recording::quality::Quality::default();
+        let mut quality = aiperf_metrics::Quality::default();
         for _ in 0..2 {
             let exchange = exchange(&reader, answered("hello"));
             let record = reader.read(&exchange, 0);
             assert_eq!(record.measured.tokens.input, None);
             assert!(record.measured.tokens.output > Some(0));
-            quality.add(&exchange, &record);
+            crate::recording::quality::add(&mut quality, &exchange, &record);
         }
         assert_eq!(quality.refused_by_chat_template, 2);
     }

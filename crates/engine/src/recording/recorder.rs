@@ -7,13 +7,15 @@ use crate::queue::Finished;
 use crate::recording::batch::{Batch, Claimant, Computed};
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
-use crate::recording::quality::Quality;
+use crate::recording::live_judge::ReadCounts;
+use crate::recording::quality;
 use crate::recording::raw::raw_exchange;
 use crate::recording::record::{Reader, Record};
 use crate::recording::shelf::Shelf;
 use crate::stop::Stop;
 use aiperf_metrics::{
-    Accumulator, Instruments, Limits, Live, Metrics, RecordEncoder, RecordHistograms, RecordMetrics, RecordView,
+    Accumulator, Instruments, Limits, Live, Metrics, Quality, RecordEncoder, RecordHistograms, RecordMetrics,
+    RecordView,
 };
 use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::{GivenUp, IsOver, interruptible};
@@ -120,7 +122,8 @@ impl RecordContext {
 /// What one thread found: by phase, and over all.
 pub(crate) struct Findings {
     pub(crate) phases: Vec<Accumulator>,
-    pub(crate) quality: Quality,
+    /// By phase.
+    pub(crate) quality: Vec<Quality>,
     /// By phase: exchanges of which there is nothing here, by a fault of ours.
     pub(crate) lost: Vec<u64>,
     /// What records measured, for those who pass it on.
@@ -130,7 +133,7 @@ pub(crate) struct Findings {
 impl Findings {
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.phases = self.phases.into_iter().zip(other.phases).map(|(one, two)| one.merge(two)).collect();
-        self.quality.merge(&other.quality);
+        self.quality.iter_mut().zip(&other.quality).for_each(|(quality, other)| quality.merge(other));
         self.lost.iter_mut().zip(&other.lost).for_each(|(lost, other)| *lost += other);
         join(&mut self.histograms, other.histograms.as_ref(), RecordHistograms::merge);
         self
@@ -183,6 +186,8 @@ impl Question {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Running {
     pub(crate) live: Option<LiveByKind>,
+    /// Of the profiling phases.
+    pub(crate) reads: ReadCounts,
     pub(crate) histograms: Option<RecordHistograms>,
 }
 
@@ -191,6 +196,7 @@ impl Running {
     pub(crate) fn merge(&mut self, other: &Self, asked: Question) {
         if asked.wants_metrics() {
             join(&mut self.live, other.live.as_ref(), LiveByKind::merge);
+            self.reads.merge(&other.reads);
         }
         if asked.wants_histograms() {
             join(&mut self.histograms, other.histograms.as_ref(), RecordHistograms::merge);
@@ -199,7 +205,9 @@ impl Running {
 
     /// Takes what the same thread said later; what it was not asked for stays as it was.
     pub(crate) fn update(&mut self, later: Self) {
-        self.live = later.live.or_else(|| self.live.take());
+        if later.live.is_some() {
+            (self.live, self.reads) = (later.live, later.reads);
+        }
         self.histograms = later.histograms.or_else(|| self.histograms.take());
     }
 }
@@ -249,7 +257,8 @@ impl Recorder {
         let phases: Vec<Accumulator> = phases.map(|phase| context.sweeps.accumulator(phase, accumulator())).collect();
         let lost = vec![0; phases.len()];
         let histograms = context.instruments.clone().map(RecordHistograms::new);
-        let findings = Findings { phases, quality: Quality::default(), lost, histograms };
+        let quality = vec![Quality::default(); phases.len()];
+        let findings = Findings { phases, quality, lost, histograms };
         let time = context.counting_time.clone();
         let is_over: IsOver = Arc::new(move || time.is_over());
         Self { context, number, courtesy, encoders, findings, is_over, records: Vec::new(), metrics: Vec::new() }
@@ -327,18 +336,15 @@ impl Recorder {
                 histograms.add(&record.meta, metrics, error);
             }
             // A request that the run itself cut short says nothing about the server.
-            let records = &mut self.findings.phases[usize::from(record.meta.phase.index)];
+            let phase = usize::from(record.meta.phase.index);
+            let (records, quality) = (&mut self.findings.phases[phase], &mut self.findings.quality[phase]);
             if exchange.was_cut_off() {
                 records.pass_over(record.measured.number, record.measured.credit_issued.unwrap_or_default());
-                if record.meta.phase.kind == PhaseKind::Profiling {
-                    self.findings.quality.add_cut_off(exchange);
-                }
+                quality::add_cut_off(quality, exchange);
                 continue;
             }
             records.add(&record.measured, metrics);
-            if record.meta.phase.kind == PhaseKind::Profiling {
-                self.findings.quality.add(exchange, &record);
-            }
+            quality::add(quality, exchange, &record);
         }
         self.sweep();
     }
@@ -353,7 +359,16 @@ impl Recorder {
     /// What is known so far of what is asked for.
     pub(crate) fn running(&self, asked: Question) -> Running {
         let histograms = self.findings.histograms.as_ref().filter(|_| asked.wants_histograms());
-        Running { live: asked.wants_metrics().then(|| self.live()), histograms: histograms.cloned() }
+        let (live, reads) = asked.wants_metrics().then(|| (self.live(), self.reads())).unzip();
+        Running { live, reads: reads.unwrap_or_default(), histograms: histograms.cloned() }
+    }
+
+    fn reads(&self) -> ReadCounts {
+        let mut reads = ReadCounts::default();
+        let phases = self.context.reader.phases.iter().zip(&self.findings.quality);
+        let profiling = phases.filter(|(id, _)| id.kind == PhaseKind::Profiling);
+        profiling.for_each(|(_, quality)| reads.merge(&ReadCounts::of(quality)));
+        reads
     }
 
     fn live(&self) -> LiveByKind {

@@ -3,8 +3,8 @@
 use crate::events::Events;
 use crate::events::phases::PhaseTrack;
 use crate::recording::recorder::{LiveByKind, Question, Recorder, Running};
-use aiperf_metrics::{Live, Metrics};
-use aiperf_types::{LatencyBucket, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind};
+use aiperf_metrics::{Live, Metrics, Summary, verdict};
+use aiperf_types::{LatencyBucket, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind, Verdict};
 
 /// Nobody sees more than ten snapshots a second.
 const SHORTEST: Nanos = Nanos(100_000_000);
@@ -100,6 +100,7 @@ pub(crate) fn snapshot(
     phases: &[PhaseTrack],
     metrics: &Metrics,
     live: LiveByKind,
+    judge: impl Fn(&Live, &Summary, Nanos) -> Verdict,
     now: MonoNs,
 ) -> Option<MetricsSnapshot> {
     let kind = phases.iter().rev().find(|phase| phase.started.get().is_some())?.id.kind;
@@ -113,17 +114,25 @@ pub(crate) fn snapshot(
     let until = of_kind().map(|phase| phase.requests_done.get().map_or(now, |done| done.at)).max()?;
     let latencies = live.ranges(metrics, "request_latency", MOST_BUCKETS).into_iter();
     let latencies = latencies.map(|(from, to, count)| LatencyBucket { from, to, count }).collect();
-    let results = live.summary(metrics).results.into_iter();
-    let metrics = results
+    let elapsed = until.since(*first);
+    let mut summary = live.summary(metrics);
+    let verdict = judge(&live, &summary, elapsed);
+    if kind == PhaseKind::Profiling {
+        verdict::add_to(&mut summary, &verdict);
+    }
+    let metrics = summary
+        .results
+        .into_iter()
         .map(|result| MetricSnapshot { tag: result.tag, header: result.header, unit: result.unit, stats: result.stats })
         .collect();
     Some(MetricsSnapshot {
         kind,
         at: now,
-        elapsed: until.since(*first),
+        elapsed,
         records: live.records(),
         failed: live.failed(),
         metrics,
+        verdict,
         latencies,
     })
 }

@@ -13,7 +13,6 @@
 mod stall;
 mod writer;
 
-pub use stall::SinkStall;
 pub(crate) use stall::StallNews;
 pub(crate) use writer::SinkWriter;
 #[cfg(test)]
@@ -22,7 +21,7 @@ pub(crate) use writer::Wrote;
 use crate::recording::batch::{Batch, Computed};
 use crate::recording::shelf::Shelf;
 use crate::recording::stalls::ThreadCounters;
-use aiperf_metrics::RecordEncoder;
+use aiperf_metrics::{RecordEncoder, SinkStall};
 use aiperf_types::{MonoNs, Nanos};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};

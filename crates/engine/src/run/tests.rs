@@ -4,7 +4,6 @@ mod phases;
 use super::*;
 use crate::events::{Interest, Observer, Subscription};
 use crate::part::RunPart;
-use crate::recording::stalls::StallCause;
 use crate::testing::{Shown, json, plan, serve};
 use aiperf_dataset::{Dataset, Making};
 use aiperf_metrics::{Limits, RecordEncoder, RecordView, RunTraits, Summary, Window};
@@ -114,10 +113,10 @@ fn a_run_that_is_held_back_continues_without_a_listener() {
 fn a_run_that_is_sent_as_a_part_keeps_its_results() {
     let plan = plan_of(serve(|_, _| json(HELLO)), 40);
     let outcome = run_with(plan.clone(), |requests| requests);
-    let (before, counts, quality) = (summary(&plan, &outcome), outcome.phases[0].counts, outcome.quality.clone());
+    let (before, counts, quality) = (summary(&plan, &outcome), outcome.phases[0].counts, outcome.quality());
     let bytes = RunPart::of(outcome).unwrap().to_bytes().unwrap();
     let received = RunPart::from_bytes(&bytes).unwrap().into_outcome(&metrics(&plan));
-    assert_eq!((received.phases[0].counts, received.quality.clone()), (counts, quality));
+    assert_eq!((received.phases[0].counts, received.quality()), (counts, quality));
     let after = summary(&plan, &received);
     assert_eq!(before.results.len(), after.results.len());
     for (before, after) in before.results.iter().zip(&after.results) {
@@ -138,7 +137,7 @@ fn responses_that_exceed_the_shared_memory_fail_with_their_own_error_type() {
     let [(error, count)] = &errors[..] else { panic!("{errors:?}") };
     assert_eq!((error.kind.as_deref(), *count), (Some("ResponseMemoryExceeded"), 4));
     assert!(error.message.contains("responses in flight hold the 1048576 bytes"), "{error:?}");
-    assert_eq!(outcome.quality.no_room, 4);
+    assert_eq!(outcome.quality().no_room, 4);
 }
 
 #[test]
@@ -264,7 +263,10 @@ fn a_sink_that_blocks_is_named_and_loses_nothing() {
     let [stall] = &outcome.conduct.sink_stalls[..] else { panic!("{:?}", outcome.conduct.sink_stalls) };
     assert!(stall.path.ends_with("held") && stall.count == 1, "{stall:?}");
     // A machine without a free core explains the wait too, and then it is the larger part.
-    assert!(matches!(stall.times.cause(), StallCause::Writes | StallCause::NoCore), "{stall:?}");
+    assert!(
+        matches!(stall.times.cause(), aiperf_metrics::StallCause::Writes | aiperf_metrics::StallCause::NoCore),
+        "{stall:?}"
+    );
     assert!(outcome.conduct.holds > 0 && outcome.sink_failures.is_empty(), "dispatch was held back");
     let messages: Vec<&str> = events
         .iter()
@@ -306,7 +308,7 @@ fn a_record_that_cannot_be_computed_costs_its_batch_and_is_reported() {
 
 #[test]
 fn a_thread_that_panics_loses_only_its_own_findings() {
-    let nothing = || Findings { phases: Vec::new(), quality: Quality::default(), histograms: None, lost: vec![1] };
+    let nothing = || Findings { phases: Vec::new(), quality: Vec::new(), histograms: None, lost: vec![1] };
     let dies = std::thread::spawn(|| panic!("on purpose"));
     let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
     assert_eq!((findings.lost, dead), (vec![2], 1));

@@ -104,7 +104,6 @@ pub(crate) struct Conductor {
     unreachable: RefCell<Option<String>>,
     held: Cell<Option<MonoNs>>,
     holds: Cell<u64>,
-    held_total: Cell<u64>,
     deadline: Cell<Option<MonoNs>>,
     finished: Cell<bool>,
     wake: Notify,
@@ -144,7 +143,6 @@ impl Conductor {
             unreachable: RefCell::default(),
             held: Cell::new(None),
             holds: Cell::new(0),
-            held_total: Cell::new(0),
             deadline: Cell::new(None),
             finished: Cell::new(false),
             wake: Notify::new(),
@@ -212,7 +210,7 @@ impl Conductor {
     /// How often and how long dispatch was held, including a hold that is still on.
     pub(crate) fn holds(&self) -> (u64, Nanos) {
         let open = self.held.get().map_or(Nanos::ZERO, |since| mono_now().since(since));
-        (self.holds.get(), Nanos(self.held_total.get() + open.0))
+        (self.holds.get(), Nanos(self.queue.held().0 + open.0))
     }
 
     /// Drives until every phase is over. Needs a runtime with a local task set.
@@ -380,7 +378,7 @@ impl Conductor {
             }
             Some(since) if queue.has_caught_up(now) && unsent.has_caught_up() => {
                 self.held.set(None);
-                self.held_total.set(self.held_total.get() + now.since(since).0);
+                self.queue.add_held(now.since(since));
                 self.queue.set_holding(false);
                 self.inbox.borrow_mut().push(Event::Release);
             }

@@ -5,57 +5,7 @@
 use crate::numbers::stats::Stats;
 use crate::phase::summary::{MetricBounds, MetricResult, Summary};
 use crate::registry;
-
-/// How far the numbers of a run can be trusted; the worst is the largest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grade {
-    #[default]
-    Trustworthy,
-    Doubtful,
-    /// They show this client instead of the server.
-    ClientBound,
-}
-
-impl Grade {
-    /// The name in every output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Trustworthy => "trustworthy",
-            Self::Doubtful => "doubtful",
-            Self::ClientBound => "client-bound",
-        }
-    }
-
-    /// The value of the metric `verdict`.
-    pub const fn value(self) -> f64 {
-        match self {
-            Self::Trustworthy => 0.0,
-            Self::Doubtful => 1.0,
-            Self::ClientBound => 2.0,
-        }
-    }
-}
-
-/// One reason for a verdict. One of grade `trustworthy` is for information.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reason {
-    pub code: &'static str,
-    pub grade: Grade,
-    pub value: f64,
-    /// The value above which it is a reason.
-    pub limit: f64,
-    pub text: String,
-    /// What to do about it.
-    pub fix: &'static str,
-}
-
-/// The verdict on a run or on one of its phases.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
-    pub grade: Grade,
-    /// The worst first.
-    pub reasons: Vec<Reason>,
-}
+use aiperf_types::{Grade, Reason, Verdict};
 
 /// What a verdict is made from. Shares are from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -225,30 +175,28 @@ fn worst(run: &Evidence<'_>, limit_ms: f64) -> Option<Worst> {
     worst.max_by(|one, two| one.share.total_cmp(&two.share))
 }
 
-impl Verdict {
-    /// The verdict that follows from the evidence.
-    pub fn on(run: &Evidence<'_>) -> Self {
-        let mut reasons: Vec<Reason> = Vec::new();
-        for check in CHECKS {
-            let value = (check.value)(run);
-            // The same code gives one reason, the worst.
-            let is_known = reasons.iter().any(|reason| reason.code == check.code);
-            if value > check.limit && !is_known {
-                let (text, fix) = ((check.text)(value, run), (check.fix)(run));
-                reasons.push(Reason { code: check.code, grade: check.grade, value, limit: check.limit, text, fix });
-            }
+/// The verdict that follows from the evidence.
+pub fn judge(run: &Evidence<'_>) -> Verdict {
+    let mut reasons: Vec<Reason> = Vec::new();
+    for check in CHECKS {
+        let value = (check.value)(run);
+        // The same code gives one reason, the worst.
+        let is_known = reasons.iter().any(|reason| reason.code == check.code);
+        if value > check.limit && !is_known {
+            let (text, fix) = ((check.text)(value, run), (check.fix)(run));
+            reasons.push(Reason { code: check.code, grade: check.grade, value, limit: check.limit, text, fix });
         }
-        let grade = reasons.iter().map(|reason| reason.grade).max().unwrap_or_default();
-        Self { grade, reasons }
     }
+    let grade = reasons.iter().map(|reason| reason.grade).max().unwrap_or_default();
+    Verdict { grade, reasons }
+}
 
-    /// Adds it to the results of a run, as the metric `verdict`.
-    pub fn add_to(&self, summary: &mut Summary) {
-        if let Some(metric) = registry::find("verdict") {
-            summary.results.retain(|result| result.tag != metric.tag);
-            summary.results.push(MetricResult::new(metric, Stats::of(self.grade.value())));
-            summary.sort();
-        }
+/// Adds a verdict to the results of its run, as the metric `verdict`.
+pub fn add_to(summary: &mut Summary, verdict: &Verdict) {
+    if let Some(metric) = registry::find("verdict") {
+        summary.results.retain(|result| result.tag != metric.tag);
+        summary.results.push(MetricResult::new(metric, Stats::of(verdict.grade.value())));
+        summary.sort();
     }
 }
 
@@ -270,14 +218,14 @@ mod tests {
     fn a_clean_run_is_trustworthy() {
         let bounds = ttft(50.0, 0.0, 0.0);
         let clean = Evidence { bounds: &bounds, clock_ms: 0.0001, is_realtime: true, ..Evidence::default() };
-        assert_eq!(Verdict::on(&clean), Verdict::default());
+        assert_eq!(judge(&clean), Verdict::default());
     }
 
     #[test]
     fn a_bound_counts_by_its_share_of_the_statistic_and_by_its_length() {
         let grade = |value: f64, ours: f64| {
             let bounds = ttft(value, ours, ours);
-            Verdict::on(&Evidence { bounds: &bounds, ..Evidence::default() }).grade
+            judge(&Evidence { bounds: &bounds, ..Evidence::default() }).grade
         };
         assert_eq!(grade(50.0, 6.0), Grade::ClientBound, "12%");
         assert_eq!(grade(50.0, 2.0), Grade::Doubtful, "4%");
@@ -289,7 +237,7 @@ mod tests {
     #[test]
     fn a_server_that_writes_several_chunks_at_once_is_not_the_clients_fault() {
         let bounds = ttft(50.0, 20.0, 0.0);
-        let verdict = Verdict::on(&Evidence { bounds: &bounds, coalesced: 0.5, ..Evidence::default() });
+        let verdict = judge(&Evidence { bounds: &bounds, coalesced: 0.5, ..Evidence::default() });
         assert_eq!((verdict.grade, codes(&verdict)), (Grade::Trustworthy, vec!["coalesced"]));
     }
 
@@ -310,7 +258,7 @@ mod tests {
             wants_unstamped: true,
             coalesced: 0.2,
         };
-        let verdict = Verdict::on(&all);
+        let verdict = judge(&all);
         let expected = [
             "held",
             "unsent",

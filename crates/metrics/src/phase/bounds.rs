@@ -188,6 +188,11 @@ mod tests {
     }
 
     fn summary(streams: &[Stream]) -> Summary {
+        let (metrics, records) = recorded(streams);
+        records.summarise(&metrics, Context::default())
+    }
+
+    fn recorded(streams: &[Stream]) -> (Metrics, Accumulator) {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
         let (mut records, mut computed) = (Accumulator::new(&metrics), RecordMetrics::default());
         for (number, stream) in streams.iter().enumerate() {
@@ -209,7 +214,7 @@ mod tests {
             metrics.record(&measured, &mut computed);
             records.add(&measured, &computed);
         }
-        records.summarise(&metrics, Context::default())
+        (metrics, records)
     }
 
     fn bound(summary: &Summary, tag: &str, statistic: &str) -> Bound {
@@ -245,6 +250,21 @@ mod tests {
         assert!(near(itl.early, 0.02) && near(itl.late, 0.03), "{itl:?}");
         assert_eq!(bound(&summary, "request_latency", "p50").bound(), 0.0);
         assert!(near(bound(&summary, "time_to_first_token", "p99").early, 0.3), "interpolated: 1% of 40, of 10");
+    }
+
+    #[test]
+    fn while_a_run_is_on_the_bounds_of_means_are_those_of_its_summary() {
+        let stream = |widths, is_late| Stream { first: 50_000, last: 150_000, widths, is_late };
+        let streams = [stream((30_000, 20_000), true), stream((9_000, 9_000), false), stream((0, 5_000), true)];
+        let (metrics, records) = recorded(&streams);
+        let (live, last) = (records.live().unwrap(), records.summarise(&metrics, Context::default()));
+        let bounds = live.bounds(&metrics, &live.summary(&metrics));
+        assert_eq!(bounds.len(), TAGS.len());
+        for MetricBounds { tag, bounds } in bounds {
+            let [("avg", live)] = bounds[..] else { panic!("{tag}: {bounds:?}") };
+            let last = bound(&last, tag, "avg");
+            assert!(near(live.value, last.value) && near(live.ours, last.ours), "{tag}: {live:?} {last:?}");
+        }
     }
 
     #[test]

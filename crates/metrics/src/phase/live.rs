@@ -1,9 +1,10 @@
 //! A phase while it is on: running statistics, without sorting.
 
+use crate::facts::{Fact, Facts};
 use crate::numbers::histogram::Histogram;
 use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Stats};
-use crate::phase::summary::{Summary, is_live};
+use crate::phase::summary::{Bound, MetricBounds, Summary, is_live};
 use crate::phase::tally::Tally;
 use crate::registry::metric::{Compute, Fold};
 use crate::run::Metrics;
@@ -153,7 +154,50 @@ pub struct Live {
     slots: Vec<Slot>,
     records: u64,
     failed: u64,
+    widths: Widths,
 }
+
+/// How much earlier events may have arrived than reported, because this client read them late or without a stamp. Sums
+/// in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Widths {
+    first: u128,
+    last: u128,
+    /// Of the wider of both, divided by the tokens after the first.
+    by_token: f64,
+}
+
+impl Widths {
+    #[inline]
+    fn add(&mut self, facts: &Facts) {
+        let causes = facts.get(Fact::WidthCauses).unwrap_or(0);
+        if causes == 0 || facts.failed() {
+            return;
+        }
+        let width = |fact, bits| facts.get(fact).filter(|_| causes & bits != 0).unwrap_or(0);
+        let first = width(Fact::FirstWidth, Facts::FIRST_LATE | Facts::FIRST_UNSTAMPED);
+        let last = width(Fact::LastWidth, Facts::LAST_LATE | Facts::LAST_UNSTAMPED);
+        let tokens = facts.get(Fact::Output).unwrap_or(0) + facts.get(Fact::Reasoning).unwrap_or(0);
+        self.first += u128::from(first);
+        self.last += u128::from(last);
+        self.by_token += first.max(last) as f64 / tokens.saturating_sub(1).max(1) as f64;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.first += other.first;
+        self.last += other.last;
+        self.by_token += other.by_token;
+    }
+}
+
+type WidthSum = fn(&Widths) -> f64;
+
+/// The metrics with bounds, and the sum of the widths that move each.
+const BOUNDED: [(&str, WidthSum); 3] = [
+    ("time_to_first_token", |widths| widths.first as f64),
+    ("inter_token_latency", |widths| widths.by_token),
+    ("request_latency", |widths| widths.last as f64),
+];
 
 impl Live {
     pub(crate) fn new(metrics: &Metrics) -> Self {
@@ -169,12 +213,13 @@ impl Live {
                 _ => Slot::Unused,
             })
             .collect();
-        Self { slots, records: 0, failed: 0 }
+        Self { slots, records: 0, failed: 0, widths: Widths::default() }
     }
 
     pub(crate) fn add(&mut self, record: &RecordMetrics) {
         self.records += 1;
         self.failed += u64::from(record.facts.failed());
+        self.widths.add(&record.facts);
         for entry in &record.entries {
             match (&mut self.slots[entry.chosen], entry.number) {
                 (Slot::Running(running), number) => running.add(number),
@@ -191,6 +236,7 @@ impl Live {
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
         self.failed += other.failed;
+        self.widths.merge(&other.widths);
         for (own, others) in self.slots.iter_mut().zip(&other.slots) {
             match (own, others) {
                 (Slot::Running(own), Slot::Running(others)) => own.merge(others),
@@ -234,6 +280,18 @@ impl Live {
         let scale = chosen.metric.scale();
         let ranges = running.histogram.ranges(most).into_iter();
         ranges.map(|(start, end, count)| (start * scale, end * scale, count)).collect()
+    }
+
+    /// How far the means of the main metrics can be from the truth, as far as this client is the cause.
+    pub fn bounds(&self, metrics: &Metrics, summary: &Summary) -> Vec<MetricBounds> {
+        let bound = |(tag, sum): (&'static str, WidthSum)| {
+            let result = summary.get(tag)?;
+            let (value, count) = (result.stats.avg?, result.stats.count.filter(|count| *count > 0)?);
+            let scale = metrics.chosen.iter().find(|chosen| chosen.metric.tag == tag)?.metric.scale();
+            let ours = sum(&self.widths) * scale / count as f64;
+            Some(MetricBounds { tag, bounds: vec![("avg", Bound { value, early: ours, ours, ..Bound::default() })] })
+        };
+        BOUNDED.into_iter().filter_map(bound).collect()
     }
 
     pub(crate) fn size(&self) -> usize {

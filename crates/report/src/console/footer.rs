@@ -39,17 +39,15 @@ pub fn footer(run: &RunResult, files: &[WrittenFile], page: Page) -> String {
 
 /// Whether the numbers are those of the server, and why not.
 fn verdict(run: &RunResult, page: Page) -> String {
-    if run.measurement.is_none() || run.nothing_succeeded() {
-        return String::new();
-    }
-    let style = match run.verdict.grade {
+    let Some(verdict) = run.verdict() else { return String::new() };
+    let style = match verdict.grade {
         Grade::Trustworthy => Style::BOLD_GREEN,
         Grade::Doubtful => Style::YELLOW,
         Grade::ClientBound => Style::BOLD_RED,
     };
     let label = page.paint(Style::BOLD_GREEN, "Verdict:");
-    let mut out = format!("{label} {}\n", page.paint(style, run.verdict.grade.name()));
-    for reason in &run.verdict.reasons {
+    let mut out = format!("{label} {}\n", page.paint(style, verdict.grade.name()));
+    for reason in &verdict.reasons {
         let text = wrap_hanging(&format!("  - {}", reason.text), page.width(), 4);
         let fix = wrap_hanging(&format!("    try: {}", reason.fix), page.width(), 9);
         text.iter().chain(&fix).for_each(|line| out.push_str(&format!("{}\n", line.trim_end())));

@@ -281,6 +281,7 @@ mod tests {
             records,
             failed: 0,
             metrics: Vec::new(),
+            verdict: Default::default(),
             latencies: Vec::new(),
         }))
     }

@@ -204,7 +204,7 @@ fn without_numbers(text: &str) -> String {
 
 /// The run's doubts about its own numbers.
 pub(crate) fn doubts(run: &RunResult, page: Page) -> Option<String> {
-    let lines: Vec<String> = run.doubts.iter().map(|doubt| format!("- {doubt}")).collect();
+    let lines: Vec<String> = run.doubts().iter().map(|doubt| format!("- {doubt}")).collect();
     (!lines.is_empty()).then(|| panel("Measurement Warning", &lines.join("\n"), page))
 }
 

@@ -9,7 +9,7 @@ mod server_metrics;
 pub use gpu_telemetry::GpuTelemetryResult;
 pub use server_metrics::ServerMetricsResult;
 
-use aiperf_metrics::{JudgedLimit, Slice, Summary, Thresholds, Verdict};
+use aiperf_metrics::{JudgedLimit, Measurement, Slice, Summary, Thresholds, Verdict};
 use aiperf_plan::{ArtifactPlan, Provenance, RunIdentity, RunPlace};
 use aiperf_types::{EndpointKind, PhaseId, RequestError, WallNs};
 use serde_json::{Map, Value, json};
@@ -54,11 +54,7 @@ pub struct RunResult {
     /// Whether records are missing because of a fault in this program: they are in no file and no metric.
     pub has_lost_records: bool,
     /// How exact the measurement was.
-    pub measurement: Option<Value>,
-    /// Whether its numbers are those of the server.
-    pub verdict: Verdict,
-    /// Warnings that a number may be wrong, one sentence each.
-    pub doubts: Vec<String>,
+    pub measurement: Option<Measurement>,
     /// Parts of the run that died before they could report, and why.
     pub degraded: Vec<String>,
     /// Limits that the warnings on the console name.
@@ -71,6 +67,19 @@ pub struct RunResult {
     pub server_metrics: Option<Arc<ServerMetricsResult>>,
     /// The results of GPUs; `None` if they were not observed.
     pub gpu_telemetry: Option<Arc<GpuTelemetryResult>>,
+}
+
+impl RunResult {
+    /// Whether its numbers are those of the server. `None` if the run did not measure itself, or measured nothing.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        let measurement = self.measurement.as_ref().filter(|_| !self.nothing_succeeded());
+        measurement.map(|measurement| &measurement.judgement.verdict)
+    }
+
+    /// Warnings that a number may be wrong, one sentence each.
+    pub fn doubts(&self) -> &[String] {
+        self.measurement.as_ref().map_or(&[], |measurement| &measurement.doubts)
+    }
 }
 
 /// The results of one phase.

@@ -4,10 +4,10 @@ use crate::export::Exporter;
 use crate::format::json::{Pretty, before_count};
 use crate::format::stamp::iso;
 use crate::run::{GpuTelemetryResult, PhaseResult, RunInfo, RunResult};
+use crate::summary::measurement::measurement_block;
 use aiperf_metrics::registry::LEADING;
-use aiperf_metrics::{JudgedLimit, MetricResult, Summary};
+use aiperf_metrics::{JudgedLimit, Measurement, MetricResult, Summary};
 use aiperf_types::{RequestError, WallNs};
-use serde_json::Value;
 use std::io::Write;
 
 /// Version of the document's layout.
@@ -33,7 +33,7 @@ struct Scope<'a> {
     end: WallNs,
     was_cancelled: bool,
     incomplete_reason: Option<&'a str>,
-    measurement: Option<&'a Value>,
+    measurement: Option<&'a Measurement>,
     gpus: Option<&'a GpuTelemetryResult>,
     judged: &'a [JudgedLimit],
 }
@@ -120,7 +120,7 @@ fn document(run: &RunResult, scope: &Scope<'_>) -> Vec<u8> {
     }
     if let Some(measurement) = scope.measurement {
         json.key("measurement");
-        json.value(measurement);
+        json.value(&measurement_block(measurement));
     }
     json.end_object();
     json.finish()
@@ -200,7 +200,7 @@ fn push_limits(json: &mut Pretty, judged: &[JudgedLimit]) {
         json.key("observed");
         match judged.observed {
             Some(observed) => json.f64(observed),
-            None => json.value(&Value::Null),
+            None => json.value(&serde_json::Value::Null),
         }
         push_bool(json, "crossed", judged.fails());
         json.end_object();

@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use aiperf_metrics::Measurement;
 use aiperf_report::{
     Artifacts, ExitError, Page, RunInfo, RunResult, WrittenFile, cancelling_panel, exit_panel, footer,
     force_quit_panel, report,
@@ -79,10 +80,15 @@ fn trace_timing_is_below_the_metrics_if_requested() {
     insta::assert_snapshot!(report(&RunResult { show_trace_timing: true, ..some_run() }, Page::file()));
 }
 
+/// The measurement of a run with these doubts.
+fn doubting(doubts: Vec<String>) -> Option<Measurement> {
+    Some(Measurement { doubts, ..Measurement::default() })
+}
+
 fn nothing_but_failures() -> RunResult {
     let mut run = some_run();
     (run.metrics.records, run.metrics.failed) = (4, 4);
-    run.doubts = vec!["the wall clock stepped".into()];
+    run.measurement = doubting(vec!["the wall clock stepped".into()]);
     let refused = "connect to 127.0.0.1:9 failed: connection refused";
     run.errors = vec![
         (RequestError::status(503, "Service Unavailable", "busy"), 1),
@@ -170,7 +176,7 @@ fn doubts_about_the_measurement_follow_the_tables() {
             .into(),
         "this process ran into its CPU quota 3 times".into(),
     ];
-    let run = RunResult { doubts, ..some_run() };
+    let run = RunResult { measurement: doubting(doubts), ..some_run() };
     let text = report(&run, Page::file());
     insta::assert_snapshot!(text[text.rfind('└').unwrap()..]);
     let narrow = report(&run, Page::screen(60));
@@ -227,7 +233,11 @@ fn the_console_file_is_as_wide_as_the_user_wants_it() {
 
 #[test]
 fn no_screen_breaks_a_line_or_a_word() {
-    let run = RunResult { doubts: vec!["one two three four".repeat(20)], show_trace_timing: true, ..busy_run() };
+    let run = RunResult {
+        measurement: doubting(vec!["one two three four".repeat(20)]),
+        show_trace_timing: true,
+        ..busy_run()
+    };
     let whole = report(&run, Page::file());
     for columns in 40..140 {
         let text = report(&run, Page::screen(columns));

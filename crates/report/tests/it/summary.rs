@@ -2,10 +2,14 @@
 
 use crate::support;
 
+use aiperf_metrics::{
+    Bound, Conduct, Exactness, Interval, Judgement, Measurement, MetricBounds, MetricIntervals, Observed,
+    PhaseMeasurement, PhaseSent, Quality, Sending, Sent, Summary,
+};
 use aiperf_report::summary::csv::summary_csv;
 use aiperf_report::summary::json::summary_json;
 use aiperf_report::{RunInfo, RunResult};
-use aiperf_types::{RequestError, WallNs};
+use aiperf_types::{Nanos, PhaseId, PhaseKind, PhaseProgress, RequestError, WallNs};
 use serde_json::json;
 use support::*;
 
@@ -40,9 +44,52 @@ fn run() -> RunResult {
         end: WallNs(1_794_702_396_364_521_579),
         was_cancelled: true,
         incomplete_reason: Some("Run cancelled before all records were processed.".into()),
-        measurement: Some(json!({ "receive_lag_ms": { "mean": 0.003 }, "client_bound": false })),
+        measurement: Some(measurement()),
         ..empty_run()
     }
+}
+
+/// A run of 100 requests at 25 a second, one of whose workers waited for a core.
+fn measurement() -> Measurement {
+    let mut quality = Quality { events: 800, merged_events: 8, merged_late: 6, ..Quality::default() };
+    (quality.merged_width_sum, quality.merged_width_max) = (80_000_000, 30_000_000);
+    (1..=800).for_each(|lag| quality.receive_lag.add(lag * 1000));
+    let conduct = Conduct {
+        workers: 2,
+        record_threads: 1,
+        worker_run_queue_wait: vec![Nanos(1_000_000), Nanos(200_000_000)],
+        clock_error: Nanos(120),
+        clock_read_ns: 25.0,
+        steal_share: Some(0.001),
+        throttled: Some(0),
+        ..Conduct::default()
+    };
+    let sent = Sent { offered: 100, sent: 100, answered: 97, within: 100, asked: Some(100.0), ..Sent::default() };
+    let sent = Sent { seconds: 4.0, sending_seconds: 4.0, answering_seconds: 4.85, ..sent };
+    let counts = PhaseProgress { sent: 100, completed: 100, errors: 3, ..PhaseProgress::default() };
+    let (start, sent_end) = (WallNs(1_794_702_396_000_000_000), WallNs(1_794_702_400_000_000_000));
+    let phase = PhaseSent { index: 1, name: "profiling".into(), start, sent_end, counts, sent };
+    let sending = Sending { phases: vec![phase] };
+    let bound = Bound { value: 51.0, early: 0.8, late: 0.0, ours: 0.6, merged: 0.8, unstamped: 0.0 };
+    let interval = Interval { low: 51.2, high: f64::INFINITY, count: 60, effective: 41.0, is_enough: false };
+    let summary = Summary {
+        bounds: vec![MetricBounds { tag: "time_to_first_token", bounds: vec![("p99", bound)] }],
+        intervals: vec![MetricIntervals { tag: "time_to_first_token", intervals: vec![("p99", interval)] }],
+        ..Summary::default()
+    };
+    let observed = Observed {
+        quality: &quality,
+        conduct: &conduct,
+        sending: &sending,
+        sent,
+        lasted: Nanos(4_850_000_000),
+        wants_unstamped: false,
+    };
+    let judgement = Judgement::on(&summary, observed);
+    let id = PhaseId { index: 1, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
+    let phases = vec![PhaseMeasurement { id, quality: quality.clone(), judgement: judgement.clone() }];
+    let doubts = vec!["a worker waited for a core".into()];
+    Measurement { quality, conduct, sending, exactness: Exactness::default(), judgement, phases, doubts }
 }
 
 #[test]

@@ -10,7 +10,7 @@ const TILES = [
   ["Request latency", "request_latency", "p50", "p99"],
 ];
 
-const run = { state: "", phases: {}, metrics: [], workers: {}, server: {}, gpus: [], messages: [], inFlight: [] };
+const run = { state: "", phases: {}, metrics: [], verdict: undefined, workers: {}, server: {}, gpus: [], messages: [], inFlight: [] };
 const tiles = new Map();
 let isStale = false;
 
@@ -119,6 +119,18 @@ function drawTile(title, unit, value, tile, names) {
   }
 }
 
+function drawVerdict() {
+  const { is, reasons = [] } = run.verdict ?? {};
+  $("verdict-card").hidden = !is || (is === "trustworthy" && reasons.length === 0);
+  $("verdict").textContent = is ?? "";
+  $("verdict").className = is === "trustworthy" ? "" : "failed";
+  $("reasons").replaceChildren(...reasons.map(({ text, fix }) => {
+    const item = document.createElement("li");
+    item.textContent = `${text}. Try: ${fix}`;
+    return item;
+  }));
+}
+
 function drawTiles() {
   for (const [title, tag, ...names] of TILES) {
     const metric = run.metrics.find((metric) => metric.tag === tag);
@@ -150,6 +162,7 @@ function draw() {
   isStale = false;
   $("state").textContent = run.state;
   drawPhases();
+  drawVerdict();
   drawTiles();
   const statistics = ["avg", "min", "p50", "p90", "p99", "max"];
   const shown = run.metrics.filter((metric) => metric.unit !== "ns"); // instants are for machines
@@ -210,6 +223,7 @@ async function everything() {
   const [metrics, workers, server] = await Promise.all(["/api/metrics", "/api/workers", "/api/server-metrics"].map(get));
   const list = Object.entries(metrics.metrics).map(([tag, metric]) => ({ tag, ...metric }));
   if (list.length > 0) remember(list);
+  run.verdict = metrics.verdict;
   run.workers = Object.fromEntries(Object.entries(workers.workers).map(([id, worker]) =>
     [id, { status: worker.status, tasks: worker.task_stats }]));
   run.server = server.snapshot ?? {};
@@ -244,6 +258,7 @@ function hear(message) {
     }
     case "realtime_metrics":
       remember(message.metrics);
+      run.verdict = message.verdict;
       break;
     case "realtime_server_metrics":
       run.server = message.snapshot;

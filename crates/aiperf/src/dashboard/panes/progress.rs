@@ -9,7 +9,7 @@ use crate::dashboard::shapes::{bar, percent};
 use crate::dashboard::theme::Theme;
 use crate::phase_progress::{Phase, State, What, share};
 use aiperf_report::{duration_text, remaining_text, thousands};
-use aiperf_types::PhaseKind;
+use aiperf_types::{Grade, PhaseKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -123,6 +123,11 @@ fn rows(model: &Model) -> Vec<Row> {
     }
     let (text, mood) = errors(phase);
     add("Errors", text, mood);
+    if let Some(verdict) = model.verdict().filter(|verdict| verdict.grade != Grade::Trustworthy) {
+        let mood = if verdict.grade == Grade::ClientBound { Mood::Bad } else { Mood::Doubtful };
+        let reason = verdict.reasons.first().map_or_else(String::new, |reason| format!(": {}", reason.text));
+        add("Verdict so far", format!("{}{reason}", verdict.grade.name()), mood);
+    }
     if phase.counts.missed > 0 {
         add(
             "Missed",

@@ -34,6 +34,11 @@ fn failures_stand_out() {
 }
 
 #[test]
+fn a_doubtful_verdict_is_shown_with_its_main_reason() {
+    hold("doubtful", doubtful);
+}
+
+#[test]
 fn a_grace_period_shows_requests_in_flight() {
     hold("grace", in_grace);
 }

@@ -6,9 +6,9 @@ use crate::dashboard::theme::{Colours, Theme};
 use crate::dashboard::threads::ThreadUse;
 use aiperf_report::LogLine;
 use aiperf_types::{
-    GpuSnapshot, GpuState, GpuValue, LatencyBucket, LogLevel, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseId,
-    PhaseKind, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets, Preparing, Progress, RunEvent,
-    ServerSnapshot, Stats, WallNs, WorkerProgress,
+    GpuSnapshot, GpuState, GpuValue, Grade, LatencyBucket, LogLevel, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos,
+    PhaseId, PhaseKind, PhaseMoment, PhaseProgress, PhaseStage, PhaseStarted, PhaseTargets, Preparing, Progress,
+    Reason, RunEvent, ServerSnapshot, Stats, Verdict, WallNs, WorkerProgress,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
@@ -125,6 +125,7 @@ pub(super) fn metrics(kind: PhaseKind, at: u64, records: u64) -> RunEvent {
         records,
         failed: 0,
         metrics,
+        verdict: Verdict::default(),
         latencies: [3, 12, 40, 31, 9, 0, 2].into_iter().enumerate().map(|(at, n)| bucket(at as i32, n)).collect(),
     }))
 }
@@ -236,6 +237,17 @@ fn profiling_until(targets: PhaseTargets, columns: u16, rows: u16, errors: u64) 
         [(101, "aiperf-w0", 61.5), (102, "aiperf-w1", 12.0), (103, "aiperf-record", 3.0), (100, "aiperf", 0.0)];
     let threads = threads.map(|(id, name, cpu)| ThreadUse { id, name: name.into(), cpu: Some(cpu) });
     model.threads(threads.to_vec(), Some(61_000_000));
+    model
+}
+
+/// In the middle of profiling, while this client waits for a core.
+pub(super) fn doubtful(columns: u16, rows: u16) -> Model {
+    let mut model = profiling(columns, rows, 0);
+    let RunEvent::Metrics(snapshot) = metrics(PhaseKind::Profiling, 36, 240) else { unreachable!() };
+    let text = "a worker waited for a core for 4.2% of the run".to_owned();
+    let reason = Reason { code: "core_wait", grade: Grade::Doubtful, value: 0.042, limit: 0.01, text, fix: "" };
+    let verdict = Verdict { grade: Grade::Doubtful, reasons: vec![reason] };
+    model.take(&RunEvent::Metrics(Arc::new(MetricsSnapshot { verdict, ..(*snapshot).clone() })));
     model
 }
 

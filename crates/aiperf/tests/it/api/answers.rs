@@ -28,6 +28,9 @@ fn a_run_can_be_watched() {
     assert_eq!((&metrics["model"], &metrics["concurrency"]), (&"test-model".into(), &4.into()));
     assert_eq!((&metrics["endpoint_type"], &metrics["streaming"]), (&"chat".into(), &true.into()));
     assert_eq!(metrics["metrics"]["request_latency"]["unit"], "ms");
+    let verdict = &metrics["verdict"];
+    assert!(["trustworthy", "doubtful", "client-bound"].contains(&verdict["is"].as_str().unwrap()), "{metrics}");
+    assert!(verdict["reasons"].is_array() && metrics["metrics"]["verdict"]["avg"].is_number(), "{metrics}");
     let page = run.client.get("/metrics");
     assert_eq!(page.field("Content-Type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let id = run.client.get("/api/run").json()["benchmark_id"].as_str().unwrap().to_owned();

@@ -4,6 +4,7 @@ use crate::events::phases;
 use crate::events::request_watch::RequestWatch;
 use crate::events::worker_counters::AllCounters;
 use crate::events::{Heard, Interest};
+use crate::kernel_counters::Disturbance;
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::record::Reader;
@@ -15,7 +16,7 @@ use crate::recording::sinks::{RecordSink, SinkWriter, Wrote};
 use crate::requests::Requests;
 use crate::testing::{Shown, plan};
 use aiperf_dataset::{Dataset, Making};
-use aiperf_metrics::{Instruments, Limits, RecordEncoder, RecordView, RunTraits};
+use aiperf_metrics::{Instruments, Limits, Metrics, RecordEncoder, RecordView, RunTraits};
 use aiperf_plan::WorkerPriority;
 use aiperf_testkit::tokenizer_json::FRAGILE;
 use aiperf_tokenize::{Lookup, Tokenizer};
@@ -96,7 +97,12 @@ impl Bench {
             buffers: vec![BufferReturn::default()].into(),
             progress: PhaseReports::new(&phases, &queue, &AllCounters::of(1), &events),
             phases: phases.clone(),
-            metrics,
+            live_judge: LiveJudge {
+                metrics,
+                cores: context.watch.clone(),
+                disturbance: Arc::new(Disturbance::since_now()),
+                wants_unstamped: false,
+            },
             events,
             watch: RequestWatch::new(&plan, phases.clone(), None),
         };
@@ -294,7 +300,7 @@ fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
     bench.context.counting_time.end();
     record(&mut recorder, 3..5, "hello");
     let findings = recorder.into_findings();
-    let quality = findings.quality;
+    let quality = &findings.quality[0];
     assert_eq!(findings.phases[0].records(), 5);
     assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (2, 0));
 }
@@ -312,7 +318,7 @@ fn a_text_that_is_too_long_to_count_is_no_sign_of_a_stop() {
     let mut recorder = Bench::recorder(&bench.context);
     record(&mut recorder, 0..2, "a b");
     record(&mut recorder, 2..3, &"a".repeat((2 << 20) + 1));
-    let quality = recorder.into_findings().quality;
+    let quality = &recorder.into_findings().quality[0];
     assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (0, 1));
     assert!(!quality.was_stopped());
 }
@@ -327,7 +333,7 @@ fn an_answer_that_cannot_be_counted_has_a_record_without_counts_and_costs_no_oth
     record_all(&mut recorder, &[(0, "a"), (1, "Zed"), (2, "a a"), (3, "b"), (4, "a")]);
     let findings = recorder.into_findings();
     assert_eq!((findings.phases[0].records(), findings.lost), (5, vec![0]));
-    let quality = findings.quality;
+    let quality = &findings.quality[0];
     assert_eq!((quality.uncountable, quality.too_long_to_count, quality.uncounted_after_stop), (2, 0, 0));
     assert!(!quality.was_stopped());
 }

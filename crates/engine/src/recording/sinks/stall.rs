@@ -3,36 +3,14 @@
 use super::OpenSink;
 use super::writer::SinkState;
 use crate::queue::LONGEST_WAIT;
-use crate::recording::stalls::{StallTimes, ThreadCounters};
+use crate::recording::stalls::ThreadCounters;
+use aiperf_metrics::StallTimes;
 use aiperf_types::{MonoNs, Nanos};
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// Nothing waits for longer in a sink that keeps up.
 const SHORT_WAIT: Nanos = Nanos(LONGEST_WAIT.0 / 4);
 /// How often it is noted what the thread of a sink has done so far, while it keeps up.
 const MEASURED_EVERY: Nanos = Nanos(LONGEST_WAIT.0 / 2);
-
-/// A sink that kept records waiting for longer than they may.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SinkStall {
-    pub path: PathBuf,
-    /// How often.
-    pub count: u64,
-    pub total: Nanos,
-    pub longest: Nanos,
-    /// Whether requests waited too.
-    pub held_sending: bool,
-    /// What its thread did meanwhile.
-    pub times: StallTimes,
-}
-
-impl SinkStall {
-    pub(super) fn none(path: PathBuf) -> Self {
-        let times = StallTimes::default();
-        Self { path, count: 0, total: Nanos::ZERO, longest: Nanos::ZERO, held_sending: false, times }
-    }
-}
 
 /// What was found of a sink that stalls, or does so no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +37,7 @@ impl OpenSink {
         if is_calm && is_old {
             self.calm = Some(counters());
         }
-        let times =
-            |waited| self.calm.map_or(StallTimes::default(), |calm| StallTimes::between(calm, counters(), waited));
+        let times = |waited| self.calm.map_or(StallTimes::default(), |calm| calm.until(counters(), waited));
         match self.stalled {
             Some(stalled) if waited.0 < LONGEST_WAIT.0 / 2 => {
                 let length = now.since(stalled);

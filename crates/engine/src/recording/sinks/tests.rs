@@ -1,7 +1,7 @@
 use super::*;
 use crate::queue::LONGEST_WAIT;
-use crate::recording::stalls::StallCause;
 use crate::testing::Shown;
+use aiperf_metrics::StallCause;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Release;
 use std::sync::mpsc::Receiver;

@@ -112,7 +112,7 @@ fn a_run_that_is_stopped_reports_the_end_of_every_running_phase() {
     assert_eq!((first.counts.sent, first.counts.cancelled, first.cut_off), (2, 2, 2));
     assert_eq!(second.counts.cancelled, second.counts.sent);
     assert_eq!(second.cut_off, second.counts.sent, "each has a record line");
-    let Quality { cut_off, never_begun, .. } = outcome.quality;
+    let Quality { cut_off, never_begun, .. } = outcome.quality();
     assert_eq!(cut_off + never_begun, first.cut_off + second.cut_off);
     assert_eq!(told(&events).iter().filter(|told| told.ends_with("done")).count(), 2);
 }
@@ -207,7 +207,7 @@ fn a_rate_offers_all_its_requests_on_one_worker() {
     let (outcome, _) = run_around(plan, Around::default());
     let phase = &outcome.phases[0];
     assert_eq!((phase.counts.offered, phase.counts.missed, phase.counts.sent), (20, 0, 20));
-    assert_eq!((outcome.conduct.workers, outcome.quality.schedule_lateness.count()), (1, 20));
+    assert_eq!((outcome.conduct.workers, outcome.quality().schedule_lateness.count()), (1, 20));
     assert!(phase.sent_end.0 - phase.start.0 >= 20_000_000, "the last one is due after 20 intervals");
 }
 
@@ -221,9 +221,9 @@ fn every_request_is_accounted_for_at_a_rate_far_above_the_capacity_of_one_worker
     let (outcome, _) = run_around(plan, Around::default());
     let phase = &outcome.phases[0];
     assert_eq!(phase.records.records() + phase.cut_off, phase.counts.sent);
-    assert_eq!(outcome.quality.cut_off + outcome.quality.never_begun, phase.cut_off);
-    assert!(outcome.quality.never_begun > 0, "no worker sends a million a second");
-    assert!(phase.never_left >= outcome.quality.never_begun);
+    assert_eq!(outcome.quality().cut_off + outcome.quality().never_begun, phase.cut_off);
+    assert!(outcome.quality().never_begun > 0, "no worker sends a million a second");
+    assert!(phase.never_left >= outcome.quality().never_begun);
 }
 
 /// A plan whose phase sends for this long and then cancels everything.
@@ -242,8 +242,8 @@ fn requests_that_are_cut_off_while_they_wait_for_a_connection_count_as_waits() {
         let (outcome, _) = run_around(plan, Around::default());
         let phase = &outcome.phases[0];
         assert_eq!((phase.counts.sent, phase.cut_off, phase.never_left), (4, 4, 3), "{transport:?}");
-        assert_eq!((outcome.quality.cut_off, outcome.quality.place_wait.count()), (4, 3), "{transport:?}");
-        assert!(outcome.quality.place_wait.quantile(0.5) > 50e6, "as long as the phase lasted");
+        assert_eq!((outcome.quality().cut_off, outcome.quality().place_wait.count()), (4, 3), "{transport:?}");
+        assert!(outcome.quality().place_wait.quantile(0.5) > 50e6, "as long as the phase lasted");
     }
 }
 
@@ -265,5 +265,5 @@ fn requests_that_find_no_free_connection_are_counted() {
     plan.endpoint.http.connection_limit = Some(1);
     let (outcome, _) = run_around(plan, Around::default());
     assert_eq!(outcome.phases[0].records.records(), 8);
-    assert!(outcome.quality.place_wait.count() >= 3, "{}", outcome.quality.place_wait.count());
+    assert!(outcome.quality().place_wait.count() >= 3, "{}", outcome.quality().place_wait.count());
 }

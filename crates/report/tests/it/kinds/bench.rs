@@ -183,8 +183,6 @@ impl Bench {
             incomplete_reason: None,
             has_lost_records: false,
             measurement: None,
-            verdict: Default::default(),
-            doubts: Vec::new(),
             degraded: Vec::new(),
             limits: Thresholds::default(),
             slices: Vec::new(),

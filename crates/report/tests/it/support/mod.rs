@@ -115,8 +115,6 @@ pub(crate) fn empty_run() -> RunResult {
         incomplete_reason: None,
         has_lost_records: false,
         measurement: None,
-        verdict: Default::default(),
-        doubts: Vec::new(),
         degraded: Vec::new(),
         limits: Thresholds::default(),
         judged: Vec::new(),

@@ -1,0 +1,70 @@
+//! The verdict on a run while it is on. It knows means only: percentiles and intervals follow in the summary.
+
+use crate::core_watch::CoreWatch;
+use crate::kernel_counters::Disturbance;
+use aiperf_metrics::{Evidence, Live, Metrics, Quality, Summary, judge};
+use aiperf_types::{Nanos, Verdict};
+use std::sync::Arc;
+
+/// Judges the numbers so far.
+pub(crate) struct LiveJudge {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) cores: Arc<CoreWatch>,
+    pub(crate) disturbance: Arc<Disturbance>,
+    /// The user asked for the instants of reads.
+    pub(crate) wants_unstamped: bool,
+}
+
+/// Reads and content responses so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReadCounts {
+    reads: u64,
+    unstamped: u64,
+    events: u64,
+    coalesced: u64,
+}
+
+impl ReadCounts {
+    pub(crate) fn of(quality: &Quality) -> Self {
+        Self {
+            reads: quality.reads(),
+            unstamped: quality.unstamped_reads,
+            events: quality.events,
+            coalesced: quality.coalesced_events(),
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.reads += other.reads;
+        self.unstamped += other.unstamped;
+        self.events += other.events;
+        self.coalesced += other.coalesced;
+    }
+}
+
+impl LiveJudge {
+    /// The verdict on the numbers of a phase that has lasted for a time, during a part of which sending was held back.
+    pub(crate) fn judge(
+        &self,
+        live: &Live,
+        summary: &Summary,
+        reads: ReadCounts,
+        lasted: Nanos,
+        held: Nanos,
+    ) -> Verdict {
+        let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+        let cores = self.cores.so_far();
+        judge(&Evidence {
+            bounds: &live.bounds(&self.metrics, summary),
+            held: share(held.0, lasted.0),
+            core_wait: share(cores.longest_wait.0, cores.watched_for.0),
+            is_realtime: cores.are_realtime,
+            steal: self.disturbance.steal_share().unwrap_or(0.0),
+            throttled: self.disturbance.throttled().unwrap_or(0),
+            unstamped: share(reads.unstamped, reads.reads),
+            wants_unstamped: self.wants_unstamped,
+            coalesced: share(reads.coalesced, reads.events),
+            ..Evidence::default()
+        })
+    }
+}
