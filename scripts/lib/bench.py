@@ -49,11 +49,35 @@ WAYS = {
 }
 
 
+def pinned(cores):
+    """Further arguments of `Popen` for a process that may use these cores only; none without cores."""
+    return {"preexec_fn": lambda: os.sched_setaffinity(0, cores)} if cores else {}
+
+
+class Busy:
+    """Processes that do nothing but use a core, each in a session of its own, while this lasts."""
+
+    def __init__(self, count, cores=None):
+        self.count, self.cores = count, cores
+
+    def __enter__(self):
+        command = ["sh", "-c", "while :; do :; done"]
+        start = {"start_new_session": True, **pinned(self.cores)}
+        self.processes = [subprocess.Popen(command, **start) for _ in range(self.count)]
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
 class Sim:
     """A simulated server, from its first line of output to its end. `profile` are arguments for clients of it."""
 
-    def __init__(self, aiperf, *options, way="http"):
+    def __init__(self, aiperf, *options, way="http", cores=None):
         self.profile, tls = WAYS[way]
+        self.start = pinned(cores)
         self.command = [aiperf, "sim", "--port", "0", *map(str, options)]
         self.context = None
         if tls:
@@ -62,7 +86,7 @@ class Sim:
             self.command += ["--tls", "--tls-ca-file", self.authority]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True, **self.start)
         line = self.process.stdout.readline()
         found = re.search(r"listening on (https?://\S+)", line)
         if not found:
@@ -83,6 +107,8 @@ class Sim:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        if self.context:
+            del os.environ["SSL_CERT_FILE"]
 
     def answers(self):
         """Inference requests answered so far, whatever the answer."""
@@ -112,6 +138,41 @@ class Steal:
 
 def disturbed(share):
     return share > STEAL_LIMIT
+
+
+def undisturbed(run, attempts=3):
+    """The result of `run()`, repeated while the host takes processor time away; `repeats` is how often it was."""
+    for repeats in range(attempts):
+        result = run()
+        if not disturbed(result["steal"]):
+            break
+    return result | {"repeats": repeats}
+
+
+def repeats_in_words(results):
+    """How many runs were repeated because of steal, and how many had it to the last."""
+    repeated = sum(result["repeats"] > 0 for result in results)
+    last = sum(disturbed(result["steal"]) for result in results)
+    return f"{repeated} runs repeated because of steal, {last} DISTURBED to the last"
+
+
+class Bars:
+    """Limits that results are held to. A script ends with `exit_status`: 1 if one was missed."""
+
+    def __init__(self):
+        self.found = []
+
+    def hold(self, is_met, text):
+        """`is_met` is None if there was nothing to judge."""
+        self.found.append((is_met, text))
+
+    @property
+    def exit_status(self):
+        return int(any(is_met is False for is_met, _ in self.found))
+
+    def __str__(self):
+        marks = {True: "pass", False: "FAIL", None: "none"}
+        return "\n".join(f"  {marks[is_met]}  {text}" for is_met, text in self.found)
 
 
 COLUMNS, ROWS = 120, 40
@@ -153,8 +214,8 @@ class Terminal:
 class ClientRun:
     """One process, measured from outside."""
 
-    def __init__(self, command, log, watch=None, on_a_terminal=False):
-        """Runs `command` to its end. `watch(pid)` is called in a thread of its own until the process ends."""
+    def __init__(self, command, log, watch=None, on_a_terminal=False, cores=None, environment=None):
+        """Runs `command` to its end. `watch(pid, over)` is called in a thread of its own until the process ends."""
         self.command = command
         steal = Steal()
         with open(log, "wb") as output:
@@ -163,7 +224,10 @@ class ClientRun:
             if terminal:
                 process = terminal.start(command)
             else:
-                process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
+                process = subprocess.Popen(
+                    command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT, env={**os.environ, **(environment or {})},
+                    **pinned(cores),
+                )  # fmt: skip
             over = threading.Event()
             watcher = threading.Thread(target=watch, args=(process.pid, over)) if watch else None
             if watcher:
