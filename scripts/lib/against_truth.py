@@ -88,7 +88,7 @@ def is_out(error):
 
 
 class Outcome:
-    """What a run wrote, beside the truth log."""
+    """What a run wrote, beside the truth log. Without one, there are no errors to find."""
 
     def __init__(self, folder, truths):
         self.truths = truths
@@ -108,7 +108,7 @@ class Outcome:
             "codes": [reason["code"] for reason in measurement["verdict"]["reasons"]],
             "merged": measurement["merged_event_share"],
             "realtime_workers": measurement["realtime_workers"],
-            "errors": errors(self.summary, true_statistics(self.records, self.truths)),
+            "errors": errors(self.summary, true_statistics(self.records, self.truths)) if self.truths else {},
         }
 
 
