@@ -142,6 +142,12 @@ pub const SENT: Group = &[
     time("effective_latency", "Effective Latency (CO-aware)").in_no_record().at(Effective, 10),
 ];
 
+/// Requests were due at instants, and one succeeded.
+pub const DUE: Group = &[time("intended_request_latency", "Intended Request Latency").at(Effective, 11)];
+
+/// The same, and tokens were streamed.
+pub const DUE_STREAM: Group = &[time("intended_time_to_first_token", "Intended Time to First Token").at(Effective, 12)];
+
 /// Curves over the time of the run. They are always present; what the endpoint does not have is zero.
 pub const CURVES: Group = &[
     curve("effective_concurrency", "Effective Concurrency", "requests").at(Effective, 1),
@@ -490,6 +496,8 @@ pub const JUDGED: Group = &[single("verdict", "Verdict", "count")];
 pub const EVERY_GROUP: &[Group] = &[
     SENT,
     JUDGED,
+    DUE,
+    DUE_STREAM,
     CURVES,
     ANSWERED,
     HTTP,

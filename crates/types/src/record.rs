@@ -1,6 +1,8 @@
 //! One finished request as the metrics see it.
 
-use crate::{ContentMark, CorrelationId, HttpTrace, MonoNs, RequestError, SpecDecode, Uncertainty, Usage, WallNs};
+use crate::{
+    ContentMark, CorrelationId, HttpTrace, MonoNs, Nanos, RequestError, SpecDecode, Uncertainty, Usage, WallNs,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -122,6 +124,8 @@ pub struct Measured {
     pub credit_issued: Option<WallNs>,
     /// From the conductor's release to the start of the request.
     pub credit_drop: Option<u64>,
+    /// From when the schedule of its phase wanted it sent to its start; `None` in a closed loop.
+    pub schedule_delay: Option<Nanos>,
     /// Content responses; empty for a failed record.
     pub content: Vec<ContentMark>,
     /// How much earlier the first of them, and the last, may have arrived.

@@ -12,7 +12,7 @@ use aiperf_tokenize::{GivenUp, Tokenizers};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
-    AnswerTokens, Exchange, Failure, Measured, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
+    AnswerTokens, Exchange, Failure, Measured, Nanos, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
     WallAnchor,
 };
 use std::sync::Arc;
@@ -112,6 +112,7 @@ impl Reader {
             head,
             credit_issued: timeline.issued.taken().map(|at| anchor.wall(at)),
             credit_drop: Some(start.since(timeline.issued).0),
+            schedule_delay: self.schedule_delay(exchange),
             tokens,
             usage: if error.is_some() { Usage::default() } else { parsed.usage.unwrap_or_default() },
             requested_osl: exchange.tag.requested_osl,
@@ -172,6 +173,13 @@ impl Reader {
             has_doubtful_usage,
             uncounted,
         }
+    }
+
+    /// From when the schedule of its phase wanted it sent to its start. A closed loop wants nothing at an instant.
+    fn schedule_delay(&self, exchange: &Exchange) -> Option<Nanos> {
+        let phase = self.plan.phases.get(usize::from(exchange.tag.phase.0))?;
+        let intended = exchange.timeline.intended.taken().filter(|_| !phase.arrival.is_closed_loop())?;
+        Some(exchange.timeline.start.since(intended))
     }
 
     /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it
@@ -295,6 +303,7 @@ mod tests {
     use super::*;
     use crate::testing::plan;
     use aiperf_dataset::{Dataset, Making};
+    use aiperf_plan::{Arrival, ScheduleZero};
     use aiperf_tokenize::Tokenizer;
     use aiperf_types::{EndpointKind, Media, MonoNs, PhaseKind, Reply, RequestTag, Timeline, Turn, VideoFacts};
 
@@ -338,6 +347,21 @@ mod tests {
         assert_eq!((measured.images, measured.audio_seconds), (3, Some(1.5)));
         assert_eq!((measured.video_inference_seconds, measured.video_peak_memory_mb), (Some(2.0), Some(3.0)));
         assert!(measured.tokens.input > Some(0) && measured.tokens.output > Some(0));
+    }
+
+    #[test]
+    fn only_a_phase_with_a_schedule_of_its_own_wants_a_request_sent_at_an_instant() {
+        let mut reader = reader(EndpointKind::Chat);
+        let mut exchange = exchange(&reader, answered("hello"));
+        exchange.timeline.start = MonoNs(4);
+        exchange.timeline.intended = MonoNs(1);
+        let mut delay = |arrival| {
+            Arc::make_mut(&mut reader.plan).phases[0].arrival = arrival;
+            reader.read(&exchange, 0).measured.schedule_delay
+        };
+        assert_eq!(delay(Arrival::Concurrency), None);
+        assert_eq!(delay(Arrival::UserCentric { users: 1, rate: 1.0 }), Some(Nanos(3)));
+        assert_eq!(delay(Arrival::FixedSchedule { zero: ScheduleZero::First }), Some(Nanos(3)));
     }
 
     #[test]

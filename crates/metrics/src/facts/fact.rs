@@ -43,6 +43,8 @@ facts! {
     /// From the conductor's release to the start; signed.
     Credit,
     CreditDrop,
+    /// From when the schedule wanted it sent to the start; absent in a closed loop.
+    ScheduleDelay,
     Input,
     Output,
     Reasoning,
@@ -120,6 +122,7 @@ pub(crate) struct Applies {
     pub(crate) empty_output: bool,
     pub(crate) input: bool,
     pub(crate) schedule: bool,
+    pub(crate) open_loop: bool,
 }
 
 /// Flips the sign bit, so that signed facts keep their order as unsigned ones and pack like them.
@@ -204,6 +207,9 @@ impl Facts {
             self.set(Fact::Head, head.and_then(|at| at.0.checked_sub(m.start.0)));
         }
         self.set(Fact::CreditDrop, m.credit_drop);
+        if applies.open_loop {
+            self.set(Fact::ScheduleDelay, m.schedule_delay.map(|delay| delay.0));
+        }
         if applies.output {
             self.set(Fact::Output, m.tokens.output);
             self.set(Fact::Reasoning, m.tokens.reasoning);

@@ -61,6 +61,8 @@ flags! {
     18 NO_SLICES;
     /// needs an endpoint that produces tokens, or embeddings or rankings that the client counts
     19 OUTPUT_LENGTH_ONLY;
+    /// needs a profiling phase that sends by a schedule: a rate, users or a recording, not concurrency alone
+    20 OPEN_LOOP_ONLY;
 }
 
 impl Flags {

@@ -43,6 +43,7 @@ impl Metrics {
             empty_output: traits.has_empty_output(),
             input: endpoint.tokenizes_input,
             schedule: traits.fixed_schedule,
+            open_loop: traits.open_loop,
         };
         let chosen = registry::all()
             .iter()

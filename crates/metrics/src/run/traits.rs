@@ -15,6 +15,8 @@ pub struct RunTraits {
     pub slos: Vec<Slo>,
     /// A profiling phase replays a schedule.
     pub fixed_schedule: bool,
+    /// A profiling phase has a schedule of its own: requests are due at instants, not when a slot comes free.
+    pub open_loop: bool,
     pub accuracy: bool,
     /// Keep internal metrics in exports.
     pub show_internal: bool,
@@ -33,6 +35,7 @@ impl RunTraits {
             server_token_count: false,
             slos: Vec::new(),
             fixed_schedule: false,
+            open_loop: false,
             accuracy: false,
             show_internal: false,
             show_experimental: false,
@@ -59,6 +62,7 @@ impl RunTraits {
             (Flags::USAGE_DIFF_ONLY, !self.server_token_count),
             (Flags::EXPERIMENTAL, self.show_experimental),
             (Flags::FIXED_SCHEDULE_ONLY, self.fixed_schedule),
+            (Flags::OPEN_LOOP_ONLY, self.open_loop),
             (Flags::GOODPUT, !self.slos.is_empty()),
             (Flags::DISABLE_ON_ACCURACY, !self.accuracy),
         ]

@@ -3,7 +3,9 @@
 
 use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{Accumulator, Context, GpuTotals, Metrics, RecordMetrics, RunTraits, Slo, Summary, registry};
-use aiperf_types::{ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, RequestError, TokenCounts, Usage, WallNs};
+use aiperf_types::{
+    ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, Nanos, RequestError, TokenCounts, Usage, WallNs,
+};
 
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -40,6 +42,7 @@ fn valid(start: u64, chunks: [u64; 3], scale: u64) -> Measured {
             accepted_prediction_tokens: Some(7),
             rejected_prediction_tokens: Some(2),
         },
+        schedule_delay: Some(Nanos(40 * scale * MS)),
         requested_osl: Some(60),
         images: 2,
         audio_seconds: Some(10.0),
@@ -78,6 +81,7 @@ fn failed(start: u64) -> Measured {
 fn run(endpoint: EndpointKind) -> (RunTraits, Summary) {
     let mut traits = RunTraits::new(endpoint, true);
     traits.show_internal = true;
+    traits.open_loop = true;
     traits.slos = vec![Slo { tag: "request_latency".into(), threshold: 600.0 }];
     let metrics = Metrics::for_run(traits.clone());
     let mut accumulator = Accumulator::new(&metrics);
@@ -161,6 +165,8 @@ const CHAT: &[(&str, f64)] = &[
     ("error_isl", 30.0),
     ("total_error_isl", 30.0),
     ("request_latency", (500.0 + 900.0) / 2.0),
+    ("intended_request_latency", (540.0 + 980.0) / 2.0),
+    ("intended_time_to_first_token", (140.0 + 280.0) / 2.0),
     ("request_throughput", 2.0 / 2.9),
     ("request_count", 2.0),
     ("error_request_count", 1.0),

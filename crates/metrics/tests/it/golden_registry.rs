@@ -21,7 +21,11 @@ const NOT_REGISTERED: &[(&str, &str)] = &[
 ];
 
 /// Our own metrics: in the registry and not in the reference's list, with the reason.
-const OURS: &[(&str, &str)] = &[("verdict", "the run's own judgement of its numbers")];
+const OURS: &[(&str, &str)] = &[
+    ("intended_request_latency", "latency from when the schedule wanted a request sent"),
+    ("intended_time_to_first_token", "the same of the first token"),
+    ("verdict", "the run's own judgement of its numbers"),
+];
 
 /// Listed as not exported, but exported by decision, for programs that read the reference's files.
 fn is_vendor_twin(listed: &Value) -> bool {

@@ -10,6 +10,7 @@ mod golden_records;
 mod golden_registry;
 mod golden_rest;
 mod golden_runs;
+mod intended;
 mod layers;
 mod load;
 mod measure;

@@ -115,6 +115,7 @@ pub(crate) fn record() -> impl Strategy<Value = Measured> {
                 head: Some(MonoNs(5_000_000_000 + start + tail / 2)),
                 credit_issued: credit.map(|credit| WallNs(EPOCH + start - credit + 300_000)),
                 credit_drop: credit,
+                schedule_delay: credit.map(|credit| Nanos(credit * u64::from(fate))),
                 content: if failed { Vec::new() } else { content },
                 tokens,
                 usage,
@@ -135,11 +136,12 @@ pub(crate) fn record() -> impl Strategy<Value = Measured> {
 }
 
 pub(crate) fn traits() -> impl Strategy<Value = RunTraits> {
-    (0..EndpointKind::ALL.len(), any::<[bool; 6]>()).prop_map(|(endpoint, flags)| {
-        let [streaming, server_token_count, fixed_schedule, accuracy, shown, slos] = flags;
+    (0..EndpointKind::ALL.len(), any::<[bool; 7]>()).prop_map(|(endpoint, flags)| {
+        let [streaming, server_token_count, fixed_schedule, open_loop, accuracy, shown, slos] = flags;
         let mut traits = RunTraits::new(EndpointKind::ALL[endpoint], streaming);
         traits.server_token_count = server_token_count;
         traits.fixed_schedule = fixed_schedule;
+        traits.open_loop = open_loop;
         traits.accuracy = accuracy;
         traits.show_internal = shown;
         traits.show_experimental = shown;

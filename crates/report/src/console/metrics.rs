@@ -37,6 +37,8 @@ const UNORDERED: &[&str] = &[
     "active_total_throughput",
     "credit_to_start_latency",
     "effective_latency",
+    "intended_request_latency",
+    "intended_time_to_first_token",
     "adj_time_to_first_token",
     "adj_request_latency",
     "adj_decode_duration",

@@ -156,6 +156,7 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Missing | What::Added if metric(run, tag(place), is_added).is_some() => metric(run, tag(place), is_added),
         What::Added if place.starts_with("measurement") => Some("the run reports its own error"),
         What::Added if place.starts_with("verdict.") => Some(JUDGED),
+        What::Added if tag(place).starts_with("intended_") => Some(FROM_SCHEDULE),
         What::Added if place.starts_with("run_info.") => Some("every run has its labels"),
         What::Added if place == "timeslices[].index" => {
             Some("slices without a request are left out: the others have numbers")
@@ -246,7 +247,8 @@ const HEADERS: &[(&str, &str)] = &[
     ("Output Sequence Length", "output_sequence_length"),
 ];
 
-/// A metric of our own.
+/// Metrics of our own.
+const FROM_SCHEDULE: &str = "latencies from when the schedule wanted a request sent are shown too";
 const JUDGED: &str = "the run judges its own numbers";
 
 /// The reference loses the groups of metrics of an interrupted run.
@@ -267,6 +269,9 @@ pub(crate) fn why_row(run: &GoldenRun, label: &str, is_added: bool) -> Reason {
     }
     if is_added && label == "Verdict" {
         return Some(JUDGED);
+    }
+    if is_added && label.starts_with("Intended ") {
+        return Some(FROM_SCHEDULE);
     }
     let (_, tag) = HEADERS.iter().find(|(header, _)| label.starts_with(header))?;
     metric(run, tag, is_added)

@@ -43,6 +43,7 @@ mod results;
 mod secrets;
 mod server_metrics;
 mod slices;
+mod stall;
 mod stopping;
 mod terminal;
 mod truth;

@@ -165,6 +165,18 @@ fn drafts_are_counted_where_a_server_reports_them() {
 }
 
 #[test]
+fn a_run_with_a_schedule_has_latencies_from_when_requests_were_due() {
+    let rate = ["--request-rate", "100", "--request-count", "6"];
+    run(unhurried(), &rate).shows(&[WHOLE, &[DUE]].concat());
+    let users = ["--user-centric-rate", "20", "--num-users", "2", "--session-turns-mean", "2", "--streaming"];
+    let streamed = run(unhurried(), &[&users[..], &["--num-sessions", "4"]].concat());
+    streamed.shows(&[STREAMED, &[DUE, DUE_STREAM]].concat());
+    for line in 0..streamed.lines.len() {
+        assert!(streamed.value(line, "intended_request_latency") >= streamed.value(line, "request_latency"));
+    }
+}
+
+#[test]
 fn a_warm_up_shows_what_the_run_does() {
     let sim = serve(unhurried());
     let args = ["--streaming", "--concurrency", "2", "--request-count", "4", "--warmup-request-count", "4"];

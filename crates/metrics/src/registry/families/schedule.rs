@@ -1,4 +1,4 @@
-//! Metrics of the schedule: how late requests were sent, and latency from their scheduled time.
+//! Metrics of the schedule: how late requests were sent, and latency from their release and from when they were due.
 
 use crate::facts::{Fact, Facts};
 use crate::registry::flags::Flags;
@@ -10,6 +10,8 @@ use crate::registry::scope::Scope;
 use crate::registry::unit::Unit;
 
 use super::int;
+use super::requests::request_latency;
+use super::streaming::time_to_first_token;
 
 pub(super) const METRICS: &[Metric] = &[
     Metric::new("credit_drop_latency", "Credit Drop Latency", Unit::Ns, Ints(credit_drop_latency))
@@ -32,6 +34,29 @@ pub(super) const METRICS: &[Metric] = &[
         .flags(&[Flags::NO_SLICES])
         .formula("max(request_end_ns - credit_issued_ns, 0) per record, failed ones included")
         .absent("no record has credit_issued_ns"),
+    Metric::new("intended_request_latency", "Intended Request Latency", Unit::Ns, Ints(intended_request_latency))
+        .short("Intended Latency", WithUnit)
+        .shown_in(Unit::Ms)
+        .flags(&[Flags::OPEN_LOOP_ONLY])
+        .group(ConsoleGroup::Effective)
+        .needs(&["request_latency"])
+        .facts(&[Fact::ScheduleDelay])
+        .formula("content_responses[last].perf_ns - intended_perf_ns: request_latency from the instant at which the schedule wanted the request sent")
+        .absent("as request_latency; a phase with concurrency alone"),
+    Metric::new(
+        "intended_time_to_first_token",
+        "Intended Time to First Token",
+        Unit::Ns,
+        Ints(intended_time_to_first_token),
+    )
+    .short("Intended TTFT", WithUnit)
+    .shown_in(Unit::Ms)
+    .flags(&[Flags::OPEN_LOOP_ONLY, Flags::STREAMING_ONLY, Flags::PRODUCES_TOKENS_ONLY])
+    .group(ConsoleGroup::Effective)
+    .needs(&["time_to_first_token"])
+    .facts(&[Fact::ScheduleDelay])
+    .formula("content_responses[0].perf_ns - intended_perf_ns: time_to_first_token from the instant at which the schedule wanted the request sent")
+    .absent("as time_to_first_token; a phase with concurrency alone"),
     Metric::new(
         "replay_send_schedule_offset",
         "Replay Send Schedule Offset",
@@ -82,6 +107,14 @@ fn credit_to_start_latency(f: &Facts, _: &Rules) -> Option<i64> {
 
 fn effective_latency(f: &Facts, _: &Rules) -> Option<i64> {
     Some((f.signed(Fact::Credit)? + int(f.get(Fact::End))?).max(0))
+}
+
+fn intended_request_latency(f: &Facts, rules: &Rules) -> Option<i64> {
+    int(f.get(Fact::ScheduleDelay))?.checked_add(request_latency(f, rules)?)
+}
+
+fn intended_time_to_first_token(f: &Facts, rules: &Rules) -> Option<i64> {
+    int(f.get(Fact::ScheduleDelay))?.checked_add(time_to_first_token(f, rules)?)
 }
 
 fn replay_send_schedule_offset(f: &Facts, _: &Rules) -> Option<i64> {

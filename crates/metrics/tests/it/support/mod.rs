@@ -80,6 +80,7 @@ pub(crate) fn measured(record: &Value) -> Measured {
         head: nanos("recv_start_perf_ns").map(MonoNs),
         credit_issued: nanos("credit_issued_ns").map(WallNs),
         credit_drop: nanos("credit_drop_latency_ns"),
+        schedule_delay: None,
         content: if failed { Vec::new() } else { content },
         tokens: token_counts(&record["token_counts"], failed),
         usage: usage(responses),

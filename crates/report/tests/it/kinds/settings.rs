@@ -5,7 +5,7 @@ use aiperf_metrics::gpu::OverGpus;
 use aiperf_metrics::{GpuTotals, RunTraits};
 use aiperf_testkit::vocabulary::*;
 use aiperf_types::SpecDecode;
-use aiperf_types::{EndpointKind, Measured, Slo};
+use aiperf_types::{EndpointKind, Measured, Nanos, Slo};
 
 const STREAMED: &[Group] =
     &[SENT, CURVES, ANSWERED, HTTP, INPUT, OUTPUT, OUTPUT_TEXT, STREAM, STREAM_OUTPUT, STREAM_GAPS];
@@ -69,6 +69,28 @@ fn a_replayed_schedule_has_metrics_of_its_lag() {
 
     let run = Bench::of(EndpointKind::Chat, true).run(&records);
     run.shows(STREAMED);
+}
+
+#[test]
+fn a_schedule_has_latencies_from_when_requests_were_due() {
+    let of = |mut records: Vec<Measured>, streaming: bool| {
+        for (record, late_ms) in records.iter_mut().zip([0, 3, 60]) {
+            record.schedule_delay = Some(Nanos::from_millis(late_ms));
+        }
+        let open = Bench::of(EndpointKind::Chat, streaming).with(|traits| traits.open_loop = true).run(&records);
+        (open, Bench::of(EndpointKind::Chat, streaming).run(&records))
+    };
+    let (streamed, closed) = of(streams(), true);
+    streamed.shows(&[STREAMED, &[DUE, DUE_STREAM]].concat());
+    closed.shows(STREAMED);
+    for (intended, usual) in
+        [("intended_request_latency", "request_latency"), ("intended_time_to_first_token", "time_to_first_token")]
+    {
+        assert_eq!(streamed.value(2, intended), streamed.value(2, usual) + 60.0);
+        assert_eq!(streamed.avg(intended), streamed.avg(usual) + 21.0);
+    }
+    let (whole, _) = of(counted(three_whole(), 40, Some(5)), false);
+    whole.shows(&[WHOLE, &[DUE]].concat());
 }
 
 #[test]
