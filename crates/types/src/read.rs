@@ -25,6 +25,13 @@ impl Read {
     /// The `lag` of a read without a kernel stamp.
     pub const NO_STAMP: u32 = u32::MAX;
 
+    /// The longest time from arrival to return; `None` if no read has a stamp.
+    pub fn longest_lag(reads: &[Self]) -> Option<Nanos> {
+        // The mark of a read without a stamp becomes zero, so that there is nothing to branch on.
+        let longest = reads.iter().map(|read| read.lag.wrapping_add(1)).max()?;
+        longest.checked_sub(1).map(|lag| Nanos(u64::from(lag)))
+    }
+
     /// Whether `at` is the instant at which its last byte arrived.
     pub fn is_exact(&self) -> bool {
         self.lag != Self::NO_STAMP && !self.is_full && !self.is_shared
@@ -65,4 +72,22 @@ pub struct Uncertainty {
     pub is_late: bool,
     /// The kernel gave no stamp.
     pub is_unstamped: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_without_a_stamp_have_no_lag() {
+        let longest = |lags: &[u32]| {
+            let reads: Vec<Read> = lags.iter().map(|&lag| Read { lag, ..Read::default() }).collect();
+            Read::longest_lag(&reads)
+        };
+        assert_eq!(longest(&[]), None);
+        assert_eq!(longest(&[Read::NO_STAMP, Read::NO_STAMP]), None);
+        assert_eq!(longest(&[0]), Some(Nanos(0)));
+        assert_eq!(longest(&[7, Read::NO_STAMP, 3]), Some(Nanos(7)));
+        assert_eq!(longest(&[Read::NO_STAMP - 1, 3]), Some(Nanos(4_294_967_294)));
+    }
 }

@@ -131,6 +131,8 @@ pub struct Measured {
     /// How much earlier the first of them, and the last, may have arrived.
     pub first_uncertainty: Uncertainty,
     pub last_uncertainty: Uncertainty,
+    /// Longest time from the arrival of a byte to the read of it; `None` if no read has a stamp.
+    pub receive_lag: Option<Nanos>,
     /// Token counts; a failed record keeps only `input`.
     pub tokens: TokenCounts,
     pub usage: Usage,

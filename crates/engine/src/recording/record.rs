@@ -12,8 +12,8 @@ use aiperf_tokenize::{GivenUp, Tokenizers};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
-    AnswerTokens, Exchange, Failure, Measured, Nanos, Parsed, PhaseId, RecordMeta, RequestError, TokenCounts, Usage,
-    WallAnchor,
+    AnswerTokens, Exchange, Failure, Measured, Nanos, Parsed, PhaseId, Read, RecordMeta, RequestError, TokenCounts,
+    Usage, WallAnchor,
 };
 use std::sync::Arc;
 
@@ -127,6 +127,7 @@ impl Reader {
             content: if error.is_some() { Vec::new() } else { std::mem::take(&mut parsed.content) },
             first_uncertainty: parsed.first_uncertainty,
             last_uncertainty: parsed.last_uncertainty,
+            receive_lag: Read::longest_lag(&timeline.reads),
             spec_decode: parsed.spec_decode.take().filter(|_| error.is_none()),
             error,
         };
@@ -362,6 +363,14 @@ mod tests {
         assert_eq!(delay(Arrival::Concurrency), None);
         assert_eq!(delay(Arrival::UserCentric { users: 1, rate: 1.0 }), Some(Nanos(3)));
         assert_eq!(delay(Arrival::FixedSchedule { zero: ScheduleZero::First }), Some(Nanos(3)));
+    }
+
+    #[test]
+    fn a_record_knows_the_longest_lag_of_its_reads() {
+        let reader = reader(EndpointKind::Chat);
+        let mut exchange = exchange(&reader, answered("hello"));
+        exchange.timeline.reads = [2, 9, Read::NO_STAMP].map(|lag| Read { lag, ..Read::default() }).into();
+        assert_eq!(reader.read(&exchange, 0).measured.receive_lag, Some(Nanos(9)));
     }
 
     #[test]

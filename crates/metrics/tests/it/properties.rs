@@ -109,6 +109,7 @@ pub(crate) fn record() -> impl Strategy<Value = Measured> {
                 number: 0,
                 first_uncertainty: Default::default(),
                 last_uncertainty: Default::default(),
+                receive_lag: None,
                 start_wall: WallNs(EPOCH + start),
                 start: MonoNs(5_000_000_000 + start),
                 end: MonoNs(at + tail),

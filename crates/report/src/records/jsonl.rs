@@ -4,6 +4,7 @@
 //! units, names of phases) is prepared, numbers go straight into a reused buffer, and nothing is allocated. `cargo
 //! bench -p aiperf-report` gives its cost.
 
+use super::measurement::RecordMeasurement;
 use super::metadata::{Metadata, push_count, push_error};
 use super::trace_data;
 use crate::export::{RecordFile, RecordWriting};
@@ -75,6 +76,9 @@ impl RecordLine {
         if let Some(spec_decode) = &measured.spec_decode {
             out.extend_from_slice(b",\"spec_decode_acceptance\":");
             push_spec_decode(out, spec_decode);
+        }
+        if let Some(measurement) = RecordMeasurement::of(measured) {
+            measurement.push(out);
         }
         out.extend_from_slice(b",\"error\":");
         match &measured.error {

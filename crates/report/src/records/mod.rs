@@ -1,7 +1,7 @@
 //! Records: what was sent, received and measured, for each request.
 //!
 //! # Layout
-//! - `metadata`: the request of a record; `trace_data`: its HTTP trace
+//! - `metadata`: the request of a record; `trace_data`: its HTTP trace; `measurement`: what is not exact about it
 //! - [`jsonl`]: one line per request, written while the run is on
 //! - [`reading`]: the same lines read back, as columns
 //! - `parquet`: the same records as columns
@@ -9,6 +9,7 @@
 //! - [`outputs_json`]: generated text, collected while the run is on; `sorted_entries`: in the order of requests
 //! - [`inputs_json`]: the requests to send, written before the run
 
+mod measurement;
 pub(crate) mod metadata;
 mod trace_data;
 

@@ -3,8 +3,8 @@
 use aiperf_metrics::{Metrics, RecordMetrics, RunTraits, Value};
 use aiperf_report::RecordLine;
 use aiperf_types::{
-    ContentMark, CorrelationId, EndpointKind, Measured, MonoNs, PhaseId, PhaseKind, RecordMeta, RequestError,
-    SpecDecode, TokenCounts, WallNs,
+    ContentMark, CorrelationId, EndpointKind, Measured, MonoNs, Nanos, PhaseId, PhaseKind, RecordMeta, RequestError,
+    SpecDecode, TokenCounts, Uncertainty, WallNs,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -84,6 +84,55 @@ fn a_cancelled_request_has_its_time_and_its_error() {
     let meta = RecordMeta { was_cancelled: true, cancelled_at: Some(WallNs(20)), ..meta("session_000003") };
     let line = line(&meta, &cancelled(), &RecordMetrics::default()).unwrap();
     insta::assert_snapshot!(line.trim_end());
+}
+
+/// A stream of two chunks.
+fn streamed() -> Measured {
+    let mark = |at| ContentMark { at: MonoNs(at), output: true, reasoning: false };
+    let content = vec![mark(20_000_000), mark(30_000_000)];
+    Measured { start: MonoNs(10_000_000), end: MonoNs(30_000_000), content, ..Measured::default() }
+}
+
+fn measurement(measured: &Measured) -> Option<String> {
+    let line: Json = serde_json::from_str(&line(&meta("a"), measured, &record(measured)).unwrap()).unwrap();
+    line.get("measurement").map(Json::to_string)
+}
+
+#[test]
+fn an_exact_record_reports_nothing_of_its_measurement() {
+    let uncertain = Uncertainty { width: Nanos(0), is_late: true, is_unstamped: true };
+    for receive_lag in [None, Some(Nanos(0)), Some(Nanos(1_000_000))] {
+        let measured = Measured { receive_lag, first_uncertainty: uncertain, ..streamed() };
+        assert_eq!(measurement(&measured), None);
+    }
+}
+
+#[test]
+fn a_record_that_was_read_late_or_is_uncertain_reports_by_how_much_and_why() {
+    let of = |receive_lag, first_uncertainty, last_uncertainty| {
+        measurement(&Measured { receive_lag, first_uncertainty, last_uncertainty, ..streamed() }).unwrap()
+    };
+    let (exact, width) = (Uncertainty::default(), Nanos(2_500_000));
+    let lagging = r#"{"receive_lag_ms":1.5,"first_width_ms":0.0,"last_width_ms":0.0,"late":false,"unstamped":false}"#;
+    assert_eq!(of(Some(Nanos(1_500_000)), exact, exact), lagging);
+    let late = Uncertainty { width, is_late: true, ..exact };
+    let first = r#"{"receive_lag_ms":0.25,"first_width_ms":2.5,"last_width_ms":0.0,"late":true,"unstamped":false}"#;
+    assert_eq!(of(Some(Nanos(250_000)), late, exact), first);
+    let unstamped = Uncertainty { width, is_unstamped: true, ..exact };
+    let last = r#"{"receive_lag_ms":null,"first_width_ms":0.0,"last_width_ms":2.5,"late":false,"unstamped":true}"#;
+    assert_eq!(of(None, exact, unstamped), last);
+    let both = r#"{"receive_lag_ms":null,"first_width_ms":2.5,"last_width_ms":2.5,"late":true,"unstamped":true}"#;
+    assert_eq!(of(None, late, unstamped), both);
+}
+
+#[test]
+fn a_failed_record_has_no_instant_that_could_be_uncertain() {
+    let uncertain = Uncertainty { width: Nanos(5), ..Uncertainty::default() };
+    let failed = Measured { first_uncertainty: uncertain, last_uncertainty: uncertain, ..cancelled() };
+    assert_eq!(measurement(&failed), None);
+    let lagging = Measured { receive_lag: Some(Nanos(2_000_000)), ..failed };
+    let expected = r#"{"receive_lag_ms":2.0,"first_width_ms":0.0,"last_width_ms":0.0,"late":false,"unstamped":false}"#;
+    assert_eq!(measurement(&lagging).as_deref(), Some(expected));
 }
 
 #[test]

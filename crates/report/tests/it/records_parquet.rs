@@ -6,8 +6,8 @@ use aiperf_metrics::{Metrics, RecordMetrics, RecordView, RunTraits};
 use aiperf_plan::{ArtifactPlan, FileNames};
 use aiperf_report::{Artifacts, IncompleteFile, OpenRecordFile, RecordRun, Written};
 use aiperf_types::{
-    CorrelationId, EndpointKind, Exchange, Measured, Parsed, PhaseKind, RecordMeta, RequestError, Slo, SpecDecode,
-    Usage,
+    CorrelationId, EndpointKind, Exchange, Measured, Nanos, Parsed, PhaseKind, RecordMeta, RequestError, Slo,
+    SpecDecode, Uncertainty, Usage,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -53,6 +53,9 @@ fn of_every_sort() -> Vec<(RecordMeta, Measured)> {
     let silent = (plain(6, 0).0, Measured::default());
     let mut late = plain(9, 5);
     late.0.credit_issued = None;
+    late.1.receive_lag = Some(Nanos(1_000_001));
+    let mut uncertain = plain(10, 5);
+    uncertain.1.last_uncertainty = Uncertainty { width: Nanos(700_000), is_late: true, is_unstamped: true };
     vec![
         warm,
         spec_decode,
@@ -64,6 +67,7 @@ fn of_every_sort() -> Vec<(RecordMeta, Measured)> {
         plain(7, 1),
         plain(8, 300),
         late,
+        uncertain,
     ]
 }
 
@@ -149,6 +153,8 @@ fn row_of(line: &str) -> Map<String, Value> {
     if let Some(reported) = line.get("spec_decode_acceptance") {
         row.insert("spec_decode_acceptance".into(), json!(reported.to_string()));
     }
+    let measurement = line["measurement"].as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    row.extend(measurement.map(|(key, value)| (format!("measurement_{key}"), value.clone())));
     let error = line["error"].as_object().into_iter().flatten();
     row.extend(error.map(|(key, value)| (format!("error_{key}"), value.clone())));
     row
@@ -179,12 +185,19 @@ fn every_value_of_the_jsonl_is_in_a_column() {
     let labels: Vec<&str> = written.files.iter().map(|file| file.label).collect();
     assert!(labels.contains(&"Records Parquet"), "{labels:?}");
     let rows = rows(dir.path());
-    assert_eq!(rows.len(), 9, "one record writes nothing");
+    assert_eq!(rows.len(), 10, "one record writes nothing");
     assert_eq!(rows[3]["error_cause_chain"], json!(["Outer", "Inner"]));
     assert_eq!(rows[4]["error_cause_chain"], json!([]));
     assert_eq!(rows[5]["error_cause_chain"], Value::Null);
     assert_eq!(rows[7]["good_request_count"], json!(0));
     assert!(rows[2]["error_isl"].is_number());
+    let measurement = |row: usize| {
+        ["receive_lag_ms", "first_width_ms", "last_width_ms", "late", "unstamped"]
+            .map(|member| rows[row][&format!("measurement_{member}")].clone())
+    };
+    assert_eq!(measurement(7), [(); 5].map(|()| Value::Null), "an exact record");
+    assert_eq!(measurement(8), [json!(1.000001), json!(0.0), json!(0.0), json!(false), json!(false)]);
+    assert_eq!(measurement(9), [Value::Null, json!(0.0), json!(0.7), json!(true), json!(true)]);
 }
 
 #[test]
@@ -219,6 +232,7 @@ fn units_and_the_results_of_the_run_are_in_the_file() {
     let json = |key: &str| serde_json::from_str::<Value>(&text(key)).unwrap();
     assert_eq!(json("aiperf.units")["request_latency"], "ms");
     assert_eq!(json("aiperf.units")["request_start_ns"], "ns");
+    assert_eq!(json("aiperf.units")["measurement_receive_lag_ms"], "ms");
     let summary: Value =
         serde_json::from_slice(&fs::read(dir.path().join("profile_export_aiperf.json")).unwrap()).unwrap();
     for tag in ["request_latency", "good_request_fraction"] {

@@ -60,6 +60,19 @@ fn reads_without_a_stamp_bound_the_statistics() {
 }
 
 #[test]
+fn records_without_a_stamp_report_their_uncertainty() {
+    let run = run(quick(), &["--timestamps", "user"]);
+    for record in run.records() {
+        let measurement = &record["measurement"];
+        assert_eq!((&measurement["receive_lag_ms"], &measurement["unstamped"]), (&Value::Null, &Value::Bool(true)));
+        for (width, metric) in [("first_width_ms", "time_to_first_token"), ("last_width_ms", "request_latency")] {
+            let [width, value] = [&measurement[width], &record["metrics"][metric]["value"]].map(|one| one.as_f64());
+            assert!(width > Some(0.0) && width <= value, "{record}");
+        }
+    }
+}
+
+#[test]
 fn a_verdict_can_fail_a_run() {
     let crossed = run(quick(), &["--fail-if", "verdict>=0"]);
     assert_eq!(crossed.code(), Some(3), "{}", crossed.stderr());

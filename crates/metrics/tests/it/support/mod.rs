@@ -74,6 +74,7 @@ pub(crate) fn measured(record: &Value) -> Measured {
         number: 0,
         first_uncertainty: Default::default(),
         last_uncertainty: Default::default(),
+        receive_lag: None,
         start_wall: WallNs(nanos("timestamp_ns").unwrap_or(0)),
         start,
         end: MonoNs(last_response.filter(|at| *at > 0).unwrap_or(ended)),

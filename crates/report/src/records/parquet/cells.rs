@@ -53,6 +53,18 @@ impl<'o> Cells<'o> {
         }
     }
 
+    pub(crate) fn maybe_float(&mut self, value: Option<f64>) {
+        if let Some(value) = value {
+            self.float(value);
+        }
+    }
+
+    pub(crate) fn maybe_bool(&mut self, value: Option<bool>) {
+        if let Some(value) = value {
+            self.bool(value);
+        }
+    }
+
     pub(crate) fn floats(&mut self, values: &[f64]) {
         self.begin();
         self.length(values.len());

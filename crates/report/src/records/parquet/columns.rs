@@ -1,10 +1,11 @@
 //! The columns of the file: metadata with the names of the JSONL, one column per metric that records of the run may
-//! have, the server's data on speculative decoding, and the error.
+//! have, the server's data on speculative decoding, the error, and what is not exact about the request.
 
 use super::cells::Cells;
 use super::column::{Column, ELEMENT, Kind};
 use crate::format::json::push_str;
 use crate::records::jsonl::push_spec_decode;
+use crate::records::measurement::RecordMeasurement;
 use crate::records::metadata::{RunIds, hex};
 use aiperf_metrics::{Metric, Metrics, ValueKind};
 use aiperf_types::{CorrelationId, Measured, RecordMeta, RequestError, uuid_text};
@@ -19,6 +20,7 @@ pub(crate) struct Source<'a> {
     pub(crate) ids: RunIds,
     pub(crate) meta: &'a RecordMeta,
     pub(crate) measured: &'a Measured,
+    pub(crate) measurement: Option<RecordMeasurement>,
 }
 
 impl Source<'_> {
@@ -40,6 +42,10 @@ const fn int(name: &'static str, cell: CellOf) -> Fixed {
     Fixed { name, kind: Kind::Int, cell }
 }
 
+const fn float(name: &'static str, cell: CellOf) -> Fixed {
+    Fixed { name, kind: Kind::Float, cell }
+}
+
 const fn bool(name: &'static str, cell: CellOf) -> Fixed {
     Fixed { name, kind: Kind::Bool, cell }
 }
@@ -52,7 +58,8 @@ const fn texts(name: &'static str, cell: CellOf) -> Fixed {
     Fixed { name, kind: Kind::Texts, cell }
 }
 
-const NANOSECONDS: &str = "ns";
+/// Units by the end of a column's name.
+const UNITS: [(&str, &str); 2] = [("_ns", "ns"), ("_ms", "ms")];
 
 const METADATA: &[Fixed] = &[
     int("session_num", |of, cells| cells.int(of.meta.session_num)),
@@ -92,6 +99,17 @@ const BEHIND_METRICS: &[Fixed] = &[
     }),
 ];
 
+/// What is not exact about a request: behind all others, so that an exact one skips them.
+const MEASUREMENT: &[Fixed] = &[
+    float("measurement_receive_lag_ms", |of, cells| {
+        cells.maybe_float(of.measurement.and_then(|one| one.receive_lag_ms))
+    }),
+    float("measurement_first_width_ms", |of, cells| cells.maybe_float(of.measurement.map(|one| one.first_width_ms))),
+    float("measurement_last_width_ms", |of, cells| cells.maybe_float(of.measurement.map(|one| one.last_width_ms))),
+    bool("measurement_late", |of, cells| cells.maybe_bool(of.measurement.map(|one| one.is_late))),
+    bool("measurement_unstamped", |of, cells| cells.maybe_bool(of.measurement.map(|one| one.is_unstamped))),
+];
+
 fn correlation_id(of: &Source<'_>, cells: &mut Cells<'_>) {
     match &of.meta.correlation_id {
         CorrelationId::Uuid(bits) => cells.text(&uuid_text(*bits)),
@@ -124,7 +142,7 @@ impl Columns {
         let fixed = |fixed: &Fixed| Column {
             name: fixed.name,
             kind: fixed.kind,
-            unit: fixed.name.ends_with("_ns").then_some(NANOSECONDS),
+            unit: UNITS.iter().find(|(end, _)| fixed.name.ends_with(end)).map(|(_, unit)| *unit),
         };
         let metric = |(metric, kind): (&'static Metric, ValueKind)| Column {
             name: metric.tag,
@@ -136,8 +154,8 @@ impl Columns {
             unit: Some(metric.display.name()),
         };
         let shown = metrics.shown_in_records();
-        let columns: Vec<Column> =
-            METADATA.iter().map(fixed).chain(shown.map(metric)).chain(BEHIND_METRICS.iter().map(fixed)).collect();
+        let behind = BEHIND_METRICS.iter().chain(MEASUREMENT).map(fixed);
+        let columns: Vec<Column> = METADATA.iter().map(fixed).chain(shown.map(metric)).chain(behind).collect();
         let schema = schema(&columns).map_err(io::Error::other)?;
         let leaves = SchemaDescriptor::new(schema.clone());
         Ok(Self { columns, metrics: metrics.shown_in_records().map(|(metric, _)| metric).collect(), schema, leaves })
@@ -165,7 +183,11 @@ impl Columns {
         };
         write(METADATA, 0, cells);
         metrics(cells);
-        write(BEHIND_METRICS, METADATA.len() + self.metrics.len(), cells);
+        let behind = METADATA.len() + self.metrics.len();
+        write(BEHIND_METRICS, behind, cells);
+        if of.measurement.is_some() {
+            write(MEASUREMENT, behind + BEHIND_METRICS.len(), cells);
+        }
     }
 
     /// The metrics of the run with the numbers of their columns.

@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use super::column::Kind;
 use super::columns::{Columns, Source};
+use crate::records::measurement::RecordMeasurement;
 use crate::records::metadata::RunIds;
 use aiperf_metrics::{RecordEncoder, RecordMetrics, RecordView, Value};
 use std::sync::Arc;
@@ -47,7 +48,8 @@ impl RecordEncoder for RecordRow {
         }
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
-        let source = Source { ids: self.ids, meta: record.meta, measured: record.measured };
+        let measurement = RecordMeasurement::of(record.measured);
+        let source = Source { ids: self.ids, meta: record.meta, measured: record.measured, measurement };
         self.columns.write(&source, &mut Cells::new(out), |cells| self.push_metrics(cells, record.metrics));
         let length = (out.len() - start - 4) as u32;
         out[start..start + 4].copy_from_slice(&length.to_le_bytes());
