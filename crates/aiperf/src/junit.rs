@@ -40,10 +40,17 @@ impl JunitFile {
         Self::begin(path).map(Some)
     }
 
-    /// Writes the file and returns the exit code: `exit`, unless the file cannot be written.
-    pub(crate) fn write(self, cases: Vec<JunitCase>, exit: Exit, redactor: &Redactor) -> Exit {
+    /// Writes the file and returns the exit code: `exit`, unless the file cannot be written. `properties`: those of all
+    /// cases together.
+    pub(crate) fn write(
+        self,
+        properties: &[(String, String)],
+        cases: Vec<JunitCase>,
+        exit: Exit,
+        redactor: &Redactor,
+    ) -> Exit {
         let cases: Vec<JunitCase> = cases.into_iter().map(|case| without_secrets(case, redactor)).collect();
-        let text = junit_xml("aiperf", &cases);
+        let text = junit_xml("aiperf", properties, &cases);
         let Self { path, open } = self;
         let file = open.map_or_else(|| WholeFile::create(&path, true), Ok);
         match file.and_then(|file| put(&text, file)) {
@@ -70,5 +77,12 @@ fn without_secrets(case: JunitCase, redactor: &Redactor) -> JunitCase {
         JunitOutcome::Skipped(words) => JunitOutcome::Skipped(hide(words)),
         JunitOutcome::Error(words) => JunitOutcome::Error(hide(words)),
     };
-    JunitCase { class: hide(case.class), name: hide(case.name), outcome }
+    // Properties are names of verdicts.
+    JunitCase {
+        class: hide(case.class),
+        name: hide(case.name),
+        outcome,
+        properties: case.properties,
+        output: case.output.map(hide),
+    }
 }

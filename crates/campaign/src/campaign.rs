@@ -1,6 +1,7 @@
 //! A campaign: what its runs share. Each run is prepared, executed and written.
 
 use crate::caller::{NetworkCaller, Profilers};
+use crate::certainty::certainty;
 use crate::certificates;
 use crate::consumers::{AllSamples, Consumers, LiveApi, NamedBoundary, RunContext};
 use crate::control;
@@ -290,7 +291,7 @@ impl Campaign {
         }
         let reported = failures.len();
         let incomplete_files = consumers.summary(&mut result);
-        result.judged = limits::judge(&plan.metrics.limits, &result.metrics);
+        result.judged = limits::judge(&plan.metrics.limits, &result.metrics, &certainty(&result));
         let mut first = artifacts.write_first(&result, failures, incomplete);
         first.failures.extend(incomplete_files);
         first.failures.extend(consumers.flush(&mut result));

@@ -21,7 +21,8 @@
 //!   `result_files`: the same, read back from files
 //! - `run_traits`: what metrics need to know of a run; `sending`: what phases were asked to send and what they sent
 //! - [`runs`]: several runs in a row; [`gather`]: their results, logged and written
-//! - [`measurement`]: what the run measured of itself, and its doubts in sentences
+//! - [`measurement`]: what the run measured of itself, and its doubts in sentences;
+//!   [`mod@certainty`]: the same, read back from a summary
 //! - [`aggregate`]: results of several runs: trials and sweeps; [`compare`]: runs side by side
 //!
 //! # Invariants
@@ -55,6 +56,7 @@
 pub mod aggregate;
 mod caller;
 pub mod campaign;
+pub mod certainty;
 pub mod certificates;
 pub mod compare;
 pub mod consumers;
@@ -85,9 +87,10 @@ pub mod tokenizers;
 pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
-pub use aiperf_metrics::{JudgedLimit, MetricResult};
+pub use aiperf_metrics::{JudgedLimit, MetricResult, Verdict};
 pub use aiperf_transport::sys::set_lowest_niceness;
 pub use campaign::{Campaign, Prepared};
+pub use certainty::certainty;
 pub use error::CampaignError;
 pub use finished::Finished;
 pub use objectives::ObjectivesError;

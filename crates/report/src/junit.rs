@@ -12,6 +12,30 @@ pub struct JunitCase {
     pub class: String,
     pub name: String,
     pub outcome: JunitOutcome,
+    /// Facts about it, by name.
+    pub properties: Vec<(String, String)>,
+    /// Text about it, whatever the outcome.
+    pub output: Option<String>,
+}
+
+impl JunitCase {
+    /// A case without properties and without text.
+    pub fn new(class: impl Into<String>, name: impl Into<String>, outcome: JunitOutcome) -> Self {
+        Self { class: class.into(), name: name.into(), outcome, properties: Vec::new(), output: None }
+    }
+
+    /// The elements inside its own.
+    fn content(&self) -> String {
+        let mut out = properties_xml(&self.properties, "      ");
+        if let Some((element, words)) = self.outcome.element() {
+            let first = escape_markup(words.lines().next().unwrap_or_default());
+            out.push_str(&format!("      <{element} message=\"{first}\">{}</{element}>\n", escape_markup(words)));
+        }
+        if let Some(output) = &self.output {
+            out.push_str(&format!("      <system-out>{}</system-out>\n", escape_markup(output)));
+        }
+        out
+    }
 }
 
 /// The result, with a message if there is one.
@@ -37,8 +61,8 @@ impl JunitOutcome {
     }
 }
 
-/// The document: one suite with its cases.
-pub fn junit_xml(suite: &str, cases: &[JunitCase]) -> String {
+/// The document: one suite with its properties and cases.
+pub fn junit_xml(suite: &str, properties: &[(String, String)], cases: &[JunitCase]) -> String {
     let count = |element: &str| {
         cases.iter().filter(|case| case.outcome.element().is_some_and(|(name, _)| name == element)).count()
     };
@@ -52,22 +76,28 @@ pub fn junit_xml(suite: &str, cases: &[JunitCase]) -> String {
     );
     let mut out =
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  <testsuite {totals}>\n",);
+    out.push_str(&properties_xml(properties, "    "));
     for case in cases {
         let head = format!("classname=\"{}\" name=\"{}\"", escape_markup(&case.class), escape_markup(&case.name));
-        match case.outcome.element() {
-            None => out.push_str(&format!("    <testcase {head}/>\n")),
-            Some((element, words)) => {
-                let first = words.lines().next().unwrap_or_default();
-                out.push_str(&format!(
-                    "    <testcase {head}>\n      <{element} message=\"{}\">{}</{element}>\n    </testcase>\n",
-                    escape_markup(first),
-                    escape_markup(words),
-                ));
-            }
-        }
+        let content = case.content();
+        out.push_str(&match content.is_empty() {
+            true => format!("    <testcase {head}/>\n"),
+            false => format!("    <testcase {head}>\n{content}    </testcase>\n"),
+        });
     }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
+}
+
+fn properties_xml(properties: &[(String, String)], indent: &str) -> String {
+    if properties.is_empty() {
+        return String::new();
+    }
+    let one = |(name, value): &(String, String)| {
+        let (name, value) = (escape_markup(name), escape_markup(value));
+        format!("{indent}  <property name=\"{name}\" value=\"{value}\"/>\n")
+    };
+    format!("{indent}<properties>\n{}{indent}</properties>\n", properties.iter().map(one).collect::<String>())
 }
 
 #[cfg(test)]
@@ -75,7 +105,7 @@ mod tests {
     use super::*;
 
     fn case(name: &str, outcome: JunitOutcome) -> JunitCase {
-        JunitCase { class: "aiperf.compare".into(), name: name.into(), outcome }
+        JunitCase::new("aiperf.compare", name, outcome)
     }
 
     #[test]
@@ -86,7 +116,7 @@ mod tests {
             case("c", JunitOutcome::Skipped("too little data".into())),
             case("d", JunitOutcome::Error("not measured".into())),
         ];
-        insta::assert_snapshot!(junit_xml("a & b", &cases), @r#"
+        insta::assert_snapshot!(junit_xml("a & b", &[], &cases), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="a &amp; b" tests="4" failures="1" errors="1" skipped="1">
           <testsuite name="a &amp; b" tests="4" failures="1" errors="1" skipped="1">
@@ -100,6 +130,41 @@ mod tests {
             <testcase classname="aiperf.compare" name="d">
               <error message="not measured">not measured</error>
             </testcase>
+          </testsuite>
+        </testsuites>
+        "#);
+    }
+
+    #[test]
+    fn properties_and_text_are_there_whatever_the_outcome() {
+        let property = |value: &str| vec![("verdict".to_owned(), value.to_owned())];
+        let with = |case| JunitCase { properties: property("doubtful"), output: Some("a\n- b < c".into()), ..case };
+        let cases = [
+            with(case("a", JunitOutcome::Passed)),
+            with(case("b", JunitOutcome::Failed("d".into()))),
+            case("c", JunitOutcome::Passed),
+        ];
+        insta::assert_snapshot!(junit_xml("s", &property("client-bound"), &cases), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="s" tests="3" failures="1" errors="0" skipped="0">
+          <testsuite name="s" tests="3" failures="1" errors="0" skipped="0">
+            <properties>
+              <property name="verdict" value="client-bound"/>
+            </properties>
+            <testcase classname="aiperf.compare" name="a">
+              <properties>
+                <property name="verdict" value="doubtful"/>
+              </properties>
+              <system-out>a&#10;- b &lt; c</system-out>
+            </testcase>
+            <testcase classname="aiperf.compare" name="b">
+              <properties>
+                <property name="verdict" value="doubtful"/>
+              </properties>
+              <failure message="d">d</failure>
+              <system-out>a&#10;- b &lt; c</system-out>
+            </testcase>
+            <testcase classname="aiperf.compare" name="c"/>
           </testsuite>
         </testsuites>
         "#);

@@ -51,12 +51,12 @@ mod staged;
 pub mod summary;
 
 pub use artifacts::{Artifacts, FirstWritten, IncompleteFile, OpenRecordFile, RunsFolder, StagedInputs, Written};
-pub use compare::cases::compare_cases;
+pub use compare::cases::{compare_cases, compare_properties};
 pub use compare::json::compare_json;
 pub use compare::table::compare_text;
 pub use console::footer::footer;
 pub use console::gpu::gpu_number;
-pub use console::limits::limit_line;
+pub use console::limits::{limit_caution, limit_line};
 pub use console::live::{LiveBlock, ServerLine, live_block};
 pub use console::live_table::{LIVE_COLUMNS, LiveRow, live_rows};
 pub use console::log_lines::{LogLine, LogLines};

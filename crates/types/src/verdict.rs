@@ -1,5 +1,7 @@
 //! Whether the numbers of a run are those of the server.
 
+use std::borrow::Cow;
+
 /// How far the numbers of a run can be trusted; the worst is the largest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
@@ -20,6 +22,11 @@ impl Grade {
         }
     }
 
+    /// The grade with such a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Trustworthy, Self::Doubtful, Self::ClientBound].into_iter().find(|grade| grade.name() == name)
+    }
+
     /// The value of the metric `verdict`.
     pub const fn value(self) -> f64 {
         match self {
@@ -33,14 +40,14 @@ impl Grade {
 /// One reason for a verdict. One of grade `trustworthy` is for information.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reason {
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub grade: Grade,
     pub value: f64,
     /// The value above which it is a reason.
     pub limit: f64,
     pub text: String,
     /// What to do about it.
-    pub fix: &'static str,
+    pub fix: Cow<'static, str>,
 }
 
 /// The verdict on a run, on one of its phases, or on the part of it that is over.
@@ -49,4 +56,22 @@ pub struct Verdict {
     pub grade: Grade,
     /// The worst first.
     pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// Whether there is nothing to warn about.
+    pub fn is_trustworthy(&self) -> bool {
+        self.grade == Grade::Trustworthy
+    }
+
+    /// The worst reason; `None` if there is nothing to warn about.
+    pub fn main_reason(&self) -> Option<&Reason> {
+        self.reasons.iter().find(|reason| reason.grade != Grade::Trustworthy)
+    }
+
+    /// The verdict and its main reason, in one sentence.
+    pub fn in_words(&self) -> String {
+        let reason = self.main_reason().map(|reason| format!(": {}", reason.text)).unwrap_or_default();
+        format!("{}{reason}", self.grade.name())
+    }
 }

@@ -7,7 +7,9 @@ use crate::{signals, terminal};
 use aiperf_campaign::compare::{CompareRequest, Conclusion, MOST_SIDES, Rule, Stat, compare};
 use aiperf_plan::{FileNames, collide};
 use aiperf_report::compare::CompareReport;
-use aiperf_report::{Page, compare_cases, compare_json, compare_text, discard_temporaries, junit_xml};
+use aiperf_report::{
+    Page, compare_cases, compare_json, compare_properties, compare_text, discard_temporaries, junit_xml,
+};
 use clap::Parser;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -171,7 +173,7 @@ fn conclude(command: &CompareCommand, report: &CompareReport) -> Exit {
 }
 
 fn junit(report: &CompareReport) -> Vec<u8> {
-    junit_xml("aiperf compare", &compare_cases(report)).into_bytes()
+    junit_xml("aiperf compare", &compare_properties(report), &compare_cases(report)).into_bytes()
 }
 
 fn write(path: &Path, document: &[u8]) -> io::Result<()> {

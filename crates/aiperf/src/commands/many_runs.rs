@@ -10,9 +10,9 @@ use crate::screen::Printer;
 use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
-use aiperf_campaign::limits::{judge_outcome, junit_cases};
+use aiperf_campaign::limits::{judge_outcome, junit_cases, junit_properties};
 use aiperf_campaign::runs::{self, ChangedError, Driven, Ran, Resumed, RunIn, drive, resume, strategy, worth_keeping};
-use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, gather};
+use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, Verdict, certainty, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, Cell, FileNames, LogLevel, Plan, RunId};
 use aiperf_report::{JunitCase, LogLine, LogLines, Page, RunsFolder, limit_line};
@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 
 /// How often a stop request is checked during a cooldown.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Runs that a line names one by one.
+const NAMED: usize = 4;
 
 /// Runs the whole campaign and reports on it. `notes` are messages of the configuration.
 pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -> Exit {
@@ -81,7 +84,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
             None => Exit::Failed,
         };
         let cases = || junit_of_all(&plan, &done, &judge(&done));
-        return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
+        return junit.map_or(exit, |junit| junit.write(&junit_properties(verdicts(&done)), cases(), exit, &redactor));
     }
     runner.begin();
     error.iter().for_each(|error| runner.log(LogLevel::Error, &error.to_string()));
@@ -109,7 +112,10 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
         None => Exit::Success,
     };
     signals.run_is_over(exit);
-    let exit = junit.map_or(exit, |junit| junit.write(junit_of_all(&plan, &done, &judged), exit, &redactor));
+    let exit = junit.map_or(exit, |junit| {
+        let (properties, cases) = (junit_properties(verdicts(&done)), junit_of_all(&plan, &done, &judged));
+        junit.write(&properties, cases, exit, &redactor)
+    });
     if let Some(api) = api {
         one_run::stay(api.complete(), signals, &redactor);
     }
@@ -132,7 +138,29 @@ fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLi
     let count = format!("Limits kept: {} of {}, over all runs", all.len() - failed.len(), all.len());
     let head = (!all.is_empty()).then_some((level, count));
     let each = failed.iter().map(|(name, judged)| (LogLevel::Warning, format!("{name}: {}", limit_line(judged))));
-    head.into_iter().chain(each).collect()
+    let doubt = head.as_ref().and_then(|_| about_verdicts(plan, done)).map(|line| (LogLevel::Warning, line));
+    head.into_iter().chain(each).chain(doubt).collect()
+}
+
+/// The verdicts of runs on their own numbers.
+fn verdicts(done: &[Ran]) -> impl Iterator<Item = &Verdict> {
+    done.iter().filter_map(|ran| ran.outcome.certainty.verdict.as_ref())
+}
+
+/// The runs whose numbers are not trustworthy, in one line.
+fn about_verdicts(plan: &CampaignPlan, done: &[Ran]) -> Option<String> {
+    let named = done.iter().filter_map(|ran| {
+        let verdict = ran.outcome.certainty.verdict.as_ref().filter(|verdict| !verdict.is_trustworthy())?;
+        Some(format!("{} is {}", plan.name(&ran.cell, ran.run.trial), verdict.in_words()))
+    });
+    let mut named: Vec<String> = named.collect();
+    let count = named.len();
+    if count > NAMED {
+        named.truncate(NAMED);
+        named.push(format!("{} more", count - NAMED));
+    }
+    let (all, runs) = (done.len(), named.join("; "));
+    (count > 0).then(|| format!("The numbers of {count} of {all} runs are not trustworthy: {runs}"))
 }
 
 /// The JUnit cases of all runs.
@@ -140,7 +168,7 @@ fn junit_of_all(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLi
     let one = |(ran, judged): (&Ran, &Option<Vec<JudgedLimit>>)| {
         let limits = &ran.cell.plan.metrics.limits;
         let failure = ran.outcome.result.as_ref().err().map(String::as_str);
-        junit_cases(&place(plan, ran), failure, limits, judged.as_deref())
+        junit_cases(&place(plan, ran), failure, limits, judged.as_deref(), ran.outcome.certainty.verdict.as_ref())
     };
     done.iter().zip(judged).flat_map(one).collect()
 }
@@ -293,7 +321,10 @@ impl RunIn for Runner<'_> {
                         RunOutcome::failed(&label, "stopped before it was complete")
                     }
                     Some(why) => RunOutcome::failed(&label, why),
-                    None => RunOutcome::of(&label, &profiled.finished.result.metrics),
+                    None => {
+                        let result = &profiled.finished.result;
+                        RunOutcome::of(&label, &result.metrics).with_certainty(certainty(result))
+                    }
                 };
                 let values = std::mem::take(&mut profiled.finished.values);
                 let values = values.into_iter().map(|(tag, values)| (tag.to_owned(), values)).collect();

@@ -9,8 +9,8 @@ use crate::progress::{Bar, ProgressLines};
 use crate::screen::Screen;
 use crate::signals::{OnScreen, Signals};
 use crate::terminal;
-use aiperf_campaign::limits::junit_cases;
-use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, JudgedLimit, Subscription};
+use aiperf_campaign::limits::{junit_cases, junit_properties};
+use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, JudgedLimit, Subscription, Verdict};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{LogLevel, Plan, RuntimePlan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
@@ -46,16 +46,18 @@ pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &
                 None => Exit::Failed,
             };
             signals.run_is_over(exit);
-            let cases = || junit_cases(&[], Some(&error.to_string()), &limits, None);
-            return junit.map_or(exit, |junit| junit.write(cases(), exit, &redactor));
+            let cases = || junit_cases(&[], Some(&error.to_string()), &limits, None, None);
+            return junit.map_or(exit, |junit| junit.write(&[], cases(), exit, &redactor));
         }
     };
     let exit = verdict(&finished, &log, signals);
     signals.run_is_over(exit);
     let mut exit = reported(&finished, &log, &dir, exit, &redactor);
     if let Some(junit) = junit {
-        let cases = junit_cases(&[], why_failed(&finished, exit).as_deref(), &limits, judged(&finished));
-        exit = junit.write(cases, exit, &redactor);
+        let verdict = own_verdict(&finished);
+        let failure = why_failed(&finished, exit);
+        let cases = junit_cases(&[], failure.as_deref(), &limits, judged(&finished), verdict);
+        exit = junit.write(&junit_properties(verdict), cases, exit, &redactor);
     }
     if let Some(api) = api {
         stay(api, signals, &redactor);
@@ -91,6 +93,12 @@ pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
 fn judged(finished: &Finished) -> Option<&[JudgedLimit]> {
     let has_results = !finished.nothing_answered && !finished.given_up && !finished.was_stopped;
     has_results.then_some(&finished.result.judged[..])
+}
+
+/// The verdict of a run on its own numbers, if it has any.
+fn own_verdict(finished: &Finished) -> Option<&Verdict> {
+    let result = &finished.result;
+    (result.measurement.is_some() && !finished.nothing_answered).then_some(&result.verdict)
 }
 
 /// Why a run counts as failed, in one sentence.

@@ -61,7 +61,7 @@ mod tests {
     }
 
     fn outcome(label: &str) -> RunOutcome {
-        RunOutcome { label: label.to_owned(), result: Ok(Vec::new()) }
+        RunOutcome::new(label, Ok(Vec::new()))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A run as one of several: its label, and its metrics or why it failed.
 
-use aiperf_metrics::{Stats, Summary};
+use aiperf_metrics::{Certainty, Stats, Summary};
 use aiperf_report::aggregate::{FailedRun, RunTally};
 
 /// One run of several.
@@ -9,6 +9,8 @@ pub struct RunOutcome {
     pub label: String,
     /// Its metrics, or why it failed.
     pub result: Result<Vec<RunMetric>, String>,
+    /// How sure its numbers are.
+    pub certainty: Certainty,
 }
 
 /// One metric of one run, in display units.
@@ -36,12 +38,23 @@ impl RunOutcome {
             Some(error) => Err(error),
             None => Ok(metrics),
         };
-        Self { label: label.into(), result }
+        Self::new(label, result)
     }
 
     /// A run that could not be executed.
     pub fn failed(label: impl Into<String>, error: impl Into<String>) -> Self {
-        Self { label: label.into(), result: Err(error.into()) }
+        Self::new(label, Err(error.into()))
+    }
+
+    /// A run of which only the result is known.
+    pub fn new(label: impl Into<String>, result: Result<Vec<RunMetric>, String>) -> Self {
+        Self { label: label.into(), result, certainty: Certainty::default() }
+    }
+
+    /// The same run, with how sure its numbers are. A run that failed has no numbers.
+    pub fn with_certainty(self, certainty: Certainty) -> Self {
+        let certainty = if self.result.is_ok() { certainty } else { Certainty::default() };
+        Self { certainty, ..self }
     }
 }
 

@@ -59,7 +59,7 @@ mod tests {
             vec![metric("request_latency", spread), metric("output_token_throughput", Stats::of(100.0))]
         };
         let result = latency.map(metrics).ok_or_else(|| "All 6 requests failed".to_owned());
-        SweepRun { cell, outcome: RunOutcome { label: "trial_0001".to_owned(), result } }
+        SweepRun { cell, outcome: RunOutcome::new("trial_0001", result) }
     }
 
     fn plan(trials: usize, axes: Option<ParetoAxes>) -> SweepRules {

@@ -4,6 +4,7 @@ use super::ran::{Ran, worth_keeping};
 use super::strategies::strategy;
 use super::strategy::Next;
 use crate::aggregate::RunOutcome;
+use crate::certainty;
 use crate::result_files::{metrics, read_json, records};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::run_config::{Change, changes, is_run_config, run_config, sweep_id};
@@ -106,6 +107,7 @@ fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan)
     }
     let summary = read_json(&dir.join(&names.summary_json)).ok()?;
     let outcome = RunOutcome::of_metrics(&label, metrics(&summary).collect());
+    let outcome = outcome.with_certainty(certainty::read(&summary["measurement"]));
     let measured = outcome.result.as_ref().ok()?;
     let records = match plan.trials.count > 1 && planned.artifacts.records.jsonl {
         // If records are lost, the run is repeated.

@@ -118,7 +118,7 @@ impl RunIn for Server<'_> {
             &plan.artifacts.names.summary_json,
             json!({"request_latency": {"unit": "ms", "avg": stats.avg}, "request_count": {"unit": "requests", "avg": 4}}),
         );
-        let outcome = RunOutcome { label: self.plan.label(run.trial), result: Ok(vec![metric]) };
+        let outcome = RunOutcome::new(self.plan.label(run.trial), Ok(vec![metric]));
         Ran { run, cell: cell.clone(), outcome, records: None, is_earlier: false, ends_all: false }
     }
 

@@ -7,7 +7,9 @@
 //! - [`conduct`]: threads, clocks and the machine, for the whole run
 //! - [`sending`]: what phases were asked to send, and what they sent
 //! - [`verdict`]: one of three grades, with its reasons
+//! - [`certainty`]: the verdict of a run, with what is known of its main statistics
 
+pub mod certainty;
 pub mod conduct;
 pub mod quality;
 pub mod sending;
@@ -15,8 +17,7 @@ pub mod stalls;
 pub mod verdict;
 
 use crate::phase::summary::{Exactness, MetricBounds, MetricIntervals, Summary};
-use aiperf_types::Verdict;
-use aiperf_types::{Nanos, PhaseId};
+use aiperf_types::{Nanos, PhaseId, Verdict};
 use conduct::Conduct;
 use quality::Quality;
 use sending::{Sending, Sent};

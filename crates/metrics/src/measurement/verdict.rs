@@ -47,7 +47,7 @@ struct Check {
 
 /// A bound is a reason only if it exceeds a share of its statistic and this many milliseconds.
 const CLIENT_BOUND_MS: f64 = 0.1;
-const DOUBTFUL_MS: f64 = 0.05;
+pub const DOUBTFUL_MS: f64 = 0.05;
 
 const OWN_CORES: &str = "give the client its own cores (taskset), --workers-max 4, or a second machine";
 const REAL_TIME: &str = "allow real-time priority: setcap cap_sys_nice+ep on the program's file, ulimit -r 1, --cap-add SYS_NICE \
@@ -148,6 +148,11 @@ const CHECKS: &[Check] = &[
     },
 ];
 
+/// The grade of a reason that was read from a file. `None` if this version has no such check.
+pub fn grade_of_reason(code: &str, limit: f64) -> Option<Grade> {
+    CHECKS.iter().find(|check| check.code == code && check.limit == limit).map(|check| check.grade)
+}
+
 /// The bound of a statistic that is largest compared with the statistic.
 struct Worst {
     tag: &'static str,
@@ -183,8 +188,9 @@ pub fn judge(run: &Evidence<'_>) -> Verdict {
         // The same code gives one reason, the worst.
         let is_known = reasons.iter().any(|reason| reason.code == check.code);
         if value > check.limit && !is_known {
-            let (text, fix) = ((check.text)(value, run), (check.fix)(run));
-            reasons.push(Reason { code: check.code, grade: check.grade, value, limit: check.limit, text, fix });
+            let Check { grade, limit, .. } = *check;
+            let (code, text, fix) = (check.code.into(), (check.text)(value, run), (check.fix)(run).into());
+            reasons.push(Reason { code, grade, value, limit, text, fix });
         }
     }
     let grade = reasons.iter().map(|reason| reason.grade).max().unwrap_or_default();
@@ -211,7 +217,7 @@ mod tests {
     }
 
     fn codes(verdict: &Verdict) -> Vec<&str> {
-        verdict.reasons.iter().map(|reason| reason.code).collect()
+        verdict.reasons.iter().map(|reason| &*reason.code).collect()
     }
 
     #[test]

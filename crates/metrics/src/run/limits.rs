@@ -64,6 +64,10 @@ pub struct JudgedLimit {
     pub unit: &'static str,
     /// `None` if nothing was measured.
     pub observed: Option<f64>,
+    /// How far the truth can be from the observed value, if that is known.
+    pub bound: Option<f64>,
+    /// The requests of the run, if they are too few for this statistic.
+    pub too_few: Option<u64>,
 }
 
 /// Whether a run kept a limit.
@@ -108,7 +112,8 @@ pub fn judge_limit(limit: &Limit, stats: impl Fn(&str) -> Option<Stats>) -> Judg
         (None, Some(metric)) => where_absent(metric, limit.stat(), stats),
         (None, None) => None,
     };
-    JudgedLimit { limit: limit.clone(), unit: metric.map_or("", |metric| metric.display.name()), observed }
+    let unit = metric.map_or("", |metric| metric.display.name());
+    JudgedLimit { limit: limit.clone(), unit, observed, bound: None, too_few: None }
 }
 
 /// The value of a metric that summaries omit if there is nothing to count: no failures means zero failures, not an

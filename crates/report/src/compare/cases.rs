@@ -1,23 +1,27 @@
 //! Limits as cases of a test suite.
 
 use super::table::judgement_words;
-use super::{CompareReport, Outcome};
+use super::{CompareReport, Outcome, Side};
 use crate::junit::{JunitCase, JunitOutcome};
+
+/// The verdict of each side on its own numbers, as properties of the suite: `verdict.A`.
+pub fn compare_properties(report: &CompareReport) -> Vec<(String, String)> {
+    let property = |side: &Side| Some((format!("verdict.{}", side.label), side.measurement_verdict.clone()?));
+    report.sides.iter().filter_map(property).collect()
+}
 
 /// One case for each limit of each pair: failed where it is broken, skipped where the comparison is inconclusive.
 pub fn compare_cases(report: &CompareReport) -> Vec<JunitCase> {
     let case = |(pair, judgement): (&super::Pair, &super::Judgement)| {
         let (first, second) = (&report.sides[pair.first].path, &report.sides[pair.second].path);
         let words = format!("{}\nA: {first}\nB: {second}", judgement_words(judgement, "A", "B", report.level));
-        JunitCase {
-            class: "aiperf.compare".to_owned(),
-            name: format!("{} ({second} against {first})", judgement.rule),
-            outcome: match judgement.outcome {
-                Outcome::Within => JunitOutcome::Passed,
-                Outcome::Beyond => JunitOutcome::Failed(words),
-                Outcome::Undecided(_) => JunitOutcome::Skipped(words),
-            },
-        }
+        let outcome = match judgement.outcome {
+            Outcome::Within => JunitOutcome::Passed,
+            Outcome::Beyond => JunitOutcome::Failed(words),
+            Outcome::Undecided(_) => JunitOutcome::Skipped(words),
+        };
+        let name = format!("{} ({second} against {first})", judgement.rule);
+        JunitCase::new("aiperf.compare", name, outcome)
     };
     report.judgements().map(case).collect()
 }

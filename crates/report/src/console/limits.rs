@@ -2,12 +2,13 @@
 
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
-use super::text::Align;
-use crate::format::number::grouped;
-use aiperf_metrics::{JudgedLimit, LimitVerdict};
+use super::text::{Align, wrap_hanging};
+use crate::format::number::{grouped, thousands};
+use aiperf_metrics::{DOUBTFUL_MS, JudgedLimit, LimitVerdict, Verdict};
 
-/// Every limit with its verdict; `None` without limits.
-pub(crate) fn table(judged: &[JudgedLimit], page: Page) -> Option<String> {
+/// Every limit with its verdict, and below what is not sure about the observed values. `None` without limits. `verdict`:
+/// that of the run on its own numbers.
+pub(crate) fn table(judged: &[JudgedLimit], verdict: &Verdict, page: Page) -> Option<String> {
     if judged.is_empty() {
         return None;
     }
@@ -18,7 +19,14 @@ pub(crate) fn table(judged: &[JudgedLimit], page: Page) -> Option<String> {
         columns: vec![column("Metric", true), column("fails if", false), column("observed", false), column("", true)],
         rows: judged.iter().map(row).collect(),
     };
-    Some(format!("\n\n{}", table.draw(page)))
+    let mut out = format!("\n\n{}", table.draw(page));
+    let cautions =
+        judged.iter().filter_map(|judged| Some(format!("{}: {}", judged.limit.metric, limit_caution(judged)?)));
+    let doubt = (!verdict.is_trustworthy()).then(|| format!("The observed values are {}", verdict.in_words()));
+    for line in cautions.chain(doubt).flat_map(|line| wrap_hanging(&line, page.width(), 2)) {
+        out.push_str(&format!("{}\n", page.paint(Style::YELLOW, &line)));
+    }
+    Some(out)
 }
 
 fn row(judged: &JudgedLimit) -> Vec<Cell> {
@@ -60,8 +68,25 @@ fn shown(value: f64) -> String {
     grouped(Some(value)).filter(|_| is_close).unwrap_or_else(|| value.to_string())
 }
 
-/// A limit and its verdict, in one sentence.
+/// What is not sure about the observed value: too few requests, or a measurement that can be off. `None` if nothing is.
+pub fn limit_caution(judged: &JudgedLimit) -> Option<String> {
+    let stat = judged.limit.stat();
+    let too_few = judged.too_few.map(|requests| format!("{} requests are not enough for {stat}", thousands(requests)));
+    let is_near = |bound: f64| judged.observed.is_some_and(|value| (value - judged.limit.threshold).abs() <= bound);
+    let bound = judged.bound.filter(|bound| *bound > DOUBTFUL_MS || is_near(*bound));
+    let bound =
+        bound.map(|bound| format!("the measurement itself can be off by {}", in_unit(&shown(bound), judged.unit)));
+    let cautions: Vec<String> = too_few.into_iter().chain(bound).collect();
+    (!cautions.is_empty()).then(|| cautions.join("; "))
+}
+
+/// A limit and its verdict, in one sentence, with what is not sure about it.
 pub fn limit_line(judged: &JudgedLimit) -> String {
+    let caution = limit_caution(judged).map(|caution| format!("; {caution}")).unwrap_or_default();
+    format!("{}{caution}", verdict_line(judged))
+}
+
+fn verdict_line(judged: &JudgedLimit) -> String {
     let (subject, condition) = (judged.limit.subject(), fails_if(judged));
     match judged.observed {
         None => format!("{subject} was not measured; it fails the run if {condition}"),
@@ -78,11 +103,12 @@ pub fn limit_line(judged: &JudgedLimit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aiperf_metrics::{Grade, Reason};
     use aiperf_types::{Limit, SlaOp};
 
     fn judged(metric: &str, op: SlaOp, threshold: f64, unit: &'static str, observed: Option<f64>) -> JudgedLimit {
         let limit = Limit { metric: metric.into(), stat: Some("p99".into()), op, threshold, unit: None };
-        JudgedLimit { limit, unit, observed }
+        JudgedLimit { limit, unit, observed, bound: None, too_few: None }
     }
 
     #[test]
@@ -92,7 +118,7 @@ mod tests {
             judged("output_token_throughput_per_user", SlaOp::Lt, 0.001, "tokens/sec/user", Some(0.0014)),
             judged("request_latency", SlaOp::Ge, 5.0, "ms", None),
         ];
-        insta::assert_snapshot!(table(&rows, Page::plain(80)).unwrap_or_default(), @r"
+        insta::assert_snapshot!(table(&rows, &Verdict::default(), Page::plain(80)).unwrap_or_default(), @r"
                                      NVIDIA AIPerf | Limits                             
         ┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━━━━━┓
         ┃                                  Metric ┃ fails if ┃ observed ┃              ┃
@@ -103,12 +129,42 @@ mod tests {
         │                request_latency p99 (ms) │     >= 5 │      N/A │ not measured │
         └─────────────────────────────────────────┴──────────┴──────────┴──────────────┘
         ");
-        assert_eq!(table(&[], Page::plain(80)), None);
+        assert_eq!(table(&[], &Verdict::default(), Page::plain(80)), None);
         let lines: Vec<String> = rows.iter().map(limit_line).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         time_to_first_token.p99 is 1,250.50 ms, which crosses the limit: it fails the run if > 200 ms
         output_token_throughput_per_user.p99 is 0.0014 tokens/sec/user; it fails the run if < 0.001 tokens/sec/user
         request_latency.p99 was not measured; it fails the run if >= 5 ms
         ");
+    }
+
+    #[test]
+    fn what_is_not_sure_is_below_the_table_and_the_verdict_of_the_run_last() {
+        let sure = judged("time_to_first_token", SlaOp::Gt, 200.0, "ms", Some(150.0));
+        let few = JudgedLimit { too_few: Some(60), bound: Some(0.01), ..sure.clone() };
+        let off = JudgedLimit { bound: Some(12.0), ..sure.clone() };
+        let near = JudgedLimit { bound: Some(0.04), observed: Some(199.97), ..sure.clone() };
+        let cautions = [&sure, &few, &off, &near].map(limit_caution);
+        let off_by = |ms: &str| Some(format!("the measurement itself can be off by {ms} ms"));
+        let expected = [None, Some("60 requests are not enough for p99".to_owned()), off_by("12.00"), off_by("0.04")];
+        assert_eq!(cautions, expected);
+        let reason = Reason {
+            code: "core_wait".into(),
+            grade: Grade::Doubtful,
+            value: 0.042,
+            limit: 0.01,
+            text: "a worker waited for a core for 4.2% of the run".into(),
+            fix: "taskset".into(),
+        };
+        let verdict = Verdict { grade: Grade::Doubtful, reasons: vec![reason] };
+        let text = table(&[sure, few], &verdict, Page::plain(80)).unwrap_or_default();
+        let below: Vec<&str> = text.lines().skip_while(|line| !line.starts_with('└')).skip(1).collect();
+        assert_eq!(
+            below,
+            [
+                "time_to_first_token: 60 requests are not enough for p99",
+                "The observed values are doubtful: a worker waited for a core for 4.2% of the run"
+            ]
+        );
     }
 }

@@ -78,7 +78,7 @@ pub fn report(run: &RunResult, page: Page) -> String {
     };
     // If nothing succeeded, only the reason is shown.
     let results = (!run.nothing_succeeded()).then(results);
-    let limits = limits::table(&run.judged, page);
+    let limits = limits::table(&run.judged, run.verdict(), page);
     errors.into_iter().chain(results.into_iter().flatten()).chain([limits]).flatten().collect()
 }
 

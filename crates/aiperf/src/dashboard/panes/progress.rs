@@ -123,10 +123,9 @@ fn rows(model: &Model) -> Vec<Row> {
     }
     let (text, mood) = errors(phase);
     add("Errors", text, mood);
-    if let Some(verdict) = model.verdict().filter(|verdict| verdict.grade != Grade::Trustworthy) {
+    if let Some(verdict) = model.verdict().filter(|verdict| !verdict.is_trustworthy()) {
         let mood = if verdict.grade == Grade::ClientBound { Mood::Bad } else { Mood::Doubtful };
-        let reason = verdict.reasons.first().map_or_else(String::new, |reason| format!(": {}", reason.text));
-        add("Verdict so far", format!("{}{reason}", verdict.grade.name()), mood);
+        add("Verdict so far", verdict.in_words(), mood);
     }
     if phase.counts.missed > 0 {
         add(

@@ -57,7 +57,14 @@ fn a_run_within_its_limits_succeeds() {
     assert_eq!((&judged[2]["observed"], &judged[2]["unit"]), (&json!(0.0), &json!("requests")));
     let text = junit(&run);
     assert!(text.contains("tests=\"5\" failures=\"0\" errors=\"0\""), "{text}");
-    assert!(text.contains("name=\"fail-if time_to_first_token.p99&gt;60000ms\"/>"), "{text}");
+    let named =
+        "name=\"fail-if time_to_first_token.p99&gt;60000ms\">\n      <system-out>10 requests are not enough for p99";
+    assert!(text.contains(named), "{text}");
+    // A verdict is no failure: the suite and the case of the run have it as a property.
+    let verdict = summary["measurement"]["verdict"]["is"].as_str().unwrap();
+    assert_eq!(count(&text, &format!("<property name=\"verdict\" value=\"{verdict}\"/>")), 2, "{text}");
+    let below = "time_to_first_token: 10 requests are not enough for p99";
+    assert!(run.stdout().lines().any(|line| line.starts_with(below)), "{}", run.stdout());
 }
 
 #[test]
@@ -81,8 +88,26 @@ fn a_crossed_limit_is_shown_and_written_and_sets_the_exit_code() {
     let text = junit(&run);
     assert_eq!(count(&text, "<failure "), 1, "{text}");
     assert!(text.contains("<failure message=\"time_to_first_token.p99 is "), "{text}");
+    assert!(text.contains("; 10 requests are not enough for p99"), "{text}");
     let marker: Value = serde_json::from_str(&run.text(".aiperf_results_ready.json")).unwrap();
     assert_eq!(marker["ready"], true);
+}
+
+#[test]
+fn the_reasons_of_a_verdict_are_in_the_file_for_ci_and_below_the_limits() {
+    let sim = serve(quick());
+    // Reads without arrival stamps are a reason on any machine.
+    let run = held(&sim.url(), &["request_count<1"]).with(&["--timestamps", "user", "--junit", "junit.xml"]).run();
+    assert_eq!(run.code(), Some(0), "{}", run.stderr());
+    let verdict = run.summary()["measurement"]["verdict"]["is"].as_str().unwrap().to_owned();
+    assert_ne!(verdict, "trustworthy");
+    let text = junit(&run);
+    assert!(text.contains("failures=\"0\" errors=\"0\""), "{text}");
+    assert!(text.contains(&format!("<system-out>verdict: {verdict}&#10;- ")), "{text}");
+    let fix = "- 100.0% of reads have no arrival stamp (as --timestamps user asks)&#10;  try: use --timestamps auto";
+    assert!(text.contains(fix), "{text}");
+    let (_, below) = run.stdout().split_once("| Limits").map(|(_, rest)| ((), rest.to_owned())).unwrap();
+    assert!(below.contains(&format!("The observed values are {verdict}: ")), "{below}");
 }
 
 #[test]
@@ -226,6 +251,7 @@ fn every_one_of_several_runs_is_judged() {
     }
     let text = junit(&run);
     assert!(text.contains("tests=\"6\" failures=\"1\" errors=\"0\""), "{text}");
+    assert_eq!(count(&text, "<property name=\"verdict\""), 3, "one of the suite and one of each run: {text}");
     assert_eq!(count(&text, "classname=\"aiperf.profile.concurrency_"), 6, "{text}");
     assert!(run.text("logs/aiperf.log").contains("Limits kept: 3 of 4"), "{}", run.text("logs/aiperf.log"));
     // Complete runs are judged by the limits of this command.

@@ -43,7 +43,7 @@ fn strategy(order: Order, cells: usize, trials: plan::Trials) -> Cooldown {
 fn ran(run: RunId, value: f64) -> Ran {
     let stats = Stats { avg: Some(value), ..Stats::default() };
     let metric = RunMetric { tag: "m".to_owned(), unit: "ms".to_owned(), stats };
-    let outcome = RunOutcome { label: "run".to_owned(), result: Ok(vec![metric]) };
+    let outcome = RunOutcome::new("run", Ok(vec![metric]));
     let cell = Cell { index: run.cell, ..CELL.clone() };
     Ran { run, cell: Arc::new(cell), outcome, records: None, is_earlier: false, ends_all: false }
 }

@@ -55,7 +55,7 @@ pub(crate) fn outcome(run: &Value) -> RunOutcome {
         true => Ok(metrics(run["metrics"].as_object().unwrap())),
         false => Err(run["error"].as_str().unwrap_or_default().to_owned()),
     };
-    RunOutcome { label: run["label"].as_str().unwrap_or_default().to_owned(), result }
+    RunOutcome::new(run["label"].as_str().unwrap_or_default(), result)
 }
 
 /// Checks that a document has the same content: numbers within rounding, floats as floats, members in the same order

@@ -146,9 +146,8 @@ fn written(folder: &Path) -> BTreeMap<String, String> {
 #[test]
 fn golden_runs_trials() {
     run(TRIALS_FILE, has_summaries, |file| {
-        let outcome = |(child, summary): &(Child, Value)| RunOutcome {
-            label: run_label(child, summary),
-            result: Ok(metrics(summary.as_object().unwrap())),
+        let outcome = |(child, summary): &(Child, Value)| {
+            RunOutcome::new(run_label(child, summary), Ok(metrics(summary.as_object().unwrap())))
         };
         let runs: Vec<RunOutcome> = summaries(file).iter().map(outcome).collect();
         let found = confidence(file.0.json["metadata"]["confidence_level"].as_f64().unwrap(), &runs).unwrap();
@@ -217,7 +216,7 @@ fn golden_runs_collated() {
     run(COLLATED_FILE, has_records, |file| {
         let children = children(file, is_records);
         let records: Vec<RunRecords> = children.iter().map(|child| records(child.folder(), &child.text)).collect();
-        let outcome = |run: &RunRecords| RunOutcome { label: run.label.clone(), result: Ok(Vec::new()) };
+        let outcome = |run: &RunRecords| RunOutcome::new(run.label.clone(), Ok(Vec::new()));
         let outcomes: Vec<RunOutcome> = records.iter().map(outcome).collect();
         let version = file.0.json["aiperf_version"].as_str().unwrap();
         let cooldown = file.0.json["metadata"]["cooldown_seconds"].as_f64().unwrap();
@@ -239,7 +238,7 @@ fn golden_runs_sweeps() {
             let values = info["variation_values"].as_object().unwrap().clone();
             let label = info["variation_label"].as_str().unwrap().to_owned();
             let result = Ok(metrics(summary.as_object().unwrap()));
-            let outcome = RunOutcome { label: run_label(&child, &summary), result };
+            let outcome = RunOutcome::new(run_label(&child, &summary), result);
             SweepRun { cell: Cell { label, values, directory: child.folder().to_owned() }, outcome }
         };
         let runs: Vec<SweepRun> = summaries(file).into_iter().map(run).collect();

@@ -89,13 +89,10 @@ fn golden_confidence_of_one_statistic() {
     STATISTIC_OF_RUNS.run(
         |_| None,
         |case| {
-            let run = |(at, value): (usize, &Value)| RunOutcome {
-                label: format!("run_{:04}", at + 1),
-                result: Ok(vec![RunMetric {
-                    tag: "x".to_owned(),
-                    unit: "ms".to_owned(),
-                    stats: Stats { avg: number(value), ..Stats::default() },
-                }]),
+            let run = |(at, value): (usize, &Value)| {
+                let stats = Stats { avg: number(value), ..Stats::default() };
+                let metric = RunMetric { tag: "x".to_owned(), unit: "ms".to_owned(), stats };
+                RunOutcome::new(format!("run_{:04}", at + 1), Ok(vec![metric]))
             };
             let runs: Vec<RunOutcome> =
                 case["input"]["values"].as_array().unwrap().iter().enumerate().map(run).collect();
@@ -112,7 +109,7 @@ fn metrics_are_sorted_by_tag_and_then_in_the_order_of_statistics() {
     let stats =
         Stats { avg: Some(1.0), min: Some(1.0), p99: Some(1.0), p5: Some(1.0), std: Some(1.0), ..Stats::default() };
     let metric = |tag: &str| RunMetric { tag: tag.to_owned(), unit: "ms".to_owned(), stats };
-    let run = |label: &str| RunOutcome { label: label.to_owned(), result: Ok(vec![metric("b"), metric("a")]) };
+    let run = |label: &str| RunOutcome::new(label, Ok(vec![metric("b"), metric("a")]));
     let found = confidence(0.95, &[run("run_0001"), run("run_0002")]).unwrap();
     let keys: Vec<&str> = found.metrics.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["a_avg", "a_min", "a_p5", "a_p99", "a_std", "b_avg", "b_min", "b_p5", "b_p99", "b_std"]);
@@ -120,12 +117,9 @@ fn metrics_are_sorted_by_tag_and_then_in_the_order_of_statistics() {
 
 #[test]
 fn what_only_one_of_several_runs_has_keeps_its_extremes_alone() {
-    let run = |label: &str, tags: &[&str]| RunOutcome {
-        label: label.to_owned(),
-        result: Ok(tags
-            .iter()
-            .map(|tag| RunMetric { tag: (*tag).to_owned(), unit: "ms".to_owned(), stats: Stats::of(3.0) })
-            .collect()),
+    let run = |label: &str, tags: &[&str]| {
+        let metric = |tag: &&str| RunMetric { tag: (*tag).to_owned(), unit: "ms".to_owned(), stats: Stats::of(3.0) };
+        RunOutcome::new(label, Ok(tags.iter().map(metric).collect()))
     };
     let found = confidence(0.95, &[run("run_0001", &["a"]), run("run_0002", &["a", "b"])]).unwrap();
     let (_, lone) = &found.metrics[1];
