@@ -216,6 +216,7 @@ fn report(plan: &CampaignPlan, cell: &plan::Cell, version: &str, summed: Confide
             model: cell.plan.models.first().cloned(),
         }),
         dataset: None,
+        verdicts: summed.verdicts,
         metrics: summed.metrics,
     }
 }

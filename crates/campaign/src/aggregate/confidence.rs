@@ -1,8 +1,8 @@
 //! Several runs of one benchmark: how far their results agree.
 
-use super::outcome::{RunOutcome, tally};
+use super::outcome::{RunOutcome, tally, verdicts};
 use aiperf_metrics::Stats;
-use aiperf_report::aggregate::{AcrossRuns, RunTally};
+use aiperf_report::aggregate::{AcrossRuns, RunTally, RunVerdicts};
 use aiperf_statistics::student;
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ pub struct Confidence {
     /// The confidence level of the intervals.
     pub level: f64,
     pub tally: RunTally,
+    pub verdicts: RunVerdicts,
     /// By `<tag>_<statistic>`, sorted by tag, then in the order of [`Stats::NAMES`].
     pub metrics: Vec<(String, AcrossRuns)>,
 }
@@ -46,7 +47,7 @@ pub fn confidence(level: f64, runs: &[RunOutcome]) -> Result<Confidence, Confide
         return Err(ConfidenceError::AllRunsFailed(runs.len()));
     }
     let metrics = across_runs(level, runs, tally.successful.len() > 1);
-    Ok(Confidence { level, tally, metrics })
+    Ok(Confidence { level, tally, verdicts: verdicts(runs), metrics })
 }
 
 fn across_runs(level: f64, runs: &[RunOutcome], several: bool) -> Vec<(String, AcrossRuns)> {

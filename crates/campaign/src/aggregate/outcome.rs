@@ -1,7 +1,7 @@
 //! A run as one of several: its label, and its metrics or why it failed.
 
 use aiperf_metrics::{Certainty, Stats, Summary};
-use aiperf_report::aggregate::{FailedRun, RunTally};
+use aiperf_report::aggregate::{FailedRun, RunTally, RunVerdicts};
 
 /// One run of several.
 #[derive(Clone, Debug)]
@@ -71,6 +71,12 @@ fn why_failed(metrics: &[RunMetric]) -> Option<String> {
         Some(errors) if errors > 0.0 => format!("All {errors:.0} requests failed"),
         _ => "No requests completed".to_owned(),
     })
+}
+
+/// The verdicts of these runs on their own numbers.
+pub fn verdicts<'a>(runs: impl IntoIterator<Item = &'a RunOutcome>) -> RunVerdicts {
+    let verdict = |run: &RunOutcome| Some((run.label.clone(), run.certainty.verdict.clone()?));
+    RunVerdicts { runs: runs.into_iter().filter_map(verdict).collect() }
 }
 
 /// Which of these runs succeeded.

@@ -1,7 +1,7 @@
 //! The cells of a sweep: the results of each, which ones meet the limits, and the best.
 
 use super::confidence::{ConfidenceError, confidence};
-use super::outcome::{RunOutcome, tally};
+use super::outcome::{RunOutcome, tally, verdicts};
 use super::pareto;
 use aiperf_plan::{ParetoAxes, ParetoAxis};
 use aiperf_report::aggregate::{Best, CellMetrics, CellStats, SlaConstraints, Sweep, SweepCell, SweptParameter};
@@ -88,7 +88,8 @@ pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceEr
     let mut cells = Vec::new();
     for CellRuns { cell, runs } in &grouped {
         if let Some(metrics) = cell_metrics(plan, runs)? {
-            cells.push(SweepCell { label: cell.label.clone(), parameters: named(&parameters, &cell.values), metrics });
+            let (label, parameters) = (cell.label.clone(), named(&parameters, &cell.values));
+            cells.push(SweepCell { label, parameters, metrics, verdicts: verdicts(runs) });
         }
     }
     let feasible: Vec<&SweepCell> = cells.iter().filter(|cell| is_feasible(cell, &plan.sla_filters)).collect();
@@ -116,6 +117,8 @@ pub fn sweep(plan: &SweepRules, runs: &[SweepRun]) -> Result<Sweep, ConfidenceEr
         best_latency,
         pareto_optimal: on_front.iter().map(|cell| cell.parameters.clone()).collect(),
         pareto_names: on_front.iter().map(|cell| cell.in_words()).collect(),
+        pareto_verdicts: on_front.iter().map(|cell| cell.verdicts.grade()).collect(),
+        verdicts: verdicts(runs.iter().map(|run| &run.outcome)),
         parameters,
         cells,
     })
@@ -204,6 +207,7 @@ fn best(cells: &[&SweepCell], known: &Known<'_>, wanted: Ordering) -> Option<Bes
         parameters: cells[at].parameters.clone(),
         metric: values[at].0,
         unit: values[at].1.to_owned(),
+        verdict: cells[at].verdicts.grade(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! The finished cells of a sweep as rows, for users who watch it.
 
+use super::outcome::verdicts;
 use super::pareto::front_of_known;
 use super::sweep::{CellRuns, SweepRules, SweepRun, cell_metrics, cells, parameters, point};
 use aiperf_report::aggregate::{CellMetrics, SweepCell, SweptParameter};
@@ -30,6 +31,7 @@ pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
         trials: cell.runs.len(),
         failed_trials: cell.runs.iter().filter(|run| run.result.is_err()).count(),
         is_pareto_optimal: marks.as_ref().map(|marks| marks[at]),
+        verdicts: done[at].verdicts.clone(),
     };
     let rows = grouped.iter().enumerate().map(row).collect();
     SweepTable { parameters, rows }
@@ -39,7 +41,7 @@ pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
 fn done(plan: &SweepRules, CellRuns { cell, runs }: &CellRuns) -> SweepCell {
     let nothing = || CellMetrics::One(Vec::new());
     let metrics = cell_metrics(plan, runs).ok().flatten().unwrap_or_else(nothing);
-    SweepCell { label: cell.label.clone(), parameters: cell.values.clone(), metrics }
+    SweepCell { label: cell.label.clone(), parameters: cell.values.clone(), metrics, verdicts: verdicts(runs) }
 }
 
 #[cfg(test)]

@@ -20,6 +20,10 @@ pub fn confidence_csv(report: &ConfidenceReport) -> String {
     for (key, value) in &report.metadata() {
         push_line(&mut out, &format!("{},{}", title_case(key), quoted(&python::text(value))));
     }
+    if let Some(worst) = report.verdicts.grade() {
+        push_line(&mut out, &format!("Verdict,{}", worst.name()));
+        push_line(&mut out, &format!("Runs by Verdict,{}", quoted(&report.verdicts.counts())));
+    }
     out
 }
 

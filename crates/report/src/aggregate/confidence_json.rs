@@ -28,6 +28,7 @@ pub fn confidence_json(report: &ConfidenceReport) -> Vec<u8> {
         push_across(&mut json, across);
     }
     json.end_object();
+    report.verdicts.push(&mut json);
     json.end_object();
     json.finish()
 }

@@ -1,7 +1,8 @@
 //! One benchmark under several settings: the result of each cell, and the best ones.
 
 use super::trials::{AcrossRuns, RunTally};
-use aiperf_metrics::Stats;
+use super::verdicts::RunVerdicts;
+use aiperf_metrics::{Grade, Stats};
 use aiperf_plan::ParetoAxes;
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value};
@@ -26,6 +27,10 @@ pub struct Sweep {
     pub pareto_optimal: Vec<Map<String, Value>>,
     /// The same in words.
     pub pareto_names: Vec<String>,
+    /// The worst verdict of each of them.
+    pub pareto_verdicts: Vec<Option<Grade>>,
+    /// Of all runs.
+    pub verdicts: RunVerdicts,
 }
 
 impl Sweep {
@@ -61,6 +66,8 @@ pub struct SweepCell {
     /// By the name of the parameter.
     pub parameters: Map<String, Value>,
     pub metrics: CellMetrics,
+    /// Of its runs.
+    pub verdicts: RunVerdicts,
 }
 
 impl SweepCell {
@@ -137,4 +144,6 @@ pub struct Best {
     pub parameters: Map<String, Value>,
     pub metric: f64,
     pub unit: String,
+    /// The worst verdict of its runs.
+    pub verdict: Option<Grade>,
 }

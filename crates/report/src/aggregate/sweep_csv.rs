@@ -6,6 +6,7 @@ use super::sweep::{CellMetrics, Sweep};
 use super::sweep_json::bests;
 use crate::format::csv::{push_line, quoted};
 use crate::format::number::csv_cell;
+use aiperf_metrics::Grade;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -77,11 +78,15 @@ fn push_bests(out: &mut String, sweep: &Sweep, names: &[&str]) {
     if bests.peek().is_none() {
         return;
     }
-    let head = ["Configuration"].iter().chain(names).chain(&["Metric", "Unit"]);
+    let has_verdicts = sweep.verdicts.grade().is_some();
+    let last: &[&str] = if has_verdicts { &["Metric", "Unit", "Verdict"] } else { &["Metric", "Unit"] };
+    let head = ["Configuration"].iter().chain(names).chain(last);
     push_row(out, head.map(|title| (*title).to_owned()));
     for (name, best) in bests {
         let numbers = [csv_cell(Some(best.metric)), best.unit.clone()];
-        push_row(out, [title_case(name)].into_iter().chain(values(&best.parameters, names)).chain(numbers));
+        let verdict = has_verdicts.then(|| best.verdict.map(Grade::name).unwrap_or_default().to_owned());
+        let cells = [title_case(name)].into_iter().chain(values(&best.parameters, names)).chain(numbers);
+        push_row(out, cells.chain(verdict));
     }
 }
 

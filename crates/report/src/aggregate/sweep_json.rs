@@ -4,6 +4,7 @@ use super::confidence_json::{push_spread, push_tally};
 use super::sweep::{Best, CellMetrics, CellStats, SlaConstraints, Sweep};
 use super::trials::AcrossRuns;
 use crate::format::json::Pretty;
+use aiperf_metrics::Grade;
 use aiperf_plan::{ParetoAxes, ParetoAxis};
 use aiperf_types::{SlaFilter, Stats};
 use serde_json::{Map, Value};
@@ -22,6 +23,7 @@ pub fn sweep_json(sweep: &Sweep) -> Vec<u8> {
         push_parameters(&mut json, &cell.parameters);
         json.key("metrics");
         push_metrics(&mut json, &cell.metrics);
+        cell.verdicts.push(&mut json);
         json.end_object();
     }
     json.end_list();
@@ -33,6 +35,9 @@ pub fn sweep_json(sweep: &Sweep) -> Vec<u8> {
         push_parameters(&mut json, &best.parameters);
         json.number("metric", Some(best.metric));
         json.text("unit", &best.unit);
+        if let Some(verdict) = best.verdict {
+            json.text("measurement_verdict", verdict.name());
+        }
         json.end_object();
     }
     json.end_object();
@@ -42,6 +47,16 @@ pub fn sweep_json(sweep: &Sweep) -> Vec<u8> {
         push_map(&mut json, parameters);
     }
     json.end_list();
+    // The points themselves have only parameters: readers take every member for one.
+    if sweep.pareto_verdicts.iter().any(Option::is_some) {
+        json.key("pareto_optimal_verdicts");
+        json.begin_list();
+        for verdict in &sweep.pareto_verdicts {
+            json.value(&verdict.map(Grade::name).into());
+        }
+        json.end_list();
+    }
+    sweep.verdicts.push(&mut json);
     json.end_object();
     json.finish()
 }

@@ -1,5 +1,6 @@
 //! Several runs of one benchmark: which succeeded, and each statistic over them.
 
+use super::verdicts::RunVerdicts;
 use serde_json::{Map, Value};
 
 /// Which of several runs succeeded.
@@ -53,6 +54,7 @@ pub struct ConfidenceReport {
     pub cell: Option<CellOfSweep>,
     /// The source of the dataset.
     pub dataset: Option<Value>,
+    pub verdicts: RunVerdicts,
     /// By `<tag>_<statistic>`, in the order of the file.
     pub metrics: Vec<(String, AcrossRuns)>,
 }

@@ -2,10 +2,12 @@
 
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
-use super::text::{Align, literal};
+use super::text::{Align, literal, wrap_hanging};
 use crate::aggregate::sweep::{Best, Sweep, SweptParameter};
 use crate::aggregate::trials::RunTally;
+use crate::aggregate::verdicts::{RunVerdicts, verdict_mark};
 use crate::format::number::grouped;
+use aiperf_metrics::Grade;
 use serde_json::Value;
 
 /// A column of numbers: a statistic of a metric.
@@ -32,6 +34,9 @@ pub const SWEEP_COLUMNS: [SweepColumn; 4] = [
     SweepColumn { tag: "request_latency", stat: "p95", title: "request_latency\n(p95)", short: "latency\np95 ms" },
 ];
 
+/// Marks a row whose runs are not trustworthy.
+const MARK: &str = "!";
+
 /// The cells of a sweep, ready to be drawn.
 #[derive(Clone, Debug)]
 pub struct SweepTable {
@@ -50,6 +55,8 @@ pub struct SweepRow {
     pub failed_trials: usize,
     /// Whether no other cell beats it; `None` if there is no trade-off.
     pub is_pareto_optimal: Option<bool>,
+    /// Of its runs.
+    pub verdicts: RunVerdicts,
 }
 
 impl SweepTable {
@@ -58,7 +65,29 @@ impl SweepTable {
         let whole = self.table(false);
         // Long names are shortened first: half a name is useless.
         let table = if whole.least_width(0) > page.width() { self.table(true) } else { whole };
-        table.draw(page)
+        let mut out = table.draw(page);
+        for line in self.doubts().iter().flat_map(|line| wrap_hanging(line, page.width(), 2)) {
+            out.push_str(&format!("{}\n", page.paint(Style::YELLOW, &line)));
+        }
+        out
+    }
+
+    /// The meaning of the mark on rows whose runs are not trustworthy, with the main reason of the worst.
+    fn doubts(&self) -> Option<String> {
+        let doubted = || self.rows.iter().filter(|row| row.verdicts.has_doubts());
+        let worst = doubted().map(|row| row.verdicts.grade()).max()?;
+        let row = doubted().find(|row| row.verdicts.grade() == worst)?;
+        let (_, verdict) = row.verdicts.worst()?;
+        let way_out = verdict.main_reason().map(|reason| format!("; try: {}", reason.fix)).unwrap_or_default();
+        let (count, all, at) = (doubted().count(), self.rows.len(), self.place(row));
+        Some(format!("{MARK} {count} of {all} not trustworthy; {at} is {}{way_out}", verdict.in_words()))
+    }
+
+    /// The settings of a row.
+    fn place(&self, row: &SweepRow) -> String {
+        let settings = self.parameters.iter().zip(&row.parameters);
+        let settings = settings.filter_map(|(of, value)| Some(format!("{} {}", of.name, shown(value.as_ref()?))));
+        settings.collect::<Vec<_>>().join(", ")
     }
 
     fn table(&self, is_narrow: bool) -> Table<'_> {
@@ -86,9 +115,14 @@ impl SweepRow {
             self.parameters.iter().map(|value| cell(value.as_ref().map(shown).unwrap_or_default(), Style::CYAN));
         let numbers =
             self.numbers.iter().map(|number| cell(grouped(*number).unwrap_or_else(|| "N/A".into()), Style::PLAIN));
-        let trials = match self.failed_trials {
-            0 => cell(self.trials.to_string(), Style::PLAIN),
-            failed => cell(format!("{} of {}", self.trials - failed, self.trials), Style::YELLOW),
+        let (trials, style) = match self.failed_trials {
+            0 => (self.trials.to_string(), Style::PLAIN),
+            failed => (format!("{} of {}", self.trials - failed, self.trials), Style::YELLOW),
+        };
+        let trials = match self.verdicts.grade() {
+            Some(Grade::Doubtful) => cell(format!("{trials}{MARK}"), Style::YELLOW),
+            Some(Grade::ClientBound) => cell(format!("{trials}{MARK}"), Style::BOLD_RED),
+            Some(Grade::Trustworthy) | None => cell(trials, style),
         };
         let mark = if self.is_pareto_optimal == Some(true) { "*" } else { "" };
         let front = has_front.then(|| cell(mark.to_owned(), Style::BOLD_GREEN));
@@ -116,7 +150,7 @@ pub fn sweep_conclusion(sweep: &Sweep) -> Vec<String> {
     }
     let best = |best: &Best| {
         let number = grouped(Some(best.metric)).unwrap_or_default();
-        format!("{}: {number} {} at {}", best.what, best.unit, best.at)
+        format!("{}: {number} {} at {}{}", best.what, best.unit, best.at, verdict_mark(best.verdict))
     };
     let (most, least) = (sweep.best_throughput.as_ref(), sweep.best_latency.as_ref());
     lines.extend(most.into_iter().chain(least).map(best));
@@ -124,7 +158,10 @@ pub fn sweep_conclusion(sweep: &Sweep) -> Vec<String> {
         && !sweep.pareto_names.is_empty()
     {
         let [more, less] = [most, least].map(|best| best.what.to_lowercase());
-        lines.push(format!("Pareto optimal ({more} against {less}): {}", sweep.pareto_names.join("; ")));
+        let verdicts = sweep.pareto_verdicts.iter().copied().chain(std::iter::repeat(None));
+        let names = sweep.pareto_names.iter().zip(verdicts);
+        let names: Vec<String> = names.map(|(name, verdict)| format!("{name}{}", verdict_mark(verdict))).collect();
+        lines.push(format!("Pareto optimal ({more} against {less}): {}", names.join("; ")));
     }
     lines.extend(failed_lines(&sweep.tally));
     lines

@@ -2,6 +2,7 @@
 
 use super::sweep::failed_lines;
 use crate::aggregate::trials::{AcrossRuns, ConfidenceReport};
+use crate::aggregate::verdicts::RunVerdicts;
 
 /// Columns of the rules between blocks: with the time and level of a log line, they fit a terminal of 80 columns.
 const RULE: usize = 56;
@@ -58,6 +59,7 @@ pub fn multi_run_summary(report: &ConfidenceReport) -> Vec<String> {
         format!("Successful Runs: {}", report.tally.successful.len()),
     ]);
     lines.extend(failed_lines(&report.tally));
+    lines.extend(verdict_lines(&report.verdicts));
     lines.push(format!("Confidence Level: {}", percent(report.level)));
     lines.extend([String::new(), "Key Metrics:".to_owned()]);
     for tag in KEY_METRICS {
@@ -75,6 +77,16 @@ pub fn multi_run_summary(report: &ConfidenceReport) -> Vec<String> {
     lines.extend(GUIDE.map(str::to_owned));
     lines.push(rule());
     lines
+}
+
+/// The worst verdict of the runs on their own numbers, with the main reason of each that has one.
+fn verdict_lines(verdicts: &RunVerdicts) -> Vec<String> {
+    let Some(worst) = verdicts.grade() else { return Vec::new() };
+    let doubted = verdicts.runs.iter().filter_map(|(label, verdict)| Some((label, verdict.main_reason()?)));
+    let reasons = doubted
+        .flat_map(|(label, reason)| [format!("  - {label}: {}", reason.text), format!("    try: {}", reason.fix)]);
+    let head = format!("Verdict: {} ({})", worst.name(), verdicts.counts());
+    std::iter::once(head).chain(reasons).collect()
 }
 
 fn block(across: &AcrossRuns, level: f64) -> Vec<String> {

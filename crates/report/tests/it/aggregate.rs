@@ -1,6 +1,6 @@
 //! The files and tables of many runs.
 
-use aiperf_metrics::Stats;
+use aiperf_metrics::{Grade, Reason, Stats, Verdict};
 use aiperf_plan::{ParetoAxes, ParetoAxis};
 use aiperf_report::aggregate::collated_json::collated_json;
 use aiperf_report::aggregate::confidence_csv::confidence_csv;
@@ -9,7 +9,7 @@ use aiperf_report::aggregate::sweep_csv::sweep_csv;
 use aiperf_report::aggregate::sweep_json::sweep_json;
 use aiperf_report::aggregate::{
     AcrossRuns, Best, CellMetrics, CellOfSweep, CellStats, Collated, Combined, ConfidenceReport, FailedRun, Pooled,
-    RunMean, RunTally, SlaConstraints, Sweep, SweepCell, SweptParameter,
+    RunMean, RunTally, RunVerdicts, SlaConstraints, Sweep, SweepCell, SweptParameter,
 };
 use aiperf_report::{MultiRunPlan, Page, SweepRow, SweepTable, multi_run_banner, multi_run_summary, sweep_conclusion};
 use aiperf_types::{SlaFilter, SlaOp};
@@ -57,6 +57,7 @@ fn trials() -> ConfidenceReport {
         cooldown_seconds: 1.5,
         cell: None,
         dataset: None,
+        verdicts: RunVerdicts::default(),
         metrics: vec![
             ("input_sequence_length_std".into(), across(0.0, "tokens")),
             ("request_latency_avg".into(), lone(70.0, "ms")),
@@ -99,6 +100,7 @@ fn sweep(trials: usize) -> Sweep {
         parameters: at(concurrency),
         metric,
         unit: unit.into(),
+        verdict: None,
     };
     let filter = SlaFilter { metric_tag: "request_latency".into(), stat: "p99".into(), op: SlaOp::Lt, threshold: 40.0 };
     let metric = |tag: &str, stat: &str| ParetoAxis::Metric { tag: tag.into(), stat: stat.into() };
@@ -117,15 +119,45 @@ fn sweep(trials: usize) -> Sweep {
             y: metric("output_token_throughput", "avg"),
             series: vec!["osl".into()],
         }),
-        cells: vec![
-            SweepCell { label: "c=1".to_owned(), parameters: at(1), metrics: metrics(12.5) },
-            SweepCell { label: "c=64".to_owned(), parameters: at(64), metrics: metrics(1234.5) },
-        ],
+        cells: vec![cell(1, metrics(12.5)), cell(64, metrics(1234.5))],
         best_throughput: Some(best("Highest throughput", 64, 1234.5, "requests/sec")),
         best_latency: Some(best("Lowest p99 time to first token", 1, 39.5, "ms")),
         pareto_optimal: vec![at(1), at(64)],
         pareto_names: vec!["concurrency 1".to_owned(), "concurrency 64".to_owned()],
+        pareto_verdicts: vec![None, None],
+        verdicts: RunVerdicts::default(),
     }
+}
+
+fn cell(concurrency: u64, metrics: CellMetrics) -> SweepCell {
+    let (label, parameters) = (format!("c={concurrency}"), at(concurrency));
+    SweepCell { label, parameters, metrics, verdicts: RunVerdicts::default() }
+}
+
+fn client_bound() -> Verdict {
+    let (text, fix) = ("this client held requests back for 5.3% of the time of sending", "a second machine");
+    let (code, grade) = ("held".into(), Grade::ClientBound);
+    let reason = Reason { code, grade, value: 0.053, limit: 0.01, text: text.into(), fix: fix.into() };
+    Verdict { grade, reasons: vec![reason] }
+}
+
+/// Runs of which the last is not trustworthy.
+fn verdicts(labels: &[&str]) -> RunVerdicts {
+    let last = labels.len() - 1;
+    let verdict = |at| if at == last { client_bound() } else { Verdict::default() };
+    RunVerdicts { runs: labels.iter().enumerate().map(|(at, label)| ((*label).to_owned(), verdict(at))).collect() }
+}
+
+/// A sweep whose second cell is not trustworthy; it has the best throughput.
+fn doubted_sweep() -> Sweep {
+    let mut sweep = sweep(1);
+    sweep.cells[0].verdicts = RunVerdicts { runs: vec![("c=1".to_owned(), Verdict::default())] };
+    sweep.cells[1].verdicts = verdicts(&["c=64"]);
+    sweep.best_throughput.as_mut().unwrap().verdict = Some(Grade::ClientBound);
+    sweep.best_latency.as_mut().unwrap().verdict = Some(Grade::Trustworthy);
+    sweep.pareto_verdicts = vec![Some(Grade::Trustworthy), Some(Grade::ClientBound)];
+    sweep.verdicts = verdicts(&["c=1", "c=64"]);
+    sweep
 }
 
 fn table() -> SweepTable {
@@ -135,6 +167,7 @@ fn table() -> SweepTable {
         trials: 2,
         failed_trials,
         is_pareto_optimal: Some(is_optimal),
+        verdicts: RunVerdicts::default(),
     };
     SweepTable { parameters: sweep(1).parameters, rows: vec![row(1, 1291.5, 0, true), row(64, 643.0, 1, false)] }
 }
@@ -219,4 +252,58 @@ fn a_screen_of_eighty_columns_has_short_ones() {
 #[test]
 fn the_conclusion_of_a_sweep_names_the_best_and_what_failed() {
     assert_snapshot!(sweep_conclusion(&sweep(2)).join("\n"));
+}
+
+#[test]
+fn the_files_of_trials_have_the_worst_verdict_and_how_many_runs_have_each() {
+    let report = ConfidenceReport { verdicts: verdicts(&["run_0001", "run_0003"]), metrics: Vec::new(), ..trials() };
+    let document: Value = serde_json::from_slice(&confidence_json(&report)).unwrap();
+    let verdict = &document["measurement"]["verdict"];
+    assert_eq!((&verdict["is"], &verdict["runs"]["trustworthy"]), (&json!("client-bound"), &json!(1)));
+    assert_eq!((&verdict["runs"]["doubtful"], &verdict["runs"]["client-bound"]), (&json!(0), &json!(1)));
+    assert_eq!(verdict["reasons"].as_array().map(Vec::len), Some(1));
+    let reason = &verdict["reasons"][0];
+    assert_eq!((&reason["run"], &reason["code"]), (&json!("run_0003"), &json!("held")));
+    assert_eq!(reason["fix"], "a second machine");
+    let csv = confidence_csv(&report);
+    assert!(csv.contains("Verdict,client-bound\r\nRuns by Verdict,\"1 trustworthy, 1 client-bound\"\r\n"), "{csv}");
+    let text = multi_run_summary(&report).join("\n");
+    let lines = "Verdict: client-bound (1 trustworthy, 1 client-bound)\n  - run_0003: this client held requests back for 5.3% of \
+                 the time of sending\n    try: a second machine\n";
+    assert!(text.contains(lines), "{text}");
+}
+
+#[test]
+fn the_files_of_a_sweep_have_the_verdict_of_each_cell_and_of_what_is_best() {
+    let document: Value = serde_json::from_slice(&sweep_json(&doubted_sweep())).unwrap();
+    let cells = document["per_combination_metrics"].as_array().unwrap();
+    let verdicts: Vec<&Value> = cells.iter().map(|cell| &cell["measurement"]["verdict"]["is"]).collect();
+    assert_eq!(verdicts, ["trustworthy", "client-bound"]);
+    let best = &document["best_configurations"];
+    assert_eq!(best["best_throughput"]["measurement_verdict"], "client-bound");
+    assert_eq!(best["best_latency_p99"]["measurement_verdict"], "trustworthy");
+    assert_eq!(document["pareto_optimal"], json!([at(1), at(64)]), "points have parameters only");
+    assert_eq!(document["pareto_optimal_verdicts"], json!(["trustworthy", "client-bound"]));
+    assert_eq!(document["measurement"]["verdict"]["runs"]["client-bound"], 1);
+    let csv = sweep_csv(&doubted_sweep());
+    let bests =
+        csv.split("\r\n").filter(|line| line.starts_with("Best Throughput") || line.starts_with("Best Latency"));
+    let last: Vec<&str> = bests.map(|line| line.rsplit(',').next().unwrap()).collect();
+    assert_eq!(last, ["client-bound", "trustworthy"]);
+}
+
+#[test]
+fn the_conclusion_marks_what_is_best_by_a_run_that_is_not_trustworthy() {
+    let text = sweep_conclusion(&doubted_sweep()).join("\n");
+    assert!(text.contains("1,234.50 requests/sec at concurrency 64 (client-bound)"), "{text}");
+    assert!(text.contains("39.50 ms at concurrency 1\n"), "{text}");
+    assert!(text.contains("concurrency 1; concurrency 64 (client-bound)"), "{text}");
+}
+
+#[test]
+fn rows_whose_runs_are_not_trustworthy_are_marked_and_the_mark_is_explained() {
+    let mut table = table();
+    table.rows[0].verdicts = RunVerdicts { runs: vec![("c=1".to_owned(), Verdict::default())] };
+    table.rows[1].verdicts = verdicts(&["c=64"]);
+    assert_snapshot!(table.draw(Page::screen(80)));
 }

@@ -157,6 +157,7 @@ pub(crate) fn why(run: &GoldenRun, difference: &Difference) -> Reason {
         What::Added if place.starts_with("measurement") => Some("the run reports its own error"),
         What::Added if place.starts_with("verdict.") => Some(JUDGED),
         What::Added if tag(place).starts_with("intended_") => Some(FROM_SCHEDULE),
+        What::Added if place == "pareto_optimal_verdicts[]" => Some(JUDGED),
         What::Added if place.starts_with("run_info.") => Some("every run has its labels"),
         What::Added if place == "timeslices[].index" => {
             Some("slices without a request are left out: the others have numbers")

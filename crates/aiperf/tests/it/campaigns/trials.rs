@@ -37,6 +37,9 @@ fn trials_write_runs_an_aggregate_and_a_pooled_population() {
     let aggregate = json(&run, "aggregate/profile_export_aiperf_aggregate.json");
     assert_eq!(aggregate["metadata"]["run_labels"], json!(["run_0001", "run_0002", "run_0003"]));
     assert_eq!(aggregate["metrics"]["request_count_avg"]["mean"], 10.0);
+    let counts = &aggregate["measurement"]["verdict"]["runs"];
+    let counted = ["trustworthy", "doubtful", "client-bound"].map(|name| counts[name].as_u64().unwrap());
+    assert_eq!(counted.iter().sum::<u64>(), 3, "{counts}");
     let means = ["run_0001", "run_0002", "run_0003"].map(|name| {
         let latencies = values(&run, &format!("profile_runs/{name}"), "request_latency");
         assert_eq!(latencies.len(), if name == "run_0001" { 12 } else { 10 }, "only the first run warms up");

@@ -43,11 +43,11 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
         Value::Object(members.into_iter().collect())
     });
     add("all_points".to_owned(), all.collect());
-    let first = format!("{metric} {stat} is {:.2} at {} {}", baseline.y, leaf, baseline.given);
+    let first = format!("{metric} {stat} is {:.2} at {} {}", baseline.y, leaf, baseline.marked());
     let answer = match knee {
         Some(knee) => format!(
             "knee_{leaf}: {}; {first} and {:.2} there, worse by more than {}%",
-            knee.given,
+            knee.marked(),
             knee.y,
             threshold * 100.0
         ),

@@ -66,7 +66,8 @@ pub struct Output {
 /// Executes the step that a plan asks for.
 pub fn post_process(wanted: &PostProcess, cells: &[SweepCell]) -> Output {
     match made(wanted, cells) {
-        Ok(Made { document, answer, warning }) => {
+        Ok(Made { mut document, answer, warning }) => {
+            add_doubted(&mut document, cells);
             Output { file: wanted.output_filename.clone(), document, answer, warning }
         }
         Err(error) => Output {
@@ -81,6 +82,19 @@ pub fn post_process(wanted: &PostProcess, cells: &[SweepCell]) -> Output {
                 "type": "ValueError",
             }),
         },
+    }
+}
+
+/// Lists the cells whose runs are not trustworthy, so that a reader of the document does not take their numbers for
+/// those of the server.
+fn add_doubted(document: &mut Value, cells: &[SweepCell]) {
+    let doubted = cells.iter().filter(|cell| cell.verdicts.has_doubts());
+    let doubted = doubted.filter_map(|cell| {
+        Some(json!({"parameters": cell.parameters, "measurement_verdict": cell.verdicts.grade()?.name()}))
+    });
+    let doubted: Vec<Value> = doubted.collect();
+    if let Some(members) = document.as_object_mut().filter(|_| !doubted.is_empty()) {
+        members.insert("not_trustworthy".to_owned(), doubted.into());
     }
 }
 
@@ -106,6 +120,8 @@ pub fn made(wanted: &PostProcess, cells: &[SweepCell]) -> Result<Made, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aiperf_metrics::{Grade, Stats, Verdict};
+    use aiperf_report::aggregate::{CellMetrics, CellStats, RunVerdicts};
     use serde_json::Map;
 
     fn wanted(handler: &str, file: &str) -> PostProcess {
@@ -121,6 +137,33 @@ mod tests {
         assert_eq!(output.document["output_filename"], "pareto.json");
         assert!(output.document["error"].as_str().is_some_and(|error| error.contains("x_metric")), "{output:?}");
         assert!(output.warning.is_some());
+    }
+
+    #[test]
+    fn a_knee_at_a_run_that_is_not_trustworthy_is_marked() {
+        let cell = |concurrency: u64, latency: f64, grade| {
+            let stats = CellStats { unit: "ms".to_owned(), stats: Stats::of(latency) };
+            let verdict = Verdict { grade, reasons: Vec::new() };
+            SweepCell {
+                label: String::new(),
+                parameters: Map::from_iter([("concurrency".to_owned(), json!(concurrency))]),
+                metrics: CellMetrics::One(vec![("request_latency".to_owned(), stats)]),
+                verdicts: RunVerdicts { runs: vec![("run".to_owned(), verdict)] },
+            }
+        };
+        let params = json!({
+            "metric_tag": "request_latency", "stat": "avg", "swept_param": "concurrency", "threshold_pct": 0.5,
+        });
+        let params = params.as_object().cloned().unwrap_or_default();
+        let asked = PostProcess { params, ..wanted("degradation_knee_detect", "knee.json") };
+        let cells = [cell(1, 10.0, Grade::Trustworthy), cell(8, 20.0, Grade::ClientBound)];
+        let output = post_process(&asked, &cells);
+        let answer = output.answer.unwrap_or_default();
+        assert!(answer.starts_with("knee_concurrency: 8 (client-bound); "), "{answer}");
+        let doubted = json!([{"parameters": {"concurrency": 8}, "measurement_verdict": "client-bound"}]);
+        assert_eq!(output.document["not_trustworthy"], doubted);
+        let sure = post_process(&asked, &cells[..1]);
+        assert!(sure.document.get("not_trustworthy").is_none(), "{sure:?}");
     }
 
     #[test]

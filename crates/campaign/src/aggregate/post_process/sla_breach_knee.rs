@@ -2,7 +2,8 @@
 
 use super::params::Params;
 use super::{Handler, Made};
-use aiperf_report::aggregate::SweepCell;
+use aiperf_metrics::Grade;
+use aiperf_report::aggregate::{SweepCell, verdict_mark};
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value, json};
 
@@ -13,11 +14,18 @@ struct Point {
     given: Value,
     x: f64,
     breaches: Vec<Value>,
+    /// The worst verdict of its runs on their own numbers.
+    verdict: Option<Grade>,
 }
 
 impl Point {
     fn is_feasible(&self) -> bool {
         self.breaches.is_empty()
+    }
+
+    /// The parameter, marked if the runs are not trustworthy.
+    fn marked(&self) -> String {
+        format!("{}{}", self.given, verdict_mark(self.verdict))
     }
 
     /// The first limit that it breaks, in words.
@@ -74,14 +82,14 @@ fn answer(leaf: &str, points: &[Point]) -> String {
     let beyond = highest.and_then(|highest| points.iter().find(|point| point.x > highest.x));
     match (highest, beyond) {
         (Some(highest), Some(beyond)) => {
-            let next = format!("the next, {}, fails: {}", beyond.given, beyond.breach());
-            format!("max_passing_{leaf}: {}; {next}", highest.given)
+            let next = format!("the next, {}, fails: {}", beyond.marked(), beyond.breach());
+            format!("max_passing_{leaf}: {}; {next}", highest.marked())
         }
         (Some(highest), None) => {
-            format!("max_passing_{leaf}: {}, the highest that was run: the limit is beyond it", highest.given)
+            format!("max_passing_{leaf}: {}, the highest that was run: the limit is beyond it", highest.marked())
         }
         (None, _) => {
-            let lowest = points.first().map(|point| format!(": {} fails, {}", point.given, point.breach()));
+            let lowest = points.first().map(|point| format!(": {} fails, {}", point.marked(), point.breach()));
             format!("max_passing_{leaf}: none passes{}", lowest.unwrap_or_default())
         }
     }
@@ -105,8 +113,11 @@ fn points(cells: &[SweepCell], path: &str, filters: &[SlaFilter]) -> Vec<Point> 
         let Some((given, x)) = cell.parameter(path).and_then(|given| Some((given, given.as_f64()?))) else { continue };
         let breaches = breaches(cell, filters);
         match points.iter_mut().find(|point| point.x == x) {
-            Some(point) => point.breaches.extend(breaches),
-            None => points.push(Point { given: given.clone(), x, breaches }),
+            Some(point) => {
+                point.breaches.extend(breaches);
+                point.verdict = point.verdict.max(cell.verdicts.grade());
+            }
+            None => points.push(Point { given: given.clone(), x, breaches, verdict: cell.verdicts.grade() }),
         }
     }
     points.sort_by(|one, other| one.x.total_cmp(&other.x));

@@ -6,7 +6,7 @@ use aiperf_golden::kinds::orchestration::POST_PROCESS;
 use aiperf_golden::{has, is_own_root};
 use aiperf_metrics::Stats;
 use aiperf_plan::PostProcess;
-use aiperf_report::aggregate::{AcrossRuns, CellMetrics, CellStats, SweepCell};
+use aiperf_report::aggregate::{AcrossRuns, CellMetrics, CellStats, RunVerdicts, SweepCell};
 use serde_json::{Map, Value, json};
 
 /// The metrics that a case asks for, each with its statistic.
@@ -35,7 +35,8 @@ fn cell(given: &Value, case: &Value) -> SweepCell {
         Some((format!("{tag}_{stat}"), across(value?)))
     };
     let metrics = CellMetrics::Several(asked(case).into_iter().filter_map(read).collect());
-    SweepCell { label: String::new(), parameters: given["parameters"].as_object().unwrap().clone(), metrics }
+    let (label, verdicts) = (String::new(), RunVerdicts::default());
+    SweepCell { label, parameters: given["parameters"].as_object().unwrap().clone(), metrics, verdicts }
 }
 
 fn across(mean: f64) -> AcrossRuns {
@@ -77,7 +78,7 @@ fn concluded(points: &[(u64, f64)]) -> (String, Option<String>) {
         let metrics =
             CellMetrics::One(vec![("request_latency".to_owned(), CellStats { unit: "ms".to_owned(), stats })]);
         let parameters = Map::from_iter([("concurrency".to_owned(), (*concurrency).into())]);
-        SweepCell { label: String::new(), parameters, metrics }
+        SweepCell { label: String::new(), parameters, metrics, verdicts: RunVerdicts::default() }
     };
     let params = json!({
         "swept_param": "phases.profiling.concurrency",

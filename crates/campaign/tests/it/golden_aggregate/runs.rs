@@ -158,6 +158,7 @@ fn golden_runs_trials() {
             cooldown_seconds: file.0.json["metadata"]["cooldown_seconds"].as_f64().unwrap(),
             cell: cell_of(&file.0.json["metadata"]),
             dataset: None,
+            verdicts: found.verdicts,
             metrics: found.metrics,
         };
         check_layout(file);
