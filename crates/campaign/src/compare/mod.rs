@@ -5,6 +5,9 @@
 //! `aiperf_statistics::comparison`). Shares of requests, such as failures, are compared by their counts (Fisher). More
 //! failures break every limit on metrics of successful requests: a server that fails its slow requests is not faster.
 //!
+//! A measurement can be off (`measurement.error_bound` of a summary). A difference that is not larger than the bounds of
+//! both sides is undecided, whatever chance has to do with it.
+//!
 //! If no method applies, the values are shown as undecided, with the reason. All verdicts of a comparison are corrected
 //! for their number (Holm), and so are all limits.
 //!
@@ -160,7 +163,7 @@ pub fn compare(request: &CompareRequest) -> Result<CompareReport, CompareError> 
         path: side.path.display().to_string(),
         runs: side.runs(),
         records: records.len(),
-        measurement_verdict: side.measurement_verdict().map(str::to_owned),
+        verdicts: side.verdicts(),
     });
     Ok(CompareReport { version: request.version.clone(), level: request.level, sides: sides.collect(), pairs, notes })
 }

@@ -4,7 +4,7 @@ use super::directory::Contents;
 use super::metrics::{ERRORS, RATES, REQUESTS, has_records};
 use super::summary::{Program, RunSummary};
 use super::{CompareError, LARGEST_GAP};
-use aiperf_metrics::Grade;
+use aiperf_report::aggregate::RunVerdicts;
 use aiperf_report::compare::Reason;
 use aiperf_report::{RecordColumns, thousands};
 use aiperf_statistics::{Proportion, Sample};
@@ -118,11 +118,26 @@ impl Side {
         }
     }
 
-    /// The worst verdict of its runs on their own numbers; `None` if none has one.
-    pub(super) fn measurement_verdict(&self) -> Option<&str> {
-        let rank = |run: &&RunSummary| run.stat("verdict", "avg").unwrap_or(0.0);
-        let judged = self.summaries().iter().filter(|run| run.verdict.is_some());
-        judged.max_by(|one, two| rank(one).total_cmp(&rank(two)))?.verdict.as_deref()
+    /// The verdicts of its runs on their own numbers. Of an aggregate alone, the worst is known.
+    pub(super) fn verdicts(&self) -> RunVerdicts {
+        let of_run = |run: &RunSummary| Some((run.label.clone(), run.certainty.verdict.clone()?));
+        let runs = match &self.contents {
+            Contents::Aggregate(aggregate) => {
+                aggregate.verdict.iter().map(|it| (self.label.clone(), it.clone())).collect()
+            }
+            _ => self.summaries().iter().filter_map(of_run).collect(),
+        };
+        RunVerdicts { runs }
+    }
+
+    /// How far a statistic can be from the truth because of the measurement, in the unit of the metric; of several runs,
+    /// how far their mean can be. `None` if no run knows.
+    pub(super) fn bound(&self, tag: &str, stat: &str) -> Option<f64> {
+        let is_in_ms = |run: &&RunSummary| run.metrics.get(tag).is_some_and(|metric| metric.unit == "ms");
+        let runs = self.summaries().iter().filter(is_in_ms);
+        let bounds: Vec<f64> = runs.filter_map(|run| run.certainty.of(tag, stat).bound_ms).collect();
+        // A run that does not know its error counts as exact.
+        (!bounds.is_empty()).then(|| bounds.iter().sum::<f64>() / self.runs() as f64)
     }
 
     /// Warnings about its numbers.
@@ -132,8 +147,8 @@ impl Side {
         for run in self.summaries() {
             let name = if self.runs() > 1 { format!("{} of {label}", run.label) } else { label.clone() };
             notes.extend(run.incomplete.iter().map(|why| format!("{name} is not complete: {why}")));
-            let verdict = run.verdict.as_deref().filter(|verdict| *verdict != Grade::Trustworthy.name());
-            notes.extend(verdict.map(|verdict| format!("the measurement of {name} is {verdict}")));
+            let verdict = run.certainty.verdict.as_ref().filter(|verdict| !verdict.is_trustworthy());
+            notes.extend(verdict.map(|verdict| format!("the measurement of {name} is {}", verdict.in_words())));
             notes.extend(run.doubts.iter().map(|doubt| format!("{name} doubts its numbers: {doubt}")));
         }
         if let Contents::Runs(_, without) = &self.contents

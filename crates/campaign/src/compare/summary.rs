@@ -3,7 +3,9 @@
 use super::CompareError;
 use super::metrics::{ERROR_RATE, ERRORS, REQUESTS};
 use crate::aggregate::RunMetric;
+use crate::certainty;
 use crate::result_files::{self, NoDocument};
+use aiperf_metrics::{Certainty, Verdict};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::AggregateNames;
 use aiperf_statistics::Sample;
@@ -40,8 +42,8 @@ pub(super) struct RunSummary {
     pub(super) sweep_id: Option<String>,
     /// Why the run is incomplete, if it is.
     pub(super) incomplete: Option<String>,
-    /// The run's own verdict on its numbers.
-    pub(super) verdict: Option<String>,
+    /// How sure its numbers are.
+    pub(super) certainty: Certainty,
     /// The run's own doubts about its numbers.
     pub(super) doubts: Vec<String>,
     /// The path of its records.
@@ -114,7 +116,7 @@ impl RunSummary {
             config,
             sweep_id: document["run_info"]["sweep_id"].as_str().map(str::to_owned),
             incomplete: (!is_complete || was_cancelled).then(why),
-            verdict: document["measurement"]["verdict"]["is"].as_str().map(str::to_owned),
+            certainty: certainty::read(&document["measurement"]),
             doubts: doubts(document),
             records,
         })
@@ -155,6 +157,8 @@ fn with_failures(mut metrics: BTreeMap<String, RunMetric>) -> BTreeMap<String, R
 pub(super) struct Aggregate {
     pub(super) version: Option<String>,
     pub(super) runs: usize,
+    /// The worst verdict of its runs on their own numbers.
+    pub(super) verdict: Option<Verdict>,
     /// By tag and statistic, with the unit.
     pub(super) samples: BTreeMap<String, BTreeMap<String, (Sample, String)>>,
 }
@@ -194,7 +198,8 @@ impl Aggregate {
             }
         }
         let version = document.get("aiperf_version").and_then(Value::as_str).map(str::to_owned);
-        (runs > 0).then_some(Self { version, runs, samples })
+        let verdict = certainty::verdict(&document["measurement"]["verdict"]);
+        (runs > 0).then_some(Self { version, runs, verdict, samples })
     }
 }
 

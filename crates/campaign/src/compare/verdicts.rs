@@ -208,12 +208,20 @@ impl Compared<'_> {
             },
             numbers,
             is_share,
+            bounds: self.bounds(tag, stat),
             verdict: match direction {
                 Direction::Neither => RowVerdict::Neutral,
                 _ if is_nothing(&numbers, is_share) => RowVerdict::Equal,
                 _ => verdict,
             },
         })
+    }
+
+    /// How far each side's value can be from the truth; `None` if neither knows.
+    fn bounds(&self, tag: &str, stat: Stat) -> Option<(f64, f64)> {
+        let name = stat.to_string();
+        let [first, second] = [self.first, self.second].map(|side| side.bound(tag, &name));
+        (first.is_some() || second.is_some()).then(|| (first.unwrap_or(0.0), second.unwrap_or(0.0)))
     }
 
     fn verdict(&self, found: &Comparison, direction: Direction) -> RowVerdict {
@@ -296,6 +304,7 @@ impl Compared<'_> {
             corrected_p: None,
             is_of_successes: is_of_successes(&rule.tag),
             more_failures: None,
+            bound: self.bounds(&rule.tag, rule.stat).map_or(0.0, |(first, second)| first * limit.0.abs() + second),
             outcome,
         })
     }
@@ -382,7 +391,30 @@ pub(super) fn correct(pairs: &mut [Pair], level: f64) {
             judgement.outcome = Outcome::Undecided(Reason::ManyComparisons);
         }
     }
+    // After the correction: withdrawn verdicts are still among those that were looked at.
+    withdraw_within_bounds(pairs);
     break_for_failures(pairs);
+}
+
+/// Withdraws verdicts and outcomes that the error of the measurements could turn around.
+fn withdraw_within_bounds(pairs: &mut [Pair]) {
+    for pair in pairs {
+        for row in &mut pair.rows {
+            let is_decided = matches!(row.verdict, RowVerdict::Better | RowVerdict::Worse);
+            if is_decided && row.bound() > 0.0 && row.numbers.difference.abs() <= row.bound() {
+                row.verdict = RowVerdict::Undecided(Reason::ErrorBound);
+            }
+        }
+        for judgement in &mut pair.judgements {
+            let is_decided = matches!(judgement.outcome, Outcome::Within | Outcome::Beyond);
+            // Values that never vary and are exactly at the limit are those of the same run.
+            let is_same = judgement.interval == Some((0.0, 0.0));
+            let margin = (judgement.second - judgement.limit).abs();
+            if is_decided && !is_same && judgement.bound > 0.0 && margin <= judgement.bound {
+                judgement.outcome = Outcome::Undecided(Reason::ErrorBound);
+            }
+        }
+    }
 }
 
 /// If failures rose for certain, every limit on requests that succeeded is broken.

@@ -6,8 +6,18 @@ use crate::junit::{JunitCase, JunitOutcome};
 
 /// The verdict of each side on its own numbers, as properties of the suite: `verdict.A`.
 pub fn compare_properties(report: &CompareReport) -> Vec<(String, String)> {
-    let property = |side: &Side| Some((format!("verdict.{}", side.label), side.measurement_verdict.clone()?));
+    let property = |side: &Side| Some((format!("verdict.{}", side.label), side.verdicts.grade()?.name().to_owned()));
     report.sides.iter().filter_map(property).collect()
+}
+
+/// The runs of a side that are not trustworthy, each with its main reason and a way out.
+fn doubts(side: &Side) -> Option<String> {
+    let grade = side.verdicts.grade().filter(|_| side.verdicts.has_doubts())?;
+    let reasons = side.verdicts.runs.iter().filter_map(|(label, verdict)| {
+        let reason = verdict.main_reason()?;
+        Some(format!("\n- {label}: {}\n  try: {}", reason.text, reason.fix))
+    });
+    Some(format!("{}: the measurement is {}{}", side.label, grade.name(), reasons.collect::<String>()))
 }
 
 /// One case for each limit of each pair: failed where it is broken, skipped where the comparison is inconclusive.
@@ -21,7 +31,10 @@ pub fn compare_cases(report: &CompareReport) -> Vec<JunitCase> {
             Outcome::Undecided(_) => JunitOutcome::Skipped(words),
         };
         let name = format!("{} ({second} against {first})", judgement.rule);
-        JunitCase::new("aiperf.compare", name, outcome)
+        let sides = [&report.sides[pair.first], &report.sides[pair.second]];
+        let doubts: Vec<String> = sides.into_iter().filter_map(doubts).collect();
+        let output = (!doubts.is_empty()).then(|| doubts.join("\n"));
+        JunitCase { output, ..JunitCase::new("aiperf.compare", name, outcome) }
     };
     report.judgements().map(case).collect()
 }

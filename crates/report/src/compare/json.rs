@@ -25,9 +25,10 @@ pub fn compare_json(report: &CompareReport) -> Vec<u8> {
             json.key("records");
             json.int(records);
         }
-        if let Some(verdict) = &side.measurement_verdict {
-            json.text("measurement_verdict", verdict);
+        if let Some(verdict) = side.verdicts.grade() {
+            json.text("measurement_verdict", verdict.name());
         }
+        side.verdicts.push(&mut json);
         json.end_object();
     }
     json.end_list();
@@ -137,6 +138,13 @@ fn push_row(json: &mut Pretty, row: &Row) {
         json.f64(second);
         json.end_list();
     }
+    if let Some((first, second)) = row.bounds {
+        json.key("error_bounds");
+        json.begin_list();
+        json.f64(first);
+        json.f64(second);
+        json.end_list();
+    }
     json.text("verdict", row.verdict.name());
     if let RowVerdict::Undecided(reason) = row.verdict {
         json.text("reason", reason.name());
@@ -162,6 +170,9 @@ fn push_judgement(json: &mut Pretty, judgement: &Judgement) {
     push_interval(json, judgement.interval);
     json.number("p", judgement.p);
     json.number("p_corrected", judgement.corrected_p);
+    if judgement.bound > 0.0 {
+        json.number("error_bound", Some(judgement.bound));
+    }
     json.end_object();
 }
 

@@ -9,6 +9,8 @@ pub mod cases;
 pub mod json;
 pub mod table;
 
+use crate::aggregate::verdicts::RunVerdicts;
+
 /// Several sides, each compared with the first.
 #[derive(Clone, Debug)]
 pub struct CompareReport {
@@ -32,8 +34,8 @@ pub struct Side {
     pub runs: usize,
     /// Requests whose records were read; `None` if records were not needed or do not exist.
     pub records: Option<usize>,
-    /// The worst verdict of its runs on their own numbers.
-    pub measurement_verdict: Option<String>,
+    /// The verdicts of its runs on their own numbers.
+    pub verdicts: RunVerdicts,
 }
 
 /// Two of the sides.
@@ -135,7 +137,16 @@ pub struct Row {
     pub numbers: Numbers,
     /// Whether it was compared by counts of requests.
     pub is_share: bool,
+    /// How far each side's value can be from the truth, in the unit of the metric; `None` if neither side knows.
+    pub bounds: Option<(f64, f64)>,
     pub verdict: RowVerdict,
+}
+
+impl Row {
+    /// How far the difference can be from the truth because of the measurement.
+    pub fn bound(&self) -> f64 {
+        self.bounds.map_or(0.0, |(first, second)| first + second)
+    }
 }
 
 /// The result for a statistic. Differences are the second side minus the first.
@@ -192,6 +203,8 @@ impl RowVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     WithinNoise,
+    /// The measurements can be off by as much.
+    ErrorBound,
     /// It would be a verdict if it were the only comparison.
     ManyComparisons,
     FewRecords,
@@ -206,6 +219,7 @@ impl Reason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::WithinNoise => "within_noise",
+            Self::ErrorBound => "error_bound",
             Self::ManyComparisons => "many_comparisons",
             Self::FewRecords => "few_records",
             Self::FewRuns => "few_runs",
@@ -220,6 +234,7 @@ impl Reason {
     pub const fn words(self) -> &'static str {
         match self {
             Self::WithinNoise => "chance alone would differ as much",
+            Self::ErrorBound => "the measurement itself can be off by as much",
             Self::ManyComparisons => {
                 "would be a verdict alone, but not among so many comparisons (Holm); --metrics and --stats ask for fewer"
             }
@@ -256,6 +271,8 @@ pub struct Judgement {
     pub is_of_successes: bool,
     /// Shares of failed requests, if more failures break the limit.
     pub more_failures: Option<(f64, f64)>,
+    /// How far the second side minus the limit can be from the truth because of the measurement.
+    pub bound: f64,
     pub outcome: Outcome,
 }
 

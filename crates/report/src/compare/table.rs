@@ -7,7 +7,7 @@ use crate::console::text::{Align, literal, wrap_hanging, wrap_whole};
 use crate::format::number::{grouped, thousands};
 
 /// Marks that refer from a verdict to its reason.
-const MARKS: [&str; 8] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸"];
+const MARKS: [&str; 9] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
 /// Columns of a metric's name before the table takes its narrow form.
 const LABEL_WIDTH: usize = 24;
 /// The longest name that keeps its unit beside it, if there is a row for it below.
@@ -42,7 +42,14 @@ fn side_line(side: &Side) -> String {
         runs => format!("{runs} runs"),
     };
     let records = side.records.map(|records| format!(", {} records", thousands(records as u64))).unwrap_or_default();
-    format!("{}  {}: {runs}{records}", side.label, literal(&side.path))
+    let verdict = match (side.verdicts.grade(), side.verdicts.has_doubts()) {
+        (None, _) => String::new(),
+        (Some(verdict), true) if side.verdicts.runs.len() > 1 => {
+            format!(", {} ({})", verdict.name(), side.verdicts.counts())
+        }
+        (Some(verdict), _) => format!(", {}", verdict.name()),
+    };
+    format!("{}  {}: {runs}{records}{verdict}", side.label, literal(&side.path))
 }
 
 fn pair_text(report: &CompareReport, pair: &Pair, page: Page) -> String {
@@ -54,7 +61,8 @@ fn pair_text(report: &CompareReport, pair: &Pair, page: Page) -> String {
     let reasons = reasons(&pair.rows);
     out.push_str(&format!("\n{}", fitting_table(report, pair, &reasons, page).draw(page)));
     for (mark, reason) in MARKS.iter().zip(&reasons) {
-        push_wrapped(&mut out, page, Style::DIM, &format!("{mark} {}", reason.words()), 2);
+        let words = format!("{mark} {}", reason_words(*reason, &pair.rows));
+        push_wrapped(&mut out, page, Style::DIM, &words, 2);
     }
     if pair.method != Method::Summaries {
         push_wrapped(&mut out, page, Style::DIM, &method_line(report, pair), 2);
@@ -97,6 +105,21 @@ fn settings_line(pair: &Pair, first: &str, second: &str) -> Option<String> {
         more => format!("; and {more} more"),
     };
     Some(literal(&format!("The settings of {first} and {second} differ: {}{more}", named.join("; "))))
+}
+
+/// A reason in words; how far measurements can be off differs by row.
+fn reason_words(reason: Reason, rows: &[Row]) -> String {
+    if reason != Reason::ErrorBound {
+        return reason.words().to_owned();
+    }
+    let off = rows.iter().filter(|row| row.verdict == RowVerdict::Undecided(reason));
+    let off = off.map(|row| format!("{} {} ({} {})", precise(row.bound()), row.unit, row.short, row.stat));
+    format!("the measurement itself can be off by {}", off.collect::<Vec<_>>().join(", "))
+}
+
+/// Two decimals, or as many as a small number needs.
+fn precise(value: f64) -> String {
+    if value < 0.01 { format!("{value:.1e}") } else { grouped(Some(value)).unwrap_or_else(|| "N/A".to_owned()) }
 }
 
 /// Each reason once, in the order of the rows.
@@ -273,6 +296,7 @@ pub(super) fn judgement_words(judgement: &Judgement, first: &str, second: &str, 
         let words = match reason {
             Reason::WithinNoise => "the limit lies within what chance may do",
             Reason::ManyComparisons => "would be decided alone, but not among so many limits (Holm)",
+            Reason::ErrorBound => &format!("the measurement itself can be off by {} {unit}", precise(judgement.bound)),
             other => other.words(),
         };
         out.push_str(&format!("; {words}"));
@@ -296,7 +320,9 @@ fn push_wrapped(out: &mut String, page: Page, style: Style, text: &str, indent: 
 mod tests {
     use super::super::{Judgement, SettingDifference};
     use super::*;
+    use crate::aggregate::verdicts::RunVerdicts;
     use crate::console::text::width;
+    use aiperf_metrics::{Grade, Verdict};
 
     fn row(tag: &str, stat: &str, numbers: (f64, f64, Option<(f64, f64)>), verdict: RowVerdict) -> Row {
         let (first, second, interval) = numbers;
@@ -318,6 +344,7 @@ mod tests {
                 effective: None,
             },
             is_share: false,
+            bounds: None,
             verdict,
         }
     }
@@ -328,7 +355,7 @@ mod tests {
             path: format!("runs/{label}"),
             runs: 1,
             records: Some(1234),
-            measurement_verdict: None,
+            verdicts: RunVerdicts::default(),
         };
         let rows = vec![
             row("a", "avg", (12_345.678, 13_000.0, Some((-10.0, 1_300.0))), RowVerdict::Better),
@@ -347,6 +374,7 @@ mod tests {
             corrected_p: Some(0.001),
             is_of_successes: true,
             more_failures: None,
+            bound: 0.0,
             outcome: Outcome::Beyond,
         };
         let setting =
@@ -381,6 +409,26 @@ mod tests {
             ] {
                 assert!(flat.contains(words), "{columns}: {words}:\n{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_difference_within_the_error_of_the_measurement_shows_how_large_it_is() {
+        let mut report = report();
+        let row = &mut report.pairs[0].rows[1];
+        (row.bounds, row.verdict) = (Some((12.0, 0.0)), RowVerdict::Undecided(Reason::ErrorBound));
+        let judgement = &mut report.pairs[0].judgements[0];
+        (judgement.bound, judgement.outcome) = (12.0, Outcome::Undecided(Reason::ErrorBound));
+        let verdict = Verdict { grade: Grade::Doubtful, reasons: Vec::new() };
+        report.sides[1].verdicts = RunVerdicts { runs: vec![("after".to_owned(), verdict)] };
+        let text = compare_text(&report, Page::screen(80));
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in [
+            "B runs/B: one run, 1,234 records, doubtful",
+            "¹ the measurement itself can be off by 12.00 tokens/sec/user (Output TPS/User p99)",
+            "(95%); the measurement itself can be off by 12.00 tokens/sec/user",
+        ] {
+            assert!(flat.contains(words), "{words}:\n{text}");
         }
     }
 

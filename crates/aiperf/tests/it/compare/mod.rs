@@ -98,6 +98,84 @@ fn the_doubts_of_each_run_are_noted() {
     assert!(stdout(&compare(&runs.dirs(), &[])).contains(note));
 }
 
+/// Writes a `measurement` block into the summary of a run.
+fn measured(dir: &Path, verdict: &str, ttft_bound_ms: f64) {
+    let path = dir.join("profile_export_aiperf.json");
+    let mut summary: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let bound = serde_json::json!({"bound": ttft_bound_ms, "early": ttft_bound_ms, "late": 0});
+    let reason = serde_json::json!({
+        "code": "error_bound", "value": 0.5, "limit": 0.1, "text": "read late <by far>", "fix": "a second machine",
+    });
+    let reasons = if verdict == "trustworthy" { vec![] } else { vec![reason] };
+    summary["measurement"] = serde_json::json!({
+        "verdict": {"is": verdict, "reasons": reasons},
+        "error_bound": {"unit": "ms", "time_to_first_token": {"avg": bound, "p50": bound}},
+        "doubts": [],
+    });
+    fs::write(&path, summary.to_string()).unwrap();
+}
+
+#[test]
+fn a_difference_within_the_error_of_the_measurement_is_undecided() {
+    // About 2.5 ms of difference in the time to first token.
+    let runs = pair(&Run::default(), &Run { slower: 1.1, seed: 2, ..Run::default() });
+    let found = |bounds: (f64, f64)| {
+        measured(&runs.first, "trustworthy", bounds.0);
+        measured(&runs.second, "client-bound", bounds.1);
+        let report = json(&runs.dirs(), &limit_args());
+        let of = |stat| row(&report, "time_to_first_token", stat).clone();
+        let limit = report["comparisons"][0]["limits"][0].clone();
+        (of("avg"), of("p90"), limit, compare(&runs.dirs(), &limit_args()).status.code())
+    };
+    let (avg, p90, limit, code) = found((0.0001, 0.0001));
+    assert_eq!((&avg["verdict"], &limit["outcome"], code), (&"worse".into(), &"beyond".into(), Some(3)), "{avg}");
+    assert_eq!(p90["verdict"], "worse", "{p90}");
+    let (avg, p90, limit, code) = found((1.5, 12.0));
+    assert_eq!((&avg["verdict"], &avg["reason"]), (&"undecided".into(), &"error_bound".into()), "{avg}");
+    assert_eq!(avg["error_bounds"], serde_json::json!([1.5, 12.0]));
+    assert_eq!((&limit["outcome"], &limit["reason"], code), (&"undecided".into(), &"error_bound".into(), Some(4)));
+    // A statistic without a bound is decided as before.
+    assert_eq!((&p90["verdict"], p90.get("error_bounds")), (&"worse".into(), None), "{p90}");
+    let text = stdout(&compare(&runs.dirs(), &limit_args()));
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("the measurement itself can be off by 13.50 ms (TTFT avg)"), "{text}");
+    // A limit far away is still within.
+    let far = compare(&runs.dirs(), &["--fail-on", "time_to_first_token:avg:+500%"]);
+    assert_eq!(far.status.code(), Some(0), "{}", stdout(&far));
+}
+
+fn limit_args() -> [&'static str; 2] {
+    ["--fail-on", "time_to_first_token:avg:+5%"]
+}
+
+#[test]
+fn the_verdict_of_each_side_is_in_the_table_in_json_and_in_the_file_for_ci() {
+    let runs = pair(&Run::default(), &Run { slower: 1.1, seed: 2, ..Run::default() });
+    measured(&runs.first, "trustworthy", 0.0001);
+    measured(&runs.second, "client-bound", 0.0001);
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("limits.xml");
+    let args = [&limit_args()[..], &["--junit", path.to_str().unwrap()]].concat();
+    let report = json(&runs.dirs(), &args);
+    let sides = report["sides"].as_array().unwrap();
+    let verdicts: Vec<&Value> = sides.iter().map(|side| &side["measurement_verdict"]).collect();
+    assert_eq!(verdicts, ["trustworthy", "client-bound"]);
+    let verdict = &sides[1]["measurement"]["verdict"];
+    assert_eq!((&verdict["is"], &verdict["reasons"][0]["fix"]), (&"client-bound".into(), &"a second machine".into()));
+    assert_eq!(report["notes"], serde_json::json!(["the measurement of B is client-bound: read late <by far>"]));
+    let text = stdout(&compare(&runs.dirs(), &[]));
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("one run, 2,000 records, trustworthy"), "{text}");
+    assert!(flat.contains("one run, 2,000 records, client-bound"), "{text}");
+    let xml = fs::read_to_string(path).unwrap();
+    assert!(xml.contains("<property name=\"verdict.A\" value=\"trustworthy\"/>"), "{xml}");
+    assert!(xml.contains("<property name=\"verdict.B\" value=\"client-bound\"/>"), "{xml}");
+    assert!(
+        xml.contains("<system-out>B: the measurement is client-bound&#10;- after: read late &lt;by far&gt;"),
+        "{xml}"
+    );
+}
+
 #[test]
 fn a_run_of_the_reference_against_itself_differs_in_nothing() {
     let dir = reference("stream");
