@@ -1,6 +1,6 @@
 //! The finished cells of a sweep as rows, for users who watch it.
 
-use super::outcome::verdicts;
+use super::outcome::{RunOutcome, verdicts};
 use super::pareto::front_of_known;
 use super::sweep::{CellRuns, SweepRules, SweepRun, cell_metrics, cells, parameters, point};
 use aiperf_report::aggregate::{CellMetrics, SweepCell, SweptParameter};
@@ -28,6 +28,10 @@ pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
             false => parameters.iter().map(|parameter| cell.cell.values.get(&parameter.path).cloned()).collect(),
         },
         numbers: SWEEP_COLUMNS.map(|column| done[at].metrics.value(column.tag, column.stat).map(|(value, _)| value)),
+        too_few: SWEEP_COLUMNS.map(|column| {
+            let is_too_few = |run: &RunOutcome| run.certainty.of(column.tag, column.stat).too_few.is_some();
+            cell.runs.iter().any(is_too_few)
+        }),
         trials: cell.runs.len(),
         failed_trials: cell.runs.iter().filter(|run| run.result.is_err()).count(),
         is_pareto_optimal: marks.as_ref().map(|marks| marks[at]),
@@ -46,9 +50,9 @@ fn done(plan: &SweepRules, CellRuns { cell, runs }: &CellRuns) -> SweepCell {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell, RunMetric, RunOutcome};
+    use super::super::{Cell, RunMetric};
     use super::*;
-    use aiperf_metrics::Stats;
+    use aiperf_metrics::{StatisticCertainty, Stats};
     use aiperf_plan::{ParetoAxes, ParetoAxis};
     use serde_json::{Map, json};
 
@@ -87,6 +91,16 @@ mod tests {
         let table = sweep_table(&plan(2, None), &[run(1, Some(10.0)), run(2, Some(7.0)), run(1, Some(20.0))]);
         let shown: Vec<_> = table.rows.iter().map(|row| (row.numbers[0], row.numbers[3], row.trials)).collect();
         assert_eq!(shown, [(Some(100.0), Some(15.0), 2), (Some(100.0), Some(7.0), 1)]);
+    }
+
+    #[test]
+    fn a_number_is_marked_if_a_trial_has_too_few_requests_for_it() {
+        let mut runs = [run(1, Some(10.0)), run(1, Some(11.0)), run(2, Some(7.0))];
+        let few = StatisticCertainty { too_few: Some(60), bound_ms: None };
+        runs[1].outcome.certainty.add("request_latency", "p95", few);
+        let table = sweep_table(&plan(2, None), &runs);
+        let marks: Vec<_> = table.rows.iter().map(|row| row.too_few).collect();
+        assert_eq!(marks, [[false, false, false, true], [false; 4]]);
     }
 
     #[test]

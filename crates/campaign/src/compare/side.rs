@@ -140,6 +140,11 @@ impl Side {
         (!bounds.is_empty()).then(|| bounds.iter().sum::<f64>() / self.runs() as f64)
     }
 
+    /// Whether a run has too few requests for a statistic.
+    pub(super) fn has_too_few(&self, tag: &str, stat: &str) -> bool {
+        self.summaries().iter().any(|run| run.certainty.of(tag, stat).too_few.is_some())
+    }
+
     /// Warnings about its numbers.
     pub(super) fn notes(&self) -> Vec<String> {
         let label = &self.label;

@@ -209,6 +209,7 @@ impl Compared<'_> {
             numbers,
             is_share,
             bounds: self.bounds(tag, stat),
+            too_few: (self.first.has_too_few(tag, &stat.to_string()), self.second.has_too_few(tag, &stat.to_string())),
             verdict: match direction {
                 Direction::Neither => RowVerdict::Neutral,
                 _ if is_nothing(&numbers, is_share) => RowVerdict::Equal,

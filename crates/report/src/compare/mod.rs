@@ -139,6 +139,8 @@ pub struct Row {
     pub is_share: bool,
     /// How far each side's value can be from the truth, in the unit of the metric; `None` if neither side knows.
     pub bounds: Option<(f64, f64)>,
+    /// Whether each side has too few requests for it.
+    pub too_few: (bool, bool),
     pub verdict: RowVerdict,
 }
 

@@ -1,6 +1,7 @@
 //! A comparison for people: the sides, one table per pair, the reasons for open verdicts, and the limits.
 
 use super::{CompareReport, Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict, Side};
+use crate::console::marks::{marked, too_few_line};
 use crate::console::page::{Page, Style};
 use crate::console::table::{Cell, Column, Table};
 use crate::console::text::{Align, literal, wrap_hanging, wrap_whole};
@@ -59,7 +60,11 @@ fn pair_text(report: &CompareReport, pair: &Pair, page: Page) -> String {
         push_wrapped(&mut out, page, Style::YELLOW, &line, 2);
     }
     let reasons = reasons(&pair.rows);
-    out.push_str(&format!("\n{}", fitting_table(report, pair, &reasons, page).draw(page)));
+    let table = fitting_table(report, pair, &reasons, page);
+    out.push_str(&format!("\n{}", table.draw(page)));
+    if table.has_marks() {
+        out.push_str(&too_few_line(page));
+    }
     for (mark, reason) in MARKS.iter().zip(&reasons) {
         let words = format!("{mark} {}", reason_words(*reason, &pair.rows));
         push_wrapped(&mut out, page, Style::DIM, &words, 2);
@@ -184,8 +189,8 @@ fn cells(row: &Row, label: String, reasons: &[Reason], is_narrow: bool) -> Vec<C
     let mut cells = vec![
         cell(label, Style::CYAN),
         cell(row.stat.clone(), Style::PLAIN),
-        cell(number(numbers.first), Style::GREEN),
-        cell(number(numbers.second), Style::GREEN),
+        cell(marked(number(numbers.first), row.too_few.0), Style::GREEN),
+        cell(marked(number(numbers.second), row.too_few.1), Style::GREEN),
     ];
     let style = match row.verdict {
         RowVerdict::Better => Style::BOLD_GREEN,
@@ -345,6 +350,7 @@ mod tests {
             },
             is_share: false,
             bounds: None,
+            too_few: (false, false),
             verdict,
         }
     }
@@ -429,6 +435,18 @@ mod tests {
             "(95%); the measurement itself can be off by 12.00 tokens/sec/user",
         ] {
             assert!(flat.contains(words), "{words}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn values_of_too_few_requests_are_marked_on_their_own_side() {
+        let mut report = report();
+        report.pairs[0].rows[1].too_few = (false, true);
+        for columns in [60, 80, 140] {
+            let text = compare_text(&report, Page::screen(columns));
+            assert!(text.lines().all(|line| width(line) <= columns), "{columns}:\n{text}");
+            assert!(text.contains(" 100.00 ") && text.contains(" ~90.00 "), "{text}");
+            assert!(text.contains("\n~ too few requests: "), "{text}");
         }
     }
 

@@ -1,11 +1,12 @@
 //! Metric tables: one for each group with something to show.
 
+use super::marks::{marked, too_few_line};
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::{Align, wrap};
 use crate::format::number::grouped;
 use crate::run::RunResult;
-use aiperf_metrics::{ConsoleGroup, Flags, MetricResult, Stats, Summary};
+use aiperf_metrics::{ConsoleGroup, Flags, MetricResult, Summary};
 use aiperf_types::EndpointKind;
 use std::collections::BTreeMap;
 
@@ -83,7 +84,8 @@ pub(crate) fn tables(run: &RunResult, page: Page) -> Option<String> {
         return None;
     }
     let drawn: String = tables.iter().map(|table| table.draw(page)).collect();
-    Some(format!("\n\n{drawn}{}", left_out(&tables, run, page).unwrap_or_default()))
+    let marks = if tables.iter().any(Table::has_marks) { too_few_line(page) } else { String::new() };
+    Some(format!("\n\n{drawn}{marks}{}", left_out(&tables, run, page).unwrap_or_default()))
 }
 
 /// Lists which statistics are not shown, and where they are.
@@ -109,8 +111,8 @@ pub(crate) fn developer_tables(metrics: &Summary, page: Page) -> Option<String> 
     let drawn: String = FOR_DEVELOPERS
         .iter()
         .filter_map(|(flag, title)| {
-            let rows = metrics.results.iter().filter(|metric| metric.flags.has(*flag));
-            Some(format!("\n\n{}", table((*title).into(), rows, page)?.draw(page)))
+            let rows = |metric: &&MetricResult| metric.flags.has(*flag);
+            Some(format!("\n\n{}", table((*title).into(), metrics, rows, page)?.draw(page)))
         })
         .collect();
     (!drawn.is_empty()).then_some(drawn)
@@ -133,14 +135,14 @@ fn group_table(
 ) -> Option<Table<'static>> {
     let shown = |metric: &&MetricResult| metric.group == group && metric.flags.allow_table();
     let title = format!("NVIDIA AIPerf | {}{suffix}", endpoint.traits().title);
-    table(title, metrics.results.iter().filter(shown), page)
+    table(title, metrics, shown, page)
 }
 
 /// HTTP phases, if the user asked to see them.
 pub(crate) fn trace_table(run: &RunResult, page: Page) -> Option<String> {
-    let rows = run.metrics.results.iter().filter(|metric| metric.flags.has(Flags::HTTP_TRACE_ONLY));
-    let drawn =
-        run.show_trace_timing.then(|| table("NVIDIA AIPerf | HTTP Trace Timing".into(), rows, page)).flatten()?;
+    let rows = |metric: &&MetricResult| metric.flags.has(Flags::HTTP_TRACE_ONLY);
+    let title = || "NVIDIA AIPerf | HTTP Trace Timing".to_owned();
+    let drawn = run.show_trace_timing.then(|| table(title(), &run.metrics, rows, page)).flatten()?;
     Some(format!("\n\n{}", drawn.draw(page)))
 }
 
@@ -155,8 +157,13 @@ pub(crate) fn cache_hint(metrics: &Summary, page: Page) -> Option<String> {
     Some(format!("\n{painted}"))
 }
 
-fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, page: Page) -> Option<Table<'static>> {
-    let mut metrics: Vec<&MetricResult> = metrics.collect();
+fn table(
+    title: String,
+    summary: &Summary,
+    is_shown: impl Fn(&&MetricResult) -> bool,
+    page: Page,
+) -> Option<Table<'static>> {
+    let mut metrics: Vec<&MetricResult> = summary.results.iter().filter(is_shown).collect();
     if metrics.is_empty() {
         return None;
     }
@@ -164,7 +171,7 @@ fn table<'a>(title: String, metrics: impl Iterator<Item = &'a MetricResult>, pag
     let column = |title, wraps| Column { title, align: Align::Right, wraps };
     let columns = std::iter::once(column("Metric", true)).chain(NUMBERS.map(|title| column(title, false))).collect();
     let is_narrow = page.is_screen() && page.width() < ROOM_FOR_ALL;
-    let rows = metrics.into_iter().map(|metric| row(metric, is_narrow)).collect();
+    let rows = metrics.into_iter().map(|metric| row(metric, summary, is_narrow)).collect();
     let mut table = Table { title, title_style: Style::ITALIC, columns, rows };
     give_way(&mut table, page);
     Some(table)
@@ -187,11 +194,11 @@ pub(crate) fn place(tag: &str, order: Option<u32>) -> (u32, usize) {
     (order.filter(|order| *order != 0).unwrap_or(u32::MAX), listed.unwrap_or(UNORDERED.len()))
 }
 
-fn row(metric: &MetricResult, is_narrow: bool) -> Vec<Cell> {
-    let Stats { avg, min, max, p99, p90, p50, std, .. } = metric.stats;
+fn row(metric: &MetricResult, summary: &Summary, is_narrow: bool) -> Vec<Cell> {
     let label = Cell { text: label(metric, is_narrow), style: Style::CYAN };
-    let numbers = [avg, min, max, p99, p90, p50, std].map(|value| match grouped(value) {
-        Some(text) => Cell { text, style: Style::GREEN },
+    let is_too_few = |name: &str| summary.interval(&metric.tag, name).is_some_and(|interval| !interval.is_enough);
+    let numbers = NUMBERS.map(|name| match grouped(metric.stats.get(name)) {
+        Some(text) => Cell { text: marked(text, is_too_few(name)), style: Style::GREEN },
         None => Cell { text: "N/A".into(), style: Style::DIM },
     });
     std::iter::once(label).chain(numbers).collect()

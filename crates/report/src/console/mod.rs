@@ -4,7 +4,7 @@
 //! - [`page`]: width and colours
 //! - `text`: wrapping and filling
 //! - `quantities`: durations and byte counts as text
-//! - `table`, `panel`: the two shapes of all blocks
+//! - `table`, `panel`: the two shapes of all blocks; `marks`: the mark on numbers of too few requests
 //! - `metrics`: metric tables and the prompt-cache hint
 //! - `server_metrics`: the metrics that servers report
 //! - `gpu`: the metrics of GPUs
@@ -25,6 +25,7 @@ pub(crate) mod limits;
 pub(crate) mod live;
 pub(crate) mod live_table;
 pub mod log_lines;
+pub(crate) mod marks;
 pub(crate) mod metrics;
 pub(crate) mod notices;
 pub mod page;

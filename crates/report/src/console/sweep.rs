@@ -1,5 +1,6 @@
 //! A sweep as a table: one row per cell, during the sweep and after it.
 
+use super::marks::{marked, too_few_line};
 use super::page::{Page, Style};
 use super::table::{Cell, Column, Table};
 use super::text::{Align, literal, wrap_hanging};
@@ -51,6 +52,8 @@ pub struct SweepRow {
     pub parameters: Vec<Option<Value>>,
     /// In the order of [`SWEEP_COLUMNS`].
     pub numbers: [Option<f64>; SWEEP_COLUMNS.len()],
+    /// Whether a run has too few requests for a number.
+    pub too_few: [bool; SWEEP_COLUMNS.len()],
     pub trials: usize,
     pub failed_trials: usize,
     /// Whether no other cell beats it; `None` if there is no trade-off.
@@ -66,6 +69,9 @@ impl SweepTable {
         // Long names are shortened first: half a name is useless.
         let table = if whole.least_width(0) > page.width() { self.table(true) } else { whole };
         let mut out = table.draw(page);
+        if table.has_marks() {
+            out.push_str(&too_few_line(page));
+        }
         for line in self.doubts().iter().flat_map(|line| wrap_hanging(line, page.width(), 2)) {
             out.push_str(&format!("{}\n", page.paint(Style::YELLOW, &line)));
         }
@@ -113,8 +119,11 @@ impl SweepRow {
         let cell = |text: String, style| Cell { text, style };
         let parameters =
             self.parameters.iter().map(|value| cell(value.as_ref().map(shown).unwrap_or_default(), Style::CYAN));
-        let numbers =
-            self.numbers.iter().map(|number| cell(grouped(*number).unwrap_or_else(|| "N/A".into()), Style::PLAIN));
+        let number = |(number, is_too_few): (&Option<f64>, bool)| match grouped(*number) {
+            Some(text) => cell(marked(text, is_too_few), Style::PLAIN),
+            None => cell("N/A".into(), Style::PLAIN),
+        };
+        let numbers = self.numbers.iter().zip(self.too_few).map(number);
         let (trials, style) = match self.failed_trials {
             0 => (self.trials.to_string(), Style::PLAIN),
             failed => (format!("{} of {}", self.trials - failed, self.trials), Style::YELLOW),

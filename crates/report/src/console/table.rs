@@ -1,5 +1,6 @@
 //! Tables with a heavy head: as narrow as their contents, and never wider than the page.
 
+use super::marks::is_marked;
 use super::page::{Page, Style};
 use super::text::{Align, centre, fill, width, wrap};
 
@@ -82,6 +83,11 @@ impl Table<'_> {
             }
             out.push('\n');
         }
+    }
+
+    /// Whether a cell has the mark of too few requests.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.rows.iter().flatten().any(|cell| is_marked(&cell.text))
     }
 
     /// Removes a column.

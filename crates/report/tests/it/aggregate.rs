@@ -164,6 +164,7 @@ fn table() -> SweepTable {
     let row = |concurrency: u64, throughput: f64, failed_trials, is_optimal| SweepRow {
         parameters: vec![Some(json!(16)), Some(json!(concurrency))],
         numbers: [Some(throughput), Some(37.1), None, Some(1071.2)],
+        too_few: [false; 4],
         trials: 2,
         failed_trials,
         is_pareto_optimal: Some(is_optimal),
@@ -306,4 +307,15 @@ fn rows_whose_runs_are_not_trustworthy_are_marked_and_the_mark_is_explained() {
     table.rows[0].verdicts = RunVerdicts { runs: vec![("c=1".to_owned(), Verdict::default())] };
     table.rows[1].verdicts = verdicts(&["c=64"]);
     assert_snapshot!(table.draw(Page::screen(80)));
+}
+
+#[test]
+fn numbers_of_too_few_requests_are_marked_in_the_table_of_a_sweep() {
+    let mut table = table();
+    table.rows[0].too_few = [false, true, true, true];
+    let text = table.draw(Page::screen(80));
+    assert!(text.contains(" ~37.10 │    N/A │ ~1,071.20 │"), "{text}");
+    assert!(text.contains("│  37.10 │    N/A │  1,071.20 │"), "{text}");
+    assert!(text.contains("\n~ too few requests: "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use aiperf_metrics::Measurement;
+use aiperf_metrics::{Interval, Measurement, MetricIntervals};
 use aiperf_report::{
     Artifacts, ExitError, Page, RunInfo, RunResult, WrittenFile, cancelling_panel, exit_panel, footer,
     force_quit_panel, report,
@@ -51,6 +51,28 @@ fn with_output_lengths(shortest: f64, longest: f64) -> String {
 #[test]
 fn a_narrow_screen_wraps_labels_and_keeps_numbers_whole() {
     insta::assert_snapshot!(report(&some_run(), Page::plain(100)));
+}
+
+/// A run with 60 requests: enough for a mean, too few for percentiles.
+fn of_few_requests() -> RunResult {
+    let interval = |is_enough| Interval { low: 1.0, high: f64::INFINITY, count: 60, effective: 60.0, is_enough };
+    let intervals =
+        [("avg", true), ("p50", true), ("p90", false), ("p99", false)].map(|(name, enough)| (name, interval(enough)));
+    let of = |tag| MetricIntervals { tag, intervals: intervals.to_vec() };
+    let mut run = some_run();
+    run.metrics.intervals = vec![of("time_to_first_token"), of("request_latency")];
+    run
+}
+
+#[test]
+fn percentiles_of_too_few_requests_are_marked_and_the_mark_is_explained() {
+    insta::assert_snapshot!(report(&of_few_requests(), Page::screen(80)));
+    let sure = report(&some_run(), Page::screen(80));
+    assert!(!sure.contains('~'), "{sure}");
+    for columns in [40, 60, 80, 100, 140] {
+        let text = report(&of_few_requests(), Page::screen(columns));
+        assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}: {text}");
+    }
 }
 
 #[test]

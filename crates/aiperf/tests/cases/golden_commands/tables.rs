@@ -34,6 +34,8 @@ fn kind(cell: &str) -> Option<String> {
     if cell.is_empty() || cell == "N/A" {
         return Some("absent".to_owned());
     }
+    // The mark on numbers of too few requests is ours.
+    let cell = cell.strip_prefix('~').unwrap_or(cell);
     let digits = cell.strip_prefix('-').unwrap_or(cell);
     let (digits, exponent) = match digits.split_once("e+").or_else(|| digits.split_once("e-")) {
         Some((digits, exponent)) => (digits, Some(exponent)),
