@@ -219,7 +219,10 @@ impl Http2Exchange {
         }
         exchange.raw_len = filled;
         match reads.last_mut() {
-            Some(last) if self.kept_read == arrival.read => last.len += bytes.len() as u32,
+            Some(last) if self.kept_read == arrival.read => {
+                last.len += bytes.len() as u32;
+                last.is_shared |= arrival.stamp.is_shared;
+            }
             _ => reads.push(arrival.with_len(bytes.len() as u32)),
         }
         self.kept_read = arrival.read;

@@ -475,6 +475,25 @@ fn interim_answers_padding_continuations_and_trailers_are_not_part_of_a_body() {
 }
 
 #[test]
+fn a_read_with_the_head_and_with_frames_of_a_later_stream_is_shared() {
+    let whole = |stream: u32, text: &[u8]| {
+        let head = frame(kind::HEADERS, flag::END_HEADERS, stream, STATUS_200);
+        [head, frame(kind::DATA, flag::END_STREAM, stream, text)].concat()
+    };
+    let address = write_frames(2, [SETTINGS.to_vec(), whole(1, b"one"), whole(3, b"two")].concat(), false);
+    block_on(async {
+        let connection = connect(address).await;
+        let (mut first, one) = start(&connection, "/", Bytes::from_static(b"{}"), KEPT);
+        let (mut second, two) = start(&connection, "/", Bytes::from_static(b"{}"), KEPT);
+        one.run(&mut first).await.unwrap();
+        two.run(&mut second).await.unwrap();
+        let reads = [&first, &second].map(|exchange| exchange.timeline.reads.last().copied().unwrap());
+        assert_eq!(reads[0].at, reads[1].at, "all frames came in one read");
+        assert_eq!(reads.map(|read| read.is_shared), [true, false]);
+    });
+}
+
+#[test]
 fn an_empty_last_frame_is_the_end() {
     let received = Arc::new(Notify::new());
     let gate = received.clone();
