@@ -79,6 +79,7 @@ impl Judgement {
             clock_ms: conduct.clock_error.as_millis_f64(),
             held: share(conduct.held.as_secs_f64(), sending.all().sending_seconds),
             unsent: sent.unsent_share(),
+            connection_wait_ms: quality.mean_connection_wait().as_millis_f64(),
             core_wait: share(longest_wait, lasted.0 as f64),
             is_realtime: conduct.realtime_workers == conduct.workers,
             steal: conduct.steal_share.unwrap_or(0.0),

@@ -1,7 +1,7 @@
 //! The costs of reading and sending: how far this client stood between the server and the numbers.
 
 use crate::numbers::durations::Durations;
-use aiperf_types::WallNs;
+use aiperf_types::{Nanos, WallNs};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -110,6 +110,13 @@ impl Quality {
     /// Reads, with and without a kernel stamp.
     pub fn reads(&self) -> u64 {
         self.receive_lag.count() + self.unstamped_reads
+    }
+
+    /// The mean time that a request waited for a connection because all were in use. Most did not wait.
+    pub fn mean_connection_wait(&self) -> Nanos {
+        let requests = self.schedule_lateness.count().max(self.place_wait.count());
+        let waited = self.place_wait.mean() * self.place_wait.count() as f64;
+        Nanos(if requests == 0 { 0 } else { (waited / requests as f64) as u64 })
     }
 
     /// The share of reads without a kernel stamp.

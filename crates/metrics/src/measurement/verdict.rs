@@ -18,6 +18,8 @@ pub struct Evidence<'a> {
     pub held: f64,
     /// Of the requests that the schedule asked for, those that this client did not send.
     pub unsent: f64,
+    /// The mean time that a request waited for a connection because all were in use, in milliseconds.
+    pub connection_wait_ms: f64,
     /// Of the time of the run, the longest that a worker waited for a core.
     pub core_wait: f64,
     /// Every worker had real-time priority.
@@ -78,6 +80,22 @@ const CHECKS: &[Check] = &[
         value: |run| worst(run, CLIENT_BOUND_MS).map_or(0.0, |worst| worst.share),
         text: |_, run| worst(run, CLIENT_BOUND_MS).map_or_else(String::new, |worst| worst.in_words()),
         fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
+    },
+    Check {
+        code: "connection_wait",
+        grade: Grade::ClientBound,
+        limit: 0.1,
+        value: |run| connection_wait(run, CLIENT_BOUND_MS),
+        text: connection_wait_in_words,
+        fix: |_| MORE_CONNECTIONS,
+    },
+    Check {
+        code: "connection_wait",
+        grade: Grade::Doubtful,
+        limit: 0.02,
+        value: |run| connection_wait(run, DOUBTFUL_MS),
+        text: connection_wait_in_words,
+        fix: |_| MORE_CONNECTIONS,
     },
     Check {
         code: "error_bound",
@@ -151,6 +169,29 @@ const CHECKS: &[Check] = &[
 /// The grade of a reason that was read from a file. `None` if this version has no such check.
 pub fn grade_of_reason(code: &str, limit: f64) -> Option<Grade> {
     CHECKS.iter().find(|check| check.code == code && check.limit == limit).map(|check| check.grade)
+}
+
+const MORE_CONNECTIONS: &str =
+    "raise AIPERF_HTTP_CONNECTION_LIMIT or the limit of open files (ulimit -n), or lower the concurrency";
+
+/// The part of the mean time to first token, or of the mean latency, that requests waited for a connection; 0 if they
+/// waited for no longer than a limit.
+fn connection_wait(run: &Evidence<'_>, limit_ms: f64) -> f64 {
+    let mean =
+        |metric: &MetricBounds| metric.bounds.iter().find(|(name, _)| *name == "avg").map(|(_, bound)| bound.value);
+    let of = |tag: &str| run.bounds.iter().find(|metric| metric.tag == tag).and_then(mean);
+    let whole = of("time_to_first_token").or_else(|| of("request_latency")).filter(|whole| *whole > 0.0);
+    let wait = Some(run.connection_wait_ms).filter(|wait| *wait > limit_ms);
+    wait.zip(whole).map_or(0.0, |(wait, whole)| wait / whole)
+}
+
+fn connection_wait_in_words(share: f64, run: &Evidence<'_>) -> String {
+    let wait = run.connection_wait_ms;
+    format!(
+        "requests waited {wait:.1} ms for a connection on average, because all were in use: {:.0}% of the time to the first \
+         response",
+        share * 100.0
+    )
 }
 
 /// The bound of a statistic that is largest compared with the statistic.
@@ -248,6 +289,19 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_for_a_connection_counts_by_its_share_of_the_time_to_the_first_response() {
+        let bounds = [MetricBounds {
+            tag: "time_to_first_token",
+            bounds: vec![("avg", Bound { value: 50.0, ..Bound::default() })],
+        }];
+        let grade =
+            |connection_wait_ms| judge(&Evidence { bounds: &bounds, connection_wait_ms, ..Evidence::default() }).grade;
+        assert_eq!(grade(6.0), Grade::ClientBound, "12%");
+        assert_eq!(grade(2.0), Grade::Doubtful, "4%");
+        assert_eq!(grade(0.9), Grade::Trustworthy, "1.8%");
+    }
+
+    #[test]
     fn each_number_over_its_limit_is_a_reason_with_a_way_out() {
         let bounds = ttft(50.0, 30.0, 30.0);
         let all = Evidence {
@@ -255,6 +309,7 @@ mod tests {
             clock_ms: 0.0,
             held: 0.5,
             unsent: 0.03,
+            connection_wait_ms: 10.0,
             core_wait: 0.2,
             is_realtime: false,
             steal: 0.02,
@@ -269,6 +324,7 @@ mod tests {
             "held",
             "unsent",
             "error_bound",
+            "connection_wait",
             "core_wait",
             "steal",
             "clock_step",
