@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// How sure the numbers of a finished run are.
 pub fn certainty(run: &RunResult) -> Certainty {
-    run.measurement.as_ref().map(read).unwrap_or_default()
+    run.measurement.as_ref().map(Certainty::of_run).unwrap_or_default()
 }
 
 /// The same from the block in a file. What another version wrote differently is unknown.

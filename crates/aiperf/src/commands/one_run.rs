@@ -97,8 +97,7 @@ fn judged(finished: &Finished) -> Option<&[JudgedLimit]> {
 
 /// The verdict of a run on its own numbers, if it has any.
 fn own_verdict(finished: &Finished) -> Option<&Verdict> {
-    let result = &finished.result;
-    (result.measurement.is_some() && !finished.nothing_answered).then_some(&result.verdict)
+    finished.result.verdict().filter(|_| !finished.nothing_answered)
 }
 
 /// Why a run counts as failed, in one sentence.

@@ -1,8 +1,9 @@
 //! How sure the numbers of a run are: its verdict, and what is known of each main statistic.
 //!
-//! It is made from the `measurement` block of a summary, so that a run of an earlier command has it too.
+//! A run of an earlier command has it too: it can be read back from the `measurement` block of a summary.
 
-use crate::measurement::verdict::{Grade, Verdict};
+use crate::measurement::Measurement;
+use aiperf_types::{Grade, Verdict};
 use std::collections::BTreeMap;
 
 /// How sure the numbers of a run are.
@@ -24,6 +25,28 @@ pub struct StatisticCertainty {
 }
 
 impl Certainty {
+    /// That of a finished run.
+    pub fn of_run(measurement: &Measurement) -> Self {
+        let clock_ms = measurement.conduct.clock_error.as_millis_f64();
+        let judgement = &measurement.judgement;
+        let mut certainty = Self::new(Some(judgement.verdict.clone()));
+        for metric in &judgement.bounds {
+            for (statistic, bound) in &metric.bounds {
+                certainty.statistic(metric.tag, statistic).bound_ms = Some(bound.bound() + clock_ms);
+            }
+        }
+        for metric in &judgement.intervals {
+            for (statistic, interval) in metric.intervals.iter().filter(|(_, interval)| !interval.is_enough) {
+                certainty.statistic(metric.tag, statistic).too_few = Some(interval.count);
+            }
+        }
+        certainty
+    }
+
+    fn statistic(&mut self, tag: &str, statistic: &str) -> &mut StatisticCertainty {
+        self.statistics.entry((tag.to_owned(), statistic.to_owned())).or_default()
+    }
+
     pub fn new(verdict: Option<Verdict>) -> Self {
         Self { verdict, ..Self::default() }
     }

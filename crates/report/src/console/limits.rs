@@ -8,7 +8,7 @@ use aiperf_metrics::{DOUBTFUL_MS, JudgedLimit, LimitVerdict, Verdict};
 
 /// Every limit with its verdict, and below what is not sure about the observed values. `None` without limits. `verdict`:
 /// that of the run on its own numbers.
-pub(crate) fn table(judged: &[JudgedLimit], verdict: &Verdict, page: Page) -> Option<String> {
+pub(crate) fn table(judged: &[JudgedLimit], verdict: Option<&Verdict>, page: Page) -> Option<String> {
     if judged.is_empty() {
         return None;
     }
@@ -22,7 +22,8 @@ pub(crate) fn table(judged: &[JudgedLimit], verdict: &Verdict, page: Page) -> Op
     let mut out = format!("\n\n{}", table.draw(page));
     let cautions =
         judged.iter().filter_map(|judged| Some(format!("{}: {}", judged.limit.metric, limit_caution(judged)?)));
-    let doubt = (!verdict.is_trustworthy()).then(|| format!("The observed values are {}", verdict.in_words()));
+    let doubt = verdict.filter(|verdict| !verdict.is_trustworthy());
+    let doubt = doubt.map(|verdict| format!("The observed values are {}", verdict.in_words()));
     for line in cautions.chain(doubt).flat_map(|line| wrap_hanging(&line, page.width(), 2)) {
         out.push_str(&format!("{}\n", page.paint(Style::YELLOW, &line)));
     }
@@ -118,7 +119,7 @@ mod tests {
             judged("output_token_throughput_per_user", SlaOp::Lt, 0.001, "tokens/sec/user", Some(0.0014)),
             judged("request_latency", SlaOp::Ge, 5.0, "ms", None),
         ];
-        insta::assert_snapshot!(table(&rows, &Verdict::default(), Page::plain(80)).unwrap_or_default(), @r"
+        insta::assert_snapshot!(table(&rows, Some(&Verdict::default()), Page::plain(80)).unwrap_or_default(), @r"
                                      NVIDIA AIPerf | Limits                             
         ┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━┳━━━━━━━━━━━━━━┓
         ┃                                  Metric ┃ fails if ┃ observed ┃              ┃
@@ -129,7 +130,7 @@ mod tests {
         │                request_latency p99 (ms) │     >= 5 │      N/A │ not measured │
         └─────────────────────────────────────────┴──────────┴──────────┴──────────────┘
         ");
-        assert_eq!(table(&[], &Verdict::default(), Page::plain(80)), None);
+        assert_eq!(table(&[], Some(&Verdict::default()), Page::plain(80)), None);
         let lines: Vec<String> = rows.iter().map(limit_line).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         time_to_first_token.p99 is 1,250.50 ms, which crosses the limit: it fails the run if > 200 ms
@@ -157,7 +158,7 @@ mod tests {
             fix: "taskset".into(),
         };
         let verdict = Verdict { grade: Grade::Doubtful, reasons: vec![reason] };
-        let text = table(&[sure, few], &verdict, Page::plain(80)).unwrap_or_default();
+        let text = table(&[sure, few], Some(&verdict), Page::plain(80)).unwrap_or_default();
         let below: Vec<&str> = text.lines().skip_while(|line| !line.starts_with('└')).skip(1).collect();
         assert_eq!(
             below,

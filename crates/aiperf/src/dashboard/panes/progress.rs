@@ -125,7 +125,10 @@ fn rows(model: &Model) -> Vec<Row> {
     add("Errors", text, mood);
     if let Some(verdict) = model.verdict().filter(|verdict| !verdict.is_trustworthy()) {
         let mood = if verdict.grade == Grade::ClientBound { Mood::Bad } else { Mood::Doubtful };
-        add("Verdict so far", verdict.in_words(), mood);
+        // On one line: the page of the live API has the sentence, and the closing panel.
+        let why =
+            verdict.main_reason().map_or_else(String::new, |reason| format!(": {}", reason.code.replace('_', " ")));
+        add("Verdict so far", format!("{}{why}", verdict.grade.name()), mood);
     }
     if phase.counts.missed > 0 {
         add(

@@ -245,7 +245,8 @@ pub(super) fn doubtful(columns: u16, rows: u16) -> Model {
     let mut model = profiling(columns, rows, 0);
     let RunEvent::Metrics(snapshot) = metrics(PhaseKind::Profiling, 36, 240) else { unreachable!() };
     let text = "a worker waited for a core for 4.2% of the run".to_owned();
-    let reason = Reason { code: "core_wait".into(), grade: Grade::Doubtful, value: 0.042, limit: 0.01, text, fix: "".into() };
+    let reason =
+        Reason { code: "core_wait".into(), grade: Grade::Doubtful, value: 0.042, limit: 0.01, text, fix: "".into() };
     let verdict = Verdict { grade: Grade::Doubtful, reasons: vec![reason] };
     model.take(&RunEvent::Metrics(Arc::new(MetricsSnapshot { verdict, ..(*snapshot).clone() })));
     model
