@@ -11,6 +11,7 @@
 //! - [`kolmogorov`]: whether two samples come from one distribution
 //! - [`holm`](mod@holm): several tests at once
 //! - [`comparison`]: whether one run differs from another
+//! - [`sequential`]: when a sample is large enough
 //! - [`design`]: where to look first in a space of settings: Sobol points, Latin hypercubes
 //!
 //! # Invariants
@@ -22,6 +23,7 @@ pub mod design;
 pub mod fisher;
 pub mod holm;
 pub mod kolmogorov;
+pub mod sequential;
 pub mod student;
 pub mod welch;
 
@@ -33,4 +35,5 @@ pub use design::{Evenness, Sobol, latin_hypercube};
 pub use fisher::{Proportion, fisher};
 pub use holm::holm;
 pub use kolmogorov::KolmogorovSmirnov;
+pub use sequential::{FIRST_LOOK, Looks, Target, fewest_values};
 pub use welch::{Estimate, Sample, Welch};

@@ -40,7 +40,7 @@
 //! - `long_run`: how well a mean is known when values are not independent
 //! - `values`: the values of one metric of one run; `series`: these with their mean and percentiles
 //! - `percentile`: how well a percentile is known
-//! - `interval`: where the true value of a statistic of one run lies
+//! - `interval`: where the true value of a statistic of one run lies; `width`: how exactly it is known, steadily
 //! - `records`, `trials`, `proportions`: the three kinds of comparison
 
 mod interval;
@@ -52,6 +52,7 @@ mod series;
 mod trials;
 mod values;
 pub mod verdict;
+mod width;
 
 pub use interval::Interval;
 pub use long_run::{FEWEST_BLOCKS, FEWEST_EFFECTIVE, LongRun};

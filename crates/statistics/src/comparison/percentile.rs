@@ -13,8 +13,8 @@ pub const FEWEST_BEYOND: f64 = 10.0;
 
 /// A percentile of a run.
 pub(super) struct Percentile<'a> {
-    values: &'a Values,
-    share: f64,
+    pub(super) values: &'a Values,
+    pub(super) share: f64,
     pub(super) value: f64,
     /// Of the share of values below.
     pub(super) known: LongRun,

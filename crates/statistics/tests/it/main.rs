@@ -4,3 +4,4 @@ mod alarms;
 mod coverage;
 mod golden_convergence;
 mod scipy;
+mod sequential;
