@@ -14,6 +14,8 @@ pub enum Event {
     HooksAnswered(PhaseIndex),
     /// Records of a phase were computed, in order of completion: so many without an error, then so many with one.
     Recorded { phase: PhaseIndex, answered: u64, failed: u64 },
+    /// A phase has measured enough: it sends no more, as if its number of requests was reached.
+    Enough(PhaseIndex),
     /// Finished exchanges wait past their budget: send nothing new.
     Hold,
     /// They no longer do.
@@ -60,6 +62,8 @@ pub enum Action {
 pub struct PhaseEnd {
     /// Its time was up before its counts were reached.
     pub timed_out: bool,
+    /// It had measured enough before its counts were reached and its time was up.
+    pub enough: bool,
     /// The grace period ran out and requests in flight were cancelled.
     pub grace_expired: bool,
     /// The user stopped it.

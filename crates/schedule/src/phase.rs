@@ -250,6 +250,14 @@ impl Phase {
         Some(next)
     }
 
+    /// It has measured enough: what it has sent is its number of requests.
+    pub fn end_sending(&mut self) {
+        if self.state == PhaseState::Sending && !self.is_met() {
+            self.targets.requests = Some(self.counts.sent);
+            self.end.enough = true;
+        }
+    }
+
     /// The run is stopped: what is in flight is cancelled, unless it is already.
     pub fn stop(&mut self, now: MonoNs) {
         self.end.stopped = true;

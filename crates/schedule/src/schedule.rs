@@ -108,6 +108,11 @@ impl Schedule {
                     self.stop(now, actions);
                 }
             }
+            Event::Enough(phase) => {
+                if let Some(running) = running_phase(&mut self.running, phase) {
+                    running.phase.end_sending();
+                }
+            }
             Event::Hold => self.held = true,
             Event::Release => self.held = false,
             Event::HooksAnswered(phase) => {

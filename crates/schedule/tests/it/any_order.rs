@@ -121,6 +121,9 @@ enum Move {
         answered: u64,
         failed: u64,
     },
+    Enough {
+        phase: u16,
+    },
     Hold,
     Release,
     Stop,
@@ -137,6 +140,7 @@ fn moves() -> impl Strategy<Value = Move> {
         20 => Just(Move::Wait { share: 1.0 }),
         5 => (0.0..1.5).prop_map(|share| Move::Wait { share }),
         1 => (0u16..6, 0u64..9, 0u64..3).prop_map(|(phase, answered, failed)| Move::Record { phase, answered, failed }),
+        1 => (0u16..6).prop_map(|phase| Move::Enough { phase }),
         1 => Just(Move::Hold),
         2 => Just(Move::Release),
         1 => prop::bool::weighted(0.05).prop_map(|stops| if stops { Move::Stop } else { Move::Release }),
@@ -371,6 +375,7 @@ impl Watch {
             Move::Record { phase, answered, failed } => {
                 self.poll(Some(Event::Recorded { phase: PhaseIndex(phase), answered, failed }));
             }
+            Move::Enough { phase } => self.poll([Event::Enough(PhaseIndex(phase))]),
             Move::Hold => {
                 self.is_held = true;
                 self.poll(Some(Event::Hold));

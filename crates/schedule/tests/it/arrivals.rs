@@ -452,6 +452,41 @@ fn too_many_failures_are_reported_once_and_end_the_run() {
 }
 
 #[test]
+fn a_phase_that_has_measured_enough_sends_no_more_and_waits_for_what_is_in_flight() {
+    let first = PhasePlan { concurrency: Some(2), ..plan(Arrival::Concurrency, StopWhen::Requests(100)) };
+    let mut schedule = schedule(vec![first.clone(), first], turns(&[3; 9]));
+    assert_eq!(sent(&mut schedule, START, &[]).len(), 2);
+    let enough = Event::Enough(PhaseIndex(0));
+    let (actions, _) = poll(&mut schedule, at(1), &[answered(0, 0), enough]);
+    assert!(matches!(actions[..], [Action::SendingComplete(PhaseIndex(0), counts)] if counts.sent == 2), "{actions:?}");
+    let (actions, _) = poll(&mut schedule, at(2), &[answered(1, 0), enough]);
+    assert!(
+        matches!(actions[0], Action::Complete(_, end, counts) if end.enough && !end.stopped && counts.completed == 2)
+    );
+    assert!(matches!(actions[1], Action::Start(PhaseIndex(1))));
+    assert_eq!(sends(&actions).len(), 2, "the next phase has its own count");
+}
+
+#[test]
+fn a_rate_that_ends_early_leaves_nothing_unsent() {
+    let mut schedule = schedule(vec![rate(10.0, StopWhen::Elapsed(Nanos::from_millis(60_000)))], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    run_until(&mut schedule, at(1000));
+    poll(&mut schedule, at(1050), &[Event::Hold]);
+    let counts = sending_complete(&poll(&mut schedule, at(1950), &[Event::Enough(PhaseIndex(0))]).0);
+    assert_eq!((counts.sent, counts.offered, counts.unsent_held), (10, 10, 0));
+}
+
+#[test]
+fn a_phase_that_is_over_has_nothing_to_end_early() {
+    let mut schedule = schedule(vec![plan(Arrival::Concurrency, StopWhen::Requests(1))], Shapes::single(9));
+    poll(&mut schedule, START, &[]);
+    let events = [Event::Enough(PhaseIndex(0)), Event::Enough(PhaseIndex(7)), answered(0, 0)];
+    let (actions, _) = poll(&mut schedule, at(1), &events);
+    assert!(matches!(actions[..], [Action::Complete(_, end, _), Action::Finished] if !end.enough), "{actions:?}");
+}
+
+#[test]
 fn how_long_cancelled_requests_are_awaited_is_a_setting() {
     let timing = TimingPlan { cancel_drain: Nanos::from_millis(1500), ..TimingPlan::default() };
     let phases = vec![plan(Arrival::Concurrency, StopWhen::Requests(5))];
