@@ -16,6 +16,7 @@ use crate::preparation::{Loaded, Preparation};
 use crate::result::{Summarised, summarise};
 use crate::run_cache::RunCache;
 use crate::run_traits::traits;
+use crate::until;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::{
     EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
@@ -118,6 +119,7 @@ impl Campaign {
         let traits = traits(plan);
         objectives::check(&traits)?;
         limits::check(plan, &traits)?;
+        until::check(plan, &traits)?;
         memory::check(plan)?;
         certificates::check(plan)?;
         overwrites::check(plan)?;

@@ -8,6 +8,7 @@ use crate::memory::MemoryError;
 use crate::objectives::ObjectivesError;
 use crate::overwrites::OverwriteError;
 use crate::tokenizers::TokenizerError;
+use crate::until::UntilError;
 use aiperf_dataset::DatasetError;
 use aiperf_engine::EngineError;
 use aiperf_engine::requests::RequestsError;
@@ -23,6 +24,8 @@ pub enum CampaignError {
     Objectives(#[from] ObjectivesError),
     #[error(transparent)]
     Limits(#[from] LimitsError),
+    #[error(transparent)]
+    Until(#[from] UntilError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error(transparent)]

@@ -14,7 +14,7 @@
 //!   URL
 //! - [`rehearsal`]: the schedule of a run, without the run
 //! - [`objectives`]: checks before a run that requests can meet them; [`limits`]: the run measures them, and the verdicts
-//!   at the end; [`memory`]: prompts fit; [`certificates`]: the user's are readable; [`overwrites`]: the run does not
+//!   at the end; [`until`]: the same for statistics that end a phase; [`memory`]: prompts fit; [`certificates`]: the user's are readable; [`overwrites`]: the run does not
 //!   replace its input
 //! - [`consumers`]: follow a run and report on it: OTLP, server metrics, GPUs, the network round trip
 //! - `result`: the results of a run; `slices`: the same by slice of time; `finished`: a run with its results;
@@ -83,6 +83,7 @@ pub mod runs;
 mod sending;
 mod slices;
 pub mod tokenizers;
+pub mod until;
 
 pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};

@@ -46,7 +46,7 @@ pub(crate) fn check(plan: &Plan, traits: &RunTraits) -> Result<(), LimitsError> 
     Err(LimitsError { faults, way_out: hints.join("; ") })
 }
 
-fn hint(limit: &Limit, why: WhyNot) -> Option<String> {
+pub(crate) fn hint(limit: &Limit, why: WhyNot) -> Option<String> {
     let metric = &limit.metric;
     match why {
         WhyNot::Unknown => meant(metric).map(|meant| format!("{meant} for {metric}")),

@@ -2,7 +2,7 @@
 
 use crate::sending::{self, PhaseSending};
 use aiperf_metrics::{
-    Conduct, Judgement, Measurement, Observed, PhaseMeasurement, Quality, Sending, Sent, SinkStall, StallCause, Summary,
+    Conduct, Judgement, Measurement, Observed, PhaseMeasurement, PhaseUntil, Quality, Sending, Sent, SinkStall, StallCause, Summary,
 };
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_report::PhaseResult;
@@ -30,11 +30,13 @@ pub struct Seen {
     pub was_stopped: bool,
     /// What the profiling phases were asked to send, and sent.
     pub sending: Vec<PhaseSending>,
+    /// How profiling phases ended that statistics could end.
+    pub until: Vec<PhaseUntil>,
 }
 
 /// The measurement of a run with this summary of its profiling phases.
 pub fn of(plan: &Plan, seen: Seen, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
-    let Seen { conduct, quality: by_phase, was_stopped, sending } = seen;
+    let Seen { conduct, quality: by_phase, was_stopped, sending, until } = seen;
     let mut quality = Quality::default();
     let profiling = phases.iter().zip(&by_phase).filter(|(phase, _)| phase.id.kind == PhaseKind::Profiling);
     profiling.for_each(|(_, of_phase)| quality.merge(of_phase));
@@ -49,7 +51,8 @@ pub fn of(plan: &Plan, seen: Seen, summary: &Summary, phases: &[PhaseResult]) ->
         PhaseMeasurement { id: phase.id.clone(), quality, judgement }
     };
     let phases = phases.iter().zip(by_phase).map(of_phase).collect();
-    Measurement { quality, conduct, sending, exactness: summary.exactness.clone(), judgement, phases, doubts }
+    let exactness = summary.exactness.clone();
+    Measurement { quality, conduct, sending, exactness, judgement, phases, until, doubts }
 }
 
 /// What all judgements of a run share.

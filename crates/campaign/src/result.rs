@@ -3,8 +3,9 @@
 use crate::measurement::{self, Seen};
 use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
+use crate::until;
 use aiperf_engine::{Lost, Outcome, PhaseOutcome};
-use aiperf_metrics::{Accumulator, Context, Metrics, Quality, Summary, SweepLine, Window, verdict};
+use aiperf_metrics::{Accumulator, Context, Metrics, PhaseUntil, Quality, Summary, SweepLine, Window, verdict};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::{PhaseResult, RunInfo, RunResult};
@@ -34,6 +35,8 @@ pub(crate) fn summarise(
         .unwrap_or_default();
     let profiled = phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
     let sending = profiled.filter_map(|phase| sending(phase, plan)).collect();
+    let until: Vec<PhaseUntil> = phases.iter().filter_map(|phase| phase_until(phase, plan)).collect();
+    let notes = until::notes(&until);
     let listed: Vec<PhaseResult> = phases.iter().map(|phase| phase_result(phase, metrics, network_rtt_ns)).collect();
     let by_phase: Vec<Quality> = phases.iter().map(|phase| phase.quality.clone()).collect();
     let (warmups, profiling): (Vec<_>, Vec<_>) =
@@ -51,7 +54,7 @@ pub(crate) fn summarise(
         Some(Err(error)) => (Vec::new(), Some(error)),
     };
     let errors = merged.as_ref().map(Accumulator::errors).unwrap_or_default();
-    let seen = Seen { conduct, quality: by_phase, was_stopped, sending };
+    let seen = Seen { conduct, quality: by_phase, was_stopped, sending, until };
     let measurement = measurement::of(plan, seen, &summary, &listed);
     let unanswered = measurement.quality.cut_off + measurement.quality.never_begun;
     let nothing_came_back = summary.records == 0 && unanswered > 0;
@@ -71,6 +74,7 @@ pub(crate) fn summarise(
         input_config,
         artifacts: plan.artifacts.clone(),
         measurement: Some(measurement),
+        notes,
         degraded: degraded(lost),
         has_lost_records: lost != Lost::default(),
         metrics: summary,
@@ -164,6 +168,11 @@ fn sending(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseSending> {
     })
 }
 
+fn phase_until(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseUntil> {
+    let (reached, precisions) = (phase.until.clone()?, plan.metrics.until.clone());
+    Some(PhaseUntil { id: (*phase.id).clone(), precisions, reached, was_stopped: phase.was_stopped })
+}
+
 fn phase_result(phase: &PhaseOutcome, metrics: &Metrics, network_rtt_ns: Option<f64>) -> PhaseResult {
     let window = Window { start: phase.start, end: phase.end };
     let summary = phase.records.summarise(metrics, Context { window: Some(window), network_rtt_ns });
@@ -219,6 +228,7 @@ mod tests {
             never_left: 0,
             was_stopped: false,
             quality: Quality::default(),
+            until: None,
             records,
         }
     }

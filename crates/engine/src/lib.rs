@@ -61,6 +61,8 @@
 //! - A panic of a worker or of the conductor ends the run. Records of finished requests are written first.
 //! - A record that panics costs its batch. Every part of the program that failed before it could report is listed in
 //!   `RunResult.degraded` of `report`, and the footer names it.
+//! - A phase that ends when its statistics are known exactly enough (`--until`) is looked at by a thread of its own.
+//!   The schedule ends it as if its number of requests was reached (`looks`).
 //! - After a stop, tokens are counted for one more second. Later records have no counts of ours, and the summary
 //!   reports how many.
 //! - A part of a run is a value (`part`). It is sent as CBOR and merged. Records, lists, histograms, counts and quality

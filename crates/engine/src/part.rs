@@ -186,10 +186,35 @@ fn sweep_line(kind: PhaseKind, metrics: &Metrics, first_start: Option<WallNs>) -
 impl<R> PhaseOutcome<R> {
     /// The same phase with its records in another form.
     fn with_records<T>(self, change: impl FnOnce(R) -> T) -> PhaseOutcome<T> {
-        let Self { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, quality, records } =
-            self;
+        let Self {
+            id,
+            start,
+            sent_end,
+            last_sent,
+            end,
+            counts,
+            cut_off,
+            never_left,
+            was_stopped,
+            quality,
+            until,
+            records,
+        } = self;
         let records = change(records);
-        PhaseOutcome { id, start, sent_end, last_sent, end, counts, cut_off, never_left, was_stopped, quality, records }
+        PhaseOutcome {
+            id,
+            start,
+            sent_end,
+            last_sent,
+            end,
+            counts,
+            cut_off,
+            never_left,
+            was_stopped,
+            quality,
+            until,
+            records,
+        }
     }
 }
 
@@ -205,6 +230,8 @@ impl PhasePart {
         self.never_left += other.never_left;
         self.was_stopped |= other.was_stopped;
         self.quality.merge(&other.quality);
+        // Each engine looked at its own records: what the first one found is not that of the whole.
+        self.until = None;
         self.records = std::mem::take(&mut self.records).merge(other.records);
     }
 }

@@ -14,6 +14,7 @@ use crate::recording::coordinator::{Coordinated, Coordinator, Resources};
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::live_judge::LiveJudge;
+use crate::recording::looks::{self, Looker};
 use crate::recording::record::Reader;
 use crate::recording::record_thread::{self, Mailboxes};
 use crate::recording::recorder::{CountingTime, Findings, RecordContext, Recorder};
@@ -27,7 +28,9 @@ use crate::sending::load::{Driven, Load, Shared, WorkerSetup};
 use crate::sending::unsent::Unsent;
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
-use aiperf_metrics::{Accumulator, Conduct, Instruments, Limits, Metrics, Quality, SweepLine};
+use aiperf_metrics::{
+    Accumulator, Conduct, Instruments, Limits, Metrics, Quality, Reached, Sample, SweepLine, Watched,
+};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{PhasePlan, Plan, Timestamps};
 use aiperf_tokenize::Tokenizers;
@@ -41,6 +44,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::Semaphore;
+use tokio::sync::mpsc::unbounded_channel;
 
 /// The inputs of a run.
 pub struct Setup {
@@ -115,6 +119,9 @@ pub struct PhaseOutcome<R = Accumulator> {
     pub was_stopped: bool,
     /// The costs of reading and sending.
     pub quality: Quality,
+    /// What the looks at its statistics found; `None` unless they may end it.
+    #[serde(default)]
+    pub until: Option<Reached>,
     pub records: R,
 }
 
@@ -178,6 +185,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         instruments: events.histograms_every().map(|_| Arc::new(instruments(&metrics, sizing, phases.len(), &events))),
         counting_time: CountingTime::new(stop.clone()),
         shelves: sinks.iter().map(|_| Shelf::default()).collect(),
+        watched: Watched::new(&plan.metrics.until, &metrics),
     });
 
     let recorder = |number: usize, courtesy: Courtesy| {
@@ -191,7 +199,13 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         let work = move || record_thread::run(recorder, &mailbox);
         record_threads.push(spawn(format!("aiperf-record-{number}"), work)?);
     }
-    let (failures, recorded) = FailureReports::of(&phases).unzip();
+    let (to_conductor, recorded) = unbounded_channel();
+    let failures = FailureReports::of(&phases, &to_conductor);
+    let (looks, looker) = looks::looks(&plan, &to_conductor).unzip();
+    let recorded = (failures.is_some() || looks.is_some()).then_some(recorded);
+    drop(to_conductor);
+    let spawn_looker = |looker: Looker| spawn("aiperf-looks".to_owned(), move || looker.run());
+    let looker = looker.map(spawn_looker).transpose()?;
     let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
     let (sinks, writers) = OrderedSinks::new(sinks, &context.shelves, plan.runtime.flush_every, mono_now());
     let spawn_writer = |writer: SinkWriter| spawn(writer.thread_name(), move || writer.run());
@@ -213,6 +227,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         },
         events: events.clone(),
         watch: RequestWatch::new(&plan, phases.clone(), failures),
+        looks,
     };
     let coordinator = Coordinator::new(resources, mono_now());
     let coordinator = spawn("aiperf-records".to_owned(), move || coordinator.run())?;
@@ -278,6 +293,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     queue.close();
     let Coordinated { findings, failures, stalls, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
+    // If it panicked, nothing is known of its looks.
+    let samples = looker.map(|looker| looker.join().unwrap_or_default());
     // A writer that panicked has left a failure.
     writers.into_iter().for_each(|writer| drop(writer.join()));
     let (mut findings, dead) = collect(findings, record_threads);
@@ -311,7 +328,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     };
     let counting_was_stopped = findings.quality.iter().any(Quality::was_stopped);
     Ok(Outcome {
-        phases: phase_outcomes(&phases, conductor.phase_runs(), findings, &queue, anchor),
+        phases: phase_outcomes(&phases, conductor.phase_runs(), findings, &queue, samples.as_deref(), anchor),
         overlapping: context.sweeps.take_joint(),
         conduct,
         was_stopped: was_cut_short || given_up.is_some() || counting_was_stopped,
@@ -377,6 +394,7 @@ fn phase_outcomes(
     runs: Vec<Option<PhaseRun>>,
     findings: Findings,
     queue: &Queue,
+    samples: Option<&[Sample]>,
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
     let Findings { phases: records, quality, lost, .. } = findings;
@@ -394,10 +412,17 @@ fn phase_outcomes(
             never_left: queue.never_left(index),
             was_stopped: run.how.stopped,
             quality,
+            until: reached(phase, samples, run.how.enough),
             records,
         })
     };
     runs.into_iter().zip(phases).zip(records.into_iter().zip(quality)).filter_map(outcome).collect()
+}
+
+/// What the looks at a phase found.
+fn reached(phase: &PhaseTrack, samples: Option<&[Sample]>, ended: bool) -> Option<Reached> {
+    let sample = samples.filter(|_| phase.id.kind == PhaseKind::Profiling)?.get(usize::from(phase.id.index))?;
+    Some(sample.reached(ended))
 }
 
 /// The findings of all threads, and how many threads panicked before they could return theirs.

@@ -14,8 +14,9 @@
 //! - [`curves`]: the load at each instant: requests swept in the order of time
 //! - [`registry`]: every metric, one row each; the table as text
 //! - [`run`]: which metrics a run has; the metrics of one record; the view of a record for writers; service level
-//!   objectives; limits that fail a run; whether a request is a valid result
-//! - [`phase`]: the records of a phase, its live statistics, its summary and its slices
+//!   objectives; limits that fail a run; statistics that end a phase; whether a request is a valid result
+//! - [`phase`]: the records of a phase, its live statistics, its summary and its slices; when its statistics are known
+//!   exactly enough to end it
 //! - [`measurement`]: whether the numbers of a run can be trusted
 //!
 //! # Invariants
@@ -46,6 +47,7 @@ pub use measurement::conduct::Conduct;
 pub use measurement::quality::{Quality, SpecDecodeFaults};
 pub use measurement::sending::{PhaseSent, Sending, Sent, are_many};
 pub use measurement::stalls::{SinkStall, StallCause, StallTimes};
+pub use measurement::until::PhaseUntil;
 pub use measurement::verdict::{self, DOUBTFUL_MS, Evidence, judge};
 pub use measurement::{Judgement, Measurement, Observed, PhaseMeasurement};
 pub use numbers::durations::Durations;
@@ -58,6 +60,7 @@ pub use phase::intervals::CONFIDENCE_LEVEL;
 pub use phase::live::Live;
 pub use phase::records::Records;
 pub use phase::summary::{Bound, Context, Exactness, MetricBounds, MetricIntervals, MetricResult, Slice, Summary};
+pub use phase::until::{Reached, Sample};
 pub use registry::docs::{self, markdown, registry_json};
 pub use registry::families::DEGRADED_LAG_MS;
 pub use registry::flags::Flags;
@@ -69,5 +72,6 @@ pub use run::error_type::ErrorType;
 pub use run::goodput::{self, GoodputError, check_goodput};
 pub use run::limits::{self, JudgedLimit, LimitVerdict, check_limit, judge_limit};
 pub use run::record::{BaseValue, RecordMetrics, Value, ValueKind};
+pub use run::until::{self, NoInterval, Watched, check_precision};
 pub use run::view::{RecordEncoder, RecordView};
 pub use run::{Metrics, RunTraits};

@@ -1,6 +1,6 @@
 //! Which metrics are computed and shown.
 
-use aiperf_types::{Limit, Nanos, Slo, Thresholds};
+use aiperf_types::{Limit, Nanos, Precision, Slo, Thresholds};
 use serde::{Deserialize, Serialize};
 
 /// Which metrics are computed and shown.
@@ -10,6 +10,9 @@ pub struct MetricsPlan {
     pub slos: Vec<Slo>,
     /// Limits that fail the run.
     pub limits: Vec<Limit>,
+    /// Statistics that end a profiling phase once all of them are known so exactly. Without any, only its counts and its
+    /// time end it.
+    pub until: Vec<Precision>,
     /// The length of time slices with their own results; `None`: no slices.
     pub slice: Option<Nanos>,
     /// How far token counts may deviate before a request counts as deviating.

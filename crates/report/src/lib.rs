@@ -81,7 +81,7 @@ pub use records::jsonl::RecordLine;
 pub use records::metadata::RunIds;
 pub use records::raw_jsonl::RawLine;
 pub use records::reading::{RecordColumn, RecordColumns};
-pub use run::{GpuTelemetryResult, PhaseResult, RunInfo, RunResult, ServerMetricsResult};
+pub use run::{GpuTelemetryResult, Note, PhaseResult, RunInfo, RunResult, ServerMetricsResult};
 pub use server_metrics::jsonl as server_metrics_jsonl;
 pub use server_metrics::jsonl::{ScrapeFile, scrape_line};
 pub use server_metrics::phases::endpoint_summaries;

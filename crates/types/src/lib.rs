@@ -84,7 +84,7 @@ pub use exchange::{CacheMarker, EarlierLeg, Exchange, PhaseIndex, Phases, Reques
 pub use failure::Failure;
 pub use gpu_vendor::GpuVendor;
 pub use id::{CorrelationId, uuid_text};
-pub use limits::{Limit, SlaFilter, SlaOp, Slo, SloFault, Thresholds};
+pub use limits::{Limit, Precision, SlaFilter, SlaOp, Slo, SloFault, Thresholds};
 pub use log::LogLevel;
 pub use number_map::NumberMap;
 pub use raw::{RawBody, RawEvents, RawExchange, RawResponse};

@@ -65,6 +65,36 @@ impl std::fmt::Display for Limit {
     }
 }
 
+/// How exactly one statistic of one metric should be known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Precision {
+    pub metric: String,
+    /// As statistics are named: `avg`, `p99`.
+    pub stat: String,
+    /// Half the width of its confidence interval, as a share of its value.
+    pub half_width: f64,
+}
+
+impl Precision {
+    /// What is known so: `time_to_first_token.p99`.
+    pub fn subject(&self) -> String {
+        format!("{}.{}", self.metric, self.stat)
+    }
+
+    /// Its percentile; `None` for the mean.
+    pub fn percent(&self) -> Option<f64> {
+        self.stat.strip_prefix('p').and_then(|percent| percent.parse().ok())
+    }
+}
+
+/// As a user writes it.
+impl std::fmt::Display for Precision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Without digits that only binary fractions have.
+        write!(f, "{}:{}%", self.subject(), (self.half_width * 1e8).round() / 1e6)
+    }
+}
+
 /// On which side of a threshold a value has to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

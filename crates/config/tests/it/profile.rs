@@ -93,6 +93,7 @@ fn objectives_slices_and_limits_reach_the_plan() {
     let slo = |tag: &str, threshold| Slo { tag: tag.to_owned(), threshold };
     let expected = MetricsPlan {
         limits: Vec::new(),
+        until: Vec::new(),
         slos: vec![slo("request_latency", 300.0), slo("time_to_first_token", 100.0)],
         slice: Some(Nanos::from_millis(2500)),
         thresholds: Thresholds { usage_diff_pct: 0.0, osl_mismatch_pct: 7.5, osl_mismatch_tokens: 9 },

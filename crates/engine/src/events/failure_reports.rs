@@ -4,7 +4,7 @@
 use crate::events::phases::PhaseTrack;
 use aiperf_schedule::Event;
 use aiperf_types::PhaseIndex;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedSender;
 
 /// Sends the reports to the conductor.
 pub(crate) struct FailureReports {
@@ -20,14 +20,11 @@ struct Run {
 }
 
 impl FailureReports {
-    /// The reports and the receiver of their events; `None` if no phase has a threshold.
-    pub(crate) fn of(phases: &[PhaseTrack]) -> Option<(Self, UnboundedReceiver<Event>)> {
+    /// The reports to a conductor; `None` if no phase has a threshold.
+    pub(crate) fn of(phases: &[PhaseTrack], conductor: &UnboundedSender<Event>) -> Option<Self> {
         let run = |phase: &PhaseTrack| phase.failure_threshold.map(|_| Run::default());
         let runs: Vec<Option<Run>> = phases.iter().map(run).collect();
-        runs.iter().any(Option::is_some).then(|| {
-            let (conductor, told) = unbounded_channel();
-            (Self { runs, conductor }, told)
-        })
+        runs.iter().any(Option::is_some).then(|| Self { runs, conductor: conductor.clone() })
     }
 
     pub(crate) fn add(&mut self, phase: usize, has_failed: bool) {
@@ -63,6 +60,7 @@ mod tests {
     use super::*;
     use crate::events::phases;
     use crate::testing::plan;
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     fn reports(thresholds: [Option<f64>; 2]) -> Option<(FailureReports, UnboundedReceiver<Event>)> {
         let mut plan = plan("http://127.0.0.1:1");
@@ -70,7 +68,8 @@ mod tests {
         for (phase, threshold) in plan.phases.iter_mut().zip(thresholds) {
             phase.failed_request_threshold = threshold;
         }
-        FailureReports::of(&phases::of(&plan))
+        let (conductor, told) = unbounded_channel();
+        FailureReports::of(&phases::of(&plan), &conductor).map(|reports| (reports, told))
     }
 
     #[test]

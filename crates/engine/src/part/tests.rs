@@ -132,6 +132,7 @@ fn phase(metrics: &Metrics, index: usize, requests: &[&Request]) -> Option<Phase
         never_left: 0,
         was_stopped: false,
         quality: quality(own()),
+        until: None,
         records,
     })
 }

@@ -3,6 +3,7 @@
 
 use crate::events::request_watch::OddLength;
 use crate::queue::Finished;
+use crate::recording::looks::Values;
 use aiperf_transport::BufferReturn;
 use aiperf_types::RequestError;
 use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
@@ -69,6 +70,8 @@ pub(crate) struct Computed {
     pub(crate) failures: Vec<(usize, RequestError)>,
     /// Those whose answer is not as long as was asked for.
     pub(crate) odd_lengths: Vec<OddLength>,
+    /// Values that may end a phase; empty unless the plan wants that.
+    pub(crate) values: Vec<Values>,
 }
 
 /// The records of a batch in bytes, by sink.

@@ -14,6 +14,7 @@ use crate::lanes::Arrivals;
 use crate::queue::{Finished, Queue, Queued};
 use crate::recording::batch::{Batch, Claimant, Computed};
 use crate::recording::live_judge::LiveJudge;
+use crate::recording::looks::Looks;
 use crate::recording::record_thread::Mailboxes;
 use crate::recording::recorder::{Findings, Recorder, Running};
 use crate::recording::sampler::{self, Sampler};
@@ -53,6 +54,8 @@ pub(crate) struct Resources {
     pub(crate) events: Events,
     /// Looks at requests as they end.
     pub(crate) watch: RequestWatch,
+    /// Passes on the values that may end a phase.
+    pub(crate) looks: Option<Looks>,
 }
 
 /// What it leaves.
@@ -144,6 +147,7 @@ impl Coordinator {
         let oldest = self.unwritten.front().copied().or_else(|| self.oldest_queued());
         self.resources.queue.set_oldest(oldest);
         self.resources.watch.report_failures();
+        self.resources.looks.iter_mut().for_each(Looks::exchange);
         self.report_sinks(now);
         self.sample(now);
         self.report_phases(now);
@@ -260,6 +264,7 @@ impl Coordinator {
             self.resources.watch.see(exchanges, failures, &self.resources.events);
             if let Some(computed) = ready.computed() {
                 self.resources.watch.see_lengths(&computed.odd_lengths, &self.resources.events);
+                self.resources.looks.iter_mut().for_each(|looks| looks.add(&computed.values));
             }
             self.resources.queue.replace(*bytes, ready.encoded_bytes());
         }

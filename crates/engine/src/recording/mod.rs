@@ -2,6 +2,7 @@
 //! exchanges from the queue and knows nothing of workers.
 //!
 //! - [`record`]: one exchange parsed, counted and measured; `http_trace`: its HTTP steps; `raw`: the exchange as it was
+//! - `looks`: values that end a phase when they suffice
 //! - `batch`: exchanges that are computed together, and what their records are; `courtesy`: who gives way to workers
 //! - `recorder`: batches of records, added up; `curves`: records of all threads, in the order of time
 //! - `quality`: the costs of reading and sending, added up; `live_judge`: the verdict while the run is on
@@ -15,6 +16,7 @@ pub(crate) mod courtesy;
 pub(crate) mod curves;
 mod http_trace;
 pub(crate) mod live_judge;
+pub(crate) mod looks;
 mod quality;
 mod raw;
 pub mod record;

@@ -8,6 +8,7 @@ use crate::recording::batch::{Batch, Claimant, Computed};
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::live_judge::ReadCounts;
+use crate::recording::looks::Values;
 use crate::recording::quality;
 use crate::recording::raw::raw_exchange;
 use crate::recording::record::{Reader, Record};
@@ -15,7 +16,7 @@ use crate::recording::shelf::Shelf;
 use crate::stop::Stop;
 use aiperf_metrics::{
     Accumulator, Instruments, Limits, Live, Metrics, Quality, RecordEncoder, RecordHistograms, RecordMetrics,
-    RecordView,
+    RecordView, Watched,
 };
 use aiperf_plan::redact::Redactor;
 use aiperf_tokenize::{GivenUp, IsOver, interruptible};
@@ -43,6 +44,8 @@ pub(crate) struct RecordContext {
     /// The histograms that somebody wants.
     pub(crate) instruments: Option<Arc<Instruments>>,
     pub(crate) counting_time: Arc<CountingTime>,
+    /// The values that may end a phase.
+    pub(crate) watched: Watched,
 }
 
 /// How long tokens of what waits are still counted after a run was stopped: with the files to be written, it should be
@@ -288,7 +291,7 @@ impl Recorder {
     /// somebody else claimed the batch.
     pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Computed> {
         self.records.clear();
-        let (mut failures, mut odd_lengths) = (Vec::new(), Vec::new());
+        let (mut failures, mut odd_lengths, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let mut encoded: Vec<Vec<u8>> = self.context.shelves.iter().map(Shelf::take).collect();
         for (at, exchange) in batch.exchanges.iter().enumerate() {
             if batch.is_claimed_by(other) {
@@ -319,11 +322,15 @@ impl Recorder {
                 failures.push((at, error.clone()));
             }
             odd_lengths.extend(OddLength::of(&record.measured, metrics));
+            if !exchange.was_cut_off() {
+                let (kind, phase) = (record.meta.phase.kind, exchange.tag.phase);
+                values.extend(Values::of(&self.context.watched, kind, phase, &record.measured, metrics));
+            }
             self.records.push(record);
             self.courtesy.give_way();
         }
         let encoded = encoded.into_iter().map(Arc::new).collect();
-        Some(Computed { encoded, failures, odd_lengths })
+        Some(Computed { encoded, failures, odd_lengths, values })
     }
 
     /// Adds up the records of the batch computed last.

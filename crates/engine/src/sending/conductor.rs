@@ -45,7 +45,7 @@ pub(crate) struct PhaseRun {
 pub(crate) struct Sources {
     /// Calls around phases.
     pub(crate) hooks: Option<HookCalls>,
-    /// Records of phases that end when too many requests fail.
+    /// Records of phases that end when too many requests fail, and phases that have measured enough.
     pub(crate) recorded: Option<UnboundedReceiver<Event>>,
 }
 

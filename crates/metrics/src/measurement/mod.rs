@@ -6,6 +6,7 @@
 //! - [`stalls`]: record files that were late, and why
 //! - [`conduct`]: threads, clocks and the machine, for the whole run
 //! - [`sending`]: what phases were asked to send, and what they sent
+//! - [`until`]: phases that statistics could end
 //! - [`verdict`]: one of three grades, with its reasons
 //! - [`certainty`]: the verdict of a run, with what is known of its main statistics
 
@@ -14,6 +15,7 @@ pub mod conduct;
 pub mod quality;
 pub mod sending;
 pub mod stalls;
+pub mod until;
 pub mod verdict;
 
 use crate::phase::summary::{Exactness, MetricBounds, MetricIntervals, Summary};
@@ -21,6 +23,7 @@ use aiperf_types::{Nanos, PhaseId, Verdict};
 use conduct::Conduct;
 use quality::Quality;
 use sending::{Sending, Sent};
+use until::PhaseUntil;
 use verdict::{Evidence, judge};
 
 /// What a run measured of itself.
@@ -34,6 +37,8 @@ pub struct Measurement {
     /// Of all profiling phases together.
     pub judgement: Judgement,
     pub phases: Vec<PhaseMeasurement>,
+    /// Phases that statistics could end.
+    pub until: Vec<PhaseUntil>,
     /// Warnings that a number may be wrong, one sentence each.
     pub doubts: Vec<String>,
 }

@@ -13,4 +13,5 @@ pub mod records;
 mod summarise;
 pub mod summary;
 mod tally;
+pub mod until;
 mod values;

@@ -7,8 +7,10 @@ pub mod limits;
 pub mod record;
 mod selection;
 mod traits;
+pub mod until;
 pub mod view;
 
+pub use record::RecordMetrics;
 pub(crate) use selection::Chosen;
 pub use selection::Metrics;
 pub use traits::RunTraits;

@@ -40,7 +40,7 @@ pub(crate) mod trials;
 pub(crate) mod warnings;
 
 use crate::export::Exporter;
-use crate::run::RunResult;
+use crate::run::{Note, RunResult};
 use page::{Page, Style};
 use std::io::Write;
 
@@ -80,7 +80,19 @@ pub fn report(run: &RunResult, page: Page) -> String {
     // If nothing succeeded, only the reason is shown.
     let results = (!run.nothing_succeeded()).then(results);
     let limits = limits::table(&run.judged, run.verdict(), page);
-    errors.into_iter().chain(results.into_iter().flatten()).chain([limits]).flatten().collect()
+    errors.into_iter().chain(results.into_iter().flatten()).chain([limits, notes(run, page)]).flatten().collect()
+}
+
+fn notes(run: &RunResult, page: Page) -> Option<String> {
+    let line = |(is_warning, line): (bool, String)| {
+        let style = if is_warning { Style::YELLOW } else { Style::PLAIN };
+        page.paint(style, &line) + "\n"
+    };
+    let wrapped = |note: &Note| {
+        text::wrap(&note.text, page.width()).into_iter().map(|line| (note.is_warning, line)).collect::<Vec<_>>()
+    };
+    let lines: String = run.notes.iter().flat_map(wrapped).map(line).collect();
+    (!lines.is_empty()).then(|| format!("\n\n{lines}"))
 }
 
 fn incomplete(run: &RunResult, page: Page) -> Option<String> {

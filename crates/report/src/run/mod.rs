@@ -55,6 +55,8 @@ pub struct RunResult {
     pub has_lost_records: bool,
     /// How exact the measurement was.
     pub measurement: Option<Measurement>,
+    /// What else a reader should know of how the run went, one sentence each.
+    pub notes: Vec<Note>,
     /// Parts of the run that died before they could report, and why.
     pub degraded: Vec<String>,
     /// Limits that the warnings on the console name.
@@ -80,6 +82,11 @@ impl RunResult {
     pub fn doubts(&self) -> &[String] {
         self.measurement.as_ref().map_or(&[], |measurement| &measurement.doubts)
     }
+/// A sentence after the tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub text: String,
+    pub is_warning: bool,
 }
 
 /// The results of one phase.

@@ -1,15 +1,15 @@
 //! The `measurement` block of the summary: what the run measured of itself.
 
 use aiperf_metrics::{
-    Bound, CONFIDENCE_LEVEL, Durations, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement, PhaseSent,
+    Bound, CONFIDENCE_LEVEL, Durations, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement, PhaseSent, PhaseUntil,
     Reason, Sending, Sent, Verdict,
 };
-use aiperf_types::Nanos;
+use aiperf_types::{Nanos, Precision};
 use serde_json::{Value, json};
 
 /// The block of a run.
 pub(crate) fn measurement_block(measurement: &Measurement) -> Value {
-    let Measurement { quality, conduct, sending, exactness, judgement, phases, doubts } = measurement;
+    let Measurement { quality, conduct, sending, exactness, judgement, phases, until, doubts } = measurement;
     let of_requests = json!({
         "timestamps": if quality.receive_lag.count() > 0 { "kernel" } else { "user" },
         "reads": quality.reads(),
@@ -77,7 +77,11 @@ pub(crate) fn measurement_block(measurement: &Measurement) -> Value {
         "phases": phases.iter().map(|phase| of_phase(phase, measurement)).collect::<Vec<_>>(),
         "doubts": doubts,
     });
-    [of_requests, of_run]
+    let of_until = match until.is_empty() {
+        true => Value::Null,
+        false => json!({"until": until.iter().map(phase_until).collect::<Vec<_>>()}),
+    };
+    [of_requests, of_run, of_until]
         .iter()
         .filter_map(Value::as_object)
         .flatten()
@@ -104,6 +108,23 @@ fn of_phase(phase: &PhaseMeasurement, run: &Measurement) -> Value {
         "verdict": verdict_block(&judgement.verdict),
         "error_bound": error_bound(judgement, run.conduct.clock_error),
         "confidence": confidence(judgement),
+    })
+}
+
+/// How a phase ended that statistics could end.
+fn phase_until(phase: &PhaseUntil) -> Value {
+    let target = |(precision, reached): (&Precision, Option<f64>)| {
+        let Precision { metric, stat, half_width } = precision;
+        let is_met = reached.is_some_and(|reached| reached <= *half_width);
+        json!({"metric": metric, "stat": stat, "width": half_width, "reached": reached, "met": is_met})
+    };
+    json!({
+        "phase_index": phase.id.index,
+        "phase_name": phase.id.name,
+        "ended_by": phase.ended_by(),
+        "met": phase.reached.met_at.is_some(),
+        "requests": phase.reached.met_at,
+        "targets": phase.targets().map(target).collect::<Vec<_>>(),
     })
 }
 

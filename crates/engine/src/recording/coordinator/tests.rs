@@ -16,7 +16,7 @@ use crate::recording::sinks::{RecordSink, SinkWriter, Wrote};
 use crate::requests::Requests;
 use crate::testing::{Shown, plan};
 use aiperf_dataset::{Dataset, Making};
-use aiperf_metrics::{Instruments, Limits, Metrics, RecordEncoder, RecordView, RunTraits};
+use aiperf_metrics::{Instruments, Limits, Metrics, RecordEncoder, RecordView, RunTraits, Watched};
 use aiperf_plan::WorkerPriority;
 use aiperf_testkit::tokenizer_json::FRAGILE;
 use aiperf_tokenize::{Lookup, Tokenizer};
@@ -83,6 +83,7 @@ impl Bench {
             is_watched: true,
             counting_time: Arc::default(),
             shelves: vec![Shelf::default()],
+            watched: Watched::default(),
         });
         let mut mailboxes = Mailboxes::default();
         (0..THREADS).for_each(|_| drop(mailboxes.add()));
@@ -105,6 +106,7 @@ impl Bench {
             },
             events,
             watch: RequestWatch::new(&plan, phases.clone(), None),
+            looks: None,
         };
         Self { coordinator: Coordinator::new(resources, MonoNs(0)), writers, context, queue, phases, shown }
     }

@@ -31,7 +31,7 @@ fn sink(name: &'static str, file: impl Write + Send + 'static) -> RecordSink {
 fn ready(number: u64, bytes: &[&[u8]]) -> Ready {
     let batch = Arc::new(Batch::new(number, Vec::new(), Arc::new([])));
     let encoded = bytes.iter().map(|bytes| Arc::new(bytes.to_vec())).collect();
-    Ready { batch, own: Some(Computed { encoded, failures: Vec::new(), odd_lengths: Vec::new() }) }
+    Ready { batch, own: Some(Computed { encoded, failures: Vec::new(), odd_lengths: Vec::new(), values: Vec::new() }) }
 }
 
 fn open(sinks: Vec<RecordSink>) -> (OrderedSinks, Vec<SinkWriter>) {

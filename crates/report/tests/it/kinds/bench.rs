@@ -183,6 +183,7 @@ impl Bench {
             incomplete_reason: None,
             has_lost_records: false,
             measurement: None,
+            notes: Vec::new(),
             degraded: Vec::new(),
             limits: Thresholds::default(),
             slices: Vec::new(),

@@ -115,6 +115,7 @@ pub(crate) fn empty_run() -> RunResult {
         incomplete_reason: None,
         has_lost_records: false,
         measurement: None,
+        notes: Vec::new(),
         degraded: Vec::new(),
         limits: Thresholds::default(),
         judged: Vec::new(),
