@@ -101,6 +101,7 @@ const KEYS: &[(&str, Status)] = &[
     ("multi_run", Acts),
     ("resume", Acts),
     ("limits", Acts),
+    ("until", Acts),
     ("sweep", Acts),
     ("sweep.planner", NO_SEARCH),
     ("sweep.search_space", NO_SEARCH),

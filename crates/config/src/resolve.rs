@@ -401,7 +401,12 @@ impl Job<'_> {
         let mut problems = reader.problems;
         let Some(mut typed) = typed else { return Err(problems) };
         if let (Some(benchmark), Some(node)) = (&mut typed.benchmark, envelope.get("benchmark")) {
-            problems.extend(rules::settle(benchmark, &self.facts(node, places), notes));
+            let facts = self.facts(node, places);
+            problems.extend(rules::settle(benchmark, &facts, notes));
+            // A sweep may set the maximum of each run.
+            if let Some(until) = typed.until.as_ref().filter(|_| typed.sweep.is_none()) {
+                problems.extend(rules::until::check(until, envelope.get("until"), benchmark, &facts));
+            }
         }
         rules::runs::check(&typed, envelope, flags, places, &mut problems);
         if problems.is_empty() { Ok(typed) } else { Err(dedup(problems)) }
@@ -445,6 +450,7 @@ impl Job<'_> {
         let in_run = |problem: Problem| problem.because(format!("in the run {}", variation.label));
         let benchmark = self
             .benchmark(&node, &swept.source.places, &mut Vec::new())
+            .and_then(|benchmark| self.with_maximum(swept, &node, benchmark))
             .map_err(|problems| problems.into_iter().map(in_run).collect::<Vec<_>>())?;
         let same = swept.is_only || swept.typed.sweep.as_ref().is_some_and(Sweep::same_seed);
         Ok(RunVariation {
@@ -456,6 +462,14 @@ impl Job<'_> {
             benchmark,
             node,
         })
+    }
+
+    /// The benchmark of one run, unless its phases never end if `until` is never met.
+    fn with_maximum(&self, swept: &Swept<'_>, node: &Node, benchmark: Benchmark) -> Result<Benchmark, Vec<Problem>> {
+        let Some(until) = &swept.typed.until else { return Ok(benchmark) };
+        let facts = self.facts(node, &swept.source.places);
+        let problems = rules::until::check(until, swept.envelope.get("until"), &benchmark, &facts);
+        if problems.is_empty() { Ok(benchmark) } else { Err(problems) }
     }
 
     /// Several runs without a seed share one by default.

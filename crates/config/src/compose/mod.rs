@@ -12,7 +12,7 @@ mod traces;
 
 use crate::context::Context;
 use crate::error::Problem;
-use crate::flags::{FAIL_IF, RANDOM_SEED, To};
+use crate::flags::{FAIL_IF, Flag, RANDOM_SEED, To, UNTIL};
 use crate::given::GivenFlags;
 use crate::sections::observe::NetworkLatency;
 use crate::tree::{Datum, Node, Places};
@@ -90,17 +90,18 @@ fn beside(envelope: &mut Node, flags: &GivenFlags) {
     if let Some(seed) = flags.node(RANDOM_SEED) {
         envelope.put("random_seed", seed);
     }
-    limits(envelope, flags);
+    more(envelope, flags, FAIL_IF, "limits");
+    more(envelope, flags, UNTIL, "until");
 }
 
-/// Limits of flags are added: those of a file apply too.
-fn limits(envelope: &mut Node, flags: &GivenFlags) {
-    let Some(Node { datum: Datum::List(more), .. }) = flags.node(FAIL_IF) else { return };
-    let limits = match envelope.set("limits") {
+/// Entries of a flag are added to a list: those of a file apply too.
+fn more(envelope: &mut Node, flags: &GivenFlags, flag: &Flag, key: &str) {
+    let Some(Node { datum: Datum::List(more), .. }) = flags.node(flag) else { return };
+    let all = match envelope.set(key) {
         None => more,
         Some(Node { datum: Datum::List(items), .. }) => [&items[..], &more].concat(),
         // A wrong type is refused elsewhere.
         Some(_) => return,
     };
-    envelope.put("limits", Node::rule(limits));
+    envelope.put(key, Node::rule(all));
 }

@@ -12,13 +12,13 @@ use crate::os_text;
 use crate::resolve::{RunVariation, Tree};
 use crate::sections::runs::{ConvergenceMode as Mode, MultiRun};
 use crate::sections::sweep::{IterationOrder, SearchStyle, Sweep, SweepType};
-use crate::sections::{limits, scale};
+use crate::sections::{limits, scale, until};
 use crate::setting::List;
 use crate::sweep::{Searches, design, searches, trade_off};
 use crate::tree::Node;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, Cell, Convergence, ConvergenceMode, MakeCell, Order, PostProcess, SweepPlan, Trials};
-use aiperf_types::{Limit, Nanos, SlaFilter, SlaOp};
+use aiperf_types::{Limit, Nanos, Precision, SlaFilter, SlaOp};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -183,6 +183,14 @@ pub(super) fn limit(limit: &limits::Limit) -> Limit {
         op: comparison(limit.op),
         threshold: limit.threshold.unwrap_or_default(),
         unit: limit.unit.clone(),
+    }
+}
+
+pub(super) fn precision(precision: &until::Precision) -> Precision {
+    Precision {
+        metric: precision.metric.clone().unwrap_or_default(),
+        stat: precision.stat.map(|stat| stat.name().to_owned()).unwrap_or_default(),
+        half_width: precision.percent.unwrap_or_default() / 100.0,
     }
 }
 

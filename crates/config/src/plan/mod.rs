@@ -291,7 +291,7 @@ fn metrics(tree: &Tree) -> MetricsPlan {
     let limits = tree.envelope.limits.iter().flat_map(|limits| limits.0.iter());
     MetricsPlan {
         limits: limits.map(campaign::limit).collect(),
-        until: Vec::new(),
+        until: tree.envelope.until.iter().flat_map(|until| until.0.iter()).map(campaign::precision).collect(),
         slos: slos.map(|(tag, threshold)| Slo { tag: tag.clone(), threshold: *threshold }).collect(),
         slice: artifacts.slice_duration.map(|length| Nanos::from_secs_f64(length.0)),
         thresholds: *thresholds,

@@ -10,6 +10,7 @@ mod output;
 mod phases;
 pub(crate) mod runs;
 mod search;
+pub(crate) mod until;
 
 pub(crate) use endpoint::kind as endpoint_kind;
 pub(crate) use facts::Facts;

@@ -10,6 +10,7 @@ use super::phases::Phase;
 use super::process::{Accuracy, Logging, Metrics, Runtime, Tokenizer};
 use super::runs::MultiRun;
 use super::sweep::Sweep;
+use super::until::Until;
 use crate::range::at_least;
 use crate::setting::{List, section};
 use serde_json::Value;
@@ -37,6 +38,8 @@ section! {
         no_sweep_table: bool = false;
         /// Limits that fail a run: exit code 3
         limits: Limits;
+        /// Statistics that end the profiling phases when they are known so exactly
+        until: Until;
         /// File for CI with the result of each limit, as JUnit XML
         junit: String;
     }

@@ -126,17 +126,8 @@ fn limit(text: &str) -> Result<Value, String> {
     Ok(limit)
 }
 
-fn subject_of(subject: &str) -> Result<(&str, Option<LimitStat>), String> {
-    let (metric, stat) = match subject.split_once('.') {
-        Some((metric, stat)) => (metric.trim_end(), Some(stat.trim_start())),
-        None => (subject, None),
-    };
-    if metric.is_empty() {
-        return Err(format!("{FORM}: it names no metric"));
-    }
-    if let Some(odd) = metric.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
-        return Err(format!("{FORM}: no metric has '{}' in its name", odd.escape_debug()));
-    }
+fn subject_of(text: &str) -> Result<(&str, Option<LimitStat>), String> {
+    let (metric, stat) = subject(text, FORM)?;
     let known = |stat: &str| {
         LimitStat::exactly(stat).ok_or_else(|| {
             let meant = nearest(stat, LimitStat::NAMES.iter().copied());
@@ -146,6 +137,21 @@ fn subject_of(subject: &str) -> Result<(&str, Option<LimitStat>), String> {
         })
     };
     Ok((metric, stat.map(known).transpose()?))
+}
+
+/// `METRIC[.STAT]`, where STAT may be any text. `form`: the rule that messages start with.
+pub(super) fn subject<'t>(text: &'t str, form: &str) -> Result<(&'t str, Option<&'t str>), String> {
+    let (metric, stat) = match text.split_once('.') {
+        Some((metric, stat)) => (metric.trim_end(), Some(stat.trim_start())),
+        None => (text, None),
+    };
+    if metric.is_empty() {
+        return Err(format!("{form}: it names no metric"));
+    }
+    match metric.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
+        Some(odd) => Err(format!("{form}: no metric has '{}' in its name", odd.escape_debug())),
+        None => Ok((metric, stat)),
+    }
 }
 
 /// A number, and the unit after it.

@@ -16,3 +16,4 @@ pub mod ramps;
 pub mod runs;
 pub mod scale;
 pub mod sweep;
+pub mod until;

@@ -409,6 +409,7 @@ fn every_flag_about_several_runs_changes_them() {
         ("--variant", &["--variant", "a: concurrency=1", "--variant", "b: concurrency=2"], &[]),
         ("--search-sla", &["--search-sla", "request_latency:p99:lt:5"], &list),
         ("--fail-if", &["--fail-if", "request_latency.p99>5"], &[]),
+        ("--until", &["--until", "request_latency.p99:5%"], &["--request-count", "10000"]),
         ("--junit", &["--junit", "junit.xml"], &[]),
         ("--search-recipe", &ramp, &[]),
         ("--search-style", &["--search-style", "grid"], &[&limited[..2], &limited[5..], &["--streaming"]].concat()),

@@ -6,6 +6,7 @@
 //! - [`which_metrics`]: which metrics it shows; [`vocabulary`] and [`shown`] are those of the report's own tests
 //! - [`goodput`]: requests that meet objectives
 //! - [`limits`]: limits that fail a run, and the JUnit file about them
+//! - [`until`]: runs that end when a statistic is known exactly enough
 //! - [`slices`]: results in slices of time
 //! - [`live`]: statistics during a run
 //! - [`server_metrics`]: the servers' own metrics
@@ -47,4 +48,5 @@ mod stall;
 mod stopping;
 mod terminal;
 mod truth;
+mod until;
 mod which_metrics;

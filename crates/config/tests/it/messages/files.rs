@@ -295,3 +295,24 @@ fn files_are_answered_in_the_words_of_files() {
     ];
     seen!(files(&texts.iter().map(String::as_str).collect::<Vec<_>>()));
 }
+
+#[test]
+fn statistics_of_a_file_that_should_be_known_exactly() {
+    let with = |requests: &str, until: &str| {
+        format!(
+            "benchmark:\n  model: m\n  endpoint: {{url: h:1}}\n  dataset: {{isl: 8}}\n  \
+             profiling: {{type: concurrency{requests}}}\nuntil: {until}\n"
+        )
+    };
+    let texts = [
+        with(", requests: 5000", "[request_latency.p99:5%, {metric: request_latency, stat: avg, percent: 2.5}]"),
+        with(", requests: 5000", "request_latency.p99:5%"),
+        with(", requests: 5000", "[request_latency.p99:5]"),
+        with(", requests: 5000", "[{metric: request_latency, stat: max, percent: 5}]"),
+        with(", requests: 5000", "[{metric: request_latency, stat: p99, percent: 0}]"),
+        with(", requests: 5000", "[{metric: request_latency, stat: p99}]"),
+        with("", "[request_latency.p99:5%]"),
+        with(", requests: 400", "[request_latency.avg:5%, request_latency.p99:5%]"),
+    ];
+    seen!(files(&texts.iter().map(String::as_str).collect::<Vec<_>>()));
+}

@@ -521,3 +521,30 @@ fn proxies_of_the_environment() {
     ];
     seen!(all.join("\n"));
 }
+
+#[test]
+fn statistics_that_should_be_known_exactly() {
+    seen!(lines(&[
+        "-m m --request-count 5000 --until request_latency.p99",
+        "-m m --request-count 5000 --until request_latency:5%",
+        "-m m --request-count 5000 --until request_latency.max:5%",
+        "-m m --request-count 5000 --until request_latency.p98:5%",
+        "-m m --request-count 5000 --until request_latency.p99:0.05",
+        "-m m --request-count 5000 --until request_latency.p99:0%",
+        "-m m --request-count 5000 --until request_latency.p99:-5%",
+        "-m m --request-count 5000 --until request_latency.p99:200%",
+        "-m m --request-count 5000 --until request_latency.p99:soon",
+        "-m m --until request_latency.p99:5% --until request_latency.avg:5%",
+        "-m m --until request_latency.p99:5% --request-count 999",
+        "-m m --until request_latency.avg:5% --request-count 199",
+        "-m m --until request_latency.avg:5% --request-count 200",
+        "-m m --until request_latency.avg:5% --benchmark-duration 60",
+        "-m m --until request_latency.avg:5% --num-sessions 20",
+        "-m m --until request_latency.avg:5% --warmup-request-count 500",
+        "-m m --until request_latency.avg:5% --request-count 100,500",
+        "-m m --until request_latency.avg:5% --concurrency 1,2",
+        "-m m --until request_latency.avg:5% --input-file t.jsonl --custom-dataset-type mooncake_trace",
+        "-f c.yaml --until request_latency.avg:5%",
+        "-f two.yaml --until request_latency.p50:5% --request-count 300",
+    ]));
+}
