@@ -1,10 +1,10 @@
 //! The relative half-width of an interval: how exactly a statistic is known, as a share of its value.
 //!
 //! A rule that ends a run at some width needs a steady one. The two ends of a percentile's [interval](Series::interval)
-//! are single values of the run. At p99 of 5,000 values the width varies by 17% from run to run, so the number of values
+//! are single values of the run. At p99 of 5,000 values the width varies by 18% from run to run, so the number of values
 //! at which it reaches a limit would vary by a third. So the width of a percentile is that of a line instead: the
 //! logarithm of the percentiles around it against the log-odds of their shares, which is nearly straight for latencies.
-//! Its slope varies by 8%. Where the percentiles make a jump, a line fits badly. So the width is never less than
+//! Its width varies by 10%. Where the percentiles make a jump, a line fits badly. So the width is never less than
 //! [`LEAST_OF_OWN`] of the interval's own.
 
 use super::percentile::Percentile;
