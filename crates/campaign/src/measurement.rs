@@ -2,7 +2,8 @@
 
 use crate::sending::{self, PhaseSending};
 use aiperf_metrics::{
-    Conduct, Judgement, Measurement, Observed, PhaseMeasurement, PhaseUntil, Quality, Sending, Sent, SinkStall, StallCause, Summary,
+    Conduct, Judgement, Measurement, Observed, PhaseMeasurement, PhaseUntil, Quality, Sending, Sent, SinkStall,
+    StallCause, Summary,
 };
 use aiperf_plan::{Plan, Timestamps};
 use aiperf_report::PhaseResult;

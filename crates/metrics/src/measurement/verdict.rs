@@ -254,7 +254,10 @@ mod tests {
 
     fn ttft(value: f64, bound: f64, ours: f64) -> Vec<MetricBounds> {
         let bound = Bound { value, early: bound, ours, merged: bound, ..Bound::default() };
-        vec![MetricBounds { tag: "time_to_first_token", bounds: vec![("avg", Bound::default()), ("p99", bound)] }]
+        vec![MetricBounds {
+            tag: "time_to_first_token",
+            bounds: vec![("avg", Bound { value, ..Bound::default() }), ("p99", bound)],
+        }]
     }
 
     fn codes(verdict: &Verdict) -> Vec<&str> {

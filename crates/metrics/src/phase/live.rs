@@ -163,8 +163,9 @@ pub struct Live {
 struct Widths {
     first: u128,
     last: u128,
-    /// Of the wider of both, divided by the tokens after the first.
-    by_token: f64,
+    /// Both, divided by the tokens after the first.
+    first_by_token: f64,
+    last_by_token: f64,
 }
 
 impl Widths {
@@ -180,13 +181,16 @@ impl Widths {
         let tokens = facts.get(Fact::Output).unwrap_or(0) + facts.get(Fact::Reasoning).unwrap_or(0);
         self.first += u128::from(first);
         self.last += u128::from(last);
-        self.by_token += first.max(last) as f64 / tokens.saturating_sub(1).max(1) as f64;
+        let divisor = tokens.saturating_sub(1).max(1) as f64;
+        self.first_by_token += first as f64 / divisor;
+        self.last_by_token += last as f64 / divisor;
     }
 
     fn merge(&mut self, other: &Self) {
         self.first += other.first;
         self.last += other.last;
-        self.by_token += other.by_token;
+        self.first_by_token += other.first_by_token;
+        self.last_by_token += other.last_by_token;
     }
 }
 
@@ -195,7 +199,7 @@ type WidthSum = fn(&Widths) -> f64;
 /// The metrics with bounds, and the sum of the widths that move each.
 const BOUNDED: [(&str, WidthSum); 3] = [
     ("time_to_first_token", |widths| widths.first as f64),
-    ("inter_token_latency", |widths| widths.by_token),
+    ("inter_token_latency", |widths| widths.first_by_token.max(widths.last_by_token)),
     ("request_latency", |widths| widths.last as f64),
 ];
 

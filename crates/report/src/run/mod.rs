@@ -82,6 +82,8 @@ impl RunResult {
     pub fn doubts(&self) -> &[String] {
         self.measurement.as_ref().map_or(&[], |measurement| &measurement.doubts)
     }
+}
+
 /// A sentence after the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {

@@ -1,8 +1,8 @@
 //! The `measurement` block of the summary: what the run measured of itself.
 
 use aiperf_metrics::{
-    Bound, CONFIDENCE_LEVEL, Durations, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement, PhaseSent, PhaseUntil,
-    Reason, Sending, Sent, Verdict,
+    Bound, CONFIDENCE_LEVEL, Durations, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement, PhaseSent,
+    PhaseUntil, Reason, Sending, Sent, Verdict,
 };
 use aiperf_types::{Nanos, Precision};
 use serde_json::{Value, json};

@@ -4,12 +4,12 @@ use crate::support;
 
 use aiperf_metrics::{
     Bound, Conduct, Exactness, Interval, Judgement, Measurement, MetricBounds, MetricIntervals, Observed,
-    PhaseMeasurement, PhaseSent, Quality, Sending, Sent, Summary,
+    PhaseMeasurement, PhaseSent, PhaseUntil, Quality, Reached, Sending, Sent, Summary,
 };
 use aiperf_report::summary::csv::summary_csv;
 use aiperf_report::summary::json::summary_json;
 use aiperf_report::{RunInfo, RunResult};
-use aiperf_types::{Nanos, PhaseId, PhaseKind, PhaseProgress, RequestError, WallNs};
+use aiperf_types::{Nanos, PhaseId, PhaseKind, PhaseProgress, Precision, RequestError, WallNs};
 use serde_json::json;
 use support::*;
 
@@ -87,9 +87,12 @@ fn measurement() -> Measurement {
     };
     let judgement = Judgement::on(&summary, observed);
     let id = PhaseId { index: 1, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
+    let precision = Precision { metric: "time_to_first_token".into(), stat: "p99".into(), half_width: 0.05 };
+    let reached = Reached { half_widths: vec![Some(0.0456)], met_at: Some(100), ended: true };
+    let until = vec![PhaseUntil { id: id.clone(), precisions: vec![precision], reached, was_stopped: false }];
     let phases = vec![PhaseMeasurement { id, quality: quality.clone(), judgement: judgement.clone() }];
     let doubts = vec!["a worker waited for a core".into()];
-    Measurement { quality, conduct, sending, exactness: Exactness::default(), judgement, phases, doubts }
+    Measurement { quality, conduct, sending, exactness: Exactness::default(), judgement, phases, until, doubts }
 }
 
 #[test]

@@ -125,10 +125,8 @@ fn rows(model: &Model) -> Vec<Row> {
     add("Errors", text, mood);
     if let Some(verdict) = model.verdict().filter(|verdict| !verdict.is_trustworthy()) {
         let mood = if verdict.grade == Grade::ClientBound { Mood::Bad } else { Mood::Doubtful };
-        // On one line: the page of the live API has the sentence, and the closing panel.
-        let why =
-            verdict.main_reason().map_or_else(String::new, |reason| format!(": {}", reason.code.replace('_', " ")));
-        add("Verdict so far", format!("{}{why}", verdict.grade.name()), mood);
+        // One line, so that the rows after it stay visible. The closing panel has the reasons.
+        add("Verdict so far", verdict.grade.name().to_owned(), mood);
     }
     if phase.counts.missed > 0 {
         add(

@@ -34,7 +34,7 @@ fn failures_stand_out() {
 }
 
 #[test]
-fn a_doubtful_verdict_is_shown_with_its_main_reason() {
+fn a_doubtful_verdict_is_shown() {
     hold("doubtful", doubtful);
 }
 
