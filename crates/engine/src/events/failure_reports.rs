@@ -68,21 +68,21 @@ mod tests {
         for (phase, threshold) in plan.phases.iter_mut().zip(thresholds) {
             phase.failed_request_threshold = threshold;
         }
-        let (conductor, told) = unbounded_channel();
-        FailureReports::of(&phases::of(&plan), &conductor).map(|reports| (reports, told))
+        let (conductor, sent) = unbounded_channel();
+        FailureReports::of(&phases::of(&plan), &conductor).map(|reports| (reports, sent))
     }
 
     #[test]
     fn records_are_reported_in_runs_and_in_order() {
-        let (mut reports, mut told) = reports([None, Some(0.5)]).unwrap();
+        let (mut reports, mut sent) = reports([None, Some(0.5)]).unwrap();
         for (phase, has_failed) in [(1, true), (1, false), (1, false), (0, true), (1, true), (1, true), (1, false)] {
             reports.add(phase, has_failed);
         }
         reports.flush();
         reports.flush();
-        let told: Vec<Event> = std::iter::from_fn(|| told.try_recv().ok()).collect();
+        let sent: Vec<Event> = std::iter::from_fn(|| sent.try_recv().ok()).collect();
         let run = |answered, failed| Event::Recorded { phase: PhaseIndex(1), answered, failed };
-        assert_eq!(told, [run(0, 1), run(2, 2), run(1, 0)]);
+        assert_eq!(sent, [run(0, 1), run(2, 2), run(1, 0)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Looks at the values of a phase while it runs: it ends when its statistics are known exactly enough (`--until`).
 //!
-//! Record threads put the values of a batch beside its records. The coordinator passes them on, in batches, and tells
-//! the conductor which phases have enough. A thread of its own takes the looks. Its work over a run is about eleven
+//! Record threads put the values of a batch beside its records. The coordinator passes them on, in batches, and reports
+//! to the conductor which phases have enough. A thread of its own takes the looks. Its work over a run is about eleven
 //! times the last look. A look sorts all values: few take a moment, and many would disturb the workers, so from
 //! [`MANY`] on the thread has the lowest priority. It may get no core for seconds then, and the phase ends later than it
 //! could. The coordinator only tries its lock, and the thread takes the lock for as long as a list is moved.
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_phase_with_enough_values_is_reported_once() {
-        let (conductor, mut told) = unbounded_channel();
+        let (conductor, mut sent) = unbounded_channel();
         let (mut looks, mut looker) = looks(&plan_until(0.1), &conductor).unwrap();
         for step in 0..30 {
             looks.add(&values(1, step * 100..(step + 1) * 100));
@@ -190,8 +190,8 @@ mod tests {
             looker.step();
         }
         looks.exchange();
-        assert_eq!(told.try_recv().ok(), Some(Event::Enough(PhaseIndex(1))));
-        assert!(told.try_recv().is_err());
+        assert_eq!(sent.try_recv().ok(), Some(Event::Enough(PhaseIndex(1))));
+        assert!(sent.try_recv().is_err());
         drop(looks);
         let samples = looker.run();
         let reached = samples[1].reached(true);

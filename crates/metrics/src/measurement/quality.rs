@@ -62,7 +62,7 @@ pub struct Quality {
     /// Requests that the run itself cut off after they were begun: by the end of the grace period, or because it was
     /// ended early.
     pub cut_off: u64,
-    /// Those that it cut off before a worker came to begin them, though they were due.
+    /// Those that it cut off before a worker began them, though they were due.
     pub never_begun: u64,
     /// Answers without token counts, where the server's were to be used.
     pub without_counts: u64,
