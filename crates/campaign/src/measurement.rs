@@ -38,9 +38,8 @@ pub struct Seen {
 /// The measurement of a run with this summary of its profiling phases.
 pub fn of(plan: &Plan, seen: Seen, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
     let Seen { conduct, quality: by_phase, was_stopped, sending, until } = seen;
-    let mut quality = Quality::default();
     let profiling = phases.iter().zip(&by_phase).filter(|(phase, _)| phase.id.kind == PhaseKind::Profiling);
-    profiling.for_each(|(_, of_phase)| quality.merge(of_phase));
+    let quality = Quality::all(profiling.map(|(_, of_phase)| of_phase));
     let mut doubts = doubts(plan, &quality, &conduct, was_stopped, &sending, summary);
     doubts.extend(replay_behind(phases));
     let sending = sending::sending(&sending);

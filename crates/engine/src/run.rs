@@ -129,10 +129,7 @@ impl Outcome {
     /// The costs of reading and sending, over the profiling phases.
     pub fn quality(&self) -> Quality {
         let profiling = self.phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
-        profiling.fold(Quality::default(), |mut all, phase| {
-            all.merge(&phase.quality);
-            all
-        })
+        Quality::all(profiling.map(|phase| &phase.quality))
     }
 }
 

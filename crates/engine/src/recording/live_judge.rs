@@ -52,7 +52,7 @@ impl LiveJudge {
         lasted: Nanos,
         held: Nanos,
     ) -> Verdict {
-        let share = |part: u64, all: u64| if all == 0 { 0.0 } else { part as f64 / all as f64 };
+        let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
         let cores = self.cores.so_far();
         judge(&Evidence {
             bounds: &live.bounds(&self.metrics, summary),

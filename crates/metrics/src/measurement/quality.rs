@@ -144,6 +144,14 @@ impl Quality {
         self.merged_events.saturating_sub(self.merged_late)
     }
 
+    /// Those of several phases together.
+    pub fn all<'a>(phases: impl IntoIterator<Item = &'a Self>) -> Self {
+        phases.into_iter().fold(Self::default(), |mut all, phase| {
+            all.merge(phase);
+            all
+        })
+    }
+
     pub fn merge(&mut self, other: &Self) {
         self.receive_lag.merge(&other.receive_lag);
         self.unstamped_reads += other.unstamped_reads;
