@@ -27,13 +27,41 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
     }
     // A known round trip needs no probes.
     keep(&mut config["network_latency"], |key, network| key != "ping_interval" || network.get("mean_ms").is_none());
+    as_the_reference_reads_it(&mut config, &benchmark.write());
     redacted(config)
+}
+
+/// Settings that AIPerf does not have. Its models refuse a file with unknown settings.
+const OWN: &[(&str, &str)] =
+    &[("endpoint", "unreachable_timeout"), ("runtime", "timestamps"), ("runtime", "worker_priority")];
+
+/// Lists of formats by default, and as AIPerf has them: it also writes the CSV file whatever the list says, and has no
+/// Parquet file of records.
+const FORMATS: &[(&str, &[&str], &[&str])] =
+    &[("summary", &["json", "csv"], &["json"]), ("records", &["jsonl", "parquet"], &["jsonl"])];
+
+/// Leaves out what AIPerf cannot read, unless the user has set it.
+fn as_the_reference_reads_it(config: &mut Value, set: &Value) {
+    for (section, own) in OWN {
+        if let Some(entries) = config.get_mut(section) {
+            keep(entries, |key, _| key != *own || set[section].get(own).is_some());
+        }
+    }
+    for (key, ours, theirs) in FORMATS {
+        if let Some(formats) = config.get_mut("artifacts").and_then(|artifacts| artifacts.get_mut(key))
+            && formats == &Value::from(*ours)
+        {
+            *formats = Value::from(*theirs);
+        }
+    }
 }
 
 /// The set settings, without secrets.
 #[cfg(test)]
 pub(crate) fn set_config(benchmark: &Benchmark) -> Value {
-    redacted(benchmark.write())
+    let mut config = benchmark.write();
+    as_the_reference_reads_it(&mut config, &benchmark.write());
+    redacted(config)
 }
 
 /// Keeps the entries of a map that belong to it.

@@ -35,6 +35,9 @@ pub struct SimConfig {
     pub ttft: Latency,
     /// From one token to the next.
     pub itl: Latency,
+    /// From the last token of a stream to its end: the finish reason, the usage and the end marker. If it is zero, one
+    /// write carries the last token and the end.
+    pub end_delay: Duration,
     /// Tokens in each content event. An event of N tokens comes N inter-token latencies after the one before.
     pub tokens_per_chunk: NonZeroU32,
     /// Length of a response whose request sets neither `max_tokens` nor `max_completion_tokens`.
@@ -92,6 +95,7 @@ impl Default for SimConfig {
             max_model_len: None,
             ttft: Latency::constant(Duration::from_millis(50)),
             itl: Latency::constant(Duration::from_millis(10)),
+            end_delay: Duration::ZERO,
             tokens_per_chunk: NonZeroU32::MIN,
             osl: NonZeroU32::MIN.saturating_add(31),
             eos: None,

@@ -22,7 +22,7 @@ pub(crate) enum Stage {
     HeadHeld,
     /// Waits for a place in the running batch.
     Waiting,
-    /// Produces tokens.
+    /// Produces tokens, or waits to end its stream.
     Running,
     /// Everything was handed to the socket.
     Over,
@@ -155,6 +155,9 @@ impl Exchange {
             self.reply.rest(&mut context.outlet, self.truth.as_deref_mut(), &rest);
             return self.complete(context);
         }
+        if self.has_sent_all() {
+            return self.end_stream(context);
+        }
         if self.answer.request.stream
             && self.sent == self.midway(context.script)
             && let Some(fault) = self.fault.take()
@@ -181,6 +184,15 @@ impl Exchange {
         if !self.answer.request.stream {
             return self.send_whole(context);
         }
+        let delay_ns = context.script.config.end_delay.as_nanos() as u64;
+        if delay_ns > 0 {
+            self.due_ns = now_ns + delay_ns;
+            return Next::At(self.due_ns);
+        }
+        self.end_stream(context)
+    }
+
+    fn end_stream(&mut self, context: &mut Context<'_>) -> Next {
         self.wording.close(&mut pen!(self, context), &self.answer);
         self.complete(context)
     }
@@ -233,6 +245,11 @@ impl Exchange {
         let length = self.answer.length;
         let end = if self.produced < length.reasoning { length.reasoning } else { length.tokens };
         self.per_event(script).min(end - self.produced)
+    }
+
+    /// A stream whose end is delayed has sent all its tokens. Without tokens, it still has its only event to send.
+    fn has_sent_all(&self) -> bool {
+        self.answer.request.stream && self.sent > 0 && self.produced == self.answer.length.tokens
     }
 
     /// Content events after which a midway fault strikes.

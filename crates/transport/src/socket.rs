@@ -18,7 +18,12 @@ use tokio::net::{TcpStream, UnixStream};
 pub(crate) struct Socket {
     stream: Stream,
     empty_since: Cell<MonoNs>,
+    /// Since when a task waits for bytes.
+    awaited_since: Cell<MonoNs>,
 }
+
+/// No task waits.
+const NEVER: MonoNs = MonoNs(u64::MAX);
 
 #[derive(Debug)]
 enum Stream {
@@ -28,13 +33,19 @@ enum Stream {
 
 impl From<TcpStream> for Socket {
     fn from(stream: TcpStream) -> Self {
-        Self { stream: Stream::Tcp(stream), empty_since: Cell::default() }
+        Stream::Tcp(stream).into()
     }
 }
 
 impl From<UnixStream> for Socket {
     fn from(stream: UnixStream) -> Self {
-        Self { stream: Stream::Unix(stream), empty_since: Cell::default() }
+        Stream::Unix(stream).into()
+    }
+}
+
+impl From<Stream> for Socket {
+    fn from(stream: Stream) -> Self {
+        Self { stream, empty_since: Cell::default(), awaited_since: Cell::new(NEVER) }
     }
 }
 
@@ -77,7 +88,11 @@ impl Socket {
         room: &mut [u8],
     ) -> Poll<io::Result<Read>> {
         loop {
-            ready!(self.stream.poll_read_ready(cx))?;
+            let Poll::Ready(readiness) = self.stream.poll_read_ready(cx) else {
+                self.await_bytes();
+                return Poll::Pending;
+            };
+            readiness?;
             let mut outcome = None;
             let tried = self.stream.try_io(Interest::READABLE, || {
                 let read = self.read(reader, room)?;
@@ -98,6 +113,20 @@ impl Socket {
         }
     }
 
+    /// A task waits for bytes from now on, if none did before.
+    fn await_bytes(&self) {
+        if self.awaited_since.get() == NEVER {
+            self.awaited_since.set(turn::seen());
+        }
+    }
+
+    /// Since when the bytes that are read now may have been there.
+    fn empty_since(&self) -> MonoNs {
+        let empty_until = turn::empty_until();
+        let is_awaited = self.awaited_since.get() <= empty_until;
+        self.empty_since.get().max(if is_awaited { empty_until } else { MonoNs::default() })
+    }
+
     /// Reads once, and notes since when the bytes may have been there.
     fn read(&self, reader: &StampedReader, room: &mut [u8]) -> io::Result<Read> {
         let before = turn::seen();
@@ -110,7 +139,8 @@ impl Socket {
                 return Err(error);
             }
         };
-        let since = self.empty_since.get();
+        let since = self.empty_since();
+        self.awaited_since.set(NEVER);
         read.width = read.at.since(since).0.min(u64::from(u32::MAX)) as u32;
         read.is_full = read.len as usize == room.len();
         read.is_late = turn::was_late_after(since);
@@ -123,6 +153,8 @@ impl Socket {
     /// One `writev`. A new connection is mostly writable before the runtime has had a chance to find out: it is just
     /// tried.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        // The task may look at bytes that arrive only after it has written.
+        self.awaited_since.set(NEVER);
         loop {
             match writev(self, parts) {
                 Ok(written) => return Poll::Ready(Ok(written)),
@@ -166,5 +198,119 @@ impl AsFd for Socket {
 impl AsRawFd for Socket {
     fn as_raw_fd(&self) -> RawFd {
         self.as_fd().as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::mono_now;
+    use crate::stamp::StampMode;
+    use std::future::poll_fn;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream as Peer};
+    use std::rc::Rc;
+    use std::thread::sleep;
+    use std::time::Duration;
+    use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+
+    fn runtime() -> LocalRuntime {
+        let mut runtime = Builder::new_current_thread();
+        runtime.enable_all().on_thread_unpark(turn::begin).build_local(LocalOptions::default()).unwrap()
+    }
+
+    /// Sockets and their other sides.
+    fn pairs(number: usize) -> (Vec<Socket>, Vec<Peer>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let pair = |_| {
+            let client = Peer::connect(listener.local_addr().unwrap()).unwrap();
+            client.set_nonblocking(true).unwrap();
+            let server = listener.accept().unwrap().0;
+            server.set_nodelay(true).unwrap();
+            (Socket::from(TcpStream::from_std(client).unwrap()), server)
+        };
+        (0..number).map(pair).unzip()
+    }
+
+    async fn read(socket: &Socket, reader: &StampedReader) -> Read {
+        let mut room = [0; 64];
+        poll_fn(|cx| socket.poll_read(cx, reader, &mut room)).await.unwrap()
+    }
+
+    #[test]
+    fn every_byte_arrives_within_the_interval_of_its_read() {
+        const BYTES: usize = 400;
+        let runtime = runtime();
+        let (sockets, mut peers) = runtime.block_on(async { pairs(4) });
+        let sender = std::thread::spawn(move || {
+            let mut written = vec![Vec::new(); peers.len()];
+            for number in 0..BYTES {
+                // No order that the reader could follow, and now and then a pause.
+                let at = number * number / 3 % peers.len();
+                peers[at].write_all(b"x").unwrap();
+                written[at].push(mono_now());
+                sleep(Duration::from_micros([0, 40, 0, 300][number % 4]));
+            }
+            written
+        });
+        let reader = Rc::new(StampedReader::new(StampMode::User));
+        let tasks: Vec<_> = sockets
+            .into_iter()
+            .map(|socket| {
+                let reader = reader.clone();
+                runtime.spawn_local(async move {
+                    let mut reads: Vec<Read> = Vec::new();
+                    loop {
+                        let read = read(&socket, &reader).await;
+                        if read.len == 0 {
+                            return reads;
+                        }
+                        // The thread is busy, and bytes wait.
+                        sleep(Duration::from_micros([0, 500, 0][reads.len() % 3]));
+                        reads.push(read);
+                    }
+                })
+            })
+            .collect();
+        let all = runtime.block_on(async {
+            let mut all = Vec::new();
+            for task in tasks {
+                all.push(task.await.unwrap());
+            }
+            all
+        });
+        let mut bytes = 0;
+        for (reads, written) in all.into_iter().zip(sender.join().unwrap()) {
+            let mut written = written.into_iter();
+            for read in reads {
+                for byte in written.by_ref().take(read.len as usize) {
+                    // A byte has arrived when its write returns.
+                    assert!(read.at.0 - u64::from(read.width) <= byte.0, "{read:?} {byte:?}");
+                    bytes += 1;
+                }
+            }
+        }
+        assert_eq!(bytes, BYTES);
+    }
+
+    #[test]
+    fn a_socket_was_empty_while_the_thread_woke_for_others_only() {
+        let runtime = runtime();
+        let (sockets, mut peers) = runtime.block_on(async { pairs(2) });
+        let [busy, quiet]: [Socket; 2] = sockets.try_into().unwrap();
+        let reader = Rc::new(StampedReader::new(StampMode::User));
+        let of_quiet = reader.clone();
+        let waiting = runtime.spawn_local(async move { read(&quiet, &of_quiet).await });
+        let first = runtime.block_on(async {
+            let mut first = None;
+            for _ in 0..3 {
+                peers[0].write_all(b"x").unwrap();
+                first.get_or_insert(read(&busy, &reader).await.at);
+            }
+            first.unwrap()
+        });
+        peers[1].write_all(b"x").unwrap();
+        let read = runtime.block_on(waiting).unwrap();
+        assert!(read.at.0 - u64::from(read.width) >= first.0, "{read:?} {first:?}");
     }
 }

@@ -3,6 +3,10 @@
 //! Events that arrive while a turn lasts wait in their sockets, and several of them may come out of one read. So each read
 //! knows since when its socket was empty, and whether this thread was late. This costs one clock read a turn: the
 //! instant before a read is taken to be the latest that this thread has seen, which is no later.
+//!
+//! A turn wakes every task whose socket has received something, and ends when no task is left to run. So a socket that a
+//! task waits for, and that is read in this turn, was empty when the turn before this one began to sleep for its work: it
+//! would have been read in that turn.
 
 use crate::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
@@ -12,7 +16,7 @@ use std::cell::Cell;
 const LONG: Nanos = Nanos::from_millis(1);
 
 thread_local! {
-    static TURN: Turn = const { Turn { began: Cell::new(MonoNs(0)), seen: Cell::new(MonoNs(0)), late: Cell::new(MonoNs(0)) } };
+    static TURN: Turn = const { Turn::new() };
 }
 
 struct Turn {
@@ -21,6 +25,23 @@ struct Turn {
     seen: Cell<MonoNs>,
     /// The end of the last long turn.
     late: Cell<MonoNs>,
+    /// The latest instant seen before the sleep that ended with this turn.
+    slept: Cell<MonoNs>,
+    /// The same of the turn before.
+    slept_before: Cell<MonoNs>,
+}
+
+impl Turn {
+    const fn new() -> Self {
+        const START: MonoNs = MonoNs(0);
+        Self {
+            began: Cell::new(START),
+            seen: Cell::new(START),
+            late: Cell::new(START),
+            slept: Cell::new(START),
+            slept_before: Cell::new(START),
+        }
+    }
 }
 
 /// The thread has slept and begins a turn.
@@ -30,6 +51,7 @@ pub fn begin() {
         if seen.since(began) > LONG {
             turn.late.set(seen);
         }
+        turn.slept_before.set(turn.slept.replace(seen));
         let now = mono_now();
         turn.began.set(now);
         turn.seen.set(now);
@@ -46,6 +68,11 @@ pub(crate) fn now() -> MonoNs {
 /// The latest instant that was seen.
 pub(crate) fn seen() -> MonoNs {
     TURN.with(|turn| turn.seen.get())
+}
+
+/// Until when every socket was empty that is read now and that a task has waited for since before this instant.
+pub(crate) fn empty_until() -> MonoNs {
+    TURN.with(|turn| turn.slept_before.get())
 }
 
 /// Whether this thread was busy for long at some time after this instant.

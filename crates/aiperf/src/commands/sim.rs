@@ -65,6 +65,10 @@ pub(crate) struct SimArgs {
     /// Latency from one token to the next.
     #[arg(long, default_value = "10")]
     itl: Latency,
+    /// Time from the last token of a stream to its end (finish reason, usage, end marker), which is then a write of its
+    /// own. With 0, one write carries both.
+    #[arg(long, value_parser = parse_duration, default_value = "0")]
+    end_delay: Duration,
     /// Tokens in each event of a stream.
     #[arg(long, default_value = "1")]
     tokens_per_chunk: NonZeroU32,
@@ -148,6 +152,7 @@ impl From<SimArgs> for SimConfig {
             max_model_len: args.max_model_len,
             ttft: args.ttft,
             itl: args.itl,
+            end_delay: args.end_delay,
             tokens_per_chunk: args.tokens_per_chunk,
             osl: args.osl,
             eos: args.eos,

@@ -4,8 +4,8 @@ use super::{in_directory, lacking, list, texts};
 use crate::error::ConfigError;
 use crate::file::yaml;
 use crate::flags::{
-    self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, EXPORT_LEVEL, EXTRA_VERBOSE, Flag, HEADER,
-    MLFLOW_TAG, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, PREFILL_CONCURRENCY, PROMPT_PREFIX_LENGTH,
+    self, API_HOST, BENCHMARK_DURATION, CONFIG, CONVERSATION_NUM, EXTRA_VERBOSE, Flag, HEADER, MLFLOW_TAG,
+    NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, PREFILL_CONCURRENCY, PROMPT_PREFIX_LENGTH,
     PROMPT_PREFIX_POOL_SIZE, REQUEST_COUNT, REQUEST_RATE, REQUEST_TIMEOUT_SECONDS, SCENARIO, SERVER_METRICS_FORMATS,
     UI_TYPE, URL, VARIANT, VERBOSE, WARMUP_DURATION, WARMUP_REQUEST_COUNT,
 };
@@ -121,10 +121,6 @@ fn incomparable(case: &Value, argv: &[String]) -> Option<&'static str> {
 fn decided(case: &Value, argv: &[String], mut config: Value) -> Value {
     if !given(argv, SERVER_METRICS_FORMATS) && config["server_metrics"]["formats"] == json!(["json", "csv"]) {
         config["server_metrics"]["formats"] = json!(["json", "csv", "parquet"]);
-    }
-    // If the level asks for records, both record files are written.
-    if given(argv, EXPORT_LEVEL) && config["artifacts"]["records"] == json!(["jsonl"]) {
-        config["artifacts"]["records"] = json!(["jsonl", "parquet"]);
     }
     let asked = [REQUEST_COUNT, BENCHMARK_DURATION, CONVERSATION_NUM, VARIANT].iter().any(|flag| given(argv, flag));
     if !asked && !given(argv, CONFIG) {

@@ -42,16 +42,9 @@ fn config_of(tree: &Tree, values: &Value) -> Value {
 fn decided(mut config: Value) -> Value {
     // The folder is that of the recorded run.
     config["artifacts"].as_object_mut().map(|artifacts| artifacts.remove("dir"));
-    // Formats name every file that is written.
-    let formats = [
-        ("/artifacts/summary", json!(["json"]), json!(["json", "csv"])),
-        ("/artifacts/records", json!(["jsonl"]), json!(["jsonl", "parquet"])),
-        ("/server_metrics/formats", json!(["json", "csv"]), json!(["json", "csv", "parquet"])),
-    ];
-    for (path, recorded, ours) in formats {
-        if let Some(found) = config.pointer_mut(path).filter(|found| **found == recorded) {
-            *found = ours;
-        }
+    // Server metrics are written to a Parquet file, too.
+    if config["server_metrics"]["formats"] == json!(["json", "csv"]) {
+        config["server_metrics"]["formats"] = json!(["json", "csv", "parquet"]);
     }
     // The settings of a climb are below `adaptive_scale`, and there are no services.
     for phase in config["phases"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {

@@ -155,6 +155,7 @@ impl Load {
             conductor.set_workers(Workers::local(worker.clone(), self.unsent.clone()));
             tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
+            tokio::task::spawn_local(worker.clone().look());
             tokio::task::spawn_local(worker.clone().launch());
             tokio::select! {
                 biased;
@@ -254,12 +255,14 @@ impl Load {
             let worker = self.worker(setup, Box::new(tell), alarm);
             let time = tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             let nudge = tokio::task::spawn_local(worker.clone().nudge());
+            let look = tokio::task::spawn_local(worker.clone().look());
             let launch = tokio::task::spawn_local(worker.clone().launch());
             while let Some(command) = commands.recv().await {
                 worker.perform(command);
             }
             time.abort();
             nudge.abort();
+            look.abort();
             launch.abort();
             Ok((entered.found(), worker.clocks()))
         })
@@ -291,11 +294,16 @@ impl Load {
 }
 
 /// A runtime for the tasks of one thread. It looks for arrivals after every few tasks. With tokio's default of 61
-/// tasks, a burst of new requests delays arrivals.
+/// tasks, a burst of new requests delays arrivals. It takes every arrival at once: a turn that leaves some to the next
+/// one would not know which sockets are empty.
 fn local_runtime() -> io::Result<LocalRuntime> {
     let mut runtime = Builder::new_current_thread();
-    runtime.enable_all().event_interval(16).on_thread_unpark(turn::begin).build_local(LocalOptions::default())
+    runtime.enable_all().event_interval(16).max_io_events_per_tick(MOST_SOCKETS).on_thread_unpark(turn::begin);
+    runtime.build_local(LocalOptions::default())
 }
+
+/// More sockets than a worker has.
+const MOST_SOCKETS: usize = 1 << 16;
 
 /// The kernel may delay the wake-up of a sleeping thread by 50 us to save power; a worker asks for 1 ns.
 fn sharpen_timers() {

@@ -26,6 +26,7 @@ use std::io;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::sync::oneshot::Receiver;
 
@@ -36,6 +37,9 @@ const LAUNCHES_A_ROUND: usize = 4;
 /// rounds are short enough that this nudge comes within [`END_PATIENCE`].
 const NUDGE_ROUNDS: usize = 20;
 const BETWEEN_NUDGES: Nanos = Nanos(END_PATIENCE.as_nanos() as u64 / (2 * NUDGE_ROUNDS as u64));
+
+/// Between two looks at the sockets, if nothing arrives.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// A command for a worker.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +124,8 @@ pub(crate) struct Worker {
     waiting: RefCell<VecDeque<(Dispatch, MonoNs)>>,
     more: Notify,
     flying: RefCell<Flying>,
+    /// The first request is in flight.
+    takes_off: Notify,
     sessions: RefCell<Sessions>,
     /// Messages learned from responses that were parsed here.
     known: Rc<KnownMessages>,
@@ -159,7 +165,7 @@ impl Drop for Task {
 impl Worker {
     pub(crate) fn new(resources: Resources, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
         let Resources { number, client, requests, queue, unsent, ids, patience, counters, secrets, alarm } = resources;
-        let (waiting, more) = (RefCell::default(), Notify::new());
+        let (waiting, more, takes_off) = (RefCell::default(), Notify::new(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
         counters[usize::from(number)].settle();
         Rc::new(Self {
@@ -176,6 +182,7 @@ impl Worker {
             waiting,
             more,
             flying,
+            takes_off,
             sessions,
             known: Rc::default(),
             tell,
@@ -251,7 +258,7 @@ impl Worker {
 
     /// Sends a request when its body is ready. The body is late.
     fn wait_for(self: &Rc<Self>, body: Receiver<Prepared>, dispatch: Dispatch, issued: MonoNs) {
-        let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
+        let (slot, cancel) = self.launched(dispatch.phase);
         self.counters().begin();
         let (worker, since) = (self.in_task(), mono_now());
         tokio::task::spawn_local(async move {
@@ -307,7 +314,7 @@ impl Worker {
             reply: request.wants_reply && !dispatch.is_last(),
             first_content: dispatch.awaits_first_content,
         };
-        let (slot, cancel) = self.flying.borrow_mut().launch(dispatch.phase);
+        let (slot, cancel) = self.launched(dispatch.phase);
         self.counters().begin();
         let (worker, prompt) = (self.in_task(), request.prompt.clone());
         if awaited.legs || awaited.reply || awaited.first_content {
@@ -386,6 +393,14 @@ impl Worker {
             }
             Identity::User(user) => CorrelationId::Text(user.to_string().into()),
         }
+    }
+
+    fn launched(&self, phase: PhaseIndex) -> (usize, Cancel) {
+        let mut flying = self.flying.borrow_mut();
+        if flying.is_empty() {
+            self.takes_off.notify_one();
+        }
+        flying.launch(phase)
     }
 
     /// A request that cannot be built ends when it should begin, and leaves a record.
@@ -470,6 +485,19 @@ impl Worker {
             worker.flying.borrow().nudge(round);
         }
     }
+
+    /// Wakes the thread often while requests are in flight. A thread that wakes learns which sockets are empty, so events
+    /// that arrive together are known within two looks, however long the server was silent before. Tokio's timers do: they
+    /// cost no system call while the thread is busy.
+    pub(crate) async fn look(self: Rc<Self>) {
+        let worker = Task(self);
+        loop {
+            if worker.flying.borrow().is_empty() {
+                worker.takes_off.notified().await;
+            }
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+    }
 }
 
 /// An exchange that ends when it should begin.
@@ -480,6 +508,10 @@ fn unsent(tag: RequestTag, intended: MonoNs, issued: MonoNs, failure: Failure) -
 }
 
 impl Flying {
+    fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+
     fn launch(&mut self, phase: PhaseIndex) -> (usize, Cancel) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);

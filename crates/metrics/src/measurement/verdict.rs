@@ -90,6 +90,14 @@ const CHECKS: &[Check] = &[
         fix: |_| MORE_CONNECTIONS,
     },
     Check {
+        code: "core_wait",
+        grade: Grade::ClientBound,
+        limit: 0.1,
+        value: |run| run.core_wait,
+        text: core_wait_in_words,
+        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
+    },
+    Check {
         code: "connection_wait",
         grade: Grade::Doubtful,
         limit: 0.02,
@@ -110,7 +118,7 @@ const CHECKS: &[Check] = &[
         grade: Grade::Doubtful,
         limit: 0.01,
         value: |run| run.core_wait,
-        text: |wait, _| format!("a worker waited for a core for {:.1}% of the run", wait * 100.0),
+        text: core_wait_in_words,
         fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
     },
     Check {
@@ -183,6 +191,10 @@ fn connection_wait(run: &Evidence<'_>, limit_ms: f64) -> f64 {
     let whole = of("time_to_first_token").or_else(|| of("request_latency")).filter(|whole| *whole > 0.0);
     let wait = Some(run.connection_wait_ms).filter(|wait| *wait > limit_ms);
     wait.zip(whole).map_or(0.0, |(wait, whole)| wait / whole)
+}
+
+fn core_wait_in_words(wait: f64, _: &Evidence<'_>) -> String {
+    format!("a worker waited for a core for {:.1}% of the run", wait * 100.0)
 }
 
 fn connection_wait_in_words(share: f64, run: &Evidence<'_>) -> String {
@@ -302,6 +314,13 @@ mod tests {
         assert_eq!(grade(6.0), Grade::ClientBound, "12%");
         assert_eq!(grade(2.0), Grade::Doubtful, "4%");
         assert_eq!(grade(0.9), Grade::Trustworthy, "1.8%");
+    }
+
+    #[test]
+    fn a_client_without_its_core_is_the_limit() {
+        let grade = |core_wait| judge(&Evidence { core_wait, ..Evidence::default() }).grade;
+        let grades = [0.005, 0.05, 0.3].map(grade);
+        assert_eq!(grades, [Grade::Trustworthy, Grade::Doubtful, Grade::ClientBound]);
     }
 
     #[test]

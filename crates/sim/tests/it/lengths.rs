@@ -1,6 +1,7 @@
 //! What is in an answer: how many tokens, in how many events, and their `usage`.
 
 use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
 
 use aiperf_sim::SimConfig;
 use serde_json::json;
@@ -77,6 +78,19 @@ fn an_event_may_carry_several_tokens() {
     let answer = Client::connect(server.addr).post(CHAT, &chat(r#""stream":true,"max_tokens":10"#));
     let sizes: Vec<_> = answer.pieces().iter().map(|text| text.split_whitespace().count()).collect();
     assert_eq!(sizes, [4, 4, 2]);
+}
+
+#[test]
+fn the_end_of_a_stream_may_be_a_write_of_its_own() {
+    let end_delay = Duration::from_millis(50);
+    let server = serve(SimConfig { end_delay, ..quick() });
+    let mut client = Client::connect(server.addr);
+    let begun = Instant::now();
+    let answer = client.post(CHAT, &chat(r#""stream":true,"max_tokens":3"#));
+    assert!(begun.elapsed() >= end_delay);
+    assert_eq!((answer.pieces().len(), answer.data().last()), (3, Some(&"[DONE]")));
+    let whole = client.post(CHAT, &chat(r#""max_tokens":3"#));
+    assert_eq!(whole.status, 200, "a whole response has no end of its own");
 }
 
 #[test]

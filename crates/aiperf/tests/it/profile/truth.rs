@@ -1,8 +1,9 @@
 //! What a run reports of its own error: verdict, bounds, priority.
 
 use crate::bench::{Bench, Run, quick, serve};
-use aiperf_sim::SimConfig;
+use aiperf_sim::{Latency, SimConfig};
 use serde_json::Value;
+use std::time::Duration;
 
 fn run(config: SimConfig, args: &[&str]) -> Run {
     let sim = serve(config);
@@ -57,6 +58,16 @@ fn reads_without_a_stamp_bound_the_statistics() {
     }
     let causes = &bounds["causes"];
     assert!(causes["unstamped"].as_f64() > Some(0.0) && causes["clock"].as_f64() < Some(0.1), "{causes}");
+}
+
+#[test]
+fn a_last_token_that_arrives_with_the_end_is_known_within_much_less_than_the_time_between_tokens() {
+    let itl = Duration::from_millis(100);
+    let config = SimConfig { itl: Latency::constant(itl), ..quick() };
+    let summary = run(config, &[]).summary();
+    let bound = summary["measurement"]["error_bound"]["request_latency"]["avg"]["bound"].as_f64().unwrap();
+    assert!(bound > 0.001, "the server writes both at once: {bound}");
+    assert!(bound < itl.as_secs_f64() * 1e3 / 4.0, "{bound}");
 }
 
 #[test]
