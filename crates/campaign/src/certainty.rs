@@ -17,11 +17,12 @@ pub(crate) fn read(measurement: &Value) -> Certainty {
     // Other units than this have no meaning here.
     let in_ms = bounds["unit"] == "ms";
     let metrics = [bounds, intervals].into_iter().filter_map(Value::as_object).flatten();
+    let metrics = metrics.filter(|(tag, _)| *tag != "causes");
     for (tag, statistics) in metrics {
         for statistic in statistics.as_object().into_iter().flatten().map(|(name, _)| name) {
             let interval = &intervals[tag][statistic];
             let known = StatisticCertainty {
-                bound_ms: bounds[tag][statistic]["bound"].as_f64().filter(|_| in_ms),
+                bound_ms: bounds[tag][statistic]["bound"].as_f64().filter(|bound| in_ms && *bound >= 0.0),
                 too_few: interval["n"].as_u64().filter(|_| interval["enough"] == false),
             };
             certainty.add(tag, statistic, known);

@@ -5,7 +5,7 @@ use aiperf_metrics::{
     Conduct, Judgement, Measurement, Observed, PhaseMeasurement, PhaseUntil, Quality, Sending, Sent, SinkStall,
     StallCause, Summary,
 };
-use aiperf_plan::{Plan, Timestamps};
+use aiperf_plan::{Plan, Timestamps, WorkerPriority};
 use aiperf_report::PhaseResult;
 use aiperf_types::{Nanos, PhaseKind};
 
@@ -67,7 +67,8 @@ impl Run<'_> {
     fn observed<'a>(&'a self, quality: &'a Quality, sent: Sent) -> Observed<'a> {
         let Self { plan, conduct, sending, lasted } = *self;
         let wants_unstamped = plan.runtime.timestamps == Timestamps::User;
-        Observed { quality, conduct, sending, sent, lasted, wants_unstamped }
+        let wants_normal = plan.runtime.worker_priority == WorkerPriority::Normal;
+        Observed { quality, conduct, sending, sent, lasted, wants_unstamped, wants_normal }
     }
 }
 

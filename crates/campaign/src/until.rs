@@ -54,7 +54,7 @@ fn note(phase: &PhaseUntil, is_only: bool) -> Note {
     let target = |(precision, reached): (&Precision, Option<f64>)| {
         let (metric, stat) = (&precision.metric, &precision.stat);
         match reached {
-            None => format!("{metric} {stat} had too few requests for an interval"),
+            None => format!("{metric} {stat} had too few independent requests for an interval"),
             Some(reached) if reached <= precision.half_width => {
                 format!("{metric} {stat} within {}", percent(reached))
             }
@@ -67,6 +67,12 @@ fn note(phase: &PhaseUntil, is_only: bool) -> Note {
     let how = match (phase.ended_by(), phase.reached.met_at) {
         ("until", Some(requests)) => format!("met after {} requests", thousands(requests)),
         ("stopped", _) => "the run was stopped before it was met".to_owned(),
+        _ if phase
+            .targets()
+            .all(|(precision, reached)| reached.is_some_and(|reached| reached <= precision.half_width)) =>
+        {
+            "the maximum came before a second look could confirm it".to_owned()
+        }
         _ => "the maximum came first".to_owned(),
     };
     let name = if is_only { String::new() } else { format!(" (phase {})", phase.id.name) };
@@ -82,7 +88,7 @@ pub(crate) fn notes(phases: &[PhaseUntil]) -> Vec<Note> {
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let scale = if percent >= 10.0 { 10.0 } else { 100.0 };
-    format!("{}%", (percent * scale - 1e-6).ceil() / scale)
+    format!("{}%", ((percent * scale - 1e-6).ceil() / scale).max(0.0))
 }
 
 #[cfg(test)]
@@ -123,8 +129,8 @@ mod tests {
         assert!(found.is_warning);
         assert_eq!(
             found.text,
-            "--until (phase profiling): the maximum came first: time_to_first_token p99 had too few requests for an \
-             interval; request_latency avg within 12.4%, not 10%"
+            "--until (phase profiling): the maximum came first: time_to_first_token p99 had too few independent \
+             requests for an interval; request_latency avg within 12.4%, not 10%"
         );
         let stopped = PhaseUntil { was_stopped: true, ..phase };
         assert!(stopped.ended_by() == "stopped" && note(&stopped, true).is_warning);

@@ -35,12 +35,12 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
 const OWN: &[(&str, &str)] =
     &[("endpoint", "unreachable_timeout"), ("runtime", "timestamps"), ("runtime", "worker_priority")];
 
-/// Lists of formats by default, and as AIPerf has them: it also writes the CSV file whatever the list says, and has no
+/// Lists of all formats, and as AIPerf has them: it also writes the CSV file whatever the list says, and has no
 /// Parquet file of records.
 const FORMATS: &[(&str, &[&str], &[&str])] =
     &[("summary", &["json", "csv"], &["json"]), ("records", &["jsonl", "parquet"], &["jsonl"])];
 
-/// Leaves out what AIPerf cannot read, unless the user has set it.
+/// Leaves out settings that AIPerf cannot read, unless the user has set them, and writes lists of formats as it has them.
 fn as_the_reference_reads_it(config: &mut Value, set: &Value) {
     for (section, own) in OWN {
         if let Some(entries) = config.get_mut(section) {

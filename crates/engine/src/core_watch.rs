@@ -22,9 +22,12 @@ use std::time::Duration;
 
 /// Between two looks at the threads.
 const TICK: Duration = Duration::from_millis(100);
-/// The window of the budget, and what a real-time thread may use of a core in it.
+/// The window of the budget. A real-time thread may use one part in so many of a core in it.
 const WINDOW: Nanos = Nanos::from_millis(1000);
-const BUDGET: Nanos = Nanos(WINDOW.0 / 3);
+const SHARE: u64 = 3;
+
+/// Timers and the hypervisor delay a tick by less than this.
+const LEAST_STOP: Nanos = Nanos::from_millis(100);
 
 /// A wait for a core of this length within a second makes the reads in it late.
 const LONG_WAIT: Nanos = Nanos::from_millis(1);
@@ -35,6 +38,8 @@ pub(crate) struct CoreWatch {
     watched: Mutex<Vec<Watched>>,
     /// By worker. Record threads look here without a lock.
     waits: Vec<OnceLock<Arc<Waits>>>,
+    /// How long the process was stopped, in nanoseconds.
+    stopped: AtomicU64,
     over: (Mutex<bool>, Condvar),
 }
 
@@ -122,6 +127,8 @@ pub(crate) struct SoFar {
     pub(crate) watched_for: Nanos,
     /// All of them began with real-time priority.
     pub(crate) are_realtime: bool,
+    /// How long the process was stopped.
+    pub(crate) stopped: Nanos,
 }
 
 /// The findings about one thread.
@@ -147,8 +154,9 @@ impl Budget {
             self.0.pop_front();
         }
         self.0.push_back((now, used));
-        let first = self.0.front().map_or(used, |(_, used)| *used);
-        used.0.saturating_sub(first.0) > BUDGET.0
+        let (since, first) = *self.0.front().unwrap_or(&(now, used));
+        // The window is a tick longer than a second at most, and so is its budget.
+        used.0.saturating_sub(first.0) > now.since(since).max(WINDOW).0 / SHARE
     }
 }
 
@@ -190,7 +198,8 @@ pub(crate) fn check(priority: WorkerPriority) -> io::Result<()> {
 impl CoreWatch {
     pub(crate) fn new(priority: WorkerPriority, workers: usize) -> Arc<Self> {
         let waits = (0..workers).map(|_| OnceLock::new()).collect();
-        Arc::new(Self { priority, watched: Mutex::default(), waits, over: (Mutex::new(false), Condvar::new()) })
+        let (watched, stopped) = (Mutex::default(), AtomicU64::new(0));
+        Arc::new(Self { priority, watched, waits, stopped, over: (Mutex::new(false), Condvar::new()) })
     }
 
     /// Starts the thread that looks at the others.
@@ -234,6 +243,7 @@ impl CoreWatch {
             longest_wait: watched.iter().map(|watched| watched.found.waited).max().unwrap_or_default(),
             watched_for: watched.first().map_or(Nanos::ZERO, |first| mono_now().since(first.since)),
             are_realtime: watched.iter().all(|watched| watched.found.was_realtime),
+            stopped: Nanos(self.stopped.load(Relaxed)),
         }
     }
 
@@ -242,9 +252,13 @@ impl CoreWatch {
             // Otherwise the threads that it looks at could keep it from running.
             let _ = set_realtime_priority();
         }
+        let waited = || CoreTime::of(gettid()).unwrap_or_default().waited;
         let mut over = lock(&self.over.0);
         while !*over {
+            let (slept, before) = (mono_now(), waited());
             over = self.over.1.wait_timeout(over, TICK).unwrap_or_else(PoisonError::into_inner).0;
+            let stopped = stopped_in(mono_now().since(slept), Nanos(waited().0.saturating_sub(before.0)));
+            self.stopped.fetch_add(stopped.0, Relaxed);
             self.look();
         }
     }
@@ -257,6 +271,13 @@ impl CoreWatch {
             }
         }
     }
+}
+
+/// How long the process was stopped during one tick, given how long this lasted and how much of it was a wait for a core.
+/// A thread that neither slept nor waited was stopped: by a signal, a frozen container or a paused machine.
+fn stopped_in(tick: Nanos, waited: Nanos) -> Nanos {
+    let beyond = Nanos(tick.0.saturating_sub(TICK.as_nanos() as u64 + waited.0));
+    if beyond > LEAST_STOP { beyond } else { Nanos::ZERO }
 }
 
 /// The looking thread, until dropped.
@@ -321,7 +342,16 @@ mod tests {
         let mut note = |ms: u64, used_ms: u64| budget.note(MonoNs(ms * 1_000_000), Nanos::from_millis(used_ms));
         assert!(!note(100, 0) && !note(400, 300) && !note(1100, 300));
         assert!(!note(1500, 600), "the first burst is over a second old");
-        assert!(note(1600, 700), "400 ms within 1.1 s");
+        assert!(!note(1600, 660), "360 ms within 1.1 s");
+        assert!(note(1700, 1100), "over a third within 1.1 s");
+    }
+
+    #[test]
+    fn a_tick_that_lasts_too_long_without_a_wait_for_a_core_shows_a_stop() {
+        let ms = Nanos::from_millis;
+        assert_eq!(stopped_in(ms(150), ms(0)), ms(0));
+        assert_eq!(stopped_in(ms(2100), ms(0)), ms(2000));
+        assert_eq!(stopped_in(ms(2100), ms(1950)), ms(0), "it waited for a core");
     }
 
     #[test]

@@ -32,7 +32,7 @@ use aiperf_metrics::{
     Accumulator, Conduct, Instruments, Limits, Metrics, Quality, Reached, Sample, SweepLine, Watched,
 };
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::{PhasePlan, Plan, Timestamps};
+use aiperf_plan::{PhasePlan, Plan, Timestamps, WorkerPriority};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
@@ -221,6 +221,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
             cores: watch.clone(),
             disturbance: disturbance.clone(),
             wants_unstamped: plan.runtime.timestamps == Timestamps::User,
+            wants_normal: plan.runtime.worker_priority == WorkerPriority::Normal,
         },
         events: events.clone(),
         watch: RequestWatch::new(&plan, phases.clone(), failures),
@@ -318,6 +319,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         clock_error: clocks.error,
         clock_read_ns: read_cost(),
         worker_run_queue_wait: found.iter().map(|found| found.waited).collect(),
+        stopped: load.watch.so_far().stopped,
         realtime_workers: found.iter().filter(|found| found.was_realtime).count(),
         demoted_after: found.iter().filter_map(|found| found.demoted_after).collect(),
         steal_share: disturbance.steal_share(),

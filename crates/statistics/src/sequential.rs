@@ -15,8 +15,17 @@ pub const FIRST_LOOK: u64 = 200;
 /// Values of a look, as a multiple of those of the one before.
 const GROWTH: f64 = 1.1;
 
-/// The fewest values at which a statistic may be known well enough. Correlated values need more.
+/// Values of the look after one.
+fn next_look(values: u64) -> u64 {
+    values + values.div_ceil(10)
+}
+
+/// The fewest values with which a sample can end: two looks must have enough values. Correlated values need more.
 pub fn fewest_values(statistic: Statistic) -> u64 {
+    next_look(fewest_of_a_look(statistic))
+}
+
+fn fewest_of_a_look(statistic: Statistic) -> u64 {
     let of_percentile = |percent: f64| {
         let share = percent / 100.0;
         // A little less, because a share such as 0.99 is not exact.
@@ -102,7 +111,7 @@ impl Looks {
         let is_met = self.was_nearly_met && all_within(1.0);
         self.was_nearly_met = all_within(GROWTH.sqrt());
         self.seen = seen;
-        self.next = values + values.div_ceil(10);
+        self.next = next_look(values);
         self.met_at = self.met_at.or(is_met.then_some(values));
         is_met
     }
@@ -165,10 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_needs_ten_values_beyond_it() {
+    fn two_looks_at_a_percentile_need_ten_values_beyond_it() {
         let fewest = [50.0, 90.0, 95.0, 99.0, 1.0].map(|percent| fewest_values(Statistic::Percentile(percent)));
-        assert_eq!(fewest, [200, 200, 200, 1000, 1000]);
-        assert_eq!(fewest_values(Statistic::Mean), 200);
+        assert_eq!(fewest, [220, 220, 220, 1100, 1100]);
+        assert_eq!(fewest_values(Statistic::Mean), 220);
     }
 
     proptest! {

@@ -31,7 +31,7 @@ impl Cursor {
             if !bytes.is_empty() {
                 match exchange.chunked {
                     false => visit(read, bytes),
-                    true => self.is_broken = self.decoder.feed(bytes, |span| visit(read, span)).is_err(),
+                    true => self.visit_chunks(read, bytes, &mut visit),
                 }
             }
             if self.reads + 1 == reads.len() {
@@ -43,7 +43,25 @@ impl Cursor {
             self.reads += 1;
         }
     }
+
+    /// Visits the data of chunks. The last span of a read is followed if there is more than the end of its own chunk.
+    fn visit_chunks<'a>(&mut self, read: &Read, bytes: &'a [u8], visit: &mut impl FnMut(&Read, &'a [u8])) {
+        let mut last: Option<&'a [u8]> = None;
+        let fed = self.decoder.feed(bytes, |span| {
+            if let Some(earlier) = last.replace(span) {
+                visit(read, earlier);
+            }
+        });
+        self.is_broken = fed.is_err();
+        if let Some(span) = last {
+            let behind = bytes.as_ptr_range().end as usize - span.as_ptr_range().end as usize;
+            visit(&Read { is_followed: read.is_followed || behind > CHUNK_END.len(), ..*read }, span);
+        }
+    }
 }
+
+/// What ends the data of a chunk.
+const CHUNK_END: &[u8] = b"\r\n";
 
 /// Visits the body of an exchange in order: every read with bytes of it, and each span of data in that read.
 /// Stops early where the framing breaks; what came before has been visited.

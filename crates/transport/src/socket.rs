@@ -1,6 +1,6 @@
 //! A stream socket, TCP or Unix, under tokio's eyes: reads with their instants, writes of several parts.
 
-use crate::stamp::StampedReader;
+use crate::stamp::{StampedReader, unstamped};
 use crate::turn;
 use aiperf_types::{MonoNs, Read};
 use nix::sys::socket::{MsgFlags, recv};
@@ -20,6 +20,8 @@ pub(crate) struct Socket {
     empty_since: Cell<MonoNs>,
     /// Since when a task waits for bytes.
     awaited_since: Cell<MonoNs>,
+    /// The stamp of the last read.
+    stamped: Cell<MonoNs>,
 }
 
 /// No task waits.
@@ -45,7 +47,7 @@ impl From<UnixStream> for Socket {
 
 impl From<Stream> for Socket {
     fn from(stream: Stream) -> Self {
-        Self { stream, empty_since: Cell::default(), awaited_since: Cell::new(NEVER) }
+        Self { stream, empty_since: Cell::default(), awaited_since: Cell::new(NEVER), stamped: Cell::default() }
     }
 }
 
@@ -139,11 +141,20 @@ impl Socket {
                 return Err(error);
             }
         };
-        let since = self.empty_since();
+        let mut since = self.empty_since();
         self.awaited_since.set(NEVER);
+        if read.at < since {
+            // The kernel stamps a packet before the socket gets it. Earlier bytes have stamps from after the last read.
+            since = self.stamped.get();
+        }
+        if read.at < since {
+            // The network has reordered the bytes. The stamp is that of the last byte, which arrived before others.
+            read = unstamped(turn::seen(), read.len);
+        }
+        self.stamped.set(read.at);
         read.width = read.at.since(since).0.min(u64::from(u32::MAX)) as u32;
         read.is_full = read.len as usize == room.len();
-        read.is_late = turn::was_late_after(since);
+        read.is_late = turn::was_late_after(since) || read.was_read_late(turn::LONG);
         if !read.is_full {
             self.empty_since.set(before);
         }
@@ -216,7 +227,7 @@ mod tests {
 
     fn runtime() -> LocalRuntime {
         let mut runtime = Builder::new_current_thread();
-        runtime.enable_all().on_thread_unpark(turn::begin).build_local(LocalOptions::default()).unwrap()
+        turn::note_turns(runtime.enable_all().event_interval(3)).build_local(LocalOptions::default()).unwrap()
     }
 
     /// Sockets and their other sides.

@@ -1,7 +1,7 @@
 //! The one read primitive: how many bytes, when they arrived, and how long they waited for us.
 //!
 //! The instant is the kernel's software receive stamp (`SO_TIMESTAMPING`), which is the arrival of the *last* byte the
-//! read returned: queued segments are merged and the newest stamp wins. Stamps are CLOCK_REALTIME; instant = stamp -
+//! read returned: queued segments are merged, and the stamp of the last one is kept. Stamps are CLOCK_REALTIME; instant = stamp -
 //! distance between the clocks, lag = monotonic now - instant. A stamp in the future, or a jump between the two clocks
 //! since the last read, is a step of the wall clock: the read's own instant is used, and counted.
 
@@ -148,7 +148,7 @@ impl StampedReader {
 }
 
 /// A read whose instant is when it returned.
-fn unstamped(at: MonoNs, len: u32) -> Read {
+pub(crate) fn unstamped(at: MonoNs, len: u32) -> Read {
     Read { at, lag: Read::NO_STAMP, len, ..Read::default() }
 }
 

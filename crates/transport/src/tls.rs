@@ -207,15 +207,53 @@ pub(crate) async fn handshake(
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| HandshakeError::Other(format!("'{host}' is no name that a certificate can be for")))?;
     let connection = ClientConnection::new(config.clone(), name)?;
-    let mut session = Session { connection, newest: Read::default(), unfed: Vec::new(), unsent: 0, was_cut: false };
+    let records = Records::default();
+    let mut session =
+        Session { connection, records, newest: Read::default(), unfed: Vec::new(), unsent: 0, was_cut: false };
     let start = mono_now();
     std::future::poll_fn(|cx| session.poll_handshake(cx, socket, reader)).await?;
     Ok((session, start))
 }
 
+/// Follows the lengths of records through raw bytes.
+#[derive(Debug, Default)]
+struct Records {
+    /// The part of a header so far.
+    header: [u8; RECORD_HEADER],
+    headed: usize,
+    /// Bytes that are missing of a record whose header is complete.
+    missing: usize,
+}
+
+/// A type, a version and a length.
+const RECORD_HEADER: usize = 5;
+
+impl Records {
+    /// Whether a record ends with these bytes.
+    fn end_with(&mut self, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            if self.missing == 0 {
+                let (header, rest) = bytes.split_at(bytes.len().min(RECORD_HEADER - self.headed));
+                self.header[self.headed..self.headed + header.len()].copy_from_slice(header);
+                self.headed += header.len();
+                bytes = rest;
+                if self.headed == RECORD_HEADER {
+                    self.missing = usize::from(u16::from_be_bytes([self.header[3], self.header[4]]));
+                    self.headed = 0;
+                }
+            }
+            let body = bytes.len().min(self.missing);
+            self.missing -= body;
+            bytes = &bytes[body..];
+        }
+        self.missing == 0 && self.headed == 0
+    }
+}
+
 /// A TLS session and what lies between it and its socket.
 pub(crate) struct Session {
     connection: ClientConnection,
+    records: Records,
     /// The raw read of the bytes that are being decrypted.
     newest: Read,
     /// Raw bytes that the session had no room for yet.
@@ -276,7 +314,7 @@ impl Session {
                 self.connection.read_tls(&mut io::empty())?;
                 return Poll::Ready(Ok(0));
             }
-            self.newest = read;
+            self.newest = Read { is_followed: !self.records.end_with(&raw[..came]), ..read };
             let unfed = std::mem::take(&mut self.unfed);
             if unfed.is_empty() {
                 self.feed(&raw[..came])?;
@@ -363,6 +401,7 @@ impl Session {
     pub(crate) fn receive(&mut self, socket: &Socket, reader: &StampedReader) -> io::Result<()> {
         RAW.with_borrow_mut(|raw| {
             let came = reader.read(socket, raw)?.len as usize;
+            self.records.end_with(&raw[..came]);
             let unfed = std::mem::take(&mut self.unfed);
             self.feed(&[&unfed, &raw[..came]].concat())
         })
@@ -506,5 +545,24 @@ impl ServerCertVerifier for TrustAny {
 
     fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_end_a_record_wherever_reads_cut_it() {
+        let record = |len: usize| [&[23, 3, 3, 0, len as u8][..], &vec![7; len]].concat();
+        let bytes = [record(4), record(0), record(9)].concat();
+        let ends = [9, 14, 28];
+        for size in 1..=bytes.len() {
+            let (mut records, mut read) = (Records::default(), 0);
+            for part in bytes.chunks(size) {
+                read += part.len();
+                assert_eq!(records.end_with(part), ends.contains(&read), "{read} bytes, {size} at once");
+            }
+        }
     }
 }

@@ -1,19 +1,20 @@
 //! The turns of a thread's loop: it sleeps until something arrives, then reads and sends until nothing is left to do.
 //!
 //! Events that arrive while a turn lasts wait in their sockets, and several of them may come out of one read. So each read
-//! knows since when its socket was empty, and whether this thread was late. This costs one clock read a turn: the
+//! knows since when its socket was empty, and whether this thread was late. This costs two clock reads a turn: the
 //! instant before a read is taken to be the latest that this thread has seen, which is no later.
 //!
 //! A turn wakes every task whose socket has received something, and ends when no task is left to run. So a socket that a
-//! task waits for, and that is read in this turn, was empty when the turn before this one began to sleep for its work: it
-//! would have been read in that turn.
+//! task waits for, and that is read in this turn, was empty when the sleep before the previous turn began: bytes from
+//! before would have been read in that turn. Tokio calls the hooks of a sleep only if no task is left. When it looks for
+//! arrivals between tasks, the turn goes on.
 
 use crate::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
 use std::cell::Cell;
 
 /// A turn of this length makes the reads in it late.
-const LONG: Nanos = Nanos::from_millis(1);
+pub(crate) const LONG: Nanos = Nanos::from_millis(1);
 
 thread_local! {
     static TURN: Turn = const { Turn::new() };
@@ -42,20 +43,36 @@ impl Turn {
             slept_before: Cell::new(START),
         }
     }
+
+    fn end(&self, now: MonoNs) {
+        self.seen.set(now);
+        if now.since(self.began.get()) > LONG {
+            self.late.set(now);
+        }
+    }
+
+    fn begin(&self, now: MonoNs) {
+        self.slept_before.set(self.slept.replace(self.seen.get()));
+        self.began.set(now);
+        self.seen.set(now);
+    }
+
+    fn was_late_after(&self, since: MonoNs) -> bool {
+        self.late.get() > since || self.seen.get().since(self.began.get()) > LONG
+    }
 }
 
-/// The thread has slept and begins a turn.
-pub fn begin() {
-    TURN.with(|turn| {
-        let (began, seen) = (turn.began.get(), turn.seen.get());
-        if seen.since(began) > LONG {
-            turn.late.set(seen);
-        }
-        turn.slept_before.set(turn.slept.replace(seen));
-        let now = mono_now();
-        turn.began.set(now);
-        turn.seen.set(now);
-    });
+/// Has a runtime note the turns of its thread.
+pub fn note_turns(runtime: &mut tokio::runtime::Builder) -> &mut tokio::runtime::Builder {
+    runtime.on_thread_park(end).on_thread_unpark(begin)
+}
+
+fn end() {
+    TURN.with(|turn| turn.end(mono_now()));
+}
+
+fn begin() {
+    TURN.with(|turn| turn.begin(mono_now()));
 }
 
 /// The instant, which is seen from now on.
@@ -70,29 +87,54 @@ pub(crate) fn seen() -> MonoNs {
     TURN.with(|turn| turn.seen.get())
 }
 
-/// Until when every socket was empty that is read now and that a task has waited for since before this instant.
+/// A socket that is read now, and that a task has waited for since before this instant, was empty at this instant.
 pub(crate) fn empty_until() -> MonoNs {
     TURN.with(|turn| turn.slept_before.get())
 }
 
 /// Whether this thread was busy for long at some time after this instant.
 pub(crate) fn was_late_after(since: MonoNs) -> bool {
-    TURN.with(|turn| turn.late.get() > since || turn.seen.get().since(turn.began.get()) > LONG)
+    TURN.with(|turn| turn.was_late_after(since))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const fn at(ms: u64) -> MonoNs {
+        MonoNs(1_000_000_000 + ms * 1_000_000)
+    }
+
     #[test]
     fn a_long_turn_makes_later_reads_of_older_bytes_late() {
-        begin();
-        let start = now();
-        assert!(!was_late_after(start));
-        TURN.with(|turn| turn.began.set(MonoNs(start.0 - 2 * LONG.0)));
-        assert!(was_late_after(start), "within the turn");
-        begin();
-        assert!(was_late_after(MonoNs(start.0 - 1)), "bytes may have arrived in the long turn");
-        assert!(!was_late_after(seen()), "bytes arrived after it");
+        let turn = Turn::new();
+        turn.begin(at(0));
+        assert!(!turn.was_late_after(at(0)));
+        turn.seen.set(at(2));
+        assert!(turn.was_late_after(at(0)), "within the turn");
+        turn.end(at(3));
+        turn.begin(at(10));
+        assert!(turn.was_late_after(at(1)), "bytes may have arrived in the long turn");
+        assert!(!turn.was_late_after(at(4)), "bytes arrived after it");
+    }
+
+    #[test]
+    fn a_long_turn_without_a_read_is_long_too() {
+        let turn = Turn::new();
+        turn.begin(at(0));
+        turn.end(at(5));
+        turn.begin(at(5));
+        assert!(turn.was_late_after(at(1)));
+    }
+
+    #[test]
+    fn sockets_were_empty_when_the_sleep_before_the_previous_turn_began() {
+        let turn = Turn::new();
+        for (began, ended) in [(0, 1), (10, 11), (20, 21)] {
+            turn.begin(at(began));
+            turn.end(at(ended));
+        }
+        turn.begin(at(30));
+        assert_eq!(turn.slept_before.get(), at(11));
     }
 }

@@ -10,8 +10,8 @@ pub struct Read {
     /// From arrival to the read's return, in nanoseconds, saturating; `Read::NO_STAMP` when the kernel gave no stamp.
     pub lag: u32,
     pub len: u32,
-    /// From when the socket was last known to be empty until `at`, in nanoseconds, saturating. Each byte of this read
-    /// arrived within this interval.
+    /// From when the socket was last known to be empty until `at`, in nanoseconds. Unless the read is full, each of its
+    /// bytes arrived within this interval. `u32::MAX`: or earlier.
     pub width: u32,
     /// It filled the room that it had: the socket may hold more, and the stamp may be that of a later byte.
     pub is_full: bool,
@@ -19,6 +19,9 @@ pub struct Read {
     pub is_late: bool,
     /// It holds bytes of another stream behind those of this exchange.
     pub is_shared: bool,
+    /// It holds bytes of the framing behind those of the body, such as the end of the response or a part of the next
+    /// chunk.
+    pub is_followed: bool,
 }
 
 impl Read {
@@ -32,9 +35,14 @@ impl Read {
         longest.checked_sub(1).map(|lag| Nanos(u64::from(lag)))
     }
 
+    /// Whether it returned later than this after the arrival of its last byte.
+    pub fn was_read_late(&self, limit: Nanos) -> bool {
+        self.lag != Self::NO_STAMP && u64::from(self.lag) > limit.0
+    }
+
     /// Whether `at` is the instant at which its last byte arrived.
     pub fn is_exact(&self) -> bool {
-        self.lag != Self::NO_STAMP && !self.is_full && !self.is_shared
+        self.lag != Self::NO_STAMP && !self.is_full && !self.is_shared && !self.is_followed
     }
 
     /// How much earlier than `at` a byte of it may have arrived that answers a request sent at this instant.

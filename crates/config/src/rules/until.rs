@@ -7,7 +7,7 @@ use crate::sections::envelope::Benchmark;
 use crate::sections::phases::Phase;
 use crate::sections::until::{Precision, Until, UntilStat};
 use crate::tree::{Node, Origin};
-use aiperf_statistics::{FIRST_LOOK, Statistic, fewest_values};
+use aiperf_statistics::{Statistic, fewest_values};
 use aiperf_types::PhaseKind;
 
 /// Checks one run. `node`: the list, with the origin of each entry.
@@ -55,10 +55,6 @@ fn too_small(phase: &Phase, index: usize, precision: &Precision, name: &str, fac
     let stat = precision.stat?;
     let fewest = fewest_values(statistic(stat));
     (requests < fewest).then(|| {
-        let what = match stat {
-            stat if fewest > FIRST_LOOK => format!("an interval of {}", stat.name()),
-            _ => "the first look".to_owned(),
-        };
         let (given, way_out) = match is_set(facts, index, "requests") {
             true => {
                 let flag = facts.ask("--request-count", "requests:");
@@ -70,7 +66,7 @@ fn too_small(phase: &Phase, index: usize, precision: &Precision, name: &str, fac
             }
         };
         Problem::new(format!("{name} can never be met: {given} is too small"))
-            .because(format!("{what} needs {fewest} requests"))
+            .because(format!("two looks at {} need {fewest} requests", stat.name()))
             .hint(way_out)
     })
 }

@@ -119,6 +119,7 @@ impl Answer {
             self.end_read();
             self.read = read;
         }
+        self.read.is_followed = read.is_followed;
         let mut rest = bytes;
         if self.splitter.is_between_messages() {
             // A message that begins in the remembered form also ends in it: there is no need to search for its end.

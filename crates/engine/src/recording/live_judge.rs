@@ -13,6 +13,8 @@ pub(crate) struct LiveJudge {
     pub(crate) disturbance: Arc<Disturbance>,
     /// The user asked for the instants of reads.
     pub(crate) wants_unstamped: bool,
+    /// The user asked for normal priority of workers.
+    pub(crate) wants_normal: bool,
 }
 
 /// Reads and content responses so far.
@@ -56,13 +58,16 @@ impl LiveJudge {
         let cores = self.cores.so_far();
         judge(&Evidence {
             bounds: &live.bounds(&self.metrics, summary),
-            held: share(held.0, lasted.0),
+            // Earlier phases held requests back, too.
+            held: share(held.0, lasted.0.max(cores.watched_for.0)),
+            stopped: share(cores.stopped.0, cores.watched_for.0),
             core_wait: share(cores.longest_wait.0, cores.watched_for.0),
             is_realtime: cores.are_realtime,
             steal: self.disturbance.steal_share().unwrap_or(0.0),
             throttled: self.disturbance.throttled().unwrap_or(0),
             unstamped: share(reads.unstamped, reads.reads),
             wants_unstamped: self.wants_unstamped,
+            wants_normal: self.wants_normal,
             coalesced: share(reads.coalesced, reads.events),
             ..Evidence::default()
         })

@@ -155,7 +155,7 @@ impl Load {
             conductor.set_workers(Workers::local(worker.clone(), self.unsent.clone()));
             tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
-            tokio::task::spawn_local(worker.clone().look());
+            tokio::task::spawn_local(worker.clone().keep_waking());
             tokio::task::spawn_local(worker.clone().launch());
             tokio::select! {
                 biased;
@@ -255,14 +255,14 @@ impl Load {
             let worker = self.worker(setup, Box::new(tell), alarm);
             let time = tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             let nudge = tokio::task::spawn_local(worker.clone().nudge());
-            let look = tokio::task::spawn_local(worker.clone().look());
+            let keep_waking = tokio::task::spawn_local(worker.clone().keep_waking());
             let launch = tokio::task::spawn_local(worker.clone().launch());
             while let Some(command) = commands.recv().await {
                 worker.perform(command);
             }
             time.abort();
             nudge.abort();
-            look.abort();
+            keep_waking.abort();
             launch.abort();
             Ok((entered.found(), worker.clocks()))
         })
@@ -298,8 +298,8 @@ impl Load {
 /// one would not know which sockets are empty.
 fn local_runtime() -> io::Result<LocalRuntime> {
     let mut runtime = Builder::new_current_thread();
-    runtime.enable_all().event_interval(16).max_io_events_per_tick(MOST_SOCKETS).on_thread_unpark(turn::begin);
-    runtime.build_local(LocalOptions::default())
+    runtime.enable_all().event_interval(16).max_io_events_per_tick(MOST_SOCKETS);
+    turn::note_turns(&mut runtime).build_local(LocalOptions::default())
 }
 
 /// More sockets than a worker has.

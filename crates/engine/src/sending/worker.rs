@@ -38,8 +38,8 @@ const LAUNCHES_A_ROUND: usize = 4;
 const NUDGE_ROUNDS: usize = 20;
 const BETWEEN_NUDGES: Nanos = Nanos(END_PATIENCE.as_nanos() as u64 / (2 * NUDGE_ROUNDS as u64));
 
-/// Between two looks at the sockets, if nothing arrives.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+/// The longest sleep while requests are in flight.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// A command for a worker.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +125,7 @@ pub(crate) struct Worker {
     more: Notify,
     flying: RefCell<Flying>,
     /// The first request is in flight.
-    takes_off: Notify,
+    first_in_flight: Notify,
     sessions: RefCell<Sessions>,
     /// Messages learned from responses that were parsed here.
     known: Rc<KnownMessages>,
@@ -165,7 +165,7 @@ impl Drop for Task {
 impl Worker {
     pub(crate) fn new(resources: Resources, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
         let Resources { number, client, requests, queue, unsent, ids, patience, counters, secrets, alarm } = resources;
-        let (waiting, more, takes_off) = (RefCell::default(), Notify::new(), Notify::new());
+        let (waiting, more, first_in_flight) = (RefCell::default(), Notify::new(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
         counters[usize::from(number)].settle();
         Rc::new(Self {
@@ -182,7 +182,7 @@ impl Worker {
             waiting,
             more,
             flying,
-            takes_off,
+            first_in_flight,
             sessions,
             known: Rc::default(),
             tell,
@@ -258,7 +258,7 @@ impl Worker {
 
     /// Sends a request when its body is ready. The body is late.
     fn wait_for(self: &Rc<Self>, body: Receiver<Prepared>, dispatch: Dispatch, issued: MonoNs) {
-        let (slot, cancel) = self.launched(dispatch.phase);
+        let (slot, cancel) = self.add_in_flight(dispatch.phase);
         self.counters().begin();
         let (worker, since) = (self.in_task(), mono_now());
         tokio::task::spawn_local(async move {
@@ -314,7 +314,7 @@ impl Worker {
             reply: request.wants_reply && !dispatch.is_last(),
             first_content: dispatch.awaits_first_content,
         };
-        let (slot, cancel) = self.launched(dispatch.phase);
+        let (slot, cancel) = self.add_in_flight(dispatch.phase);
         self.counters().begin();
         let (worker, prompt) = (self.in_task(), request.prompt.clone());
         if awaited.legs || awaited.reply || awaited.first_content {
@@ -395,10 +395,10 @@ impl Worker {
         }
     }
 
-    fn launched(&self, phase: PhaseIndex) -> (usize, Cancel) {
+    fn add_in_flight(&self, phase: PhaseIndex) -> (usize, Cancel) {
         let mut flying = self.flying.borrow_mut();
         if flying.is_empty() {
-            self.takes_off.notify_one();
+            self.first_in_flight.notify_one();
         }
         flying.launch(phase)
     }
@@ -487,15 +487,15 @@ impl Worker {
     }
 
     /// Wakes the thread often while requests are in flight. A thread that wakes learns which sockets are empty, so events
-    /// that arrive together are known within two looks, however long the server was silent before. Tokio's timers do: they
-    /// cost no system call while the thread is busy.
-    pub(crate) async fn look(self: Rc<Self>) {
+    /// that arrive together are known within two sleeps, however long the server was silent before. Tokio's timers are
+    /// exact enough (a sleep lasts 1 to 2 ms), and cost no system call while the thread is busy.
+    pub(crate) async fn keep_waking(self: Rc<Self>) {
         let worker = Task(self);
         loop {
             if worker.flying.borrow().is_empty() {
-                worker.takes_off.notified().await;
+                worker.first_in_flight.notified().await;
             }
-            tokio::time::sleep(BETWEEN_LOOKS).await;
+            tokio::time::sleep(LONGEST_SLEEP).await;
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Conduct {
     pub clock_read_ns: f64,
     /// Each worker's wait for a core.
     pub worker_run_queue_wait: Vec<Nanos>,
+    /// How long this process was stopped.
+    pub stopped: Nanos,
     /// Workers that began with real-time priority, and when each of those that lost it did.
     pub realtime_workers: usize,
     pub demoted_after: Vec<Nanos>,
@@ -55,6 +57,7 @@ impl Conduct {
         self.clock_steps += other.clock_steps;
         self.clock_error = self.clock_error.max(other.clock_error);
         self.clock_read_ns = self.clock_read_ns.max(other.clock_read_ns);
+        self.stopped = self.stopped.max(other.stopped);
         self.worker_run_queue_wait.extend(other.worker_run_queue_wait);
         self.realtime_workers += other.realtime_workers;
         self.demoted_after.extend(other.demoted_after);

@@ -72,12 +72,14 @@ pub struct Observed<'a> {
     pub lasted: Nanos,
     /// The user asked for the instants of reads.
     pub wants_unstamped: bool,
+    /// The user asked for normal priority of workers.
+    pub wants_normal: bool,
 }
 
 impl Judgement {
     /// The judgement on the numbers of a summary.
     pub fn on(summary: &Summary, observed: Observed<'_>) -> Self {
-        let Observed { quality, conduct, sending, sent, lasted, wants_unstamped } = observed;
+        let Observed { quality, conduct, sending, sent, lasted, wants_unstamped, wants_normal } = observed;
         let longest_wait = conduct.worker_run_queue_wait.iter().max().map_or(0.0, |wait| wait.0 as f64);
         let evidence = Evidence {
             bounds: &summary.bounds,
@@ -85,14 +87,17 @@ impl Judgement {
             held: share(conduct.held.as_secs_f64(), sending.all().sending_seconds),
             unsent: sent.unsent_share(),
             connection_wait_ms: quality.mean_connection_wait().as_millis_f64(),
+            stopped: share(conduct.stopped.0 as f64, lasted.0 as f64),
             core_wait: share(longest_wait, lasted.0 as f64),
             is_realtime: conduct.realtime_workers == conduct.workers,
+            wants_normal,
             steal: conduct.steal_share.unwrap_or(0.0),
             clock_steps: conduct.clock_steps,
             throttled: conduct.throttled.unwrap_or(0),
             unstamped: quality.unstamped_share(),
             wants_unstamped,
             coalesced: quality.coalesced_share(),
+            is_empty: summary.records == summary.failed,
         };
         let verdict = judge(&evidence);
         Self { verdict, bounds: summary.bounds.clone(), intervals: summary.intervals.clone() }

@@ -114,7 +114,7 @@ impl Quality {
 
     /// The mean time that a request waited for a connection because all were in use. Most did not wait.
     pub fn mean_connection_wait(&self) -> Nanos {
-        let requests = self.schedule_lateness.count().max(self.place_wait.count());
+        let requests = (self.schedule_lateness.count() + self.cut_off).max(self.place_wait.count());
         let waited = self.place_wait.mean() * self.place_wait.count() as f64;
         Nanos(if requests == 0 { 0 } else { (waited / requests as f64) as u64 })
     }

@@ -88,9 +88,13 @@ impl Sent {
         self.offered.saturating_sub(self.missed + self.unsent_waiting + self.sent)
     }
 
-    /// The share of the due requests that this client did not get to.
+    /// The share of the due requests that this client did not get to, or that never left this machine. One request is
+    /// always under way.
     pub fn unsent_share(&self) -> f64 {
-        if self.offered == 0 { 0.0 } else { self.not_got_to() as f64 / self.offered as f64 }
+        match self.not_got_to() + self.never_left {
+            0 | 1 => 0.0,
+            unsent => unsent as f64 / self.offered.max(self.sent) as f64,
+        }
     }
 }
 

@@ -16,9 +16,9 @@ pub struct PhaseUntil {
 impl PhaseUntil {
     /// Why it sent no more, as files name it.
     pub const fn ended_by(&self) -> &'static str {
-        match (self.was_stopped, self.reached.ended) {
-            (true, _) => "stopped",
-            (false, true) => "until",
+        match (self.reached.ended, self.was_stopped) {
+            (true, _) => "until",
+            (false, true) => "stopped",
             (false, false) => "maximum",
         }
     }

@@ -20,10 +20,14 @@ pub struct Evidence<'a> {
     pub unsent: f64,
     /// The mean time that a request waited for a connection because all were in use, in milliseconds.
     pub connection_wait_ms: f64,
+    /// Of the time of the run, that in which this process was stopped.
+    pub stopped: f64,
     /// Of the time of the run, the longest that a worker waited for a core.
     pub core_wait: f64,
     /// Every worker had real-time priority.
     pub is_realtime: bool,
+    /// The user asked for normal priority.
+    pub wants_normal: bool,
     /// CPU time taken by the hypervisor.
     pub steal: f64,
     pub clock_steps: u64,
@@ -35,136 +39,128 @@ pub struct Evidence<'a> {
     pub wants_unstamped: bool,
     /// Chunks that arrived together with later ones although this client was not late.
     pub coalesced: f64,
+    /// No request succeeded.
+    pub is_empty: bool,
 }
 
-/// A number of a run with its limit.
+/// A number of a run with its limits.
 struct Check {
     code: &'static str,
-    grade: Grade,
-    limit: f64,
-    value: fn(&Evidence<'_>) -> f64,
-    text: fn(f64, &Evidence<'_>) -> String,
+    /// Each grade with the limit above which a run gets it, the worst grade first.
+    limits: &'static [(Grade, f64)],
+    value: fn(&Evidence<'_>, Grade) -> f64,
+    text: fn(f64, &Evidence<'_>, Grade) -> String,
     fix: fn(&Evidence<'_>) -> &'static str,
 }
 
-/// A bound is a reason only if it exceeds a share of its statistic and this many milliseconds.
-const CLIENT_BOUND_MS: f64 = 0.1;
+/// A bound or a wait is a reason only if it exceeds a share of its statistic and this many milliseconds.
 pub const DOUBTFUL_MS: f64 = 0.05;
+const CLIENT_BOUND_MS: f64 = 0.1;
+
+fn least_ms(grade: Grade) -> f64 {
+    if grade == Grade::ClientBound { CLIENT_BOUND_MS } else { DOUBTFUL_MS }
+}
 
 const OWN_CORES: &str = "give the client its own cores (taskset), --workers-max 4, or a second machine";
 const REAL_TIME: &str = "allow real-time priority: setcap cap_sys_nice+ep on the program's file, ulimit -r 1, --cap-add SYS_NICE \
                          of a container, or chrt -r 1 aiperf; or give the client its own cores (taskset)";
 
-/// Every check, the worst grade first.
+/// Every check, in the order of reasons of the same grade.
 const CHECKS: &[Check] = &[
     Check {
         code: "held",
-        grade: Grade::ClientBound,
-        limit: 0.01,
-        value: |run| run.held,
-        text: |held, _| format!("this client held requests back for {:.1}% of the time of sending", held * 100.0),
+        limits: &[(Grade::ClientBound, 0.01)],
+        value: |run, _| run.held,
+        text: |held, _, _| format!("this client held requests back for {:.1}% of the time of sending", held * 100.0),
         fix: |_| OWN_CORES,
     },
     Check {
         code: "unsent",
-        grade: Grade::ClientBound,
-        limit: 0.02,
-        value: |run| run.unsent,
-        text: |unsent, _| format!("this client did not send {:.1}% of the requests that were due", unsent * 100.0),
+        limits: &[(Grade::ClientBound, 0.02)],
+        value: |run, _| run.unsent,
+        text: |unsent, _, _| format!("this client did not send {:.1}% of the requests that were due", unsent * 100.0),
         fix: |_| OWN_CORES,
     },
     Check {
+        code: "stopped",
+        limits: &[(Grade::ClientBound, 0.01)],
+        value: |run, _| run.stopped,
+        text: |stopped, _, _| format!("this process was stopped for {:.1}% of the run", stopped * 100.0),
+        fix: |_| "repeat the run without a stop signal, a frozen container or a paused machine",
+    },
+    Check {
         code: "error_bound",
-        grade: Grade::ClientBound,
-        limit: 0.1,
-        value: |run| worst(run, CLIENT_BOUND_MS).map_or(0.0, |worst| worst.share),
-        text: |_, run| worst(run, CLIENT_BOUND_MS).map_or_else(String::new, |worst| worst.in_words()),
-        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
+        limits: &[(Grade::ClientBound, 0.1), (Grade::Doubtful, 0.02)],
+        value: |run, grade| worst(run, least_ms(grade)).map_or(0.0, |worst| worst.share),
+        text: |_, run, grade| worst(run, least_ms(grade)).map_or_else(String::new, |worst| worst.in_words()),
+        fix: |run| match worst(run, DOUBTFUL_MS) {
+            Some(Worst { why: NO_STAMP, .. }) => ask_for_stamps(run),
+            _ => own_cores_or_real_time(run),
+        },
     },
     Check {
         code: "connection_wait",
-        grade: Grade::ClientBound,
-        limit: 0.1,
-        value: |run| connection_wait(run, CLIENT_BOUND_MS),
-        text: connection_wait_in_words,
+        limits: &[(Grade::ClientBound, 0.1), (Grade::Doubtful, 0.02)],
+        value: |run, grade| connection_wait(run, least_ms(grade)),
+        text: |share, run, _| {
+            let (wait, percent) = (run.connection_wait_ms, share * 100.0);
+            format!(
+                "requests waited {wait:.1} ms for a connection on average, because all were in use: {percent:.0}% of the time \
+                 to the first response"
+            )
+        },
         fix: |_| MORE_CONNECTIONS,
     },
     Check {
         code: "core_wait",
-        grade: Grade::ClientBound,
-        limit: 0.1,
-        value: |run| run.core_wait,
-        text: core_wait_in_words,
-        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
-    },
-    Check {
-        code: "connection_wait",
-        grade: Grade::Doubtful,
-        limit: 0.02,
-        value: |run| connection_wait(run, DOUBTFUL_MS),
-        text: connection_wait_in_words,
-        fix: |_| MORE_CONNECTIONS,
-    },
-    Check {
-        code: "error_bound",
-        grade: Grade::Doubtful,
-        limit: 0.02,
-        value: |run| worst(run, DOUBTFUL_MS).map_or(0.0, |worst| worst.share),
-        text: |_, run| worst(run, DOUBTFUL_MS).map_or_else(String::new, |worst| worst.in_words()),
-        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
-    },
-    Check {
-        code: "core_wait",
-        grade: Grade::Doubtful,
-        limit: 0.01,
-        value: |run| run.core_wait,
-        text: core_wait_in_words,
-        fix: |run| if run.is_realtime { OWN_CORES } else { REAL_TIME },
+        limits: &[(Grade::ClientBound, 0.1), (Grade::Doubtful, 0.01)],
+        value: |run, _| run.core_wait,
+        text: |wait, _, _| format!("a worker waited for a core for {:.1}% of the run", wait * 100.0),
+        fix: own_cores_or_real_time,
     },
     Check {
         code: "steal",
-        grade: Grade::Doubtful,
-        limit: 0.01,
-        value: |run| run.steal,
-        text: |steal, _| format!("the hypervisor took {:.1}% of CPU time during the run", steal * 100.0),
+        limits: &[(Grade::Doubtful, 0.01)],
+        value: |run, _| run.steal,
+        text: |steal, _, _| format!("the hypervisor took {:.1}% of CPU time during the run", steal * 100.0),
         fix: |_| "repeat the run, or use a machine whose cores are not shared",
     },
     Check {
         code: "clock_step",
-        grade: Grade::Doubtful,
-        limit: 0.0,
-        value: |run| run.clock_steps as f64,
-        text: |steps, _| format!("the wall clock stepped {steps:.0} times during the run"),
+        limits: &[(Grade::Doubtful, 0.0)],
+        value: |run, _| run.clock_steps as f64,
+        text: |steps, _, _| format!("the wall clock stepped {steps:.0} times during the run"),
         fix: |_| "repeat the run when the clock is synchronised",
     },
     Check {
         code: "throttled",
-        grade: Grade::Doubtful,
-        limit: 0.0,
-        value: |run| run.throttled as f64,
-        text: |times, _| format!("a CPU quota stopped this process {times:.0} times"),
+        limits: &[(Grade::Doubtful, 0.0)],
+        value: |run, _| run.throttled as f64,
+        text: |times, _, _| format!("a CPU quota stopped this process {times:.0} times"),
         fix: |_| "raise the CPU limit of the container or the service",
     },
     Check {
         code: "unstamped",
-        grade: Grade::Doubtful,
-        limit: 0.01,
-        value: |run| run.unstamped,
-        text: |share, run| {
+        limits: &[(Grade::Doubtful, 0.01)],
+        value: |run, _| run.unstamped,
+        text: |share, run, _| {
             let why = if run.wants_unstamped { "as --timestamps user asks" } else { "the kernel gave none" };
             format!("{:.1}% of reads have no arrival stamp ({why})", share * 100.0)
         },
-        fix: |run| match run.wants_unstamped {
-            true => "use --timestamps auto",
-            false => "use TCP instead of a Unix socket, and a kernel with SO_TIMESTAMPING",
-        },
+        fix: ask_for_stamps,
+    },
+    Check {
+        code: "no_results",
+        limits: &[(Grade::Doubtful, 0.0)],
+        value: |run, _| f64::from(u8::from(run.is_empty)),
+        text: |_, _, _| "no request succeeded, so there are no latencies".to_owned(),
+        fix: |_| "see the errors of the run",
     },
     Check {
         code: "coalesced",
-        grade: Grade::Trustworthy,
-        limit: 0.05,
-        value: |run| run.coalesced,
-        text: |share, _| {
+        limits: &[(Grade::Trustworthy, 0.05)],
+        value: |run, _| run.coalesced,
+        text: |share, _, _| {
             format!(
                 "{:.1}% of chunks arrived together with the next one: the server or a proxy wrote them at once",
                 share * 100.0
@@ -176,7 +172,25 @@ const CHECKS: &[Check] = &[
 
 /// The grade of a reason that was read from a file. `None` if this version has no such check.
 pub fn grade_of_reason(code: &str, limit: f64) -> Option<Grade> {
-    CHECKS.iter().find(|check| check.code == code && check.limit == limit).map(|check| check.grade)
+    let check = CHECKS.iter().find(|check| check.code == code)?;
+    check.limits.iter().find(|(_, known)| *known == limit).map(|(grade, _)| *grade)
+}
+
+fn own_cores_or_real_time(run: &Evidence<'_>) -> &'static str {
+    match run {
+        run if run.wants_normal => "remove --worker-priority normal, or give the client its own cores (taskset)",
+        run if run.is_realtime => OWN_CORES,
+        _ => REAL_TIME,
+    }
+}
+
+const NO_STAMP: &str = "reads have no arrival stamp";
+
+fn ask_for_stamps(run: &Evidence<'_>) -> &'static str {
+    match run.wants_unstamped {
+        true => "use --timestamps auto",
+        false => "use TCP instead of a Unix socket, and a kernel with SO_TIMESTAMPING",
+    }
 }
 
 const MORE_CONNECTIONS: &str =
@@ -193,32 +207,20 @@ fn connection_wait(run: &Evidence<'_>, limit_ms: f64) -> f64 {
     wait.zip(whole).map_or(0.0, |(wait, whole)| wait / whole)
 }
 
-fn core_wait_in_words(wait: f64, _: &Evidence<'_>) -> String {
-    format!("a worker waited for a core for {:.1}% of the run", wait * 100.0)
-}
-
-fn connection_wait_in_words(share: f64, run: &Evidence<'_>) -> String {
-    let wait = run.connection_wait_ms;
-    format!(
-        "requests waited {wait:.1} ms for a connection on average, because all were in use: {:.0}% of the time to the first \
-         response",
-        share * 100.0
-    )
-}
-
 /// The bound of a statistic that is largest compared with the statistic.
 struct Worst {
     tag: &'static str,
     statistic: &'static str,
     ms: f64,
     share: f64,
+    why: &'static str,
 }
 
 impl Worst {
     fn in_words(&self) -> String {
-        let Self { tag, statistic, ms, share } = self;
+        let Self { tag, statistic, ms, share, why } = self;
         let percent = share * 100.0;
-        format!("{tag} {statistic} can be off by {ms:.2} ms ({percent:.0}%), because this client read late")
+        format!("{tag} {statistic} can be off by {ms:.2} ms ({percent:.0}%), because {why}")
     }
 }
 
@@ -227,27 +229,32 @@ fn worst(run: &Evidence<'_>, limit_ms: f64) -> Option<Worst> {
     let bounds = run.bounds.iter().flat_map(|metric| metric.bounds.iter().map(|bound| (metric.tag, bound)));
     let worst = bounds.filter_map(|(tag, (statistic, bound))| {
         let ms = bound.ours + run.clock_ms;
-        let share = if bound.value > 0.0 { ms / bound.value } else { f64::INFINITY };
-        (ms > limit_ms).then_some(Worst { tag, statistic, ms, share })
+        let why = match bound {
+            bound if run.clock_ms > bound.ours => "the clocks moved apart",
+            bound if bound.unstamped >= bound.ours => NO_STAMP,
+            _ => "this client read late",
+        };
+        // A value of zero may be as large as its bound.
+        let share = ms / bound.value.max(ms);
+        (ms > limit_ms).then_some(Worst { tag, statistic, ms, share, why })
     });
     worst.max_by(|one, two| one.share.total_cmp(&two.share))
 }
 
-/// The verdict that follows from the evidence.
+/// The verdict that follows from the evidence. Each check gives at most one reason, of its worst grade.
 pub fn judge(run: &Evidence<'_>) -> Verdict {
-    let mut reasons: Vec<Reason> = Vec::new();
-    for check in CHECKS {
-        let value = (check.value)(run);
-        // The same code gives one reason, the worst.
-        let is_known = reasons.iter().any(|reason| reason.code == check.code);
-        if value > check.limit && !is_known {
-            let Check { grade, limit, .. } = *check;
-            let (code, text, fix) = (check.code.into(), (check.text)(value, run), (check.fix)(run).into());
-            reasons.push(Reason { code, grade, value, limit, text, fix });
-        }
-    }
-    let grade = reasons.iter().map(|reason| reason.grade).max().unwrap_or_default();
+    let mut reasons: Vec<Reason> = CHECKS.iter().filter_map(|check| reason(check, run)).collect();
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.grade));
+    let grade = reasons.first().map(|reason| reason.grade).unwrap_or_default();
     Verdict { grade, reasons }
+}
+
+fn reason(check: &Check, run: &Evidence<'_>) -> Option<Reason> {
+    check.limits.iter().find_map(|&(grade, limit)| {
+        let value = (check.value)(run, grade);
+        let (code, text, fix) = (check.code.into(), (check.text)(value, run, grade), (check.fix)(run).into());
+        (value > limit).then_some(Reason { code, grade, value, limit, text, fix })
+    })
 }
 
 /// Adds a verdict to the results of its run, as the metric `verdict`.
@@ -332,19 +339,23 @@ mod tests {
             held: 0.5,
             unsent: 0.03,
             connection_wait_ms: 10.0,
+            stopped: 0.02,
             core_wait: 0.2,
             is_realtime: false,
+            wants_normal: false,
             steal: 0.02,
             clock_steps: 1,
             throttled: 3,
             unstamped: 0.5,
             wants_unstamped: true,
             coalesced: 0.2,
+            is_empty: true,
         };
         let verdict = judge(&all);
         let expected = [
             "held",
             "unsent",
+            "stopped",
             "error_bound",
             "connection_wait",
             "core_wait",
@@ -352,11 +363,12 @@ mod tests {
             "clock_step",
             "throttled",
             "unstamped",
+            "no_results",
             "coalesced",
         ];
         assert_eq!((verdict.grade, codes(&verdict)), (Grade::ClientBound, expected.to_vec()));
         assert!(verdict.reasons.iter().all(|reason| reason.value > reason.limit && !reason.text.is_empty()));
-        assert!(verdict.reasons[2].fix.contains("setcap"), "real-time priority is not allowed here");
+        assert!(verdict.reasons[3].fix.contains("setcap"), "real-time priority is not allowed here");
         assert!(verdict.reasons.is_sorted_by(|one, two| one.grade >= two.grade));
     }
 }

@@ -17,7 +17,8 @@ const TAGS: [(&str, Earlier, Later); 3] = [
     ("time_to_first_token", first_width, |_, _| 0.0),
     (
         "inter_token_latency",
-        |facts, value| last_width(facts, value) / divisor(facts, value),
+        // The last content is never before the first.
+        |facts, value| (last_width(facts, value) / divisor(facts, value)).min(value),
         |facts, value| first_width(facts, value) / divisor(facts, value),
     ),
     ("request_latency", last_width, |_, _| 0.0),

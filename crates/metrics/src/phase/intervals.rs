@@ -4,7 +4,7 @@ use crate::facts::Fact;
 use crate::phase::accumulator::Accumulator;
 use crate::phase::summary::MetricIntervals;
 use crate::run::{Chosen, Metrics};
-use aiperf_statistics::{Series, Statistic};
+use aiperf_statistics::{Interval, Series, Statistic};
 
 /// The share of runs whose interval contains the true value.
 pub const CONFIDENCE_LEVEL: f64 = 0.95;
@@ -46,10 +46,16 @@ impl Accumulator {
         let series = Series::new(values);
         let intervals: Option<Vec<_>> = STATISTICS
             .into_iter()
-            .map(|(name, statistic)| Some((name, series.interval(statistic, CONFIDENCE_LEVEL)?)))
+            .map(|(name, statistic)| Some((name, above_zero(series.interval(statistic, CONFIDENCE_LEVEL)?))))
             .collect();
         Some(MetricIntervals { tag: chosen.metric.tag, intervals: intervals? })
     }
+}
+
+/// No latency is negative, and neither is its mean: an interval of few and very different values may begin below zero.
+fn above_zero(interval: Interval) -> Interval {
+    let low = if interval.low.is_finite() { interval.low.max(0.0) } else { interval.low };
+    Interval { low, ..interval }
 }
 
 #[cfg(test)]

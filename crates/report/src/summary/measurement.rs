@@ -1,8 +1,8 @@
 //! The `measurement` block of the summary: what the run measured of itself.
 
 use aiperf_metrics::{
-    Bound, CONFIDENCE_LEVEL, Durations, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement, PhaseSent,
-    PhaseUntil, Reason, Sending, Sent, Verdict,
+    Bound, CONFIDENCE_LEVEL, Durations, Grade, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement,
+    PhaseSent, PhaseUntil, Reason, Sending, Sent, Verdict,
 };
 use aiperf_types::{Nanos, Precision};
 use serde_json::{Value, json};
@@ -56,7 +56,8 @@ pub(crate) fn measurement_block(measurement: &Measurement) -> Value {
         "relief_seconds": conduct.relief.as_secs_f64(),
         "holds": conduct.holds,
         "held_seconds": conduct.held.as_secs_f64(),
-        "client_bound": conduct.holds > 0,
+        "client_bound": judgement.verdict.grade == Grade::ClientBound,
+        "stopped_seconds": conduct.stopped.as_secs_f64(),
         "workers": conduct.workers,
         "record_threads": conduct.record_threads,
         "worker_run_queue_wait_seconds": conduct.worker_run_queue_wait.iter().map(|wait| wait.as_secs_f64()).collect::<Vec<_>>(),

@@ -84,6 +84,7 @@ fn measurement() -> Measurement {
         sent,
         lasted: Nanos(4_850_000_000),
         wants_unstamped: false,
+        wants_normal: false,
     };
     let judgement = Judgement::on(&summary, observed);
     let id = PhaseId { index: 1, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };

@@ -222,6 +222,7 @@ impl Http2Exchange {
             Some(last) if self.kept_read == arrival.read => {
                 last.len += bytes.len() as u32;
                 last.is_shared |= arrival.stamp.is_shared;
+                last.is_followed |= arrival.stamp.is_followed;
             }
             _ => reads.push(arrival.with_len(bytes.len() as u32)),
         }

@@ -91,11 +91,10 @@ impl Tap {
         let mut last_data: Option<u32> = None;
         walker.walk(bytes, |part| {
             let frame = part.frame;
-            if frame.is_of_message()
-                && let Some(earlier) = last_data.take_if(|earlier| *earlier != frame.stream || !part.is_last)
+            if let Some(earlier) = last_data.take_if(|earlier| *earlier != frame.stream || !part.is_last)
                 && let Some(notes) = streams.get_mut(&earlier)
             {
-                notes.share_last(arrival);
+                notes.follow_last(arrival, frame.is_of_message());
             }
             let mut notes = streams.get_mut(&frame.stream);
             if frame.is_of_message()
@@ -195,9 +194,10 @@ impl Tap {
 
 impl Notes {
     /// Bytes of another frame follow those of this stream in the same read.
-    fn share_last(&mut self, arrival: Arrival) {
+    fn follow_last(&mut self, arrival: Arrival, is_of_message: bool) {
         if let Some(last) = self.pieces.back_mut().filter(|last| last.arrival.read == arrival.read) {
-            last.arrival.stamp.is_shared = true;
+            last.arrival.stamp.is_shared |= is_of_message;
+            last.arrival.stamp.is_followed |= !is_of_message;
         }
     }
 
@@ -252,6 +252,7 @@ mod tests {
         is_full: false,
         is_late: false,
         is_shared: false,
+        is_followed: false,
     };
 
     fn data(stream: u8) -> [u8; 12] {

@@ -103,6 +103,7 @@ impl Bench {
                 cores: context.watch.clone(),
                 disturbance: Arc::new(Disturbance::since_now()),
                 wants_unstamped: false,
+                wants_normal: false,
             },
             events,
             watch: RequestWatch::new(&plan, phases.clone(), None),
