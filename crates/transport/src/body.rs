@@ -137,6 +137,7 @@ fn head_lines(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aiperf_types::MonoNs;
 
     fn exchange(head: &[u8]) -> Exchange {
         Exchange { raw: head.to_vec(), raw_len: head.len(), body_at: head.len(), ..Exchange::default() }
@@ -149,5 +150,24 @@ mod tests {
         assert!(is_event_stream(&exchange));
         assert_eq!(reason(&exchange), "D\u{fffd}j\u{fffd} vu");
         assert_eq!(header(&exchange, "x").as_deref(), Some("\u{fffd}"));
+    }
+    #[test]
+    fn a_span_is_followed_if_a_read_holds_more_than_the_end_of_its_chunk() {
+        let followed = |reads: &[&[u8]]| {
+            let mut exchange = exchange(b"");
+            exchange.chunked = true;
+            for (number, bytes) in reads.iter().enumerate() {
+                let at = MonoNs(number as u64 + 1);
+                exchange.timeline.reads.push(Read { at, len: bytes.len() as u32, ..Read::default() });
+                exchange.raw.extend_from_slice(bytes);
+            }
+            exchange.raw_len = exchange.raw.len();
+            let mut found = Vec::new();
+            for_each_span(&exchange, |read, _| found.push(read.is_followed));
+            found
+        };
+        assert_eq!(followed(&[b"2\r\nab\r\n", b"2\r\nab", b"\r\n0\r\n\r\n"]), [false, false]);
+        assert_eq!(followed(&[b"2\r\nab\r\n0\r\n\r\n"]), [true], "the end of the response");
+        assert_eq!(followed(&[b"2\r\nab\r\n2", b"\r\nab\r\n2\r\nab\r\n"]), [true, false, false], "a part of the next");
     }
 }

@@ -141,16 +141,12 @@ impl Socket {
                 return Err(error);
             }
         };
-        let mut since = self.empty_since();
-        self.awaited_since.set(NEVER);
-        if read.at < since {
-            // The kernel stamps a packet before the socket gets it. Earlier bytes have stamps from after the last read.
-            since = self.stamped.get();
-        }
-        if read.at < since {
-            // The network has reordered the bytes. The stamp is that of the last byte, which arrived before others.
+        let since = earliest(read.at, self.empty_since(), self.stamped.get()).unwrap_or_else(|| {
+            // The stamp is that of the last byte, and others arrived after it.
             read = unstamped(turn::seen(), read.len);
-        }
+            self.stamped.get()
+        });
+        self.awaited_since.set(NEVER);
         self.stamped.set(read.at);
         read.width = read.at.since(since).0.min(u64::from(u32::MAX)) as u32;
         read.is_full = read.len as usize == room.len();
@@ -195,6 +191,13 @@ impl Socket {
             Stream::Unix(_) => (None, None),
         }
     }
+}
+
+/// The earliest arrival of bytes whose last one has this stamp. The kernel stamps a packet before the socket gets it, so the
+/// stamp may be older than the instant at which the socket was empty, but not than the stamp before it. `None` if the
+/// network has reordered the bytes.
+fn earliest(stamp: MonoNs, empty_since: MonoNs, stamp_before: MonoNs) -> Option<MonoNs> {
+    [empty_since, stamp_before].into_iter().find(|since| *since <= stamp)
 }
 
 impl AsFd for Socket {
@@ -302,6 +305,13 @@ mod tests {
             }
         }
         assert_eq!(bytes, BYTES);
+    }
+
+    #[test]
+    fn bytes_are_no_earlier_than_the_empty_socket_or_the_stamp_before_them() {
+        assert_eq!(earliest(MonoNs(50), MonoNs(40), MonoNs(10)), Some(MonoNs(40)));
+        assert_eq!(earliest(MonoNs(39), MonoNs(40), MonoNs(10)), Some(MonoNs(10)), "stamped before the socket got it");
+        assert_eq!(earliest(MonoNs(9), MonoNs(40), MonoNs(10)), None, "reordered");
     }
 
     #[test]

@@ -710,6 +710,8 @@ fn a_read_that_is_full_shared_or_without_a_stamp_is_not_exact() {
         assert_eq!(widths(parsed), (700, 700));
     }
     assert_eq!([full.merged, shared.merged, unstamped.merged], [1, 1, 0]);
+    let followed = alone(Read { is_followed: true, ..read(2000, 700) });
+    assert_eq!((widths(&followed), followed.merged), ((700, 700), 0), "the end of the response is no event");
     assert!(unstamped.first_uncertainty.is_unstamped && !full.first_uncertainty.is_unstamped);
 }
 
