@@ -47,6 +47,8 @@ mod terminal;
 
 fn main() -> std::process::ExitCode {
     aiperf_types::guard::silence_guarded();
+    // `chrt -r 1 aiperf` gives this thread real-time priority. Workers ask for it themselves, and have a budget.
+    let _ = aiperf_campaign::leave_realtime_priority();
     let args: Vec<String> = std::env::args_os().skip(1).map(aiperf_config::argument).collect();
     commands::table::dispatch(&args).into()
 }

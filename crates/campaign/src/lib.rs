@@ -89,7 +89,7 @@ pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};
 pub use aiperf_metrics::docs::{markdown as metrics_markdown, registry_json as metrics_json};
 pub use aiperf_metrics::{JudgedLimit, MetricResult, Verdict};
-pub use aiperf_transport::sys::set_lowest_niceness;
+pub use aiperf_transport::sys::{leave_realtime_priority, set_lowest_niceness};
 pub use campaign::{Campaign, Prepared};
 pub use certainty::certainty;
 pub use error::CampaignError;

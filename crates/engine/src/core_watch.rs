@@ -15,8 +15,8 @@ use nix::unistd::{Pid, gettid};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -29,81 +29,13 @@ const SHARE: u64 = 3;
 /// Timers and the hypervisor delay a tick by less than this.
 const LEAST_STOP: Nanos = Nanos::from_millis(100);
 
-/// A wait for a core of this length within a second makes the reads in it late.
-const LONG_WAIT: Nanos = Nanos::from_millis(1);
-
 /// The watch over all threads of a run that measure.
 pub(crate) struct CoreWatch {
     priority: WorkerPriority,
     watched: Mutex<Vec<Watched>>,
-    /// By worker. Record threads look here without a lock.
-    waits: Vec<OnceLock<Arc<Waits>>>,
     /// How long the process was stopped, in nanoseconds.
     stopped: AtomicU64,
     over: (Mutex<bool>, Condvar),
-}
-
-/// The waits for a core of one thread, over the last minutes.
-struct Waits {
-    thread: Pid,
-    /// The start of the first tick.
-    since: MonoNs,
-    /// At the start of each tick, the time waited so far; those of the ticks that are kept, as a ring.
-    by_tick: Box<[AtomicU64]>,
-    /// Ticks that are noted.
-    noted: AtomicU64,
-    /// The last look between ticks, and the time waited until then.
-    looked: (AtomicU64, AtomicU64),
-}
-
-/// Ticks that are kept: 400 seconds.
-const TICKS: u64 = 4096;
-
-impl Waits {
-    fn new(thread: Pid, since: MonoNs, waited: Nanos) -> Self {
-        let by_tick: Box<[AtomicU64]> = (0..TICKS).map(|_| AtomicU64::new(waited.0)).collect();
-        let looked = (AtomicU64::new(since.0), AtomicU64::new(waited.0));
-        Self { thread, since, by_tick, noted: AtomicU64::new(1), looked }
-    }
-
-    fn tick(&self, at: MonoNs) -> u64 {
-        at.since(self.since).0 / TICK.as_nanos() as u64
-    }
-
-    /// Notes the time waited so far. Ticks that were missed get the same value.
-    fn note(&self, now: MonoNs, waited: Nanos) {
-        let (noted, tick) = (self.noted.load(Relaxed), self.tick(now));
-        for missed in noted.max((tick + 1).saturating_sub(TICKS))..=tick {
-            self.by_tick[(missed % TICKS) as usize].store(waited.0, Relaxed);
-        }
-        self.noted.store(noted.max(tick + 1), Release);
-    }
-
-    /// The time waited until this instant, or somewhat later.
-    fn until(&self, at: MonoNs) -> u64 {
-        let (next, noted) = (self.tick(at) + 1, self.noted.load(Acquire));
-        if next < noted {
-            return self.by_tick[(next % TICKS) as usize].load(Relaxed);
-        }
-        if self.looked.0.load(Acquire) < at.0 {
-            let now = mono_now();
-            let Some(time) = CoreTime::of(self.thread) else { return 0 };
-            self.looked.1.store(time.waited.0, Relaxed);
-            self.looked.0.store(now.0, Release);
-        }
-        self.looked.1.load(Relaxed)
-    }
-
-    /// Whether the thread waited for long between two instants. Unknown waits are none.
-    fn is_long(&self, from: MonoNs, to: MonoNs) -> bool {
-        let (tick, noted) = (self.tick(from), self.noted.load(Acquire));
-        if tick + TICKS <= noted {
-            return false;
-        }
-        let before = self.by_tick[(tick.min(noted.saturating_sub(1)) % TICKS) as usize].load(Relaxed);
-        let seconds = to.since(from).0.div_ceil(1_000_000_000).max(1);
-        self.until(to).saturating_sub(before) > LONG_WAIT.0 * seconds
-    }
 }
 
 /// One thread under watch.
@@ -114,7 +46,6 @@ struct Watched {
     since: MonoNs,
     /// How long it had waited for a core before.
     waited_before: Nanos,
-    waits: Arc<Waits>,
     found: Found,
 }
 
@@ -162,18 +93,20 @@ impl Budget {
 
 impl Watched {
     fn look(&mut self, now: MonoNs, time: CoreTime) {
-        self.waits.note(now, time.waited);
         self.found.waited = Nanos(time.waited.0.saturating_sub(self.waited_before.0));
-        if self.is_realtime && self.budget.note(now, time.used) {
-            self.make_normal();
+        if self.is_realtime && self.budget.note(now, time.used) && self.make_normal() {
             self.found.demoted_after = Some(now.since(self.since));
         }
     }
 
-    fn make_normal(&mut self) {
-        if std::mem::take(&mut self.is_realtime) && set_normal_priority(self.thread).is_ok() {
+    /// Gives the thread normal priority. Returns whether it has lost real-time priority.
+    fn make_normal(&mut self) -> bool {
+        let is_lost = self.is_realtime && set_normal_priority(self.thread).is_ok();
+        if is_lost {
+            self.is_realtime = false;
             let _ = ask_for_short_slices(self.thread);
         }
+        is_lost
     }
 }
 
@@ -196,10 +129,9 @@ pub(crate) fn check(priority: WorkerPriority) -> io::Result<()> {
 }
 
 impl CoreWatch {
-    pub(crate) fn new(priority: WorkerPriority, workers: usize) -> Arc<Self> {
-        let waits = (0..workers).map(|_| OnceLock::new()).collect();
+    pub(crate) fn new(priority: WorkerPriority) -> Arc<Self> {
         let (watched, stopped) = (Mutex::default(), AtomicU64::new(0));
-        Arc::new(Self { priority, watched, waits, stopped, over: (Mutex::new(false), Condvar::new()) })
+        Arc::new(Self { priority, watched, stopped, over: (Mutex::new(false), Condvar::new()) })
     }
 
     /// Starts the thread that looks at the others.
@@ -209,9 +141,8 @@ impl CoreWatch {
         Ok(Looking { watch: self.clone(), thread: Some(thread) })
     }
 
-    /// Puts the calling thread under watch until the result is dropped: that of a worker, by its number, or that of the
-    /// conductor.
-    pub(crate) fn enter(self: &Arc<Self>, worker: Option<u16>) -> Entered {
+    /// Puts the calling thread under watch until the result is dropped.
+    pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         let thread = gettid();
         let time = CoreTime::of(thread);
         let may_be_realtime = self.priority != WorkerPriority::Normal && time.is_some();
@@ -221,19 +152,9 @@ impl CoreWatch {
         }
         let found = Found { was_realtime: is_realtime, ..Found::default() };
         let (budget, since, waited_before) = (Budget::default(), mono_now(), time.unwrap_or_default().waited);
-        let waits = Arc::new(Waits::new(thread, since, waited_before));
-        if let Some(place) = worker.and_then(|worker| self.waits.get(usize::from(worker))) {
-            let _ = place.set(waits.clone());
-        }
         let mut watched = lock(&self.watched);
-        watched.push(Watched { thread, is_realtime, budget, since, waited_before, waits, found });
+        watched.push(Watched { thread, is_realtime, budget, since, waited_before, found });
         Entered { watch: self.clone(), number: watched.len() - 1 }
-    }
-
-    /// Whether a worker waited for a core for long between two instants.
-    pub(crate) fn was_starved(&self, worker: u16, from: MonoNs, to: MonoNs) -> bool {
-        let waits = self.waits.get(usize::from(worker)).and_then(OnceLock::get);
-        waits.is_some_and(|waits| waits.is_long(from, to))
     }
 
     /// The findings of the last look.
@@ -312,7 +233,7 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        lock(&self.watch.watched)[self.number].make_normal();
+        let _ = lock(&self.watch.watched)[self.number].make_normal();
     }
 }
 
@@ -355,27 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_found_in_the_ticks_in_which_it_was() {
-        let at = |ms: u64| MonoNs(1_000_000_000).plus(Nanos::from_millis(ms));
-        let waits = Waits::new(gettid(), at(0), Nanos(0));
-        for (ms, waited_ms) in [(101, 0), (203, 5), (520, 5), (604, 5)] {
-            waits.note(at(ms), Nanos::from_millis(waited_ms));
-        }
-        assert!(waits.is_long(at(110), at(150)) && waits.is_long(at(20), at(180)));
-        assert!(!waits.is_long(at(10), at(50)), "before it");
-        assert!(!waits.is_long(at(210), at(450)), "after it");
-        waits.note(at(1_000_000), Nanos::from_millis(9));
-        assert!(!waits.is_long(at(110), at(150)), "too long ago to know");
-    }
-
-    #[test]
     fn a_thread_has_its_priority_back_when_it_is_no_longer_watched() {
-        let watch = CoreWatch::new(WorkerPriority::Auto, 1);
+        let watch = CoreWatch::new(WorkerPriority::Auto);
         let policy = || std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         // Field 41 of the line, counted from the end of the name: 0 is normal, 2 is round robin.
         let policy = || policy().rsplit(')').next().unwrap().split_whitespace().nth(38).unwrap().to_owned();
         let before = policy();
-        let entered = watch.enter(Some(0));
+        let entered = watch.enter();
         let expected = if entered.found().was_realtime { "2" } else { before.as_str() };
         assert_eq!(policy(), expected);
         drop(entered);

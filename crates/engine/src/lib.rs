@@ -8,7 +8,7 @@
 //! From the bottom up; each module uses only those before it. Sending and recording do not know each other: only the
 //! queue connects them.
 //! - [`stop`]: a request to end early; `failure_names`: the names of failures in records; `kernel_counters`: the
-//!   kernel's counters of CPU time
+//!   kernel's counters of CPU time; `inbox`: the queue of one listener
 //! - [`requests`]: the requests of a run, encoded before the clock starts or ahead of their use
 //! - [`reading`]: parses responses, after they are complete or while they arrive
 //! - `core_watch`: the priority of threads that measure, and their waits for a core
@@ -83,6 +83,7 @@ mod core_watch;
 pub mod error;
 pub mod events;
 mod failure_names;
+mod inbox;
 mod kernel_counters;
 mod lanes;
 pub mod part;

@@ -170,9 +170,8 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let (queue, queued) =
         Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len(), sizing.workers);
     let queue = Arc::new(queue);
-    let watch = CoreWatch::new(plan.runtime.worker_priority, sizing.workers);
+    let watch = CoreWatch::new(plan.runtime.worker_priority);
     let context = Arc::new(RecordContext {
-        watch: watch.clone(),
         reader: Reader { plan: plan.clone(), requests: requests.clone(), tokenizers, anchor, phases: ids },
         metrics: metrics.clone(),
         redactor: redactor.clone(),
@@ -303,7 +302,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     for (phase, records) in findings.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);
     }
-    let Driven { conductor, holds: (holds, held), clocks, found } = driven?;
+    let Driven { conductor, holds: (holds, held), clocks, found, found_of_conductor } = driven?;
     let given_up = conductor.given_up();
     let conduct = Conduct {
         workers: found.len(),
@@ -321,7 +320,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         worker_run_queue_wait: found.iter().map(|found| found.waited).collect(),
         stopped: load.watch.so_far().stopped,
         realtime_workers: found.iter().filter(|found| found.was_realtime).count(),
-        demoted_after: found.iter().filter_map(|found| found.demoted_after).collect(),
+        demoted_after: found.iter().chain(&found_of_conductor).filter_map(|found| found.demoted_after).collect(),
         steal_share: disturbance.steal_share(),
         throttled: disturbance.throttled(),
     };

@@ -125,11 +125,14 @@ impl<'a> Plain<'a> {
         Self { from, raw: head.to_vec(), reads: vec![Read { len: head.len() as u32, ..first }] }
     }
 
-    /// Adds what a read completed; a read that completed nothing is left out.
+    /// Adds what a read completed. A read that completed nothing is left out, but its bytes follow those before.
     fn add_read(&mut self, read: &Read, completed: usize) {
         let len = completed as u32;
         match self.reads.last_mut() {
-            Some(last) if last.at == read.at && last.lag == read.lag => last.len += len,
+            Some(last) if last.at == read.at && last.lag == read.lag => {
+                last.len += len;
+                last.is_followed |= read.is_followed || len == 0;
+            }
             _ if len > 0 => self.reads.push(Read { len, ..*read }),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use crate::stamp::{StampedReader, unstamped};
 use crate::turn;
-use aiperf_types::{MonoNs, Read};
+use aiperf_types::{MonoNs, Nanos, Read};
 use nix::sys::socket::{MsgFlags, recv};
 use nix::sys::uio::writev;
 use std::cell::Cell;
@@ -141,10 +141,11 @@ impl Socket {
                 return Err(error);
             }
         };
-        let since = earliest(read.at, self.empty_since(), self.stamped.get()).unwrap_or_else(|| {
-            // The stamp is that of the last byte, and others arrived after it.
-            read = unstamped(turn::seen(), read.len);
-            self.stamped.get()
+        let empty_since = self.empty_since();
+        let since = earliest(read.at, empty_since, self.stamped.get()).unwrap_or_else(|| {
+            // The stamp is that of the last byte. It arrived long before others, which filled a gap in the stream.
+            read = unstamped(turn::seen().max(empty_since), read.len);
+            empty_since
         });
         self.awaited_since.set(NEVER);
         self.stamped.set(read.at);
@@ -193,11 +194,19 @@ impl Socket {
     }
 }
 
-/// The earliest arrival of bytes whose last one has this stamp. The kernel stamps a packet before the socket gets it, so the
-/// stamp may be older than the instant at which the socket was empty, but not than the stamp before it. `None` if the
-/// network has reordered the bytes.
+/// The kernel stamps a packet before the socket gets it. That takes less than this, or the packet was held back because
+/// an earlier one was lost.
+const TO_THE_SOCKET: Nanos = Nanos::from_millis(1);
+
+/// The earliest arrival of bytes whose last one has this stamp. `None` if the stamp is not that of their arrival: the
+/// network has reordered or lost packets, and the last one waited for others.
 fn earliest(stamp: MonoNs, empty_since: MonoNs, stamp_before: MonoNs) -> Option<MonoNs> {
-    [empty_since, stamp_before].into_iter().find(|since| *since <= stamp)
+    let earliest = MonoNs(empty_since.0.saturating_sub(TO_THE_SOCKET.0)).max(stamp_before);
+    match () {
+        () if empty_since <= stamp => Some(empty_since),
+        () if earliest <= stamp => Some(earliest),
+        () => None,
+    }
 }
 
 impl AsFd for Socket {
@@ -309,9 +318,12 @@ mod tests {
 
     #[test]
     fn bytes_are_no_earlier_than_the_empty_socket_or_the_stamp_before_them() {
-        assert_eq!(earliest(MonoNs(50), MonoNs(40), MonoNs(10)), Some(MonoNs(40)));
-        assert_eq!(earliest(MonoNs(39), MonoNs(40), MonoNs(10)), Some(MonoNs(10)), "stamped before the socket got it");
-        assert_eq!(earliest(MonoNs(9), MonoNs(40), MonoNs(10)), None, "reordered");
+        let us = |us: u64| MonoNs(us * 1000);
+        assert_eq!(earliest(us(5000), us(4000), us(1000)), Some(us(4000)));
+        assert_eq!(earliest(us(3900), us(4000), us(1000)), Some(us(3000)), "stamped before the socket got it");
+        assert_eq!(earliest(us(3900), us(4000), us(3800)), Some(us(3800)), "and after the read before");
+        assert_eq!(earliest(us(2900), us(4000), us(1000)), None, "it waited for a packet that was lost");
+        assert_eq!(earliest(us(900), us(1000), us(950)), None, "reordered");
     }
 
     #[test]

@@ -70,9 +70,20 @@ pub fn set_realtime_priority() -> io::Result<()> {
     set_scheduler(Pid::from_raw(0), libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1)
 }
 
-/// Gives a thread of this process the priority that threads usually have.
+/// Gives a thread of this process the priority that threads usually have. The thread keeps its mark that threads do not
+/// inherit from it: only a privileged process may clear it.
 pub fn set_normal_priority(thread: Pid) -> io::Result<()> {
-    set_scheduler(thread, libc::SCHED_OTHER, 0)
+    set_scheduler(thread, libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0)
+}
+
+/// Gives the calling thread normal priority if it has real-time priority. Threads that it starts would inherit that.
+pub fn leave_realtime_priority() -> io::Result<()> {
+    let this = Pid::from_raw(0);
+    // SAFETY: nothing but a number is passed.
+    match unsafe { libc::sched_getscheduler(this.as_raw()) } & !libc::SCHED_RESET_ON_FORK {
+        libc::SCHED_RR | libc::SCHED_FIFO => set_normal_priority(this),
+        _ => Ok(()),
+    }
 }
 
 fn set_scheduler(thread: Pid, policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
@@ -134,4 +145,39 @@ impl AsRawFd for Timer {
 pub(crate) fn register(timer: TimerFd) -> io::Result<AsyncFd<Timer>> {
     // SAFETY: the `AsyncFd` owns the timer, which owns one descriptor and keeps it open and unchanged until dropped.
     unsafe { AsyncFd::register(Timer(timer)) }.map_err(io::Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Policy and marks of the calling thread.
+    fn scheduler() -> libc::c_int {
+        // SAFETY: nothing but a number is passed.
+        unsafe { libc::sched_getscheduler(0) }
+    }
+
+    #[test]
+    fn an_unprivileged_thread_can_leave_real_time_priority() {
+        std::thread::spawn(|| {
+            let Ok(()) = set_realtime_priority() else { return };
+            assert_eq!(scheduler(), libc::SCHED_RR | libc::SCHED_RESET_ON_FORK);
+            leave_realtime_priority().unwrap();
+            // To clear the mark, a process needs CAP_SYS_NICE. The limit `ulimit -r` does not give it.
+            assert_eq!(scheduler(), libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_thread_of_normal_priority_stays_as_it_is() {
+        std::thread::spawn(|| {
+            let before = scheduler();
+            leave_realtime_priority().unwrap();
+            assert_eq!(scheduler(), before);
+        })
+        .join()
+        .unwrap();
+    }
 }

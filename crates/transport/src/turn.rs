@@ -4,6 +4,8 @@
 //! knows since when its socket was empty, and whether this thread was late. This costs two clock reads a turn: the
 //! instant before a read is taken to be the latest that this thread has seen, which is no later.
 //!
+//! A thread is late if a turn lasts long. It is also late if it wakes up later than its timer: it waited for a core then.
+//!
 //! A turn wakes every task whose socket has received something, and ends when no task is left to run. So a socket that a
 //! task waits for, and that is read in this turn, was empty when the sleep before the previous turn began: bytes from
 //! before would have been read in that turn. Tokio calls the hooks of a sleep only if no task is left. When it looks for
@@ -12,9 +14,15 @@
 use crate::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
 use std::cell::Cell;
+use std::time::Duration;
 
 /// A turn of this length makes the reads in it late.
 pub(crate) const LONG: Nanos = Nanos::from_millis(1);
+
+/// The timer of a thread that wakes often.
+pub const OFTEN: Duration = Duration::from_millis(1);
+/// A thread that wakes often and sleeps for longer has waited for a core. A timer is up to 1 ms late.
+const LONG_SLEEP: Nanos = Nanos::from_millis(3);
 
 thread_local! {
     static TURN: Turn = const { Turn::new() };
@@ -24,8 +32,10 @@ struct Turn {
     began: Cell<MonoNs>,
     /// The latest instant that this thread has seen.
     seen: Cell<MonoNs>,
-    /// The end of the last long turn.
+    /// The end of the last long turn, or of the last sleep that was too long.
     late: Cell<MonoNs>,
+    /// A timer ends each sleep within [`OFTEN`].
+    wakes_often: Cell<bool>,
     /// The latest instant seen before the sleep that ended with this turn.
     slept: Cell<MonoNs>,
     /// The same of the turn before.
@@ -39,6 +49,7 @@ impl Turn {
             began: Cell::new(START),
             seen: Cell::new(START),
             late: Cell::new(START),
+            wakes_often: Cell::new(false),
             slept: Cell::new(START),
             slept_before: Cell::new(START),
         }
@@ -52,6 +63,9 @@ impl Turn {
     }
 
     fn begin(&self, now: MonoNs) {
+        if self.wakes_often.get() && now.since(self.seen.get()) > LONG_SLEEP {
+            self.late.set(now);
+        }
         self.slept_before.set(self.slept.replace(self.seen.get()));
         self.began.set(now);
         self.seen.set(now);
@@ -92,7 +106,12 @@ pub(crate) fn empty_until() -> MonoNs {
     TURN.with(|turn| turn.slept_before.get())
 }
 
-/// Whether this thread was busy for long at some time after this instant.
+/// From now on, a timer ends each sleep of this thread within [`OFTEN`], or no longer does.
+pub fn wake_often(wakes_often: bool) {
+    TURN.with(|turn| turn.wakes_often.set(wakes_often));
+}
+
+/// Whether this thread was busy, or waited for a core, for long at some time after this instant.
 pub(crate) fn was_late_after(since: MonoNs) -> bool {
     TURN.with(|turn| turn.was_late_after(since))
 }
@@ -125,6 +144,22 @@ mod tests {
         turn.end(at(5));
         turn.begin(at(5));
         assert!(turn.was_late_after(at(1)));
+    }
+
+    #[test]
+    fn a_sleep_beyond_its_timer_makes_reads_of_older_bytes_late() {
+        let turn = Turn::new();
+        turn.begin(at(0));
+        turn.end(at(0));
+        turn.begin(at(50));
+        assert!(!turn.was_late_after(at(10)), "nothing ended its sleep earlier");
+        turn.wakes_often.set(true);
+        turn.end(at(50));
+        turn.begin(at(52));
+        assert!(!turn.was_late_after(at(51)), "timers are up to 1 ms late");
+        turn.end(at(52));
+        turn.begin(at(56));
+        assert!(turn.was_late_after(at(53)) && !turn.was_late_after(at(56)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The stream of run events. A listener subscribes before the run starts. Emitting an event never waits for a listener:
 //! phases and messages are queued, and a new snapshot replaces the one before.
 
-use crate::events::inbox::{Inbox, Sender, Taken, inbox};
+use crate::inbox::{Inbox, Sender, Taken, inbox};
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{
     GpuSnapshot, Histograms, LogLevel, Message, MetricsSnapshot, Nanos, Preparing, Progress, RunEvent, ServerSnapshot,

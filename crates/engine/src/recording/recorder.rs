@@ -1,7 +1,6 @@
 //! Exchanges turned into records and added up. Each thread that computes has a recorder of its own; their findings are
 //! merged when the run is over.
 
-use crate::core_watch::CoreWatch;
 use crate::events::request_watch::OddLength;
 use crate::queue::Finished;
 use crate::recording::batch::{Batch, Claimant, Computed};
@@ -28,8 +27,6 @@ use std::sync::{Arc, OnceLock};
 
 /// What all recorders of a run share.
 pub(crate) struct RecordContext {
-    /// Knows when workers waited for a core.
-    pub(crate) watch: Arc<CoreWatch>,
     pub(crate) reader: Reader,
     pub(crate) metrics: Arc<Metrics>,
     /// What errors may say.
@@ -84,27 +81,7 @@ impl RecordContext {
             // One that has begun is given up, too.
             false => interruptible(is_over, || self.reader.read_finished(exchange, record_thread)),
         };
-        let mut record = counted.unwrap_or_else(|why| self.reader.read_uncounted(exchange, record_thread, why));
-        self.find_waits(exchange, &mut record);
-        record
-    }
-
-    /// Marks instants as late that are uncertain because the worker waited for a core.
-    fn find_waits(&self, exchange: &Exchange, record: &mut Record) {
-        let (measured, parsed) = (&mut record.measured, &mut record.parsed);
-        let worker = exchange.tag.worker;
-        let marks = [measured.content.first(), measured.content.last()].map(|mark| mark.map(|mark| mark.at));
-        let uncertainties = [&mut measured.first_uncertainty, &mut measured.last_uncertainty];
-        for (uncertainty, at) in uncertainties.into_iter().zip(marks) {
-            if let Some(at) = at.filter(|_| uncertainty.width.0 > 0 && !uncertainty.is_late) {
-                let from = MonoNs(at.0.saturating_sub(uncertainty.width.0));
-                uncertainty.is_late = self.watch.was_starved(worker, from, at);
-            }
-        }
-        let has_others = parsed.merged > parsed.merged_late;
-        if has_others && self.watch.was_starved(worker, measured.start, measured.end) {
-            parsed.merged_late = parsed.merged;
-        }
+        counted.unwrap_or_else(|why| self.reader.read_uncounted(exchange, record_thread, why))
     }
 
     /// The exchange as it was, where a file wants that.

@@ -6,10 +6,10 @@
 //! it holds: a body is ready, or it is late. A thread of normal priority builds a late body at once, and the request is
 //! sent when the body is ready. No worker builds a body.
 
+use crate::inbox::{Inbox, Sender, inbox};
 use crate::requests::prepared::Prepared;
 use aiperf_schedule::{Draw, Order, OrderId};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, scope};
 use tokio::sync::oneshot;
@@ -106,13 +106,12 @@ impl Ahead {
     /// Requests a late body; `None` if no thread builds them.
     pub(crate) fn ask(&self, draw: Draw, conversation: u32) -> Option<oneshot::Receiver<Prepared>> {
         let (reply, answer) = oneshot::channel();
-        self.late.get()?.send(Some(LateBody { draw, conversation, reply })).ok()?;
-        Some(answer)
+        self.late.get()?.send(Some(LateBody { draw, conversation, reply })).then_some(answer)
     }
 
     /// From now on late bodies can be requested. Returns the receiver of these requests.
-    pub(super) fn open(&self) -> Receiver<Option<LateBody>> {
-        let (ask, asked) = channel();
+    pub(super) fn open(&self) -> Inbox<Option<LateBody>> {
+        let (ask, asked) = inbox();
         let _ = self.late.set(ask);
         asked
     }
@@ -121,7 +120,9 @@ impl Ahead {
     pub(super) fn close(&self) {
         self.is_closed.store(true, Relaxed);
         // A thread that has already ended needs no message.
-        self.late.get().into_iter().for_each(|late| drop(late.send(None)));
+        if let Some(late) = self.late.get() {
+            late.send(None);
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {

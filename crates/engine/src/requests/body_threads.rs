@@ -1,12 +1,12 @@
 //! The threads that build bodies while a run is on: those that stay ahead of the draws, and the one for late bodies.
 
+use crate::inbox::Inbox;
 use crate::requests::Requests;
 use crate::requests::ahead::{Ahead, BodyBuilder, LateBody};
 use aiperf_dataset::courtesy;
 use aiperf_transport::sys;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -67,8 +67,8 @@ fn stay_ahead(requests: &Requests) {
     }
 }
 
-fn make_late(requests: &Requests, asked: &Receiver<Option<LateBody>>) {
-    while let Ok(Some(LateBody { draw, conversation, reply })) = asked.recv() {
+fn make_late(requests: &Requests, asked: &Inbox<Option<LateBody>>) {
+    while let Some(Some(LateBody { draw, conversation, reply })) = asked.take() {
         // It may have become ready since.
         let ready = requests.ahead().and_then(|ahead| ahead.take(draw));
         // If the run was stopped, no request waits any more.

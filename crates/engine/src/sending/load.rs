@@ -117,11 +117,13 @@ pub(crate) struct Driven {
     pub(crate) clocks: Clocks,
     /// The findings about each worker's thread.
     pub(crate) found: Vec<Found>,
+    /// The findings about the conductor's thread, if it has its own.
+    pub(crate) found_of_conductor: Option<Found>,
 }
 
 impl Driven {
-    fn new(conductor: Rc<Conductor>, clocks: Clocks, found: Vec<Found>) -> Self {
-        Self { holds: conductor.holds(), conductor, clocks, found }
+    fn new(conductor: Rc<Conductor>, clocks: Clocks, found: Vec<Found>, found_of_conductor: Option<Found>) -> Self {
+        Self { holds: conductor.holds(), conductor, clocks, found, found_of_conductor }
     }
 }
 
@@ -141,7 +143,7 @@ impl Load {
     fn drive_here(&self, setup: WorkerSetup, sources: Sources) -> Result<Driven, EngineError> {
         let runtime = local_runtime()?;
         sharpen_timers();
-        let entered = self.watch.enter(Some(setup.number));
+        let entered = self.watch.enter();
         runtime.block_on(async {
             let conductor = self.conductor(sources);
             let told = Rc::downgrade(&conductor);
@@ -163,7 +165,7 @@ impl Load {
                 Some(()) = panicked.recv() => return Err(EngineError::Panicked("worker")),
             }
             conductor.dismiss();
-            Ok(Driven::new(conductor, worker.clocks(), vec![entered.found()]))
+            Ok(Driven::new(conductor, worker.clocks(), vec![entered.found()], None))
         })
     }
 
@@ -190,7 +192,7 @@ impl Load {
         drop(report);
         let runtime = local_runtime()?;
         sharpen_timers();
-        let _entered = self.watch.enter(None);
+        let entered = self.watch.enter();
         let driven = runtime.block_on(async {
             let conductor = self.conductor(sources);
             conductor.set_workers(Workers::remote(links, self.unsent.clone()));
@@ -218,7 +220,7 @@ impl Load {
             found.push(of_worker);
             clocks = clocks.and(of_clocks);
         }
-        Ok(Driven::new(driven?, clocks, found))
+        Ok(Driven::new(driven?, clocks, found, Some(entered.found())))
     }
 
     fn conductor(&self, sources: Sources) -> Rc<Conductor> {
@@ -246,7 +248,7 @@ impl Load {
     ) -> io::Result<(Found, Clocks)> {
         let runtime = local_runtime()?;
         sharpen_timers();
-        let entered = self.watch.enter(Some(setup.number));
+        let entered = self.watch.enter();
         runtime.block_on(async {
             let number = usize::from(setup.number);
             let tell = move |event| {

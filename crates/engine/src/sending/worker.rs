@@ -16,6 +16,7 @@ use aiperf_plan::Plan;
 use aiperf_plan::draw::mix;
 use aiperf_schedule::{Dispatch, Event, Identity, RequestEnd};
 use aiperf_transport::clock::mono_now;
+use aiperf_transport::turn;
 use aiperf_transport::{
     Cancel, CancelReason, Client, DeadlineTimer, END_PATIENCE, OutgoingRequest, PlannedCancel, Redirects,
 };
@@ -26,7 +27,6 @@ use std::io;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::sync::oneshot::Receiver;
 
@@ -37,9 +37,6 @@ const LAUNCHES_A_ROUND: usize = 4;
 /// rounds are short enough that this nudge comes within [`END_PATIENCE`].
 const NUDGE_ROUNDS: usize = 20;
 const BETWEEN_NUDGES: Nanos = Nanos(END_PATIENCE.as_nanos() as u64 / (2 * NUDGE_ROUNDS as u64));
-
-/// The longest sleep while requests are in flight.
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// A command for a worker.
 #[derive(Clone, Copy, Debug)]
@@ -398,6 +395,7 @@ impl Worker {
     fn add_in_flight(&self, phase: PhaseIndex) -> (usize, Cancel) {
         let mut flying = self.flying.borrow_mut();
         if flying.is_empty() {
+            turn::wake_often(true);
             self.first_in_flight.notify_one();
         }
         flying.launch(phase)
@@ -493,9 +491,10 @@ impl Worker {
         let worker = Task(self);
         loop {
             if worker.flying.borrow().is_empty() {
+                turn::wake_often(false);
                 worker.first_in_flight.notified().await;
             }
-            tokio::time::sleep(LONGEST_SLEEP).await;
+            tokio::time::sleep(turn::OFTEN).await;
         }
     }
 }

@@ -57,6 +57,11 @@ impl Frame {
         self.len.saturating_sub(padding)
     }
 
+    /// Whether a complete frame has data.
+    pub fn has_data(&self) -> bool {
+        self.kind == kind::DATA && self.data_len() > 0
+    }
+
     /// The last stream that the server handled, by a complete GOAWAY frame.
     pub fn last_stream(&self) -> u32 {
         stream_id(self.lead)
@@ -95,6 +100,11 @@ impl FrameWalker {
     /// A walker for what a client sends.
     pub fn after_preface() -> Self {
         Self { skip: PREFACE_LEN, ..Self::default() }
+    }
+
+    /// The bytes so far end within the header of a frame.
+    pub fn is_within_header(&self) -> bool {
+        (1..HEADER_LEN).contains(&self.filled)
     }
 
     /// Takes the next piece of the stream, and visits every frame that has bytes in it.

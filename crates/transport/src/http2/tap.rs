@@ -91,10 +91,12 @@ impl Tap {
         let mut last_data: Option<u32> = None;
         walker.walk(bytes, |part| {
             let frame = part.frame;
-            if let Some(earlier) = last_data.take_if(|earlier| *earlier != frame.stream || !part.is_last)
+            // More data of the same stream belong to the same piece.
+            let adds_data = |earlier: u32| earlier == frame.stream && part.is_last && frame.has_data();
+            if let Some(earlier) = last_data.take_if(|earlier| !adds_data(*earlier))
                 && let Some(notes) = streams.get_mut(&earlier)
             {
-                notes.follow_last(arrival, frame.is_of_message());
+                notes.follow_last(arrival, frame.is_of_message() && (earlier != frame.stream || !part.is_last));
             }
             let mut notes = streams.get_mut(&frame.stream);
             if frame.is_of_message()
@@ -108,7 +110,9 @@ impl Tap {
             *idle += 1;
             match frame.kind {
                 kind::DATA => {
-                    last_data = Some(frame.stream);
+                    if frame.has_data() {
+                        last_data = Some(frame.stream);
+                    }
                     if let Some(notes) = notes
                         && notes.add_data(&frame, arrival)
                     {
@@ -142,6 +146,11 @@ impl Tap {
                 *flood = Some("too many frames that bring no answer further");
             }
         });
+        if walker.is_within_header()
+            && let Some(notes) = last_data.and_then(|last| streams.get_mut(&last))
+        {
+            notes.follow_last(arrival, false);
+        }
     }
 
     /// A request was written, or a part of one: the server has a reason to send frames about it.
@@ -296,6 +305,26 @@ mod tests {
             tap.note(&frame(kind, stream), READ);
             assert!(tap.flood().is_some(), "kind {kind}");
         }
+    }
+
+    #[test]
+    fn data_are_followed_by_every_frame_behind_them_but_more_data_of_their_stream() {
+        let noted = |bytes: &[&[u8]]| {
+            let mut tap = Tap::default();
+            tap.register(1);
+            tap.note(&bytes.concat(), READ);
+            let stamp = tap.take_data(1, 99).expect("data").0.stamp;
+            (stamp.is_followed, stamp.is_shared)
+        };
+        let head = [0, 0, 0, kind::HEADERS, flag::END_HEADERS, 0, 0, 0, 3];
+        let end = [0, 0, 0, kind::DATA, flag::END_STREAM, 0, 0, 0, 1];
+        assert_eq!(noted(&[&data(1)]), (false, false));
+        assert_eq!(noted(&[&data(1), &data(1)]), (false, false));
+        assert_eq!(noted(&[&data(1), &end]), (true, false), "the end of the stream");
+        assert_eq!(noted(&[&data(1), &frame(kind::RST_STREAM, 1)]), (true, false));
+        assert_eq!(noted(&[&data(1), &end[..4]]), (true, false), "a part of a header");
+        assert_eq!(noted(&[&data(1), &data(1)[..11]]), (false, true), "a part of later data");
+        assert_eq!(noted(&[&data(1), &head]), (false, true), "another stream");
     }
 
     #[test]

@@ -73,7 +73,6 @@ impl Bench {
         let (queue, queued) = Queue::new(1 << 30, 1, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
-            watch: CoreWatch::new(WorkerPriority::Normal, 1),
             reader: Reader { plan: plan.clone(), requests, tokenizers: Some(tokenizer.into()), anchor, phases: ids },
             metrics: metrics.clone(),
             redactor: Arc::default(),
@@ -100,7 +99,7 @@ impl Bench {
             phases: phases.clone(),
             live_judge: LiveJudge {
                 metrics,
-                cores: context.watch.clone(),
+                cores: CoreWatch::new(WorkerPriority::Normal),
                 disturbance: Arc::new(Disturbance::since_now()),
                 wants_unstamped: false,
                 wants_normal: false,

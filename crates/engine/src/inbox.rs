@@ -1,5 +1,4 @@
-//! The queue of one listener. Its senders sleep for a moment if another thread uses the queue. They do not spin: a
-//! sender of real-time priority that spins could keep the other thread from the core that it needs.
+//! The queue of one receiver. Its senders sleep for a moment if another thread uses the queue. They do not spin: a sender of real-time priority that spins could keep the other thread from the core that it needs.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::AcqRel};
@@ -14,7 +13,7 @@ struct Shared<T> {
 
 struct Waiting<T> {
     items: VecDeque<T>,
-    /// All senders are gone.
+    /// All senders are gone, or the receiver is.
     is_closed: bool,
 }
 
@@ -47,9 +46,15 @@ pub(crate) fn inbox<T>() -> (Sender<T>, Inbox<T>) {
 }
 
 impl<T> Sender<T> {
-    pub(crate) fn send(&self, item: T) {
-        self.0.lock().items.push_back(item);
-        self.0.arrived.notify_one();
+    /// Returns whether the receiver is still there. If not, the item is dropped.
+    pub(crate) fn send(&self, item: T) -> bool {
+        let mut waiting = self.0.lock();
+        let is_open = !waiting.is_closed;
+        if is_open {
+            waiting.items.push_back(item);
+            self.0.arrived.notify_one();
+        }
+        is_open
     }
 }
 
@@ -66,6 +71,16 @@ impl<T> Drop for Sender<T> {
             self.0.lock().is_closed = true;
             self.0.arrived.notify_one();
         }
+    }
+}
+
+impl<T> Drop for Inbox<T> {
+    fn drop(&mut self) {
+        let mut waiting = self.0.lock();
+        waiting.is_closed = true;
+        let unread = std::mem::take(&mut waiting.items);
+        drop(waiting);
+        drop(unread);
     }
 }
 
@@ -112,5 +127,15 @@ mod tests {
             assert_eq!((inbox.take(), inbox.take(), inbox.take()), (Some(1), Some(2), None));
         });
         assert_eq!(inbox.take_until(Instant::now()), Taken::<i32>::End);
+    }
+
+    #[test]
+    fn items_for_a_receiver_that_is_gone_are_dropped() {
+        let (sender, inbox) = inbox();
+        let item = Arc::new(());
+        assert!(sender.send(item.clone()));
+        drop(inbox);
+        assert!(!sender.send(item.clone()));
+        assert_eq!(Arc::strong_count(&item), 1);
     }
 }
