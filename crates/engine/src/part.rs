@@ -186,34 +186,19 @@ fn sweep_line(kind: PhaseKind, metrics: &Metrics, first_start: Option<WallNs>) -
 impl<R> PhaseOutcome<R> {
     /// The same phase with its records in another form.
     fn with_records<T>(self, change: impl FnOnce(R) -> T) -> PhaseOutcome<T> {
-        let Self {
-            id,
-            start,
-            sent_end,
-            last_sent,
-            end,
-            counts,
-            cut_off,
-            never_left,
-            was_stopped,
-            quality,
-            until,
-            records,
-        } = self;
-        let records = change(records);
         PhaseOutcome {
-            id,
-            start,
-            sent_end,
-            last_sent,
-            end,
-            counts,
-            cut_off,
-            never_left,
-            was_stopped,
-            quality,
-            until,
-            records,
+            id: self.id,
+            start: self.start,
+            sent_end: self.sent_end,
+            last_sent: self.last_sent,
+            end: self.end,
+            counts: self.counts,
+            cut_off: self.cut_off,
+            never_left: self.never_left,
+            was_stopped: self.was_stopped,
+            quality: self.quality,
+            until: self.until,
+            records: change(self.records),
         }
     }
 }
