@@ -37,13 +37,19 @@ pub type Observer = Arc<dyn Fn(&RunEvent) + Send + Sync>;
 struct Listener {
     sender: Sender<Item>,
     interest: Interest,
-    progress: Arc<LatestOfPhases>,
-    metrics: Arc<Latest<MetricsSnapshot>>,
-    preparing: Arc<Latest<Preparing>>,
-    server_metrics: Arc<Latest<ServerSnapshot>>,
-    gpus: Arc<Latest<GpuSnapshot>>,
-    histograms: Arc<Latest<Histograms>>,
-    backlog: Arc<Backlog>,
+    shared: Arc<Shared>,
+}
+
+/// The snapshots and trace lines that wait for a listener.
+#[derive(Default)]
+struct Shared {
+    progress: LatestOfPhases,
+    metrics: Latest<MetricsSnapshot>,
+    preparing: Latest<Preparing>,
+    server_metrics: Latest<ServerSnapshot>,
+    gpus: Latest<GpuSnapshot>,
+    histograms: Latest<Histograms>,
+    backlog: Backlog,
 }
 
 /// Trace lines that may wait for a listener. There is one per request, and a listener may be blocked for ever.
@@ -70,11 +76,13 @@ enum Item {
 /// The latest value of something, until it is taken.
 struct Latest<T>(Mutex<Option<Arc<T>>>);
 
-impl<T> Latest<T> {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(None)))
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
     }
+}
 
+impl<T> Latest<T> {
     /// Replaces the value; `true` if there was none, so that the listener must be notified. If the listener takes a
     /// value at this moment, this value is lost: another comes soon.
     fn put(&self, value: &Arc<T>) -> bool {
@@ -111,12 +119,12 @@ impl LatestOfPhases {
 impl Listener {
     /// A trace line, unless too many wait already.
     fn trace(&self, message: &Message) -> Option<Item> {
-        if self.backlog.traces.load(Relaxed) >= MOST_TRACES {
-            self.backlog.left_out.fetch_add(1, Relaxed);
+        if self.shared.backlog.traces.load(Relaxed) >= MOST_TRACES {
+            self.shared.backlog.left_out.fetch_add(1, Relaxed);
             return None;
         }
-        self.backlog.traces.fetch_add(1, Relaxed);
-        let text = match self.backlog.left_out.swap(0, Relaxed) {
+        self.shared.backlog.traces.fetch_add(1, Relaxed);
+        let text = match self.shared.backlog.left_out.swap(0, Relaxed) {
             0 => message.text.clone(),
             left_out => format!("({left_out} lines were left out here) {}", message.text).into(),
         };
@@ -138,25 +146,9 @@ impl Events {
     /// Adds a listener. It gets events of this value and of clones made from now on.
     pub fn subscribe(&mut self, interest: Interest) -> Subscription {
         let (sender, inbox) = inbox();
-        let (progress, metrics, preparing) = (Arc::default(), Latest::new(), Latest::new());
-        let (server_metrics, gpus, histograms) = (Latest::new(), Latest::new(), Latest::new());
-        let (ready, backlog) = (VecDeque::new(), Arc::default());
-        let subscription =
-            Subscription { inbox, ready, progress, metrics, preparing, server_metrics, gpus, histograms, backlog };
-        let Subscription { progress, metrics, preparing, server_metrics, gpus, histograms, backlog, .. } =
-            &subscription;
-        self.listeners.push(Listener {
-            sender,
-            interest,
-            progress: progress.clone(),
-            metrics: metrics.clone(),
-            preparing: preparing.clone(),
-            server_metrics: server_metrics.clone(),
-            gpus: gpus.clone(),
-            histograms: histograms.clone(),
-            backlog: backlog.clone(),
-        });
-        subscription
+        let shared = Arc::<Shared>::default();
+        self.listeners.push(Listener { sender, interest, shared: shared.clone() });
+        Subscription { inbox, ready: VecDeque::new(), shared }
     }
 
     /// The same stream with an observer. The observer gets only phases, on the emitting thread.
@@ -184,22 +176,22 @@ impl Events {
         for listener in &self.listeners {
             let item = match &event {
                 RunEvent::Progress(progress) => {
-                    (listener.interest.progress && listener.progress.put(progress)).then_some(Item::Progress)
+                    (listener.interest.progress && listener.shared.progress.put(progress)).then_some(Item::Progress)
                 }
                 RunEvent::Metrics(metrics) => (listener.interest.metrics_every.is_some()
-                    && listener.metrics.put(metrics))
+                    && listener.shared.metrics.put(metrics))
                 .then_some(Item::Metrics),
                 RunEvent::ServerMetrics(snapshot) => (listener.interest.metrics_every.is_some()
-                    && listener.server_metrics.put(snapshot))
+                    && listener.shared.server_metrics.put(snapshot))
                 .then_some(Item::ServerMetrics),
-                RunEvent::GpuMetrics(snapshot) => {
-                    (listener.interest.metrics_every.is_some() && listener.gpus.put(snapshot)).then_some(Item::Gpus)
-                }
+                RunEvent::GpuMetrics(snapshot) => (listener.interest.metrics_every.is_some()
+                    && listener.shared.gpus.put(snapshot))
+                .then_some(Item::Gpus),
                 RunEvent::Histograms(histograms) => (listener.interest.histograms_every.is_some()
-                    && listener.histograms.put(histograms))
+                    && listener.shared.histograms.put(histograms))
                 .then_some(Item::Histograms),
                 RunEvent::Preparing(preparing) => {
-                    (listener.interest.progress && listener.preparing.put(preparing)).then_some(Item::Preparing)
+                    (listener.interest.progress && listener.shared.preparing.put(preparing)).then_some(Item::Preparing)
                 }
                 RunEvent::Message(message) if message.level == LogLevel::Trace => listener.trace(message),
                 event => Some(Item::Event(event.clone())),
@@ -236,13 +228,7 @@ pub struct Subscription {
     inbox: Inbox<Item>,
     /// Progress of further phases, taken together with that of the first.
     ready: VecDeque<Arc<Progress>>,
-    progress: Arc<LatestOfPhases>,
-    metrics: Arc<Latest<MetricsSnapshot>>,
-    preparing: Arc<Latest<Preparing>>,
-    server_metrics: Arc<Latest<ServerSnapshot>>,
-    gpus: Arc<Latest<GpuSnapshot>>,
-    histograms: Arc<Latest<Histograms>>,
-    backlog: Arc<Backlog>,
+    shared: Arc<Shared>,
 }
 
 impl Iterator for Subscription {
@@ -289,19 +275,19 @@ impl Subscription {
         match item {
             Item::Event(event) => {
                 if matches!(&event, RunEvent::Message(message) if message.level == LogLevel::Trace) {
-                    self.backlog.traces.fetch_sub(1, Relaxed);
+                    self.shared.backlog.traces.fetch_sub(1, Relaxed);
                 }
                 Some(event)
             }
             Item::Progress => {
-                self.ready.extend(self.progress.take());
+                self.ready.extend(self.shared.progress.take());
                 self.ready.pop_front().map(RunEvent::Progress)
             }
-            Item::Metrics => self.metrics.take().map(RunEvent::Metrics),
-            Item::Preparing => self.preparing.take().map(RunEvent::Preparing),
-            Item::ServerMetrics => self.server_metrics.take().map(RunEvent::ServerMetrics),
-            Item::Gpus => self.gpus.take().map(RunEvent::GpuMetrics),
-            Item::Histograms => self.histograms.take().map(RunEvent::Histograms),
+            Item::Metrics => self.shared.metrics.take().map(RunEvent::Metrics),
+            Item::Preparing => self.shared.preparing.take().map(RunEvent::Preparing),
+            Item::ServerMetrics => self.shared.server_metrics.take().map(RunEvent::ServerMetrics),
+            Item::Gpus => self.shared.gpus.take().map(RunEvent::GpuMetrics),
+            Item::Histograms => self.shared.histograms.take().map(RunEvent::Histograms),
         }
     }
 }
