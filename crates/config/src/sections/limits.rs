@@ -1,11 +1,10 @@
 //! Limits that fail a run: `limits` of a file, and `--fail-if METRIC.STAT>NUMBER`.
 
 use super::scale::Comparison;
+use super::spelled::{Refusal, Spelled, SpelledList};
 use crate::choice::{Choice, choices};
-use crate::error::Problem;
 use crate::nearest::nearest;
-use crate::setting::{Field, List, Reader, Setting, join, section};
-use crate::tree::{Datum, Node};
+use crate::setting::section;
 use serde_json::{Value, json};
 
 choices! {
@@ -46,57 +45,25 @@ section! {
 }
 
 /// A list of limits, each a map or a text such as `time_to_first_token.p99>200`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits(pub List<Limit>);
+pub type Limits = SpelledList<Limit>;
 
-impl Limits {
-    /// An example for messages.
-    pub(crate) const EXAMPLE: &str = "'time_to_first_token.p99>200', in quotes: a shell keeps < and > for itself";
+impl Spelled for Limit {
+    const EXAMPLE: &str = "'time_to_first_token.p99>200', in quotes: a shell keeps < and > for itself";
+    const LIST: &str = " of limits";
+    const NOT_WHOLE: [&str; 3] = [
+        "is not a whole limit",
+        "a limit needs metric, op and a finite threshold",
+        "{metric: time_to_first_token, stat: p99, op: gt, threshold: 200}",
+    ];
 
-    fn item(node: &Node, path: &str, reader: &mut Reader) -> Option<Limit> {
-        let spelled_out = match node.text().map(limit) {
-            None => node.clone(),
-            Some(Ok(limit)) => Node::from_json(&limit, &node.origin),
-            Some(Err(rule)) => {
-                let problem = reader.places.refuse(node, path, rule);
-                reader.problems.push(problem.hint(Self::EXAMPLE));
-                return None;
-            }
-        };
-        let read = Limit::read(&spelled_out, path, reader)?;
-        let is_whole = read.metric.as_deref().is_some_and(|metric| !metric.trim().is_empty())
-            && read.op.is_some()
-            && read.threshold.is_some_and(f64::is_finite);
-        if !is_whole {
-            let what = format!("{} is not a whole limit", reader.places.subject_key(node, path));
-            let problem = Problem::new(what).because("a limit needs metric, op and a finite threshold");
-            reader
-                .problems
-                .push(problem.hint("{metric: time_to_first_token, stat: p99, op: gt, threshold: 200}").at(path));
-        }
-        Some(read)
+    fn parse(text: &str) -> Result<Value, Refusal> {
+        Ok(limit(text)?)
     }
-}
 
-impl Setting for Limits {
-    const FIELDS: &'static [Field] = Limit::FIELDS;
-    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
-        let Datum::List(items) = &node.datum else {
-            reader.refuse(node, path, format!("must be a list of limits, not {}", node.kind()));
-            return None;
-        };
-        let numbered = items.iter().enumerate();
-        let read = numbered.filter_map(|(index, item)| Self::item(item, &join(path, &index.to_string()), reader));
-        Some(Self(List(read.collect())))
-    }
-    fn write(&self) -> Value {
-        self.0.write()
-    }
-    fn full(&self) -> Value {
-        self.0.full()
-    }
-    fn schema() -> Value {
-        json!({"type": "array", "items": {"anyOf": [{"type": "string"}, Limit::schema()]}})
+    fn is_whole(&self) -> bool {
+        self.metric.as_deref().is_some_and(|metric| !metric.trim().is_empty())
+            && self.op.is_some()
+            && self.threshold.is_some_and(f64::is_finite)
     }
 }
 

@@ -15,5 +15,6 @@ pub mod process;
 pub mod ramps;
 pub mod runs;
 pub mod scale;
+mod spelled;
 pub mod sweep;
 pub mod until;

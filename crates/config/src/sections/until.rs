@@ -1,12 +1,11 @@
 //! How exactly statistics should be known when a phase ends: `until` of a file, and `--until METRIC.STAT:WIDTH%`.
 
 use super::limits::subject;
+use super::spelled::{Refusal, Spelled, SpelledList};
 use crate::choice::{Choice, choices};
-use crate::error::Problem;
 use crate::nearest::nearest;
 use crate::range::between;
-use crate::setting::{Field, List, Reader, Setting, join, section};
-use crate::tree::{Datum, Node};
+use crate::setting::section;
 use serde_json::{Value, json};
 
 choices! {
@@ -38,73 +37,26 @@ section! {
 }
 
 /// A list of statistics, each a map or a text such as `time_to_first_token.p99:5%`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Until(pub List<Precision>);
+pub type Until = SpelledList<Precision>;
 
-impl Until {
-    /// An example for messages.
-    pub(crate) const EXAMPLE: &str = "time_to_first_token.p99:5%";
+impl Spelled for Precision {
+    const EXAMPLE: &str = "time_to_first_token.p99:5%";
+    const LIST: &str = ", as in [time_to_first_token.p99:5%]";
+    const NOT_WHOLE: [&str; 3] =
+        ["is not whole", "it needs metric, stat and percent", "{metric: time_to_first_token, stat: p99, percent: 5}"];
 
-    fn item(node: &Node, path: &str, reader: &mut Reader) -> Option<Precision> {
-        let spelled_out = match node.text().map(precision) {
-            None => node.clone(),
-            Some(Ok(precision)) => Node::from_json(&precision, &node.origin),
-            Some(Err(rule)) => {
-                let problem = reader.places.refuse(node, path, rule.what);
-                reader.problems.push(problem.hint(rule.way_out.unwrap_or_else(|| Self::EXAMPLE.to_owned())));
-                return None;
-            }
-        };
-        let faults = reader.problems.len();
-        let read = Precision::read(&spelled_out, path, reader)?;
-        let is_whole = read.metric.as_deref().is_some_and(|metric| !metric.trim().is_empty())
-            && read.stat.is_some()
-            && read.percent.is_some();
-        if !is_whole && reader.problems.len() == faults {
-            let what = format!("{} is not whole", reader.places.subject_key(node, path));
-            let problem = Problem::new(what).because("it needs metric, stat and percent");
-            reader.problems.push(problem.hint("{metric: time_to_first_token, stat: p99, percent: 5}").at(path));
-        }
-        Some(read)
+    fn parse(text: &str) -> Result<Value, Refusal> {
+        precision(text)
     }
-}
 
-impl Setting for Until {
-    const FIELDS: &'static [Field] = Precision::FIELDS;
-    fn read(node: &Node, path: &str, reader: &mut Reader) -> Option<Self> {
-        let Datum::List(items) = &node.datum else {
-            reader.refuse(node, path, format!("must be a list, as in [{}], not {}", Self::EXAMPLE, node.kind()));
-            return None;
-        };
-        let numbered = items.iter().enumerate();
-        let read = numbered.filter_map(|(index, item)| Self::item(item, &join(path, &index.to_string()), reader));
-        Some(Self(List(read.collect())))
-    }
-    fn write(&self) -> Value {
-        self.0.write()
-    }
-    fn full(&self) -> Value {
-        self.0.full()
-    }
-    fn schema() -> Value {
-        json!({"type": "array", "items": {"anyOf": [{"type": "string"}, Precision::schema()]}})
+    fn is_whole(&self) -> bool {
+        self.metric.as_deref().is_some_and(|metric| !metric.trim().is_empty())
+            && self.stat.is_some()
+            && self.percent.is_some()
     }
 }
 
 const FORM: &str = "is not METRIC.STAT:WIDTH%";
-
-/// Why a text is refused.
-#[derive(Debug)]
-struct Refusal {
-    what: String,
-    way_out: Option<String>,
-}
-
-impl From<String> for Refusal {
-    fn from(what: String) -> Self {
-        Self { what, way_out: None }
-    }
-}
 
 /// `METRIC.STAT:WIDTH%`.
 fn precision(text: &str) -> Result<Value, Refusal> {
