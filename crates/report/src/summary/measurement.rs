@@ -2,7 +2,7 @@
 
 use aiperf_metrics::{
     Bound, CONFIDENCE_LEVEL, Durations, Grade, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement,
-    PhaseSent, PhaseUntil, Reason, Sending, Sent, Verdict,
+    PhaseSent, PhaseUntil, Quality, Reason, Sending, Sent, Verdict,
 };
 use aiperf_types::{Nanos, Precision};
 use serde_json::{Value, json};
@@ -10,20 +10,13 @@ use serde_json::{Value, json};
 /// The block of a run.
 pub(crate) fn measurement_block(measurement: &Measurement) -> Value {
     let Measurement { quality, conduct, sending, exactness, judgement, phases, until, doubts } = measurement;
-    let of_requests = json!({
-        "timestamps": if quality.receive_lag.count() > 0 { "kernel" } else { "user" },
-        "reads": quality.reads(),
-        "unstamped_reads": quality.unstamped_reads,
-        "receive_lag_us": spread(&quality.receive_lag),
-        "events": quality.events,
-        "merged_events": quality.merged_events,
-        "merged_late": quality.merged_late,
-        "merged_event_share": quality.merged_share(),
+    let clock = json!({"timestamps": if quality.receive_lag.count() > 0 { "kernel" } else { "user" }});
+    let of_sending = json!({
         "merged_interval_mean_us": quality.merged_width_mean() / 1e3,
         "merged_interval_max_us": quality.merged_width_max as f64 / 1e3,
         "sending": sending_block(sending),
-        "schedule_lateness_us": spread(&quality.schedule_lateness),
-        "issue_to_wire_us": spread(&quality.issue_to_wire),
+    });
+    let of_requests = json!({
         "issue_to_wire_connecting_us": spread(&quality.issue_to_wire_connecting),
         "late_bodies": quality.late_bodies.count(),
         "late_body_wait_us": spread(&quality.late_bodies),
@@ -72,9 +65,8 @@ pub(crate) fn measurement_block(measurement: &Measurement) -> Value {
         "exact_list_values": !exactness.lists_binned,
         "exact_curves": !exactness.curves_binned,
         "late_in_curves": exactness.late_in_curves,
-        "verdict": verdict_block(&judgement.verdict),
-        "error_bound": error_bound(judgement, conduct.clock_error),
-        "confidence": confidence(judgement),
+    });
+    let of_phases = json!({
         "phases": phases.iter().map(|phase| of_phase(phase, measurement)).collect::<Vec<_>>(),
         "doubts": doubts,
     });
@@ -82,21 +74,34 @@ pub(crate) fn measurement_block(measurement: &Measurement) -> Value {
         true => Value::Null,
         false => json!({"until": until.iter().map(phase_until).collect::<Vec<_>>()}),
     };
-    [of_requests, of_run, of_until]
-        .iter()
-        .filter_map(Value::as_object)
-        .flatten()
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    joined([
+        clock,
+        reading(quality),
+        of_sending,
+        lateness(quality),
+        of_requests,
+        of_run,
+        judged(judgement, conduct.clock_error),
+        of_phases,
+        of_until,
+    ])
+}
+
+/// One block with the members of several.
+fn joined<const N: usize>(blocks: [Value; N]) -> Value {
+    let members = blocks.iter().filter_map(Value::as_object).flatten();
+    members.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The part of the block that each phase has for itself.
 fn of_phase(phase: &PhaseMeasurement, run: &Measurement) -> Value {
     let PhaseMeasurement { id, quality, judgement } = phase;
+    let names = json!({"phase_index": id.index, "phase_name": id.name, "phase_kind": id.kind.name()});
+    joined([names, reading(quality), lateness(quality), judged(judgement, run.conduct.clock_error)])
+}
+
+fn reading(quality: &Quality) -> Value {
     json!({
-        "phase_index": id.index,
-        "phase_name": id.name,
-        "phase_kind": id.kind.name(),
         "reads": quality.reads(),
         "unstamped_reads": quality.unstamped_reads,
         "receive_lag_us": spread(&quality.receive_lag),
@@ -104,10 +109,20 @@ fn of_phase(phase: &PhaseMeasurement, run: &Measurement) -> Value {
         "merged_events": quality.merged_events,
         "merged_late": quality.merged_late,
         "merged_event_share": quality.merged_share(),
+    })
+}
+
+fn lateness(quality: &Quality) -> Value {
+    json!({
         "schedule_lateness_us": spread(&quality.schedule_lateness),
         "issue_to_wire_us": spread(&quality.issue_to_wire),
+    })
+}
+
+fn judged(judgement: &Judgement, clock_error: Nanos) -> Value {
+    json!({
         "verdict": verdict_block(&judgement.verdict),
-        "error_bound": error_bound(judgement, run.conduct.clock_error),
+        "error_bound": error_bound(judgement, clock_error),
         "confidence": confidence(judgement),
     })
 }
