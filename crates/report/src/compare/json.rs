@@ -128,23 +128,11 @@ fn push_row(json: &mut Pretty, row: &Row) {
     json.number("second", Some(numbers.second));
     json.number("difference", Some(numbers.difference));
     json.number("difference_percent", numbers.relative.map(|share| share * 100.0));
-    push_interval(json, numbers.interval);
+    push_numbers(json, "interval", numbers.interval);
     json.number("p", numbers.p);
     json.number("p_corrected", numbers.corrected_p);
-    if let Some((first, second)) = numbers.effective {
-        json.key("effective_values");
-        json.begin_list();
-        json.f64(first);
-        json.f64(second);
-        json.end_list();
-    }
-    if let Some((first, second)) = row.bounds {
-        json.key("error_bounds");
-        json.begin_list();
-        json.f64(first);
-        json.f64(second);
-        json.end_list();
-    }
+    push_numbers(json, "effective_values", numbers.effective);
+    push_numbers(json, "error_bounds", row.bounds);
     json.text("verdict", row.verdict.name());
     if let RowVerdict::Undecided(reason) = row.verdict {
         json.text("reason", reason.name());
@@ -167,7 +155,7 @@ fn push_judgement(json: &mut Pretty, judgement: &Judgement) {
     json.number("second", Some(judgement.second));
     json.number("difference_percent", judgement.relative.map(|share| share * 100.0));
     json.number("limit_value", Some(judgement.limit));
-    push_interval(json, judgement.interval);
+    push_numbers(json, "interval", judgement.interval);
     json.number("p", judgement.p);
     json.number("p_corrected", judgement.corrected_p);
     if judgement.bound > 0.0 {
@@ -177,11 +165,11 @@ fn push_judgement(json: &mut Pretty, judgement: &Judgement) {
 }
 
 /// An end that the data do not bound is null.
-fn push_interval(json: &mut Pretty, interval: Option<(f64, f64)>) {
-    let Some((low, high)) = interval else { return };
-    json.key("interval");
+fn push_numbers(json: &mut Pretty, key: &str, pair: Option<(f64, f64)>) {
+    let Some((first, second)) = pair else { return };
+    json.key(key);
     json.begin_list();
-    json.f64(low);
-    json.f64(high);
+    json.f64(first);
+    json.f64(second);
     json.end_list();
 }

@@ -135,7 +135,7 @@ impl Reading {
         self.row.reset();
         let record = Record { row: &mut self.row, keys: &mut self.keys, columns: &mut self.found.columns };
         let mut json = serde_json::Deserializer::from_slice(line);
-        if let Err(error) = record.deserialize(&mut json).and_then(|()| json.end()) {
+        if let Err(error) = json.deserialize_map(record).and_then(|()| json.end()) {
             // serde_json counts lines within this one.
             let what = error.to_string();
             let what = what.split_once(" at line ").map_or(what.as_str(), |(what, _)| what);
@@ -177,19 +177,22 @@ impl Row {
     }
 }
 
+/// A map of which a visitor reads the members.
+struct Map<V>(V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Map<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        deserializer.deserialize_map(self.0)
+    }
+}
+
 /// A line.
 struct Record<'a> {
     row: &'a mut Row,
     keys: &'a mut Vec<(Vec<u8>, Option<usize>)>,
     columns: &'a mut [RecordColumn],
-}
-
-impl<'de> DeserializeSeed<'de> for Record<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Record<'_> {
@@ -203,8 +206,8 @@ impl<'de> Visitor<'de> for Record<'_> {
         let Self { row, keys, columns } = self;
         while let Some(Text(key)) = map.next_key()? {
             match key.as_ref() {
-                b"metadata" => map.next_value_seed(Metadata(row))?,
-                b"metrics" => map.next_value_seed(Metrics { row, keys, columns })?,
+                b"metadata" => map.next_value_seed(Map(Metadata(row)))?,
+                b"metrics" => map.next_value_seed(Map(Metrics { row, keys, columns }))?,
                 b"error" => row.has_failed |= map.next_value::<Option<IgnoredAny>>()?.is_some(),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -214,14 +217,6 @@ impl<'de> Visitor<'de> for Record<'_> {
 }
 
 struct Metadata<'a>(&'a mut Row);
-
-impl<'de> DeserializeSeed<'de> for Metadata<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
 
 impl<'de> Visitor<'de> for Metadata<'_> {
     type Value = ();
@@ -265,14 +260,6 @@ impl Metrics<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Metrics<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
 impl<'de> Visitor<'de> for Metrics<'_> {
     type Value = ();
 
@@ -286,10 +273,10 @@ impl<'de> Visitor<'de> for Metrics<'_> {
             match self.column(at, &key) {
                 None => drop(map.next_value::<IgnoredAny>()?),
                 Some(column) => {
-                    map.next_value_seed(Measured {
+                    map.next_value_seed(Map(Measured {
                         value: &mut self.row.values[column],
                         column: &mut self.columns[column],
-                    })?;
+                    }))?;
                 }
             }
             at += 1;
@@ -302,14 +289,6 @@ impl<'de> Visitor<'de> for Metrics<'_> {
 struct Measured<'a> {
     value: &'a mut f64,
     column: &'a mut RecordColumn,
-}
-
-impl<'de> DeserializeSeed<'de> for Measured<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
 }
 
 impl<'de> Visitor<'de> for Measured<'_> {
