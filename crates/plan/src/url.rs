@@ -74,7 +74,7 @@ impl Credentials {
     /// Parses what precedes the `@` of a URL; percent escapes are resolved.
     fn parse(userinfo: &str) -> Option<Self> {
         let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
-        Self::new(&decoded(user)?, &decoded(password)?)
+        Self::new(&strictly_percent_decoded(user)?, &strictly_percent_decoded(password)?)
     }
 
     /// The value of the `Authorization` field.
@@ -225,7 +225,7 @@ impl BaseUrl {
 
     /// A socket of this machine: requests are as for `http://localhost`.
     fn of_socket(text: &str, path: &str) -> Result<Self, UrlError> {
-        let socket = decoded(path).filter(|path| {
+        let socket = strictly_percent_decoded(path).filter(|path| {
             path.starts_with('/') && !path.ends_with('/') && path.len() <= LONGEST_SOCKET && !path.contains('\0')
         });
         match socket {
@@ -362,12 +362,6 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-/// A text with its percent escapes resolved; `None` if one is broken or the result is not text.
-fn decoded(text: &str) -> Option<String> {
-    let (bytes, is_whole) = percent_decoded_bytes(text);
-    String::from_utf8(bytes).ok().filter(|_| is_whole)
-}
-
 /// `%XX` as the bytes they encode. Broken escapes stay, and invalid UTF-8 is replaced.
 pub fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&percent_decoded_bytes(text).0).into_owned()
@@ -377,6 +371,12 @@ pub fn percent_decoded(text: &str) -> String {
 pub fn strictly_percent_decoded(text: &str) -> Option<String> {
     let (bytes, is_whole) = percent_decoded_bytes(text);
     String::from_utf8(bytes).ok().filter(|_| is_whole)
+}
+
+/// `%XX` for every byte but RFC 3986's unreserved characters, for one part of a path or a query.
+pub fn percent_encoded(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
 }
 
 /// The bytes of a text with percent escapes, and whether every percent sign began one.

@@ -3,6 +3,7 @@
 use super::error::{Candidate, HubError};
 use super::repo::{RepoKind, RepoName};
 use aiperf_plan::redact::Redactor;
+use aiperf_plan::url::percent_encoded;
 use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Fetched, Origin};
 use serde_json::Value;
@@ -33,12 +34,12 @@ pub(super) struct Resolved {
 }
 
 pub(super) fn resolve_path(repo: &RepoName, revision: &str, path: &str) -> String {
-    let path = path.split('/').map(escaped).collect::<Vec<_>>().join("/");
-    format!("/{}/resolve/{}/{path}", repo.web_path(), escaped(revision))
+    let path = path.split('/').map(percent_encoded).collect::<Vec<_>>().join("/");
+    format!("/{}/resolve/{}/{path}", repo.web_path(), percent_encoded(revision))
 }
 
 pub(super) fn listing_path(repo: &RepoName, revision: &str) -> String {
-    format!("/api/{}/{}/revision/{}", repo.kind.plural(), repo.id(), escaped(revision))
+    format!("/api/{}/{}/revision/{}", repo.kind.plural(), repo.id(), percent_encoded(revision))
 }
 
 pub(super) fn model_path(repo: &RepoName) -> String {
@@ -46,15 +47,7 @@ pub(super) fn model_path(repo: &RepoName) -> String {
 }
 
 pub(super) fn search_path(name: &str) -> String {
-    format!("/api/models?search={}&limit={SEARCH_LIMIT}", escaped(name))
-}
-
-/// A text, escaped for a path or a query.
-fn escaped(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    text.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    format!("/api/models?search={}&limit={SEARCH_LIMIT}", percent_encoded(name))
 }
 
 /// What the headers of responses contain about a file: of redirects on the same server, and of the last response.

@@ -1,6 +1,6 @@
 //! Base URL and path joined into what is asked for.
 
-use aiperf_plan::url::percent_decoded;
+use aiperf_plan::url::{percent_decoded, percent_encoded};
 use aiperf_types::EndpointKind;
 
 /// The URL of a request: the base URL, the dialect's path unless it is there already, and the query.
@@ -72,9 +72,9 @@ fn push_query(url: &mut String, query: Option<&str>, params: &[(String, String)]
     }
     for (i, (name, value)) in pairs.iter().enumerate() {
         url.push(if i == 0 { '?' } else { '&' });
-        encode(url, name);
+        url.push_str(&encode(name));
         url.push('=');
-        encode(url, value);
+        url.push_str(&encode(value));
     }
 }
 
@@ -82,15 +82,6 @@ fn decode(text: &str) -> String {
     percent_decoded(&text.replace('+', " "))
 }
 
-fn encode(out: &mut String, text: &str) {
-    use std::fmt::Write;
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(byte as char),
-            b' ' => out.push('+'),
-            _ => {
-                let _ = write!(out, "%{byte:02X}");
-            }
-        }
-    }
+fn encode(text: &str) -> String {
+    percent_encoded(text).replace("%20", "+")
 }

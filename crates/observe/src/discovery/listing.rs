@@ -3,6 +3,7 @@
 use super::cluster::Access;
 use super::pods::Endpoints;
 use super::shown;
+use aiperf_plan::url::percent_encoded;
 use aiperf_transport::FetchError;
 use aiperf_types::{Failure, Nanos};
 use serde_json::Value;
@@ -52,12 +53,12 @@ impl Scope {
     pub(super) fn path(&self, label_selector: Option<&str>, token: Option<&str>) -> String {
         let mut path = match self {
             Self::Everywhere => "/api/v1/pods".to_owned(),
-            Self::Namespace(name) => format!("/api/v1/namespaces/{}/pods", escaped(name)),
+            Self::Namespace(name) => format!("/api/v1/namespaces/{}/pods", percent_encoded(name)),
         };
-        path.push_str(&format!("?fieldSelector={}&limit={PAGE}", escaped("status.phase=Running")));
+        path.push_str(&format!("?fieldSelector={}&limit={PAGE}", percent_encoded("status.phase=Running")));
         for (name, value) in [("labelSelector", label_selector), ("continue", token)] {
             if let Some(value) = value {
-                path.push_str(&format!("&{name}={}", escaped(value)));
+                path.push_str(&format!("&{name}={}", percent_encoded(value)));
             }
         }
         path
@@ -83,12 +84,6 @@ impl fmt::Display for Scope {
             Self::Namespace(name) => write!(f, "namespace '{name}'"),
         }
     }
-}
-
-/// A value escaped for a path or query: percent signs for everything but RFC 3986's unreserved characters.
-fn escaped(value: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    value.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()
 }
 
 /// Reads a page and returns the token of the next, if there is one. A pod that cannot be read is skipped.
