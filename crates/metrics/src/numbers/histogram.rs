@@ -4,6 +4,7 @@
 //! is known to within 2^-`BITS` of itself (0.049% for 11 bits), and whole numbers up to 2^(`BITS` + 1) exactly. Weights
 //! are integers, so adding two histograms gives that of both, bit for bit.
 
+use crate::numbers::quantiles::of_sorted;
 use crate::numbers::stats::{PERCENTILES, Rank};
 use serde::{Deserialize, Serialize};
 
@@ -112,23 +113,12 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// For each target (ascending) the smallest value by which that much weight has passed; `top` if there is none.
     pub(crate) fn quantiles(&self, targets: &[f64], found: &mut [f64], top: f64) {
-        let mut rest = self.ascending();
-        let (mut passed, mut value) = (0_u64, 0.0);
-        for (target, found) in targets.iter().zip(found) {
-            while (passed as f64) < *target {
-                match rest.next() {
-                    Some((next, weight)) => {
-                        passed += weight;
-                        value = next;
-                    }
-                    None => {
-                        value = top;
-                        break;
-                    }
-                }
-            }
-            *found = value;
-        }
+        let mut passed = 0;
+        let ascending = self.ascending().map(|(value, weight)| {
+            passed += weight;
+            (value, passed as f64)
+        });
+        of_sorted((0.0, 0.0), ascending, targets, found, top);
     }
 
     /// The percentiles of [`PERCENTILES`], interpolated as in a sorted list of values of weight one.

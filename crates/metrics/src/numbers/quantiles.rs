@@ -9,24 +9,12 @@ pub(crate) fn quantiles(stretches: &mut [(f64, f64)], passed: f64, targets: &[f6
     if stretches.len() <= 32 {
         stretches.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
         let mut passed = passed;
-        let mut rest = stretches.iter();
-        let mut value = top;
-        for (target, found) in targets.iter().zip(found) {
-            while passed < *target {
-                match rest.next() {
-                    Some(&(next, length)) => {
-                        passed += length;
-                        value = next;
-                    }
-                    None => {
-                        value = top;
-                        break;
-                    }
-                }
-            }
-            *found = value;
-        }
-        return;
+        let start = (top, passed);
+        let ascending = stretches.iter().map(|&(value, length)| {
+            passed += length;
+            (value, passed)
+        });
+        return of_sorted(start, ascending, targets, found, top);
     }
     let pivot = pivot(stretches);
     let (below, equal, below_time, equal_time) = partition(stretches, pivot);
@@ -37,6 +25,30 @@ pub(crate) fn quantiles(stretches: &mut [(f64, f64)], passed: f64, targets: &[f6
     found[first_equal..first_above].fill(pivot);
     let above = &mut stretches[below + equal..];
     quantiles(above, after_equal, &targets[first_above..], &mut found[first_above..], top);
+}
+
+/// The same for ascending values, each with how much has passed after it. `start`: the value and what has passed before
+/// the first.
+pub(crate) fn of_sorted(
+    start: (f64, f64),
+    mut ascending: impl Iterator<Item = (f64, f64)>,
+    targets: &[f64],
+    found: &mut [f64],
+    top: f64,
+) {
+    let (mut value, mut passed) = start;
+    for (target, found) in targets.iter().zip(found) {
+        while passed < *target {
+            match ascending.next() {
+                Some(next) => (value, passed) = next,
+                None => {
+                    value = top;
+                    break;
+                }
+            }
+        }
+        *found = value;
+    }
 }
 
 /// The median of nine values spread over the slice.
