@@ -21,6 +21,16 @@ impl Problem {
         Self { what: what.into(), ..Self::default() }
     }
 
+    /// Two inputs of which a run can have one.
+    pub(crate) fn exclusive(one: impl fmt::Display, other: impl fmt::Display) -> Self {
+        Self::new(format!("{one} and {other} exclude each other"))
+    }
+
+    /// The same, for two flags.
+    pub(crate) fn leave_one_out(one: &str, other: &str) -> Self {
+        Self::exclusive(one, other).hint(format!("leave {one} or {other} out"))
+    }
+
     pub fn because(mut self, why: impl Into<String>) -> Self {
         self.why.push(why.into());
         self

@@ -200,11 +200,7 @@ fn asked_type(flags: &GivenFlags, problems: &mut Vec<Problem>) -> DatasetType {
     let public = flags.among(&[PUBLIC_DATASET, HF_WEKA_DATASET]);
     let file = flags.has(INPUT_FILE);
     if let (Some(public), true) = (public.first(), file) {
-        problems.push(
-            Problem::new(format!("{public} and --input-file exclude each other"))
-                .because("a run has one dataset")
-                .hint(format!("leave {public} or --input-file out")),
-        );
+        problems.push(Problem::leave_one_out(public, "--input-file").because("a run has one dataset"));
     }
     match (public.is_empty(), file) {
         (false, _) => DatasetType::Public,

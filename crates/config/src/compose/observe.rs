@@ -3,10 +3,10 @@
 use crate::choice::Choice;
 use crate::error::{Problem, needs};
 use crate::flags::{
-    Flag, GEN_AI_PROVIDER, GPU_TELEMETRY, MLFLOW_ARTIFACT_GLOB, MLFLOW_EXPERIMENT, MLFLOW_PARENT_RUN_ID,
-    MLFLOW_RUN_NAME, MLFLOW_TAG, MLFLOW_TRACKING_URI, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN,
-    NETWORK_LATENCY_PING_INTERVAL, NO_GPU_TELEMETRY, NO_SERVER_METRICS, OTEL_RESOURCE_ATTRIBUTES, OTEL_URL,
-    SERVER_METRICS, SERVER_METRICS_FORMATS, STREAM, WANDB_ENTITY, WANDB_PROJECT, WANDB_RUN_NAME, WANDB_TAG,
+    GEN_AI_PROVIDER, GPU_TELEMETRY, MLFLOW_ARTIFACT_GLOB, MLFLOW_EXPERIMENT, MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NAME,
+    MLFLOW_TAG, MLFLOW_TRACKING_URI, NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN, NETWORK_LATENCY_PING_INTERVAL,
+    NO_GPU_TELEMETRY, NO_SERVER_METRICS, OTEL_RESOURCE_ATTRIBUTES, OTEL_URL, SERVER_METRICS, SERVER_METRICS_FORMATS,
+    STREAM, WANDB_ENTITY, WANDB_PROJECT, WANDB_RUN_NAME, WANDB_TAG,
 };
 use crate::given::GivenFlags;
 use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry, ServerMetrics, StreamDomain};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (on, off) = (flags.get(GPU_TELEMETRY), flags.on(NO_GPU_TELEMETRY));
     if on.is_some() && off {
-        problems.push(both(GPU_TELEMETRY, NO_GPU_TELEMETRY));
+        problems.push(Problem::leave_one_out(GPU_TELEMETRY.name, NO_GPU_TELEMETRY.name));
     }
     if off {
         benchmark.put("gpu_telemetry", Node::flag(&json!({"enabled": false}), NO_GPU_TELEMETRY.name));
@@ -95,7 +95,7 @@ pub(super) fn gpu(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<P
 pub(super) fn server_metrics(benchmark: &mut Node, flags: &GivenFlags, problems: &mut Vec<Problem>) {
     let (on, off) = (flags.get(SERVER_METRICS), flags.on(NO_SERVER_METRICS));
     if on.is_some() && off {
-        problems.push(both(SERVER_METRICS, NO_SERVER_METRICS));
+        problems.push(Problem::leave_one_out(SERVER_METRICS.name, NO_SERVER_METRICS.name));
     }
     if off {
         benchmark.put("server_metrics", Node::flag(&json!({"enabled": false}), NO_SERVER_METRICS.name));
@@ -159,7 +159,7 @@ pub(super) fn network(benchmark: &mut Node, flags: &GivenFlags, problems: &mut V
     let (automatic, mean) = (flags.on(NETWORK_LATENCY_AUTOMATIC), flags.get(NETWORK_LATENCY_MEAN));
     let interval = flags.get(NETWORK_LATENCY_PING_INTERVAL);
     if automatic && mean.is_some() {
-        problems.push(both(NETWORK_LATENCY_AUTOMATIC, NETWORK_LATENCY_MEAN));
+        problems.push(Problem::leave_one_out(NETWORK_LATENCY_AUTOMATIC.name, NETWORK_LATENCY_MEAN.name));
     }
     let of_file = benchmark.get("network_latency");
     let file_measures = of_file.is_some_and(|section| {
@@ -331,11 +331,6 @@ fn gpu_items() -> String {
 
 fn with_scheme(text: &str) -> String {
     if text.contains("://") { text.to_owned() } else { format!("http://{text}") }
-}
-
-fn both(one: &Flag, other: &Flag) -> Problem {
-    let (one, other) = (one.name, other.name);
-    Problem::new(format!("{one} and {other} exclude each other")).hint(format!("leave {one} or {other} out"))
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &GivenFlags, problems: &mut
     let own = flags.among(OWN);
     if !own.is_empty() {
         problems.push(
-            Problem::new(format!("{} and --search-recipe exclude each other", own.join(", ")))
+            Problem::exclusive(own.join(", "), "--search-recipe")
                 .because("the recipe defines what is searched")
                 .hint("with a recipe: --search-max-iterations, --search-initial-points, --search-random-seed"),
         );
@@ -98,7 +98,7 @@ fn by_recipe(name: &str, envelope: &mut Node, flags: &GivenFlags, problems: &mut
         .collect();
     if !lists.is_empty() {
         problems.push(
-            Problem::new(format!("several values of {} and --search-recipe exclude each other", lists.join(", ")))
+            Problem::exclusive(format_args!("several values of {}", lists.join(", ")), "--search-recipe")
                 .because("the recipe defines what is varied")
                 .hint("one value"),
         );

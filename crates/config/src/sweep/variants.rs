@@ -50,17 +50,14 @@ pub(crate) fn variants(given: &GivenFlags) -> Result<Vec<Variant>, Vec<Problem>>
     let lists = given.spellings(|given| given.sweep().is_some());
     if !lists.is_empty() {
         problems.push(
-            Problem::new(format!("{spelled} and several values of {} exclude each other", lists.join(", ")))
+            Problem::exclusive(spelled, format_args!("several values of {}", lists.join(", ")))
                 .because("each defines the runs")
                 .hint("put the values into the variants"),
         );
     }
     let search = given.among(SEARCHES);
     if !search.is_empty() {
-        problems.push(
-            Problem::new(format!("{spelled} and {} exclude each other", search.join(", ")))
-                .because("each defines the runs"),
-        );
+        problems.push(Problem::exclusive(spelled, search.join(", ")).because("each defines the runs"));
     }
     let mut out: Vec<Variant> = Vec::new();
     for (index, text) in texts.iter().enumerate() {

@@ -159,9 +159,7 @@ fn one_rate(flags: &GivenFlags, alone: bool, notes: &mut Vec<String>, problems: 
 }
 
 fn exclude(one: &str, other: &str) -> Problem {
-    Problem::new(format!("{one} and {other} exclude each other"))
-        .because("each sets the rate")
-        .hint(format!("leave {one} or {other} out"))
+    Problem::leave_one_out(one, other).because("each sets the rate")
 }
 
 /// How requests arrive: by the first of these that is given, or as before.
@@ -206,16 +204,15 @@ fn arrival(before: PhaseType, flags: &GivenFlags, alone: bool, problems: &mut Ve
 
 /// Timestamps and a rate.
 fn two_clocks(schedule: &str, rate: &str) -> Problem {
-    Problem::new(format!("{schedule} and {rate} exclude each other"))
+    Problem::leave_one_out(schedule, rate)
         .because("each sets when requests are sent: the first by timestamps, the other by a rate")
-        .hint(format!("leave {schedule} or {rate} out"))
         .at("benchmark.phases.0.type")
 }
 
 /// A burst and a rate.
 fn no_burst(pattern: &str, rate: &str) -> Problem {
     let burst = ArrivalPattern::ConcurrencyBurst.name();
-    Problem::new(format!("{pattern} {burst} and {rate} exclude each other"))
+    Problem::exclusive(format_args!("{pattern} {burst}"), rate)
         .because("a burst sends when a session is free, a rate at set times")
         .hint(format!("{pattern} {}, or --concurrency N without a rate", ArrivalPattern::DEFAULT.name()))
         .at("benchmark.phases.0.type")
