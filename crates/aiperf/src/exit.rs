@@ -3,7 +3,6 @@
 use crate::terminal;
 use aiperf_plan::redact::Redactor;
 use clap::error::{ContextKind, ContextValue};
-use console::Term;
 use std::fmt::Display;
 
 /// How the command ended.
@@ -67,9 +66,8 @@ const HELP_COLUMNS: usize = 100;
 /// Prints help in the width of the terminal, wrapped at words.
 pub(crate) fn print_help(text: &str) -> Exit {
     // Help goes to a pager more often than to a file. Then stderr is the terminal.
-    let size = Term::stdout().size_checked().or_else(|| Term::stderr().size_checked());
-    let columns = size.map_or(HELP_COLUMNS, |(_, columns)| usize::from(columns));
-    print(&aiperf_report::fit(text, columns.min(HELP_COLUMNS)))
+    let columns = terminal::stdout_columns().or_else(terminal::stderr_columns);
+    print(&aiperf_report::fit(text, columns.map_or(HELP_COLUMNS, |columns| columns.min(HELP_COLUMNS))))
 }
 
 /// Prints on stderr why the command ends, without secrets.
@@ -120,8 +118,8 @@ pub(crate) fn write_message(kind: &str, redactor: &Redactor, text: &str) {
 /// repeat bad input.
 fn write(text: &str) {
     let text = &aiperf_report::literal(text);
-    match Term::stderr().size_checked() {
-        Some((_, columns)) => terminal::complain(&aiperf_report::fit(text, usize::from(columns))),
+    match terminal::stderr_columns() {
+        Some(columns) => terminal::complain(&aiperf_report::fit(text, columns)),
         None => terminal::complain(text),
     }
 }

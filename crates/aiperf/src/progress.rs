@@ -26,7 +26,6 @@ const REFRESH: u8 = 20;
 #[derive(Clone)]
 pub(crate) struct Bar {
     line: ProgressBar,
-    terminal: Term,
     colours: bool,
     stages: Stages,
     /// A stage is redrawn after it advanced by so many percentage points.
@@ -73,7 +72,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template("{msg}") {
             line.set_style(style);
         }
-        Self { line, terminal: Term::stderr(), colours, stages: Stages::default(), step, drawn: None }
+        Self { line, colours, stages: Stages::default(), step, drawn: None }
     }
 
     /// Hides the bar while `print` prints.
@@ -88,7 +87,7 @@ impl Bar {
 
     /// Shows the progress that an event reports.
     pub(crate) fn update(&mut self, event: &RunEvent) {
-        let columns = self.terminal.size_checked().map_or(USUAL_COLUMNS, |(_, columns)| usize::from(columns));
+        let columns = terminal::stderr_columns().unwrap_or(USUAL_COLUMNS);
         if self.stages.take(event) {
             // The last column stays empty: some terminals wrap the line after a write to it.
             self.show(columns.saturating_sub(1));

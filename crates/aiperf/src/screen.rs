@@ -6,7 +6,6 @@ use crate::terminal;
 use aiperf_campaign::Subscription;
 use aiperf_report::{LogLine, LogLines, log_time, wrap_hanging};
 use aiperf_types::LogLevel;
-use console::Term;
 use std::borrow::Cow;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
@@ -70,18 +69,17 @@ impl Screen {
 
 /// Prints log lines on stdout.
 pub(crate) struct Printer {
-    stdout: Term,
     has_colours: bool,
 }
 
 impl Printer {
     pub(crate) fn new() -> Self {
-        Self { stdout: Term::stdout(), has_colours: terminal::stdout_has_colours() }
+        Self { has_colours: terminal::stdout_has_colours() }
     }
 
     pub(crate) fn print(&self, line: &LogLine) {
-        let columns = self.stdout.size_checked().map(|(_, columns)| usize::from(columns));
-        terminal::print(&format!("{}\n", formatted(line, columns, self.has_colours)));
+        let text = formatted(line, terminal::stdout_columns(), self.has_colours);
+        terminal::print(&format!("{text}\n"));
     }
 }
 

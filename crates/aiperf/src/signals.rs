@@ -210,6 +210,6 @@ fn ignored() -> u64 {
 }
 
 fn page() -> Page {
-    let columns = console::Term::stderr().size_checked().map_or(WIDEST_PANEL, |(_, columns)| usize::from(columns));
-    Page::plain(columns.min(WIDEST_PANEL)).with_colours(terminal::stderr_has_colours())
+    let columns = terminal::stderr_columns().map_or(WIDEST_PANEL, |columns| columns.min(WIDEST_PANEL));
+    Page::plain(columns).with_colours(terminal::stderr_has_colours())
 }

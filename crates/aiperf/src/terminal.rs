@@ -1,6 +1,8 @@
 //! Writes to the terminal, or to what replaces it. A closed pipe, a full disk or a reader that does not read never
 //! changes what the program does: text that cannot be written is lost, and no thread with other work waits for it.
 
+use aiperf_report::Page;
+use console::Term;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -44,6 +46,25 @@ pub(crate) fn stderr_has_colours() -> bool {
 /// Whether stdout is a terminal with colours enabled.
 pub(crate) fn stdout_has_colours() -> bool {
     std::io::stdout().is_terminal() && wants_colours(variable)
+}
+
+/// The width of stderr, if it is a terminal.
+pub(crate) fn stderr_columns() -> Option<usize> {
+    columns(&Term::stderr())
+}
+
+/// The width of stdout, if it is a terminal.
+pub(crate) fn stdout_columns() -> Option<usize> {
+    columns(&Term::stdout())
+}
+
+fn columns(terminal: &Term) -> Option<usize> {
+    terminal.size_checked().map(|(_, columns)| usize::from(columns))
+}
+
+/// The page of stdout, if it is a terminal.
+pub(crate) fn stdout_page() -> Option<Page> {
+    stdout_columns().map(|columns| Page::screen(columns).with_colours(stdout_has_colours()))
 }
 
 /// Whether the environment allows colours.

@@ -78,11 +78,7 @@ fn write(path: &Path, analysis: &Analysis) -> io::Result<()> {
 }
 
 fn report(analysis: &Analysis) -> String {
-    let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    let page = match columns {
-        Some(columns) => Page::screen(columns).with_colours(terminal::stdout_has_colours()),
-        None => Page::file(),
-    };
+    let page = terminal::stdout_page().unwrap_or_else(Page::file);
     let rows = [
         row("Input Length", analysis.input),
         row("Context Length", analysis.context),

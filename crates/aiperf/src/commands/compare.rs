@@ -155,11 +155,11 @@ fn conclude(command: &CompareCommand, report: &CompareReport) -> Exit {
         }
     }
     let printed = if json_to_stdout {
-        terminal::complain(&compare_text(report, page(&console::Term::stderr(), false)));
+        terminal::complain(&compare_text(report, terminal::stderr_columns().map_or_else(Page::file, Page::screen)));
         let document = compare_json(report);
         exit::print(&format!("{}\n", String::from_utf8_lossy(&document)))
     } else {
-        exit::print(&compare_text(report, page(&console::Term::stdout(), terminal::stdout_has_colours())))
+        exit::print(&compare_text(report, terminal::stdout_page().unwrap_or_else(Page::file)))
     };
     match (unwritten, printed) {
         (Some(failed), _) => failed,
@@ -180,11 +180,4 @@ fn write(path: &Path, document: &[u8]) -> io::Result<()> {
     let mut file = WholeFile::create(path, true)?;
     file.write_all(document)?;
     file.finish()
-}
-
-fn page(term: &console::Term, has_colours: bool) -> Page {
-    match term.size_checked() {
-        Some((_, columns)) => Page::screen(usize::from(columns)).with_colours(has_colours),
-        None => Page::file(),
-    }
 }

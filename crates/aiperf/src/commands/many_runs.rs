@@ -89,7 +89,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     runner.begin();
     error.iter().for_each(|error| runner.log(LogLevel::Error, &error.to_string()));
     // On a terminal the table was printed after each run; a pipe gets it once.
-    if columns().is_none() {
+    if terminal::stdout_columns().is_none() {
         runner.print_table(&done, Page::of_file(&plan.base.artifacts));
     }
     let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, most, signal.is_some());
@@ -217,11 +217,6 @@ fn make_ready(plan: &CampaignPlan, redactor: &Redactor) -> Result<Ready, String>
 /// The run that the API shows until the first one starts, if it is known.
 fn first_run(plan: &CampaignPlan) -> Plan {
     plan.listed.first().map_or_else(|| plan.base.clone(), |cell| plan.run(cell, 0))
-}
-
-/// The width of the terminal, if stdout is one.
-fn columns() -> Option<usize> {
-    console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }
 
 fn log_path(plan: &CampaignPlan) -> PathBuf {
@@ -374,8 +369,7 @@ impl RunIn for Runner<'_> {
     }
 
     fn report_progress(&mut self, done: &[Ran]) {
-        if let Some(columns) = columns() {
-            let page = Page::screen(columns).with_colours(terminal::stdout_has_colours());
+        if let Some(page) = terminal::stdout_page() {
             self.print_table(done, page);
         }
     }

@@ -334,11 +334,8 @@ const PANEL_COLUMNS: usize = 80;
 
 /// The report, the files and, if no request succeeded, why that is a failure.
 fn shown(finished: &Finished, log: Option<&Path>) -> String {
-    let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    let page = match columns {
-        Some(columns) => Page::screen(columns).with_colours(terminal::stdout_has_colours()),
-        None => Page::of_file(&finished.result.artifacts),
-    };
+    let screen = terminal::stdout_page();
+    let page = screen.unwrap_or_else(|| Page::of_file(&finished.result.artifacts));
     let mut text = report(&finished.result, page);
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));
@@ -352,7 +349,6 @@ fn shown(finished: &Finished, log: Option<&Path>) -> String {
         errors.push(error);
     }
     errors.extend(finished.written.failures.iter().map(|failure| ExitError::not_written(&failure.error)));
-    let page = if columns.is_some() { page } else { Page::plain(PANEL_COLUMNS) };
-    text.push_str(&exit_panel(&errors, log, page));
+    text.push_str(&exit_panel(&errors, log, screen.unwrap_or(Page::plain(PANEL_COLUMNS))));
     text
 }
