@@ -1,7 +1,7 @@
 //! The JUnit file, in which CI reads the result of a command.
 
 use crate::exit::{self, Exit};
-use crate::new_file::WholeFile;
+use crate::new_file::{WholeFile, check_folder};
 use aiperf_campaign::overwrites::check_output;
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
@@ -20,14 +20,9 @@ impl JunitFile {
     /// Checks that it can be written; returns an error if not. The check leaves no file behind, because a run may be
     /// killed.
     fn begin(path: &Path) -> Result<Self, String> {
+        check_folder("--junit", path)?;
         let file = WholeFile::create(path, true).map_err(|error| {
-            let way_out = match path.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => {
-                    format!("mkdir -p {}", folder.display())
-                }
-                _ => "a file in a folder that can be written to".to_owned(),
-            };
-            format!("--junit {}: {error}\n  try: {way_out}", path.display())
+            format!("--junit {}: {error}\n  try: a file in a folder that can be written to", path.display())
         })?;
         let is_device = path.metadata().is_ok_and(|there| !there.is_file());
         Ok(Self { path: path.to_owned(), open: is_device.then_some(file) })

@@ -8,6 +8,17 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+/// Refuses the file of a flag in a missing folder, so that a mistyped path is found before any work.
+pub(crate) fn check_folder(flag: &str, path: &Path) -> Result<(), String> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        None => Ok(()),
+        Some(folder) => {
+            let (path, folder) = (path.display(), folder.display());
+            Err(format!("{flag} {path}: there is no folder {folder}\n  try: mkdir -p {folder}, or another file"))
+        }
+    }
+}
+
 /// Opens a file for writing. An existing file is overwritten only with `force`; a device or a pipe needs none. A pipe
 /// without a reader is an error, because opening it would wait forever.
 pub(crate) fn create(path: &Path, force: bool) -> io::Result<File> {

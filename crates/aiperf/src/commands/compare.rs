@@ -2,7 +2,7 @@
 
 use super::path::path;
 use crate::exit::{self, Exit};
-use crate::new_file::WholeFile;
+use crate::new_file::{WholeFile, check_folder};
 use crate::{signals, terminal};
 use aiperf_campaign::compare::{CompareRequest, Conclusion, MOST_SIDES, Rule, Stat, compare};
 use aiperf_plan::{FileNames, collide};
@@ -96,7 +96,7 @@ fn request(command: &CompareCommand) -> Result<CompareRequest, String> {
     }
     for (flag, path) in [("--json", &command.json), ("--junit", &command.junit)] {
         path.as_deref()
-            .map_or(Ok(()), |path| has_folder(flag, path).and_then(|()| is_no_result(flag, path, &paths)))?;
+            .map_or(Ok(()), |path| check_folder(flag, path).and_then(|()| is_no_result(flag, path, &paths)))?;
     }
     let rules: Vec<Rule> = command.fail_on.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
     let stat = |text: &String| text.parse().map_err(|what: String| format!("--stats: {what}"));
@@ -109,17 +109,6 @@ fn request(command: &CompareCommand) -> Result<CompareRequest, String> {
         rules,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
-}
-
-/// Refuses a file in a missing folder, so that a mistyped path is found before the comparison.
-fn has_folder(flag: &str, path: &Path) -> Result<(), String> {
-    match path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
-        None => Ok(()),
-        Some(folder) => {
-            let (path, folder) = (path.display(), folder.display());
-            Err(format!("{flag} {path}: there is no folder {folder}\n  try: mkdir -p {folder}, or another file"))
-        }
-    }
 }
 
 /// Refuses to overwrite a file of a compared run.
