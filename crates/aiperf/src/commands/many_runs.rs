@@ -78,11 +78,10 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     if let Some(error) = runner.refused.take() {
         end_api(runner);
         exit::complain(&redactor, &error);
-        let exit = match signals.number() {
-            Some(number) => Exit::Signal(number),
-            None if error.is_input() => return Exit::Usage,
-            None => Exit::Failed,
-        };
+        let exit = one_run::exit_of(&error, signals);
+        if exit == Exit::Usage {
+            return exit;
+        }
         let cases = || junit_of_all(&plan, &done, &judge(&done));
         return junit.map_or(exit, |junit| junit.write(&junit_properties(verdicts(&done)), cases(), exit, &redactor));
     }

@@ -40,11 +40,10 @@ pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &
         Ok(profiled) => profiled,
         Err(error) => {
             exit::complain(&redactor, &error);
-            let exit = match signals.number() {
-                Some(number) => Exit::Signal(number),
-                None if error.is_input() => return Exit::Usage,
-                None => Exit::Failed,
-            };
+            let exit = exit_of(&error, signals);
+            if exit == Exit::Usage {
+                return exit;
+            }
             signals.run_is_over(exit);
             let cases = || junit_cases(&[], Some(&error.to_string()), &limits, None, None);
             return junit.map_or(exit, |junit| junit.write(&[], cases(), exit, &redactor));
@@ -63,6 +62,15 @@ pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &
         stay(api, signals, &redactor);
     }
     exit
+}
+
+/// The exit code after an error of a run.
+pub(super) fn exit_of(error: &CampaignError, signals: &Signals) -> Exit {
+    match signals.number() {
+        Some(number) => Exit::Signal(number),
+        None if error.is_input() => Exit::Usage,
+        None => Exit::Failed,
+    }
 }
 
 /// Binds the port of the API, if the plan has one. A port that cannot be bound is an error if the plan requires it.
