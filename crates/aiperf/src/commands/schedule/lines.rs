@@ -5,6 +5,7 @@ use super::options::LinesTo;
 use crate::new_file::WholeFile;
 use aiperf_campaign::rehearsal::Dispatch;
 use aiperf_types::Nanos;
+use serde_json::Value;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -90,11 +91,11 @@ pub(super) fn write(
     let Dispatch { number, session, conversation, turn, turns, url, .. } = *dispatch;
     write!(
         out,
-        "{{\"t_s\":{},\"intended_s\":{},\"phase\":\"{}\",\"number\":{number},\"session\":{session},\
+        "{{\"t_s\":{},\"intended_s\":{},\"phase\":{},\"number\":{number},\"session\":{session},\
          \"conversation\":{conversation},\"turn\":{turn},\"turns\":{turns},\"url\":{url},\"cancel_after_ms\":",
         seconds(at),
         seconds(intended),
-        escape(phase),
+        Value::from(phase),
     )?;
     match dispatch.cancel_after {
         Some(after) => write!(out, "{:?}", after.as_millis_f64())?,
@@ -108,16 +109,4 @@ pub(super) fn write(
 
 fn seconds(at: Nanos) -> String {
     format!("{}.{:09}", at.0 / 1_000_000_000, at.0 % 1_000_000_000)
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out
 }
