@@ -191,7 +191,8 @@ fn without_secret_settings(value: &mut Value, path: &str) {
     }
 }
 
-/// Whether a value can contain no secret.
+/// Whether a value under a secret setting can contain no secret. In bodies, numbers may be token ids; here none is
+/// ordinary.
 pub(crate) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => true,

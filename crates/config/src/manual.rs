@@ -38,6 +38,7 @@ pub fn man_page(version: &str, exit_codes: &[(&str, &str)]) -> String {
     out
 }
 
+/// Text for troff: a backslash, a hyphen that stays one, and a line that is no request.
 fn escape(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

@@ -13,7 +13,8 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// The type of an error, by the type names in it. Messages never decide: they may quote the server. `status` is that
+    /// The type of an error, by the type names in it: they are all that records, and errors in the bodies of servers, have.
+    /// Messages never decide: they may quote the server. `status` is that
     /// of the HTTP response, if there was one: codes that the client made up do not count.
     pub fn of(error: &RequestError, status: Option<u16>) -> Self {
         // An error that is the response itself has the server's reason phrase as its type.

@@ -314,6 +314,8 @@ impl Scan<'_> {
         }
     }
 
+    /// The end of the list or object here; `None` if it is not closed. It is part of JSON that may be escaped, unlike the
+    /// prose of `texts::bracketed`, so only `quote` opens a text.
     fn bracketed_end(&self, start: usize) -> Option<usize> {
         let (mut at, mut depth) = (start, 0_usize);
         loop {
