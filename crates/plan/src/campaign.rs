@@ -257,7 +257,7 @@ impl CampaignPlan {
 
     /// Hides the secrets of all runs. A point that is not listed adds none: [`MakeCell`] rejects a point that would.
     pub fn redactor(&self) -> Redactor {
-        Redactor::of_all(self.listed.iter().map(|cell| &cell.plan).chain([&self.base]))
+        Redactor::new(self.listed.iter().map(|cell| &cell.plan).chain([&self.base]).flat_map(Plan::all_secrets))
     }
 
     /// Whether it is a single run, with its files in the directory itself.

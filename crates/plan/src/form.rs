@@ -4,13 +4,12 @@
 //! them; a plan that is *written for people* contains none. [`Plan::to_machine`] does the former and
 //! [`Plan::for_people`] the latter. Nothing else writes a plan. Serde alone writes all of it, like the former.
 //!
-//! One table lists the values that are secrets (`redact/places.rs`): the API key, secret headers, credentials and
+//! One table lists the values that are secrets (`secret_places`): the API key, secret headers, credentials and
 //! secret parameters of every URL, secret extra inputs, those of templates and variables, headers and secret attributes
 //! of OTLP. A new place is a row there.
 
 use crate::Plan;
-use crate::redact::Redactor;
-use crate::redact::places::{SECRET_PLACES, hide_secrets};
+use crate::secret_places::{SECRET_PLACES, hide_secrets};
 use aiperf_types::{BinaryForm, FormError};
 use serde_json::Value;
 
@@ -38,7 +37,7 @@ impl Plan {
         let mut shown = self.clone();
         hide_secrets(&mut shown);
         let mut value = shown.value()?;
-        Redactor::of(self).settings(&mut value);
+        self.redactor().settings(&mut value);
         Ok(value)
     }
 

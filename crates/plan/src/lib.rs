@@ -25,17 +25,14 @@
 //! - [`nearest`]: the name that a user meant, for messages
 //! - [`form`]: plans for other machines, and plans for people without secrets; [`run_config`]: the plan of one run of
 //!   several, to recognise a complete run
-//! - [`redact`]: which parts of headers, URLs and texts may be shown
+//! - `secret_places`: the places of a plan that contain secrets; [`redact`]: how secrets are found and hidden
 //!
 //! # Invariants
 //! - The crate is pure: no socket, no clock, no file, no async. It knows no flag and no file format.
-//! - One value knows the user's secrets: `redact::Redactor`, made once per plan. Text leaves the program through it:
-//!   log lines, messages, errors of requests, inputs, the configuration.
-//! - One list defines which names mean a secret (`redact/names.rs`). A list or object under such a name is hidden as a
-//!   whole.
-//! - Secrets in bodies and templates are hidden as text, in one pass (`redact/payload.rs`).
+//! - One value knows the user's secrets: [`Plan::redactor`]. Text leaves the program through it: log lines, messages,
+//!   errors of requests, inputs, the configuration.
 //! - A plan that is sent to another machine carries every secret. A plan that is written for people carries none. Only
-//!   the two functions of `form.rs` write plans. One table lists the places that hold secrets (`redact/places.rs`).
+//!   the two functions of `form.rs` write plans. One table lists the places that hold secrets (`secret_places`).
 //! - A random draw is a function of (seed, purpose, index), so its order does not matter.
 //! - A strategy chooses a point; `CampaignPlan::cell` makes a cell of it. Nothing needs all cells in advance.
 
@@ -62,14 +59,15 @@ pub mod phase;
 mod phase_words;
 pub mod proxy;
 pub mod ramp;
-pub mod redact;
 pub mod run_config;
 pub mod runtime;
+mod secret_places;
 pub mod server_metrics;
 pub mod timing;
 pub mod url;
 
 pub use additions::{Additions, CacheBust, MarkerKind, MarkerPlace};
+pub use aiperf_redact as redact;
 pub use api::ApiPlan;
 pub use arrival::{Arrival, ArrivalLaw, RateLevel, RatePlan, RatePoint, ScheduleZero};
 pub use artifacts::{ArtifactPlan, ExportLevel, FileNames, InputFile, RecordFiles, SummaryFiles, UserFile, collide};

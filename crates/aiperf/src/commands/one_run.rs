@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Runs a plan and reports on it. `notes` are messages of the configuration.
 pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &Signals) -> Exit {
-    let (redactor, dir) = (Arc::new(Redactor::of(&plan)), plan.artifacts.dir.clone());
+    let (redactor, dir) = (Arc::new(plan.redactor()), plan.artifacts.dir.clone());
     let limits = plan.metrics.limits.clone();
     let junit = match JunitFile::begin_where_wanted(junit, &plan) {
         Ok(junit) => junit,

@@ -3,7 +3,7 @@
 use super::error::{Candidate, HubError};
 use super::repo::{RepoKind, RepoName};
 use aiperf_plan::redact::Redactor;
-use aiperf_plan::url::percent_encoded;
+use aiperf_plan::redact::percent::percent_encoded;
 use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Fetched, Origin};
 use serde_json::Value;

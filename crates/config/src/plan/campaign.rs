@@ -59,7 +59,7 @@ pub(super) fn plan(
         problems.extend(found.into_iter().map(of_run));
         cells.extend(planned);
     }
-    let redactor = Redactor::of_all(cells.iter().map(|cell: &Cell| &cell.plan));
+    let redactor = Redactor::new(cells.iter().flat_map(|cell: &Cell| cell.plan.all_secrets()));
     cells.iter_mut().for_each(|cell| hide(cell, &redactor));
     let base = cells.first()?.plan.clone();
     let dir = base.artifacts.dir.clone();

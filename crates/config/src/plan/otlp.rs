@@ -8,7 +8,7 @@ use crate::os_text;
 use crate::resolve::Tree;
 use crate::rules::head;
 use aiperf_plan::otlp::provider_of;
-use aiperf_plan::url::{percent_decoded, strictly_percent_decoded};
+use aiperf_plan::redact::percent::{percent_decoded, strictly_percent_decoded};
 use aiperf_plan::{ClientIdentity, EndpointPlan, MetricsUrl, NamedFile, OtlpPlan};
 use aiperf_types::Nanos;
 

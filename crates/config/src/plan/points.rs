@@ -54,7 +54,7 @@ impl Points {
         let mut problems = Vec::new();
         let planned = planning.cell(point.run.cell, Some(&run), &mut Vec::new(), &mut problems);
         let Some(mut cell) = planned.filter(|_| problems.is_empty()) else { return Err(problems) };
-        if !self.redactor.knows(&cell.plan) {
+        if !self.redactor.hides(cell.plan.all_secrets()) {
             let why = "log lines of all runs would show it";
             return Err(vec![Problem::new("a search cannot vary a secret").because(why).at("sweep")]);
         }

@@ -120,7 +120,7 @@ fn no_output_contains_secrets() {
     assert!(sent.contains(&("api_key".to_owned(), "sk-4444".to_owned())), "{sent:?}");
     let shown = format!("{} {}", plan.run.cli_command, plan.input_config);
     assert!(!shown.contains("sk-") && shown.contains("team=perf,api_key=<redacted>"), "{shown}");
-    let redactor = aiperf_plan::redact::Redactor::of(&plan);
+    let redactor = plan.redactor();
     assert_eq!(redactor.hide("it said sk-5555 and sk-6666, perf"), "it said <redacted> and <redacted>, perf");
 }
 

@@ -1,6 +1,6 @@
 //! Base URL and path joined into what is asked for.
 
-use aiperf_plan::url::{percent_decoded, percent_encoded};
+use aiperf_plan::redact::percent::{percent_decoded, percent_encoded};
 use aiperf_types::EndpointKind;
 
 /// The URL of a request: the base URL, the dialect's path unless it is there already, and the query.

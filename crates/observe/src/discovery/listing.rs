@@ -3,7 +3,7 @@
 use super::cluster::Access;
 use super::pods::Endpoints;
 use super::shown;
-use aiperf_plan::url::percent_encoded;
+use aiperf_plan::redact::percent::percent_encoded;
 use aiperf_transport::FetchError;
 use aiperf_types::{Failure, Nanos};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! A plan outside of the process: complete for machines, without secrets for people.
 
 use aiperf_plan::form::secret_places;
-use aiperf_plan::redact::Redactor;
 use aiperf_plan::{
     BaseUrl, CacheReset, Cadence, DcgmExporter, DiscoveryMode, EndpointPlan, GpuSource, GpuTelemetryPlan,
     MetricsEndpoint, MetricsUrl, OtlpPlan, Plan, PodDiscovery, Proxy, ServerMetricsFormats, ServerMetricsPlan,
@@ -144,7 +143,7 @@ fn a_plan_that_is_sent_to_another_machine_carries_every_secret() {
         assert_eq!(whole(&received), whole(&plan), "{place}");
         assert!(whole(&received).to_string().contains(SECRET), "{place}");
         // The other machine hides the secret too.
-        assert!(!Redactor::of(&received).hide(&format!("got {SECRET}")).contains(SECRET), "{place}");
+        assert!(!received.redactor().hide(&format!("got {SECRET}")).contains(SECRET), "{place}");
     }
     let received = sent(&Plan { endpoint: with_credentials(), ..full_plan() });
     assert_eq!(received.endpoint.urls, with_credentials().urls);

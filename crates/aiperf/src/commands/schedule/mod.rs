@@ -92,7 +92,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
             return Exit::Usage;
         }
     };
-    let secrets = Redactor::of(&plan);
+    let secrets = plan.redactor();
     let (setup, of_data) = match rehearsal::setup(&plan) {
         Ok(ready) => ready,
         Err(error) => {

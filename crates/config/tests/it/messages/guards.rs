@@ -3,7 +3,6 @@
 use crate::messages::{Case, FILES, checked_in, files, printed, seen};
 use aiperf_config::flags::{self, Flag, Status};
 use aiperf_config::{Context, resolve_config, resolve_profile};
-use aiperf_plan::redact::Redactor;
 use std::collections::BTreeMap;
 
 /// The output for arguments that are too odd for a line of words.
@@ -304,7 +303,7 @@ fn secret_extra_inputs_within_lists_are_hidden_and_known() {
     let plan = resolve_profile(&args, &ctx).expect("a plan").into_plan();
     let shown = plan.input_config["endpoint"]["extra"].to_string();
     assert!(shown.contains("<redacted>") && !shown.contains("hunter2"), "{shown}");
-    let redactor = Redactor::of(&plan);
+    let redactor = plan.redactor();
     assert_eq!(redactor.hide("bad key hunter2"), "bad key <redacted>");
     let redactor = aiperf_plan::redact::Redactor::default();
     let body = redactor.body(extra.as_bytes());
@@ -350,7 +349,7 @@ fn secret_variables_of_the_environment_are_hidden_wherever_they_are_used() {
     let args = ["-f".to_owned(), "c.yaml".to_owned()];
     std::fs::write(dir.path().join("c.yaml"), config("30")).expect("a file");
     let plan = resolve_profile(&args, &ctx).expect("a plan").into_plan();
-    let redactor = Redactor::of(&plan);
+    let redactor = plan.redactor();
     assert_eq!(redactor.hide("bad TOPSECRET1 0012345678 visible-region"), "bad <redacted> <redacted> visible-region");
     assert_eq!(plan.endpoint.extra["plain"], "a 0012345678 visible-region", "it is sent");
     let shown = aiperf_plan::run_config::run_config(&plan, &redactor).to_string();
@@ -385,7 +384,7 @@ fn secrets_of_a_template_are_hidden_and_known() {
     assert_eq!(shown, r#"{"api_key":"<redacted>","q":{{ text|tojson }}}"#);
     let resolved = aiperf_config::show_resolved(&args, &ctx).expect("a configuration");
     assert!(resolved.contains("<redacted>") && !resolved.contains("TOPSECRET1"), "{resolved}");
-    assert_eq!(Redactor::of(&plan).hide("bad key TOPSECRET1"), "bad key <redacted>");
+    assert_eq!(plan.redactor().hide("bad key TOPSECRET1"), "bad key <redacted>");
 }
 
 #[test]

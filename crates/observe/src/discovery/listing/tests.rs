@@ -1,6 +1,6 @@
 use super::super::Cluster;
 use super::*;
-use aiperf_plan::url::percent_decoded;
+use aiperf_plan::redact::percent::percent_decoded;
 use proptest::prelude::*;
 
 fn access() -> Access {

@@ -1,15 +1,13 @@
 //! The user's secrets, found by their value in all output: a server may echo what it was sent, in an error or anywhere
 //! else.
 
-use super::index::SecretIndex;
-use super::members::{change_names, visit_texts};
-use super::names::is_sensitive_header;
-use super::payload::payload;
-use super::places::secrets_of_plan;
-use super::row_secrets::RowSecrets;
-use super::values::{LONG, SHORTEST};
-use super::{REDACTED, text as by_name, urls};
-use crate::Plan;
+use crate::index::SecretIndex;
+use crate::members::{change_names, visit_texts};
+use crate::names::is_sensitive_header;
+use crate::payload::payload;
+use crate::row_secrets::RowSecrets;
+use crate::values::{LONG, SHORTEST};
+use crate::{REDACTED, text as by_name, urls};
 use aiperf_types::{Body, RequestError};
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -60,19 +58,9 @@ impl Redactor {
         Self { known, own: own.map(Arc::new), starts }
     }
 
-    /// Hides every secret of a plan (`places`).
-    pub fn of(plan: &Plan) -> Self {
-        Self::of_all([plan])
-    }
-
-    /// The same for several plans.
-    pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Self {
-        Self::new(plans.into_iter().flat_map(secrets_of_plan))
-    }
-
-    /// Whether it hides every secret of a plan.
-    pub fn knows(&self, plan: &Plan) -> bool {
-        Self::of(plan).known.iter().all(|value| self.known.contains(value))
+    /// Whether it hides all of these values.
+    pub fn hides(&self, values: impl IntoIterator<Item = String>) -> bool {
+        SecretIndex::new(values).iter().all(|value| self.known.contains(value))
     }
 
     /// Also hides the secrets of all rows of a dataset, for a whole run: a server may echo them in any response.
@@ -259,8 +247,7 @@ fn cut(text: String, is_all: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::{secrets_in_header, secrets_in_url};
-    use crate::url::BaseUrl;
+    use crate::{secrets_in_credentials, secrets_in_header, secrets_in_url};
     use base64::Engine;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
     use proptest::prelude::*;
@@ -445,15 +432,14 @@ mod tests {
 
     #[test]
     fn a_short_user_name_stays_a_word_and_no_form_of_the_pair_is_shown() {
-        let url = BaseUrl::parse("http://user:pw@h").unwrap();
-        let given = url.credentials().unwrap().secrets();
+        let given = secrets_in_credentials("user", "pw");
         assert!(given.iter().all(|secret| secrets_in_url("http://user:pw@h").contains(secret)));
         let redactor = Redactor::new(given);
         assert_eq!(redactor.hide(r#"{"role":"user"}"#), r#"{"role":"user"}"#);
         for sent in ["user:pw", "dXNlcjpwdw==", "dXNlcjpwdw"] {
             assert_eq!(redactor.hide(sent), REDACTED, "{sent}");
         }
-        let alone = Redactor::new(BaseUrl::parse("http://k3y5@h").unwrap().credentials().unwrap().secrets());
+        let alone = Redactor::new(secrets_in_credentials("k3y5", ""));
         assert_eq!(alone.hide("no k3y5"), "no <redacted>");
     }
 

@@ -10,7 +10,7 @@
 //! Readers of files do not need the values of headers, so more headers count: any with such a word *in* it. In URLs,
 //! `code` counts too: Azure's functions take their key by it. Elsewhere it is a status or a program.
 
-use crate::url::percent_decoded;
+use crate::percent::percent_decoded;
 use std::borrow::Cow;
 
 /// A word that marks a secret name. Separators and letter case do not count, so `api-key` covers `apiKey`, `API_KEY`
@@ -211,7 +211,7 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// Whether a number under a secret name is ordinary: `my_token` may be the number of a token. `token` alone and names
 /// such as `access_token` hold numbers that are secrets.
-pub(super) fn is_number_ordinary(name: &str) -> bool {
+pub(crate) fn is_number_ordinary(name: &str) -> bool {
     let is_last_token = |Word { word, reach }: &Word| *word == "token" && *reach == Reach::Last;
     marks(name, is_last_token) && !marks(name, |word| !is_last_token(word))
 }
@@ -263,7 +263,7 @@ const ENDINGS: [[bool; 26]; 26] = {
 };
 
 /// Whether a name may mark a secret, by its last letters. This must be cheap: it runs for every name of every body.
-pub(super) fn may_be_secret_name(name: &str) -> bool {
+pub(crate) fn may_be_secret_name(name: &str) -> bool {
     let ends_so = |a: u8, b: u8| {
         let index = |letter: u8| usize::from(letter.to_ascii_lowercase() - b'a');
         // Anything but a letter may be a separator or an escape, after which a word ends.
@@ -296,7 +296,7 @@ pub fn is_sensitive_header(name: &str) -> bool {
 
 /// Whether a header's value is a secret that must not be shown elsewhere either. Names that only happen to contain a
 /// word (`X-Tokenizer`, `X-Author`) have ordinary values, which other texts may contain.
-pub(super) fn is_secret_header(name: &str) -> bool {
+pub(crate) fn is_secret_header(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     is_header_of(name, |word| parts(&lower).any(|part| part == word))
 }

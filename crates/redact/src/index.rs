@@ -1,7 +1,7 @@
 //! The values of secrets, sorted: there may be thousands, and every position of every output is searched.
 
-use super::forms::{FORM_STARTS, encoded_at_start};
-use super::values::{LONG, SHORTEST, is_word};
+use crate::forms::{FORM_STARTS, encoded_at_start};
+use crate::values::{LONG, SHORTEST, is_word};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use std::ops::Range;
@@ -11,7 +11,7 @@ const LOOKED_UP: usize = 3;
 
 /// Values to search for, in any form.
 #[derive(Clone)]
-pub(super) struct SecretIndex {
+pub(crate) struct SecretIndex {
     /// Sorted, so that values with the same beginning are next to each other.
     values: Vec<String>,
     /// The values by their first character.
@@ -20,17 +20,17 @@ pub(super) struct SecretIndex {
 
 /// A value that was found in a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FoundSecret {
+pub(crate) struct FoundSecret {
     /// The length of the value. The longest goes first, so that a secret within a secret does not leave the rest
     /// visible.
     value: usize,
     /// Its length in the text.
-    pub(super) length: usize,
+    pub(crate) length: usize,
 }
 
 impl SecretIndex {
     /// With the forms in Base64. Values that are too short to be searched for are left out.
-    pub(super) fn new(values: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut values: Vec<String> = values.into_iter().filter(|value| value.chars().count() >= SHORTEST).collect();
         let encoded: Vec<String> =
             values.iter().filter(|value| value.len() >= LONG).flat_map(|v| in_base64(v)).collect();
@@ -39,7 +39,7 @@ impl SecretIndex {
     }
 
     /// These values and those of another index.
-    pub(super) fn joined(&self, other: &Self) -> Self {
+    pub(crate) fn joined(&self, other: &Self) -> Self {
         Self::of_forms(self.values.iter().chain(&other.values).cloned().collect())
     }
 
@@ -57,31 +57,31 @@ impl SecretIndex {
     }
 
     /// Bytes with which a value may begin, in any form.
-    pub(super) fn starts(&self) -> [bool; 256] {
+    pub(crate) fn starts(&self) -> [bool; 256] {
         let mut starts = [false; 256];
         let first = self.groups.iter().filter_map(|(first, _)| first.bytes().next());
         first.chain(FORM_STARTS.iter().copied()).for_each(|byte| starts[usize::from(byte)] = !self.values.is_empty());
         starts
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 
-    pub(super) fn contains(&self, value: &str) -> bool {
+    pub(crate) fn contains(&self, value: &str) -> bool {
         self.values.binary_search_by(|known| known.as_str().cmp(value)).is_ok()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &String> {
         self.values.iter()
     }
 
     /// The longest value of at least so many bytes that a text has at this position.
-    pub(super) fn find_at(&self, text: &str, at: usize, least: usize) -> Option<FoundSecret> {
+    pub(crate) fn find_at(&self, text: &str, at: usize, least: usize) -> Option<FoundSecret> {
         let rest = &text[at..];
         let plain = rest.bytes().take(LOOKED_UP).take_while(|byte| !FORM_STARTS.contains(byte)).count();
         if plain > 0 {

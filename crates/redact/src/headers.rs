@@ -1,9 +1,9 @@
 //! The secrets that headers hold, in the forms in which they are sent.
 
-use super::names::is_secret_header;
-use super::texts::secrets_in_text;
-use super::urls::secrets_in_urls;
-use super::values::{SHORTEST, is_everyday, leaves};
+use crate::names::is_secret_header;
+use crate::texts::secrets_in_text;
+use crate::urls::secrets_in_urls;
+use crate::values::{SHORTEST, is_everyday, leaves};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
@@ -23,7 +23,7 @@ pub fn secrets_in_header(name: &str, value: &str) -> Vec<String> {
 }
 
 /// What a server may echo of secrets without the rest of them, such as what follows a scheme.
-pub(super) fn parts_of(secrets: &[String]) -> Vec<String> {
+pub(crate) fn parts_of(secrets: &[String]) -> Vec<String> {
     // What a template inserts is no secret.
     let own = secrets.iter().filter(|secret| !secret.contains("{{"));
     let parts = own.flat_map(|secret| secrets_in_value(secret).into_iter().map(move |part| (secret, part)));
@@ -32,7 +32,7 @@ pub(super) fn parts_of(secrets: &[String]) -> Vec<String> {
 
 /// The secrets that the value of a secret header holds: all of it, what follows its scheme, credentials that this
 /// stands for, its parameters, and the texts of a document.
-pub(super) fn secrets_in_value(value: &str) -> Vec<String> {
+pub fn secrets_in_value(value: &str) -> Vec<String> {
     let value = value.trim();
     let mut out = vec![value.to_owned()];
     if value.starts_with(['{', '['])
@@ -93,5 +93,13 @@ mod tests {
             assert!(found.contains(&"sk-Secret-1".to_owned()), "{value}: {found:?}");
             assert!(!found.iter().any(|secret| secret == "/v1/chat/completions" || secret == "host"), "{found:?}");
         }
+    }
+
+    #[test]
+    fn secret_parameters_and_members_of_a_header_are_known() {
+        for value in ["token=X", "for=a;secret=X;b=c", r#"a, api_key="X""#, r#"{"api_key":"X"}"#, "token=X,b"] {
+            assert!(secrets_in_header("X-Info", value).contains(&"X".to_owned()), "{value}");
+        }
+        assert!(secrets_in_header("X-Info", "a=b; max_tokens=3").is_empty());
     }
 }

@@ -1,10 +1,10 @@
 //! Walks through JSON documents: members whose names mark secrets, and all texts.
 
-use super::headers::parts_of;
-use super::names::{is_number_ordinary, is_secret_header, is_secret_name};
-use super::texts::secrets_in_text;
-use super::urls::secrets_in_urls;
-use super::values::{is_everyday, leaves};
+use crate::headers::parts_of;
+use crate::names::{is_number_ordinary, is_secret_header, is_secret_name};
+use crate::texts::secrets_in_text;
+use crate::urls::secrets_in_urls;
+use crate::values::{is_everyday, leaves};
 use serde_json::{Map, Value};
 
 /// Members of a JSON Schema that describe the members of a document: a name in them describes a value and contains
@@ -22,7 +22,7 @@ pub fn visit_secret_members(value: &mut Value, visit: &mut dyn FnMut(&str, &mut 
 
 /// What the name means that an object is under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Above {
+pub(crate) enum Above {
     /// Its members are described there.
     Describing,
     /// Its members are headers.
@@ -32,7 +32,7 @@ pub(super) enum Above {
 }
 
 impl Above {
-    pub(super) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         const HEADERS: &[u8] = b"headers";
         let end = name.len().checked_sub(HEADERS.len()).map(|at| &name.as_bytes()[at..]);
         match name {
@@ -44,8 +44,8 @@ impl Above {
 }
 
 /// What the name of a pair is called.
-pub(super) const PAIR_NAMES: &[&str] = &["name", "key", "header"];
-pub(super) const PAIR_VALUE: &str = "value";
+pub(crate) const PAIR_NAMES: &[&str] = &["name", "key", "header"];
+pub(crate) const PAIR_VALUE: &str = "value";
 
 fn visit_members(value: &mut Value, above: Above, visit: &mut dyn FnMut(&str, &mut Value)) {
     match value {
@@ -76,7 +76,7 @@ fn pair_of(members: &Map<String, Value>) -> Option<&str> {
 }
 
 /// Whether what a secret's name holds is a secret. `is_described`: the name is one of those that a schema describes.
-pub(super) fn holds_secret(name: &str, value: &Value, is_described: bool) -> bool {
+pub(crate) fn holds_secret(name: &str, value: &Value, is_described: bool) -> bool {
     match value {
         Value::Null | Value::Bool(_) => false,
         Value::String(_) => true,
@@ -104,7 +104,7 @@ pub fn visit_texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
 }
 
 /// Changes the names of members at or below a level.
-pub(super) fn change_names(value: &mut Value, from_level: usize, change: &dyn Fn(&str) -> Option<String>) {
+pub(crate) fn change_names(value: &mut Value, from_level: usize, change: &dyn Fn(&str) -> Option<String>) {
     match value {
         Value::Object(members) => {
             let changed = |(name, mut member): (String, Value)| {

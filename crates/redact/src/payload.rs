@@ -3,12 +3,12 @@
 //! A body may be very large, and most of it is text that must not change. So one pass goes from quote to quote, and
 //! looks only at names and the beginnings of texts.
 
-use super::headers::parts_of;
-use super::members::{Above, PAIR_NAMES, PAIR_VALUE, holds_secret};
-use super::names::{is_number_ordinary, is_secret_header, is_secret_name, may_be_secret_name};
-use super::urls::secrets_in_url;
-use super::values::leaves;
-use super::{REDACTED, url};
+use crate::headers::parts_of;
+use crate::members::{Above, PAIR_NAMES, PAIR_VALUE, holds_secret};
+use crate::names::{is_number_ordinary, is_secret_header, is_secret_name, may_be_secret_name};
+use crate::urls::secrets_in_url;
+use crate::values::leaves;
+use crate::{REDACTED, url};
 use memchr::{memchr, memchr2};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ const LONGEST_NAME: usize = 256;
 const LONGEST_SCHEME: usize = 32;
 
 /// A request body, in JSON, without its secrets, and the values that are hidden.
-pub(super) fn payload(body: &[u8]) -> (Cow<'_, [u8]>, Vec<String>) {
+pub(crate) fn payload(body: &[u8]) -> (Cow<'_, [u8]>, Vec<String>) {
     // Bytes that are not UTF-8 are no JSON either.
     let Ok(text) = std::str::from_utf8(body) else { return (Cow::Borrowed(body), Vec::new()) };
     let secrets = secrets(text, '"', Texts::Follow);
@@ -369,7 +369,7 @@ fn decoded(inner: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::visit_secret_members;
+    use crate::visit_secret_members;
     use proptest::prelude::*;
 
     fn shown(body: &str) -> String {

@@ -1,21 +1,19 @@
 //! The places of a plan that contain secrets: one table, one row per place. The redactor takes its secrets from it, and
 //! plans for people are hidden by it.
 
-use super::headers::{secrets_in_header, secrets_in_value};
-use super::members::{secrets_in_members, visit_secret_members, visit_texts};
-use super::names::{is_secret_name, is_sensitive_header};
-use super::payload::{secrets_in_template, template};
-use super::urls::secrets_in_url;
-use super::{REDACTED, url, urls};
 use crate::url::{BaseUrl, Credentials};
 use crate::{MetricsUrl, OtlpPlan, Plan};
+use aiperf_redact::{
+    REDACTED, Redactor, is_secret_name, is_sensitive_header, secrets_in_header, secrets_in_members,
+    secrets_in_template, secrets_in_url, secrets_in_value, template, url, urls, visit_secret_members, visit_texts,
+};
 use serde_json::Value;
 
 /// A place of a plan that contains secrets.
 pub(crate) struct SecretPlace {
     pub(crate) name: &'static str,
     /// Its secrets, in the forms in which they are sent.
-    pub(super) secrets: fn(&Plan) -> Vec<String>,
+    secrets: fn(&Plan) -> Vec<String>,
     /// Replaces them with [`REDACTED`].
     hide: fn(&mut Plan),
 }
@@ -143,9 +141,16 @@ pub(crate) const SECRET_PLACES: &[SecretPlace] = &[
     SecretPlace { name: "variables", secrets: |plan| plan.secrets.clone(), hide: |plan| plan.secrets.clear() },
 ];
 
-/// All secrets of a plan.
-pub(super) fn secrets_of_plan(plan: &Plan) -> Vec<String> {
-    SECRET_PLACES.iter().flat_map(|place| (place.secrets)(plan)).collect()
+impl Plan {
+    /// All its secrets.
+    pub fn all_secrets(&self) -> impl Iterator<Item = String> {
+        SECRET_PLACES.iter().flat_map(|place| (place.secrets)(self))
+    }
+
+    /// Hides all its secrets, wherever text leaves the program.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.all_secrets())
+    }
 }
 
 /// Hides all secrets of a plan in their places.

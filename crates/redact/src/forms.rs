@@ -11,10 +11,10 @@ const HTML: &[(char, &[&str])] = &[
 ];
 
 /// Bytes with which an encoded form may begin.
-pub(super) const FORM_STARTS: &[u8] = b"%\\&+";
+pub(crate) const FORM_STARTS: &[u8] = b"%\\&+";
 
 /// The number of bytes at the start of `text` that encode `value`; `None` if the start is something else.
-pub(super) fn encoded_at_start(text: &str, value: &str) -> Option<usize> {
+pub(crate) fn encoded_at_start(text: &str, value: &str) -> Option<usize> {
     let (first, wanted) = (*text.as_bytes().first()?, *value.as_bytes().first()?);
     if first != wanted && !FORM_STARTS.contains(&first) {
         return None;

@@ -1,9 +1,9 @@
 //! The secrets that only rows of a dataset contain, for a whole run: a server may echo the secret of one request in the
 //! response to another.
 
-use super::members::secrets_in_members;
-use super::payload::payload;
-use super::values::{SHORTEST, is_everyday};
+use crate::members::secrets_in_members;
+use crate::payload::payload;
+use crate::values::{SHORTEST, is_everyday};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt;
@@ -41,7 +41,7 @@ impl RowSecrets {
         self.add(rows.values.iter().cloned());
     }
 
-    pub(super) fn add(&mut self, values: impl IntoIterator<Item = String>) {
+    pub(crate) fn add(&mut self, values: impl IntoIterator<Item = String>) {
         for value in values {
             let is_kept = value.chars().count() >= SHORTEST && !is_everyday(&value);
             if is_kept && self.values.len() < MOST {
@@ -54,7 +54,7 @@ impl RowSecrets {
         self.values.is_empty()
     }
 
-    pub(super) fn into_values(self) -> impl Iterator<Item = String> {
+    pub(crate) fn into_values(self) -> impl Iterator<Item = String> {
         self.values.into_iter()
     }
 }

@@ -1,8 +1,8 @@
 //! Secrets in any text, by their names: authorizations, parameters and members of documents.
 
-use super::REDACTED;
-use super::names::{is_number_ordinary, is_secret_name, is_secret_parameter};
-use super::values::leaves;
+use crate::REDACTED;
+use crate::names::{is_number_ordinary, is_secret_name, is_secret_parameter};
+use crate::values::leaves;
 use std::ops::Range;
 
 /// A text, such as an error of a library, with what looks like a secret replaced.
@@ -144,7 +144,7 @@ fn is_number(value: &str) -> bool {
 }
 
 /// The secrets in a text, by their names: those of authorizations, parameters and members.
-pub(super) fn secrets_in_text(text: &str) -> Vec<String> {
+pub(crate) fn secrets_in_text(text: &str) -> Vec<String> {
     let mut out: Vec<String> = authorization_values(text).into_iter().map(|value| text[value].to_owned()).collect();
     for NamedValue { value, may_be_prose, .. } in values_by_name(text) {
         let value = &text[value];
@@ -181,4 +181,56 @@ fn bracketed(text: &str) -> usize {
         }
     }
     text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_found_in_texts_of_every_kind() {
+        for text_with in [
+            r#"{"detail":"{\"api_key\": \"sk-1234\"}"}"#,
+            r#"bad url "http://h/?X-Goog-Signature=sk-1234""#,
+            "cannot reach http://user:sk-1234@host:8000/v1",
+            r#"{"AWSAccessKeyId": "sk-1234", "x": 1}"#,
+            r#"{"headers": "{\"Authorization\": \"Bearer sk-1234\"}"}"#,
+            "GET /?api%5Fkey=sk-1234&x=1",
+            "api_key='sk-1234'",
+            r#"{"auth": {"user": "a}", "password": "sk-1234"}, "b": 1}"#,
+            r#"{"detail":"{\"credentials\": [{\"x\": \"sk-1234\"}]}"}"#,
+            "api_keys: ['a', 'sk-1234']",
+            "token: {cut: sk-1234",
+            r#"{"Authorization": {"bearer": "sk-1234"}}"#,
+            "GET /f?code=sk-1234&x=1",
+            "SLACK_TOKEN=sk-1234",
+            "bot_token: sk-1234",
+            "API_KEY_2=sk-1234",
+        ] {
+            let shown = text(text_with);
+            assert!(shown.contains(REDACTED) && !shown.contains("sk-1234"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn texts_without_secrets_are_unchanged() {
+        for plain in [
+            "max_tokens=5, eos_token: 2",
+            "my_token=5, your_token: 2.5, pad_token: <pad>",
+            "a@b://c",
+            "http://h:1/x?max_tokens=5",
+            "50% of tokens: 7",
+            r#"{"error":{"code":401}}"#,
+            "code=3",
+        ] {
+            assert_eq!(text(plain), plain);
+        }
+    }
+
+    #[test]
+    fn a_document_in_a_text_stays_valid_without_its_secret_objects() {
+        let shown = text(r#"{"auth": {"user": "a}", "b": [1]}, "api_keys":["x"], "b": 1}"#);
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown, serde_json::json!({"auth": REDACTED, "api_keys": REDACTED, "b": 1}));
+    }
 }
