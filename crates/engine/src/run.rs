@@ -36,7 +36,7 @@ use aiperf_plan::{PhasePlan, Plan, Timestamps, WorkerPriority};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-use aiperf_transport::{AnswerBudget, ConnectPace, from_plan};
+use aiperf_transport::{ConnectPace, ResponseBudget, from_plan};
 use aiperf_types::{Histograms, LogLevel, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -161,7 +161,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let can_run_out = plan.peak_in_flight().is_none_or(|peak| peak > sizing.connections);
     let places = || Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
     let places = can_run_out.then(places);
-    let budget = Arc::new(AnswerBudget::new(plan.endpoint.http.kept_bodies_limit));
+    let budget = Arc::new(ResponseBudget::new(plan.endpoint.http.kept_bodies_limit));
     let shared = Shared { connect: from_plan::connect_settings(&plan)?, places, budget };
     let counters = AllCounters::of(sizing.workers);
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);

@@ -64,7 +64,7 @@ impl AddressChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolution {
     pub addresses: AddressChoice,
-    /// How long an answer is believed; `None`: every connect asks anew.
+    /// How long a resolved address is used. With `None`, each connect resolves the name again.
     pub believed: Option<Nanos>,
 }
 

@@ -1,6 +1,6 @@
 //! What a read adds to an exchange.
 
-use crate::budget::AnswerBudget;
+use crate::budget::ResponseBudget;
 use crate::framer::{FrameError, Framer};
 use aiperf_types::{Exchange, Failure, MonoNs, Read};
 use std::rc::Rc;
@@ -9,26 +9,26 @@ use std::sync::Arc;
 /// Reads of a body that is not kept: more of them become one.
 const MOST_DROPPED: usize = 4096;
 
-/// Bytes that an answer may hold without asking what others hold. Nearly all answers are smaller, and a large one asks
-/// again only when it holds as much more.
+/// Bytes that a response may hold without asking what others hold. Nearly all responses are smaller, and a large one
+/// asks again only when it holds as much more.
 const FREE: usize = 1 << 20;
 
 /// The budget of all workers, as one of them has it: requests share it without touching what other threads touch.
-pub(crate) type LocalBudget = Rc<Arc<AnswerBudget>>;
+pub(crate) type LocalBudget = Rc<Arc<ResponseBudget>>;
 
-/// What is kept of an answer.
+/// What is kept of a response.
 #[derive(Debug)]
 pub struct Kept {
     /// So many bytes, the list of reads among them.
     limit: usize,
-    /// Of a 2xx answer, the head alone.
+    /// Of a 2xx response, the head alone.
     pub drops_body: bool,
     /// What it may hold without asking again.
     granted: usize,
     share: Option<Share>,
 }
 
-/// What an answer took of the budget; it goes back when the answer is complete or dropped.
+/// What a response took of the budget; it goes back when the response is complete or dropped.
 #[derive(Debug)]
 struct Share {
     budget: LocalBudget,
@@ -49,14 +49,14 @@ impl Kept {
         Self { limit, drops_body: false, granted: usize::MAX, share: None }
     }
 
-    /// The same, as far as other answers in flight leave room.
+    /// The same, as far as other responses in flight leave room.
     #[must_use]
     pub(crate) fn within(self, budget: Option<LocalBudget>) -> Self {
         let granted = if budget.is_some() { FREE } else { usize::MAX };
         Self { granted, share: budget.map(|budget| Share { budget, taken: 0 }), ..self }
     }
 
-    /// The same for another answer.
+    /// The same for another response.
     pub(crate) fn another(&self) -> Self {
         let budget = self.share.as_ref().map(|share| share.budget.clone());
         Self { drops_body: self.drops_body, ..Self::up_to(self.limit).within(budget) }
@@ -66,19 +66,19 @@ impl Kept {
         self.limit
     }
 
-    /// Whether what it takes is missing to other answers.
+    /// Whether what it takes is missing to other responses.
     pub(crate) fn is_shared(&self) -> bool {
         self.share.is_some()
     }
 
-    /// Of a 2xx answer, the head alone.
+    /// Of a 2xx response, the head alone.
     #[must_use]
     pub fn dropping_bodies(self) -> Self {
         Self { drops_body: true, ..self }
     }
 
-    /// Whether an answer may hold so many bytes in a buffer of this length. A read of one byte takes more room than the
-    /// byte: both count.
+    /// Whether a response may hold so many bytes in a buffer of this length. A read of one byte takes more room than
+    /// the byte: both count.
     #[inline]
     pub(crate) fn admit(&mut self, filled: usize, buffer: usize, reads: &[Read]) -> Result<(), Failure> {
         let list = size_of_val(reads);
@@ -101,7 +101,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Whether the body of this answer is counted and not kept.
+    /// Whether the body of this response is counted and not kept.
     pub(crate) fn drops(&self, exchange: &Exchange) -> bool {
         self.drops_body && matches!(exchange.status, Some(200..300))
     }
@@ -224,28 +224,28 @@ mod tests {
     }
 
     #[test]
-    fn of_an_answer_that_is_none_everything_is_kept() {
+    fn of_a_response_that_is_none_everything_is_kept() {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
-        let answer = b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc";
-        record(&mut exchange, &mut framer, answer, &mut Kept::up_to(1 << 20).dropping_bodies());
+        let response = b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc";
+        record(&mut exchange, &mut framer, response, &mut Kept::up_to(1 << 20).dropping_bodies());
         assert_eq!(crate::body::collect(&exchange), b"abc");
     }
 
-    fn within(budget: &Arc<AnswerBudget>) -> Kept {
+    fn within(budget: &Arc<ResponseBudget>) -> Kept {
         Kept::up_to(usize::MAX).within(Some(Rc::new(budget.clone())))
     }
 
     #[test]
     fn responses_of_less_than_a_megabyte_need_no_budget() {
-        let budget = Arc::new(AnswerBudget::new(0));
+        let budget = Arc::new(ResponseBudget::new(0));
         let mut kept = within(&budget);
         assert_eq!((kept.admit(FREE, FREE, &[]), budget.held()), (Ok(()), 0));
         assert_eq!(kept.admit(FREE + 1, FREE, &[]), Err(Failure::NoRoom { limit: 0 }));
     }
 
     #[test]
-    fn large_answers_share_the_room_there_is_and_give_it_back() {
-        let budget = Arc::new(AnswerBudget::new(10 * FREE));
+    fn large_responses_share_the_room_there_is_and_give_it_back() {
+        let budget = Arc::new(ResponseBudget::new(10 * FREE));
         let (mut first, mut second) = (within(&budget), within(&budget));
         assert_eq!(first.admit(2 * FREE, 8 * FREE, &[]), Ok(()), "the buffer counts, not what is in it");
         assert_eq!(budget.held(), 8 * FREE);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_list_of_reads_takes_room_as_bytes_do() {
-        let budget = Arc::new(AnswerBudget::new(0));
+        let budget = Arc::new(ResponseBudget::new(0));
         let reads = vec![Read::default(); FREE / size_of::<Read>() + 1];
         let (fitting, all) = (&reads[1..], &reads[..]);
         assert!(within(&budget).admit(0, 0, fitting).is_ok() && within(&budget).admit(0, 0, all).is_err());

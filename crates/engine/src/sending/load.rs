@@ -21,8 +21,8 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
-    AnswerBudget, BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Origin, Protocol,
-    Reuse, StampMode, StreamEnd, turn,
+    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Origin, Protocol,
+    ResponseBudget, Reuse, StampMode, StreamEnd, turn,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -39,7 +39,7 @@ pub(crate) struct Shared {
     /// A place for each connection in use, if they can run out.
     pub(crate) places: Option<Arc<Semaphore>>,
     /// The memory limit of all responses in flight.
-    pub(crate) budget: Arc<AnswerBudget>,
+    pub(crate) budget: Arc<ResponseBudget>,
 }
 
 /// The inputs of a worker's thread. The client itself is created there: it belongs to that thread.
