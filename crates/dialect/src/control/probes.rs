@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_below_500_is_ready_and_4xx_is_doubtful() {
+    fn a_response_below_500_is_ready_and_4xx_is_doubtful() {
         for (status, step) in [
             (200, Step::Ready { doubtful: None }),
             (401, Step::Ready { doubtful: Some(401) }),

@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_of_an_answer_cut_short_is_read() {
+    fn usage_of_a_response_cut_short_is_read() {
         let usage = json!({"output_tokens": 5});
         for kind in ["response.completed", "response.incomplete"] {
             let pieces = read(&[json!({"type": kind, "response": {"usage": usage}})]);
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_is_kept_once_and_in_the_order_of_the_whole_answer() {
+    fn an_item_is_kept_once_and_in_the_order_of_the_whole_response() {
         let (a, b) = (json!({"type": "message", "id": "a"}), json!({"type": "function_call", "call_id": "b"}));
         let (c, d) = (json!({"type": "x", "v": {"p": 1, "q": 2}}), json!({"v": {"q": 2, "p": 1}, "type": "x"}));
         let done = |item: &Value| json!({"type": "response.output_item.done", "item": item});
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_answer_that_was_kept_and_did_not_fail_can_be_gone_on_from() {
+    fn only_a_response_that_was_kept_and_did_not_fail_can_be_gone_on_from() {
         let store = |value: Value| {
             let extra = Map::from_iter([("store".to_owned(), value)]);
             let plan = aiperf_plan::EndpointPlan { extra, ..endpoint(EndpointKind::Responses) };

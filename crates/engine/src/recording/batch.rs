@@ -68,7 +68,7 @@ pub(crate) struct Computed {
     pub(crate) encoded: Encoded,
     /// The requests that failed, by their place in the batch; without those that the run itself cut off.
     pub(crate) failures: Vec<(usize, RequestError)>,
-    /// Those whose answer is not as long as was asked for.
+    /// Those whose response is not as long as was asked for.
     pub(crate) odd_lengths: Vec<OddLength>,
     /// Values that may end a phase; empty unless the plan wants that.
     pub(crate) values: Vec<Values>,

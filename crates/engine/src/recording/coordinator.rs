@@ -16,7 +16,7 @@ use crate::recording::batch::{Batch, Claimant, Computed};
 use crate::recording::live_judge::LiveJudge;
 use crate::recording::looks::Looks;
 use crate::recording::record_thread::Mailboxes;
-use crate::recording::recorder::{Findings, Recorder, Running};
+use crate::recording::recorder::{Findings, Recorder, RunningStats};
 use crate::recording::sampler::{self, Sampler};
 use crate::recording::sinks::{Handed, OrderedSinks, Ready, SinkFailure, StallNews};
 use aiperf_metrics::{Live, SinkStall, Summary};
@@ -339,11 +339,11 @@ impl Coordinator {
             self.resources.mailboxes.iter().for_each(|mailbox| mailbox.ask(asked));
         }
         for (thread, mailbox) in self.resources.mailboxes.iter().enumerate() {
-            if let Some((asked, running)) = mailbox.try_take_answer() {
-                sampler.answer(thread, asked, running);
+            if let Some((asked, stats)) = mailbox.try_take_stats() {
+                sampler.add(thread, asked, stats);
             }
         }
-        let Some(Running { live, reads, histograms }) = sampler.take_answers(now, &self.resources.recorder) else {
+        let Some(RunningStats { live, reads, histograms }) = sampler.take_merged(now, &self.resources.recorder) else {
             return;
         };
         let Resources { phases, live_judge, queue, .. } = &self.resources;

@@ -9,10 +9,10 @@ use aiperf_types::{Exchange, MonoNs, RawBody, RawEvents, RawExchange, RawRespons
 use std::borrow::Cow;
 
 /// Messages of one stream that are kept; what comes after them is left out, and the line reports that. An empty message
-/// takes a byte of an answer and a hundred in a file.
+/// takes a byte of a response and a hundred in a file.
 const MOST_EVENTS: u32 = 2_000_000;
 
-/// Request head and answer, without secrets. A compressed body is undone, up to so many bytes.
+/// Request head and response, without secrets. A compressed body is undone, up to so many bytes.
 pub(crate) fn raw_exchange(exchange: &Exchange, limit: usize, redactor: &Redactor) -> RawExchange {
     let mut request_headers = (!exchange.request_head.is_empty()).then(|| fields(&exchange.request_head));
     request_headers.iter_mut().for_each(|fields| redactor.headers(fields));
@@ -91,7 +91,7 @@ mod tests {
     const SECRET: &str = "sk-live-1234567";
     const STREAM: &str = "Content-Type: text/event-stream; charset=utf-8\r\n";
 
-    /// An answer that came in these reads, at 10, 20 and so on.
+    /// A response that came in these reads, at 10, 20 and so on.
     fn answered(status: u16, fields: &str, body: &[&[u8]]) -> Exchange {
         let head = format!("HTTP/1.1 {status} OK\r\n{fields}\r\n").into_bytes();
         let body_at = head.len();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_hidden_in_headers_and_answers() {
+    fn secrets_are_hidden_in_headers_and_responses() {
         let said = format!("event: {SECRET}\ndata: {{\"key\": \"{SECRET}\"}}\n\ndata: {SECRET}\n\n{SECRET}\n\n");
         let streamed = raw(&answered(200, STREAM, &[said.as_bytes()]));
         let whole = raw(&answered(200, "Content-Type: application/json\r\n", &[said.as_bytes()]));

@@ -12,7 +12,7 @@ use aiperf_tokenize::{GivenUp, Tokenizers};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
-    AnswerTokens, Exchange, Failure, Measured, Nanos, Parsed, PhaseId, Read, RecordMeta, RequestError, TokenCounts,
+    Exchange, Failure, Measured, Nanos, Parsed, PhaseId, Read, RecordMeta, RequestError, ResponseTokens, TokenCounts,
     Usage, WallAnchor,
 };
 use std::sync::Arc;
@@ -36,15 +36,15 @@ pub struct Reader {
 pub struct Record {
     pub meta: RecordMeta,
     pub measured: Measured,
-    /// The answer as read. The content marks of a valid record moved into `measured`, its error too.
+    /// The response as read. The content marks of a valid record moved into `measured`, its error too.
     pub parsed: Parsed,
     /// A stream was asked for and a whole body came.
     pub did_not_stream: bool,
     /// The server's token counts were to be used, and it gave none.
     pub without_counts: bool,
-    /// A good answer to messages that the chat template refuses, so that their tokens are not counted.
+    /// A good response to messages that the chat template refuses, so that their tokens are not counted.
     pub refused_by_chat_template: bool,
-    /// A good answer with fewer vectors than its request had inputs.
+    /// A good response with fewer vectors than its request had inputs.
     pub lacks_vectors: bool,
     /// The server's token counts are used, and contradict each other.
     pub has_doubtful_usage: bool,
@@ -162,7 +162,7 @@ impl Reader {
         };
         let lacks_vectors =
             measured.error.is_none() && parsed.vectors.is_some_and(|came| exchange.tag.vectors > Some(came));
-        let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.answer_tokens().is_doubtful;
+        let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.response_tokens().is_doubtful;
         Record {
             meta,
             measured,
@@ -197,7 +197,7 @@ impl Reader {
         Reading { api, limit, captures: false }
     }
 
-    /// Why there is no answer to read.
+    /// Why there is no response to read.
     fn failure(&self, exchange: &Exchange) -> Option<RequestError> {
         if let Some(failure) = &exchange.failure {
             return Some(failure_names::error_of(failure));
@@ -273,7 +273,7 @@ enum Counts {
     Nobodys,
 }
 
-/// What an answer said or thought, each choice apart: what one ends with and another begins with is no token.
+/// What a response said or thought, each choice apart: what one ends with and another begins with is no token.
 fn choices<'a>(text: &'a Option<String>, ends: &'a [usize]) -> Option<impl Iterator<Item = &'a str>> {
     let text = text.as_deref()?;
     let is_one = ends.is_empty();
@@ -291,7 +291,7 @@ fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
     if failed {
         return TokenCounts::default();
     }
-    let AnswerTokens { output, reasoning, .. } = usage.answer_tokens();
+    let ResponseTokens { output, reasoning, .. } = usage.response_tokens();
     TokenCounts { input: usage.prompt_tokens, output, reasoning, first_content_chunk_tokens: None }
 }
 

@@ -6,7 +6,7 @@
 //! come to the end of is computed by the coordinator instead.
 
 use crate::recording::batch::{Batch, Claimant};
-use crate::recording::recorder::{Findings, Question, Recorder, Running};
+use crate::recording::recorder::{Findings, Recorder, RunningStats, StatsRequest};
 use aiperf_transport::sys;
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -22,9 +22,9 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(16);
 #[derive(Default)]
 pub(crate) struct Mailbox {
     batches: Mutex<VecDeque<Arc<Batch>>>,
-    /// The newest question, and the newest answer with the question it answers.
+    /// The newest question, and the newest response with the question it answers.
     asked: AtomicU64,
-    answer: Mutex<Option<(Question, Running)>>,
+    stats: Mutex<Option<(StatsRequest, RunningStats)>>,
     closed: AtomicBool,
 }
 
@@ -41,25 +41,25 @@ impl Mailbox {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    pub(crate) fn ask(&self, question: Question) {
-        self.asked.store(question.bits(), Relaxed);
+    pub(crate) fn ask(&self, request: StatsRequest) {
+        self.asked.store(request.bits(), Relaxed);
     }
 
-    fn asked(&self) -> Question {
-        Question::from_bits(self.asked.load(Relaxed))
+    fn asked(&self) -> StatsRequest {
+        StatsRequest::from_bits(self.asked.load(Relaxed))
     }
 
-    /// The newest answer that was not taken yet; nothing when the thread is just answering.
-    pub(crate) fn try_take_answer(&self) -> Option<(Question, Running)> {
-        self.answer.try_lock().ok()?.take()
+    /// The newest response that was not taken yet; nothing when the thread is just answering.
+    pub(crate) fn try_take_stats(&self) -> Option<(StatsRequest, RunningStats)> {
+        self.stats.try_lock().ok()?.take()
     }
 
     /// One that was not taken yet is brought up to date: it may be to another question.
-    fn answer(&self, asked: Question, running: Running) {
-        let mut place = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answer = place.take().map(|(_, earlier)| earlier).unwrap_or_default();
-        answer.update(running);
-        *place = Some((asked, answer));
+    fn put_stats(&self, asked: StatsRequest, newer: RunningStats) {
+        let mut slot = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stats = slot.take().map(|(_, earlier)| earlier).unwrap_or_default();
+        stats.update(newer);
+        *slot = Some((asked, stats));
     }
 }
 
@@ -93,13 +93,13 @@ impl Drop for Mailboxes {
 pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> Findings {
     // A kernel that refuses leaves the thread at normal priority: slower reads, same results.
     let _ = sys::set_idle_priority();
-    let mut answered = Question::default();
+    let mut latest = StatsRequest::default();
     let mut sleep = SHORTEST_SLEEP;
     loop {
         let asked = mailbox.asked();
-        if asked != answered {
-            answered = asked;
-            mailbox.answer(asked, recorder.running(asked));
+        if asked != latest {
+            latest = asked;
+            mailbox.put_stats(asked, recorder.running_stats(asked));
         }
         // Looked at before the batches: a mailbox is closed after the last one was put there.
         let closed = mailbox.closed.load(Acquire);

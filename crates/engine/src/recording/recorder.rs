@@ -113,7 +113,7 @@ impl RecordContext {
         plan.artifacts.raw.then(|| raw_exchange(exchange, plan.endpoint.http.kept_body_limit, redactor))
     }
 
-    /// What hides secrets in what is kept of an answer. Most records keep none of its texts.
+    /// What hides secrets in what is kept of a response. Most records keep none of its texts.
     fn redactor(&self, exchange: &Exchange, measured: &Measured) -> Cow<'_, Redactor> {
         match measured.error.is_some() || measured.http_trace.is_some() || self.reader.plan.artifacts.raw {
             true => self.redactor.with_body(&exchange.request_body),
@@ -154,9 +154,9 @@ fn join<T: Clone>(own: &mut Option<T>, others: Option<&T>, merge: impl FnOnce(&m
 
 /// What threads are asked for while the run is on. No two questions of a run are alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Question(u64);
+pub(crate) struct StatsRequest(u64);
 
-impl Question {
+impl StatsRequest {
     const METRICS: u64 = 1;
     const HISTOGRAMS: u64 = 2;
 
@@ -187,16 +187,16 @@ impl Question {
 
 /// What a thread says of its records while the run is on, as far as it was asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct RunningStats {
     pub(crate) live: Option<LiveByKind>,
     /// Of the profiling phases.
     pub(crate) reads: ReadCounts,
     pub(crate) histograms: Option<RecordHistograms>,
 }
 
-impl Running {
+impl RunningStats {
     /// Adds what another thread says to a question.
-    pub(crate) fn merge(&mut self, other: &Self, asked: Question) {
+    pub(crate) fn merge(&mut self, other: &Self, asked: StatsRequest) {
         if asked.wants_metrics() {
             join(&mut self.live, other.live.as_ref(), LiveByKind::merge);
             self.reads.merge(&other.reads);
@@ -364,10 +364,10 @@ impl Recorder {
     }
 
     /// What is known so far of what is asked for.
-    pub(crate) fn running(&self, asked: Question) -> Running {
+    pub(crate) fn running_stats(&self, asked: StatsRequest) -> RunningStats {
         let histograms = self.findings.histograms.as_ref().filter(|_| asked.wants_histograms());
         let (live, reads) = asked.wants_metrics().then(|| (self.live(), self.reads())).unzip();
-        Running { live, reads: reads.unwrap_or_default(), histograms: histograms.cloned() }
+        RunningStats { live, reads: reads.unwrap_or_default(), histograms: histograms.cloned() }
     }
 
     fn reads(&self) -> ReadCounts {

@@ -105,9 +105,9 @@ impl Ahead {
 
     /// Requests a late body; `None` if no thread builds them.
     pub(crate) fn ask(&self, draw: Draw, conversation: u32) -> Option<oneshot::Receiver<Prepared>> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, late) = oneshot::channel();
         self.late.get()?.send(Some(LateBody { draw, conversation, reply })).ok()?;
-        Some(answer)
+        Some(late)
     }
 
     /// From now on late bodies can be requested. Returns the receiver of these requests.

@@ -286,11 +286,11 @@ fn record(recorder: &mut Recorder, numbers: std::ops::Range<u64>, text: &str) {
     record_all(recorder, &numbers.map(|number| (number, text)).collect::<Vec<_>>());
 }
 
-/// Records answers, by number and text, as one batch.
-fn record_all(recorder: &mut Recorder, answers: &[(u64, &str)]) {
+/// Records responses, by number and text, as one batch.
+fn record_all(recorder: &mut Recorder, responses: &[(u64, &str)]) {
     let buffers = vec![BufferReturn::default()].into();
-    let exchanges = answers.iter().map(|(number, text)| answered(*number, text).into()).collect();
-    let batch = Batch::new(answers[0].0, exchanges, buffers);
+    let exchanges = responses.iter().map(|(number, text)| answered(*number, text).into()).collect();
+    let batch = Batch::new(responses[0].0, exchanges, buffers);
     assert!(recorder.compute(&batch, Claimant::Coordinator).is_some());
     recorder.add_up(&batch);
 }
@@ -327,7 +327,7 @@ fn a_text_that_is_too_long_to_count_is_no_sign_of_a_stop() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_counted_has_a_record_without_counts_and_costs_no_other() {
+fn a_response_that_cannot_be_counted_has_a_record_without_counts_and_costs_no_other() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tokenizer.json"), FRAGILE).unwrap();
     let tokenizer = Tokenizer::load(&folder.path().to_string_lossy(), &Lookup::from_env()).unwrap();
@@ -351,7 +351,7 @@ fn histograms_are_told_as_often_as_somebody_wants_them_however_often_metrics_are
     let _ = bench.phases[0].started.set(MonoNs(0));
     bench.push(0..40);
     let (mut metrics, mut counts) = (0, Vec::new());
-    // No record thread ever answers: what the coordinator computed itself is told.
+    // No record thread returns statistics. Those of the coordinator are reported.
     let start = mono_now();
     for ms in (0..3500).step_by(10) {
         bench.settle(start.plus(Nanos::from_millis(ms)));
