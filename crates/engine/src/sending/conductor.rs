@@ -51,7 +51,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        if let Some(Poll::Ready(event)) = self.hooks.as_ref().map(|hooks| hooks.poll_answer(cx)) {
+        if let Some(Poll::Ready(event)) = self.hooks.as_ref().map(|hooks| hooks.poll_done(cx)) {
             return Poll::Ready(event);
         }
         match self.recorded.as_mut().map(|recorded| recorded.poll_recv(cx)) {
