@@ -207,11 +207,11 @@ fn wait(
     longest: Duration,
     is_stopped: impl Fn() -> bool,
 ) {
-    let (sender, answer) = mpsc::channel();
+    let (sender, done) = mpsc::channel();
     let _ = commands.send(ask(sender));
     let until = Instant::now() + longest;
     loop {
-        match answer.recv_timeout(LOOK_WHETHER_STOPPED) {
+        match done.recv_timeout(LOOK_WHETHER_STOPPED) {
             Err(RecvTimeoutError::Timeout) if !is_stopped() && Instant::now() < until => {}
             _ => return,
         }
