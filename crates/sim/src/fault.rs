@@ -24,9 +24,9 @@ pub enum Fault {
     HookStatus { status: u16, count: Option<u32> },
     /// The request is read, then the connection is reset.
     Reset,
-    /// The connection is reset midway through the answer.
+    /// The connection is reset midway through the response.
     ResetMidway,
-    /// An error answer with this HTTP status.
+    /// An error response with this HTTP status.
     Status(u16),
     /// The client is redirected a number of times before it gets its response.
     Redirect(Redirect),

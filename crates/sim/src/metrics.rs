@@ -113,7 +113,7 @@ impl Histogram {
 
 /// A response of the HTTP side, whatever happened in the engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct HttpAnswer {
+pub(crate) struct HttpLabels {
     pub(crate) handler: &'static str,
     pub(crate) method: &'static str,
     pub(crate) status_class: u16,
@@ -121,7 +121,7 @@ pub(crate) struct HttpAnswer {
 
 /// A finished inference request, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Answered {
+pub(crate) struct RequestLabels {
     /// The name of its kind.
     pub(crate) endpoint: &'static str,
     pub(crate) streamed: bool,
@@ -160,8 +160,8 @@ macro_rules! metrics {
             $(pub(crate) $count: u64,)*
             pub(crate) finished: [u64; Finished::ALL.len()],
             $(pub(crate) $histogram: Histogram,)*
-            pub(crate) http: BTreeMap<HttpAnswer, u64>,
-            pub(crate) answered: BTreeMap<Answered, u64>,
+            pub(crate) http: BTreeMap<HttpLabels, u64>,
+            pub(crate) answered: BTreeMap<RequestLabels, u64>,
         }
 
         impl Metrics {
@@ -327,8 +327,8 @@ impl Metrics {
     }
 
     /// So many alike requests are over.
-    pub(crate) fn record_answered(&mut self, answered: Answered, times: u64) {
-        *self.answered.entry(answered).or_default() += times;
+    pub(crate) fn record_answered(&mut self, labels: RequestLabels, times: u64) {
+        *self.answered.entry(labels).or_default() += times;
     }
 
     /// The HTTP side answered.
@@ -339,6 +339,6 @@ impl Metrics {
         status: u16,
         times: u64,
     ) {
-        *self.http.entry(HttpAnswer { handler, method, status_class: status / 100 }).or_default() += times;
+        *self.http.entry(HttpLabels { handler, method, status_class: status / 100 }).or_default() += times;
     }
 }

@@ -54,11 +54,11 @@ fn families(server: &Snapshot<'_>) -> Families {
 
 fn add_frontend(page: &mut Families, server: &Snapshot<'_>) {
     let metrics = server.metrics;
-    let answered = metrics.answered.iter().map(|(answered, count)| {
+    let answered = metrics.answered.iter().map(|(labels, count)| {
         let labels = vec![
-            ("endpoint", answered.endpoint.into()),
-            ("request_type", if answered.streamed { "stream" } else { "unary" }.into()),
-            ("status", if answered.succeeded { "success" } else { "error" }.into()),
+            ("endpoint", labels.endpoint.into()),
+            ("request_type", if labels.streamed { "stream" } else { "unary" }.into()),
+            ("status", if labels.succeeded { "success" } else { "error" }.into()),
         ];
         (labels, Value::Number(*count as f64))
     });

@@ -53,11 +53,11 @@ fn families(server: &Snapshot<'_>) -> Families {
     add_counters(&mut engine, server);
     add_histograms(&mut engine, server);
     page.list.append(&mut engine.list);
-    let answers = server.metrics.http.iter().map(|(answer, count)| {
+    let responses = server.metrics.http.iter().map(|(planned, count)| {
         let labels = vec![
-            ("handler", answer.handler.into()),
-            ("method", answer.method.into()),
-            ("status", format!("{}xx", answer.status_class).into()),
+            ("handler", planned.handler.into()),
+            ("method", planned.method.into()),
+            ("status", format!("{}xx", planned.status_class).into()),
         ];
         (labels, Value::Number(*count as f64))
     });
@@ -65,7 +65,7 @@ fn families(server: &Snapshot<'_>) -> Families {
         FamilyType::Counter,
         "http_requests",
         "Total number of requests by method, status and handler.",
-        answers,
+        responses,
     );
     page
 }

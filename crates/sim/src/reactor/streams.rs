@@ -74,13 +74,13 @@ impl Reactor {
         let Some(mut canned) = self.canned.take() else { return false };
         match Route::of(request.method, request.path) {
             Some(route) => {
-                let (head, body) = canned.answer_parts(route, request);
-                self.answer(connection, task.stream, &head, (body, Extent::All), None);
+                let (head, body) = canned.response_parts(route, request);
+                self.respond(connection, task.stream, &head, (body, Extent::All), None);
             }
             None => {
                 canned.count_into(&mut self.shared.metrics(self.thread));
                 // Without faults, nothing is reset.
-                let _ = self.answer_other(task, connection, request, None);
+                let _ = self.respond_other(task, connection, request, None);
             }
         }
         self.canned = Some(canned);
@@ -114,14 +114,14 @@ impl Reactor {
             }
             // What was answered at once and did not fit is over with its last part.
             let is_sent = http2.session.waiting(stream).is_some_and(|waiting| waiting.is_empty());
-            let is_answered = !http2.exchanges.contains_key(&stream) && !connection.pages.contains_key(&stream);
-            if is_sent && is_answered {
+            let is_over = !http2.exchanges.contains_key(&stream) && !connection.pages.contains_key(&stream);
+            if is_sent && is_over {
                 http2.session.forget(stream);
             }
         }
     }
 
-    /// Ends a stream without the end of its answer.
+    /// Ends a stream without the end of its response.
     pub(super) fn reset_stream(&mut self, connection: &mut Connection, stream: u32) {
         let Some(http2) = &mut connection.http2 else { return };
         let mut out = Vec::new();
@@ -150,7 +150,7 @@ impl Reactor {
         }
     }
 
-    /// Writes the records of answers that are over and sent, and closes a connection that is to be closed after them.
+    /// Writes the records of responses that are over and sent, and closes a connection that is to be closed after them.
     pub(super) fn settle_streams(&mut self, connection: &mut Connection) -> Disposition {
         let Some(http2) = &mut connection.http2 else { return Disposition::Keep };
         if !connection.socket.flushed() {
