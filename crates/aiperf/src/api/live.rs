@@ -69,7 +69,7 @@ pub(super) struct LivePhase {
 /// A source of measurements that responded at some time.
 pub(super) struct LiveSource {
     pub(super) source: Source,
-    pub(super) answers: bool,
+    pub(super) is_reachable: bool,
 }
 
 impl Live {
@@ -208,14 +208,14 @@ impl Live {
         &mut self.phases[at]
     }
 
-    fn source(&mut self, source: &Source, answers: bool) {
+    fn source(&mut self, source: &Source, is_reachable: bool) {
         let hide = |text: &Arc<str>| -> Arc<str> { self.redactor.hide(text).into() };
         let source =
             Source { address: hide(&source.address), detail: source.detail.as_ref().map(hide), ..source.clone() };
         let same = |known: &&mut LiveSource| known.source.kind == source.kind && known.source.address == source.address;
         match self.sources.iter_mut().find(same) {
-            Some(known) => *known = LiveSource { source, answers },
-            None => self.sources.push(LiveSource { source, answers }),
+            Some(known) => *known = LiveSource { source, is_reachable },
+            None => self.sources.push(LiveSource { source, is_reachable }),
         }
     }
 }

@@ -12,11 +12,10 @@
 //! - [`hub`]: takes events and holds the state; [`mailbox`]: the messages that wait for one client
 //! - [`routes`]: one file per group of routes, and their table; [`openapi`], `docs`: the table for tools and people;
 //!   [`page`]: pages for browsers
-//! - [`answer`], [`encoding`], [`patient`]: responses, their compression, and clients that do not read them
+//! - [`response`], [`encoding`], [`patient`]: responses, their compression, and clients that do not read them
 //! - [`server`], [`socket`]: connections, and those that become WebSockets
 
 mod about;
-mod answer;
 #[cfg(test)]
 mod docs;
 mod encoding;
@@ -32,6 +31,7 @@ mod outcome;
 mod page;
 mod patient;
 mod prometheus;
+mod response;
 mod routes;
 mod run;
 mod server;

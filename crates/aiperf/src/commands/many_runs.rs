@@ -59,7 +59,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     };
     runner.api = watched.and_then(|watched| {
         let log = |level, text: &str| runner.log(level, text);
-        one_run::answer(watched, &first_run(&plan), &plan.dir, &redactor, &log)
+        one_run::serve_api(watched, &first_run(&plan), &plan.dir, &redactor, &log)
     });
     if let Some(api) = &runner.api {
         runner.campaign.serve_with(api.runs());

@@ -185,8 +185,8 @@ fn profile(
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
     let listening = Listening::start(&mut campaign, &plan, notes, signals, &redactor);
     let dir = plan.artifacts.dir.clone();
-    let api =
-        watched.and_then(|watched| answer(watched, &plan, &dir, &redactor, &|level, text| campaign.say(level, text)));
+    let api = watched
+        .and_then(|watched| serve_api(watched, &plan, &dir, &redactor, &|level, text| campaign.say(level, text)));
     api.iter().for_each(|api| campaign.serve_with(api.runs()));
     let (finished, log) = listening.run(campaign, plan, || {});
     let api = api.map(Api::complete);
@@ -268,7 +268,7 @@ impl<'a> Listening<'a> {
 }
 
 /// Starts the API on the bound port; logs its URL, or why it cannot start.
-pub(super) fn answer(
+pub(super) fn serve_api(
     port: Result<(Bound, Subscription), BindError>,
     plan: &Plan,
     dir: &Path,

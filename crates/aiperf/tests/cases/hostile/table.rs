@@ -138,11 +138,11 @@ impl Row {
     }
 }
 
-/// A body with an answer of two words.
+/// A body with a response of two words.
 pub(crate) const CHAT: &str = "{\"object\":\"chat.completion\",\
      \"choices\":[{\"message\":{\"content\":\"hello there\"}}],\
      \"usage\":{\"prompt_tokens\":8,\"completion_tokens\":2}}";
-/// An event with a word of an answer.
+/// An event with a word of a response.
 pub(crate) const WORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n";
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
 pub(crate) const STREAM_HEAD: &str =

@@ -62,9 +62,9 @@ impl Receiver {
             for stream in listener.incoming().flatten() {
                 let (kept, reply, tls) = (keeping.clone(), reply.clone(), tls.clone());
                 std::thread::spawn(move || match tls {
-                    None => answer(stream, &kept, &*reply),
+                    None => respond(stream, &kept, &*reply),
                     Some(config) => {
-                        answer(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), &kept, &*reply);
+                        respond(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), &kept, &*reply);
                     }
                 });
             }
@@ -86,7 +86,7 @@ impl Receiver {
     }
 }
 
-fn answer(stream: impl Read + Write, kept: &Mutex<Kept>, reply: &dyn Fn(usize) -> Reply) {
+fn respond(stream: impl Read + Write, kept: &Mutex<Kept>, reply: &dyn Fn(usize) -> Reply) {
     let mut reader = BufReader::new(stream);
     let (mut head, mut line) = (String::new(), String::new());
     while reader.read_line(&mut line).is_ok_and(|read| read > 2) {

@@ -1,4 +1,4 @@
-//! Answers that are no success.
+//! Responses that are no success.
 
 use crate::hostile::table::Outcome::Fails;
 use crate::hostile::table::Step::{Chunk, Close, End, Hold, Repeat, Request, Send};
