@@ -153,7 +153,7 @@ impl<'a> LiveReading<'a> {
 
     /// Calls `first_content` once, as soon as the first content has arrived.
     #[must_use]
-    pub fn telling(mut self, first_content: impl FnOnce(MonoNs) + 'a) -> Self {
+    pub fn on_first_content(mut self, first_content: impl FnOnce(MonoNs) + 'a) -> Self {
         self.first_content = Some(Box::new(first_content));
         self
     }
@@ -184,8 +184,8 @@ impl<'a> LiveReading<'a> {
         if has_failed {
             return reply;
         }
-        if let (Some(tell), Some(first)) = (self.first_content, parsed.content.first()) {
-            tell(first.at);
+        if let (Some(notify), Some(first)) = (self.first_content, parsed.content.first()) {
+            notify(first.at);
         }
         exchange.parsed = Some(Box::new(parsed));
         reply
@@ -214,9 +214,9 @@ impl Watch for LiveReading<'_> {
         }
         let State::Stream(stream) = &mut self.state else { return };
         if let Some(at) = stream.take(exchange)
-            && let Some(tell) = self.first_content.take()
+            && let Some(notify) = self.first_content.take()
         {
-            tell(at);
+            notify(at);
         }
     }
 }
@@ -264,14 +264,14 @@ mod tests {
     fn the_first_content_is_reported_before_the_rest_arrives() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (tell, told) = mpsc::channel();
+        let (send, received) = mpsc::channel();
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             assert!(stream.read(&mut [0; 1 << 12]).unwrap() > 0);
             let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
             stream.write_all(format!("{head}: hello\n\n{chunk}").as_bytes()).unwrap();
-            let at = told.recv_timeout(Duration::from_secs(10));
+            let at = received.recv_timeout(Duration::from_secs(10));
             stream.write_all(chunk.as_bytes()).unwrap();
             at
         });
@@ -279,7 +279,7 @@ mod tests {
         endpoint.streaming = true;
         let api = Api::new(&endpoint, "m").unwrap();
         let mut live = LiveReading::new(Reading { api: &api, limit: 1 << 20, captures: true })
-            .telling(|at| tell.send(at).unwrap());
+            .on_first_content(|at| send.send(at).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut exchange = runtime.block_on(async {
             let client = client(port, Reuse::Always, 1 << 20);

@@ -74,7 +74,7 @@ impl RequestWatch {
                 events.say(LogLevel::Trace, self.life(exchange, error));
             }
             if let Some(error) = error {
-                self.tell(exchange, error, events);
+                self.report(exchange, error, events);
             }
             if let Some(failures) = self.failures.as_mut().filter(|_| !exchange.was_cut_off()) {
                 failures.add(usize::from(exchange.tag.phase.0), error.is_some());
@@ -93,7 +93,7 @@ impl RequestWatch {
         }
     }
 
-    fn tell(&mut self, exchange: &Exchange, error: &RequestError, events: &Events) {
+    fn report(&mut self, exchange: &Exchange, error: &RequestError, events: &Events) {
         let kind = (error.code, error.kind.clone());
         if self.logged.len() >= KINDS_LOGGED && !self.logged.contains_key(&kind) {
             return;

@@ -166,7 +166,7 @@ impl RecordEncoder for SaysRaw {
 
 #[test]
 fn raw_exchanges_are_kept_if_a_sink_wants_them() {
-    for (wanted, said) in [(true, "whole whole whole "), (false, "")] {
+    for (wanted, text) in [(true, "whole whole whole "), (false, "")] {
         let mut plan = plan_of(serve(|_, _| json(HELLO)), 3);
         plan.artifacts.raw = wanted;
         let shown = Shown::default();
@@ -178,7 +178,7 @@ fn raw_exchanges_are_kept_if_a_sink_wants_them() {
             holds: 0,
         };
         run_changed(plan, |requests| requests, Around { sinks: vec![sink], ..Around::default() });
-        assert_eq!(shown.text(), said);
+        assert_eq!(shown.text(), text);
     }
 }
 
@@ -307,11 +307,11 @@ fn a_record_that_cannot_be_computed_costs_its_batch_and_is_reported() {
 }
 
 #[test]
-fn a_thread_that_panics_loses_only_its_own_findings() {
-    let nothing = || Findings { phases: Vec::new(), quality: Vec::new(), histograms: None, lost: vec![1] };
+fn a_thread_that_panics_loses_only_its_own_records() {
+    let nothing = || RecordTotals { phases: Vec::new(), quality: Vec::new(), histograms: None, lost: vec![1] };
     let dies = std::thread::spawn(|| panic!("on purpose"));
-    let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
-    assert_eq!((findings.lost, dead), (vec![2], 1));
+    let (totals, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
+    assert_eq!((totals.lost, dead), (vec![2], 1));
 }
 
 #[test]
@@ -350,12 +350,12 @@ fn a_video_is_one_record_of_several_legs() {
 #[test]
 fn histograms_of_many_threads_are_sent_without_record_processors_and_a_message_reports_it() {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
-    let said = |workers, record_threads| {
+    let warnings = |workers, record_threads| {
         let mut events = Events::new(WallAnchor::default());
         let heard = events.subscribe(Interest::default());
         instruments(&metrics, Sizing { workers, record_threads, connections: 1 }, 2, &events);
         drop(events);
         heard.filter(|event| matches!(event, RunEvent::Message(_))).count()
     };
-    assert_eq!((said(4, 7), said(4, 8), said(32, 32)), (0, 1, 1));
+    assert_eq!((warnings(4, 7), warnings(4, 8), warnings(32, 32)), (0, 1, 1));
 }

@@ -144,14 +144,14 @@ impl Load {
         let entered = self.watch.enter(Some(setup.number));
         runtime.block_on(async {
             let conductor = self.conductor(sources);
-            let told = Rc::downgrade(&conductor);
-            let tell = move |event| {
-                if let Some(conductor) = told.upgrade() {
-                    conductor.tell(event);
+            let weak = Rc::downgrade(&conductor);
+            let send_event = move |event| {
+                if let Some(conductor) = weak.upgrade() {
+                    conductor.handle(event);
                 }
             };
             let (alarm, mut panicked) = Alarm::new();
-            let worker = self.worker(setup, Box::new(tell), alarm);
+            let worker = self.worker(setup, Box::new(send_event), alarm);
             conductor.set_workers(Workers::local(worker.clone(), self.unsent.clone()));
             tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
@@ -197,14 +197,14 @@ impl Load {
             let listener = conductor.clone();
             let mut listen = tokio::task::spawn_local(async move {
                 while let Some((worker, event)) = reports.recv().await {
-                    listener.hear(worker, event);
+                    listener.handle_from(worker, event);
                 }
             });
             let result = tokio::select! {
                 biased;
                 driven = conductor.drive() => driven.map_err(EngineError::from),
                 Some(()) = panicked.recv() => Err(EngineError::Panicked("worker")),
-                // The runtime catches a panic of `hear`. No event would reach the schedule any more.
+                // The runtime catches a panic of `handle_from`. No event would reach the schedule any more.
                 Err(_) = &mut listen => Err(EngineError::Panicked("conductor")),
             };
             listen.abort();
@@ -249,10 +249,10 @@ impl Load {
         let entered = self.watch.enter(Some(setup.number));
         runtime.block_on(async {
             let number = usize::from(setup.number);
-            let tell = move |event| {
+            let send_event = move |event| {
                 let _ = report.send((number, event));
             };
-            let worker = self.worker(setup, Box::new(tell), alarm);
+            let worker = self.worker(setup, Box::new(send_event), alarm);
             let time = tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             let nudge = tokio::task::spawn_local(worker.clone().nudge());
             let keep_waking = tokio::task::spawn_local(worker.clone().keep_waking());
@@ -268,7 +268,7 @@ impl Load {
         })
     }
 
-    fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>, alarm: Alarm) -> Rc<Worker> {
+    fn worker(&self, setup: WorkerSetup, send_event: Box<dyn Fn(Event)>, alarm: Alarm) -> Rc<Worker> {
         let origins = self.plan.endpoint.urls.iter().map(Origin::from).collect();
         let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
@@ -284,7 +284,7 @@ impl Load {
             secrets: Secrets(self.redactor.clone()),
             alarm,
         };
-        Worker::new(resources, tell)
+        Worker::new(resources, send_event)
     }
 
     /// The part of the ids' key that is the same for every worker and different in the next process.

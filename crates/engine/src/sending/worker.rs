@@ -108,7 +108,7 @@ pub(crate) struct Resources {
     pub(crate) alarm: Alarm,
 }
 
-/// One worker. It stays on its thread; `tell` sends events to the conductor.
+/// One worker. It stays on its thread; `send_event` sends events to the conductor.
 pub(crate) struct Worker {
     number: u16,
     client: Client,
@@ -129,7 +129,7 @@ pub(crate) struct Worker {
     sessions: RefCell<Sessions>,
     /// Messages learned from responses that were parsed here.
     known: Rc<KnownMessages>,
-    tell: Box<dyn Fn(Event)>,
+    send_event: Box<dyn Fn(Event)>,
 }
 
 #[derive(Default)]
@@ -163,7 +163,7 @@ impl Drop for Task {
 }
 
 impl Worker {
-    pub(crate) fn new(resources: Resources, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
+    pub(crate) fn new(resources: Resources, send_event: Box<dyn Fn(Event)>) -> Rc<Self> {
         let Resources { number, client, requests, queue, unsent, ids, patience, counters, secrets, alarm } = resources;
         let (waiting, more, first_in_flight) = (RefCell::default(), Notify::new(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
@@ -185,7 +185,7 @@ impl Worker {
             first_in_flight,
             sessions,
             known: Rc::default(),
-            tell,
+            send_event,
         })
     }
 
@@ -343,7 +343,7 @@ impl Worker {
         let (session, turn) = (out.tag.session, out.tag.turn);
         let (mut live, mut redirects) = (LiveReading::new(reading).knowing(&self.known), self.redirects());
         if awaited.first_content {
-            live = live.telling(move |_| (self.tell)(Event::FirstContent { session, turn }));
+            live = live.on_first_content(move |_| (self.send_event)(Event::FirstContent { session, turn }));
         }
         let mut exchange = self.client.send_watched(out, cancel, &mut redirects, Some(&mut live)).await;
         if let Some(reply) = live.finish(&mut exchange) {
@@ -430,7 +430,7 @@ impl Worker {
         // Includes requests that were cut off. They leave a line, so a missing record is never mistaken for a request
         // that was not sent.
         self.queue.push(exchange);
-        (self.tell)(Event::Returned { session, turn, end, at });
+        (self.send_event)(Event::Returned { session, turn, end, at });
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {

@@ -132,8 +132,8 @@ proptest! {
     #[test]
     fn a_response_parsed_while_it_arrives_gives_the_same(arrival in arrival(), captures in any::<bool>()) {
         let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
-        let told = Cell::new(None);
-        let mut live = LiveReading::new(reading(&api, captures)).telling(|at| assert!(told.replace(Some(at)).is_none()));
+        let first_content = Cell::new(None);
+        let mut live = LiveReading::new(reading(&api, captures)).on_first_content(|at| assert!(first_content.replace(Some(at)).is_none()));
         let bytes = arrival.bytes();
         let (mut rest, mut lengths, mut is_same) = (&bytes[..], arrival.reads.iter().cycle(), arrival.is_same.iter().cycle());
         let mut at = 2;
@@ -151,7 +151,7 @@ proptest! {
         let parsed = exchange.parsed.take();
         prop_assert_eq!(parsed.is_some(), arrival.status < 300);
         if let Some(parsed) = parsed {
-            prop_assert_eq!(told.get(), parsed.content.first().map(|mark| mark.at));
+            prop_assert_eq!(first_content.get(), parsed.content.first().map(|mark| mark.at));
             let mut whole = reading(&api, captures).read(&exchange);
             let wanted = whole.reply.take().unwrap_or_default();
             prop_assert_eq!(reply.unwrap_or_default().turn, wanted.turn);

@@ -171,8 +171,8 @@ fn a_thread_that_comes_too_late_counts_nothing_twice() {
     }
     bench.settle(later(2));
     assert_eq!(numbers(&bench.shown), (0..40).collect::<Vec<u64>>());
-    let late = late.into_findings().phases[0].records();
-    let own = bench.coordinator.resources.recorder.into_findings().phases[0].records();
+    let late = late.into_totals().phases[0].records();
+    let own = bench.coordinator.resources.recorder.into_totals().phases[0].records();
     assert_eq!((late, own), (0, 40));
 }
 
@@ -302,9 +302,9 @@ fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
     record(&mut recorder, 0..3, "hello");
     bench.context.counting_time.end();
     record(&mut recorder, 3..5, "hello");
-    let findings = recorder.into_findings();
-    let quality = &findings.quality[0];
-    assert_eq!(findings.phases[0].records(), 5);
+    let totals = recorder.into_totals();
+    let quality = &totals.quality[0];
+    assert_eq!(totals.phases[0].records(), 5);
     assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (2, 0));
 }
 
@@ -321,7 +321,7 @@ fn a_text_that_is_too_long_to_count_is_no_sign_of_a_stop() {
     let mut recorder = Bench::recorder(&bench.context);
     record(&mut recorder, 0..2, "a b");
     record(&mut recorder, 2..3, &"a".repeat((2 << 20) + 1));
-    let quality = &recorder.into_findings().quality[0];
+    let quality = &recorder.into_totals().quality[0];
     assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (0, 1));
     assert!(!quality.was_stopped());
 }
@@ -334,9 +334,9 @@ fn a_response_that_cannot_be_counted_has_a_record_without_counts_and_costs_no_ot
     let bench = Bench::counting_with(tokenizer, Events::new(WallAnchor::default()));
     let mut recorder = Bench::recorder(&bench.context);
     record_all(&mut recorder, &[(0, "a"), (1, "Zed"), (2, "a a"), (3, "b"), (4, "a")]);
-    let findings = recorder.into_findings();
-    assert_eq!((findings.phases[0].records(), findings.lost), (5, vec![0]));
-    let quality = &findings.quality[0];
+    let totals = recorder.into_totals();
+    assert_eq!((totals.phases[0].records(), totals.lost), (5, vec![0]));
+    let quality = &totals.quality[0];
     assert_eq!((quality.uncountable, quality.too_long_to_count, quality.uncounted_after_stop), (2, 0, 0));
     assert!(!quality.was_stopped());
 }

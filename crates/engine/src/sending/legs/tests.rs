@@ -137,8 +137,9 @@ fn each_step_may_be_redirected() {
 fn a_failed_job_or_a_refused_submission_is_the_error() {
     let failed = jobs(1, r#"{"id":"v1","status":"failed","error":{"message":"no"}}"#);
     let exchange = follow(api(0.0, SOON, false), failed, Reuse::Always, post("/v1/videos"), &Cancel::default());
-    let told = Failure::Step { code: 500, kind: "VideoGenerationError", message: "Video generation failed: no".into() };
-    assert_eq!((exchange.failure, exchange.parsed.is_none()), (Some(told), true));
+    let expected =
+        Failure::Step { code: 500, kind: "VideoGenerationError", message: "Video generation failed: no".into() };
+    assert_eq!((exchange.failure, exchange.parsed.is_none()), (Some(expected), true));
     let refusing = serve(|_, _| b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n".to_vec());
     let exchange = follow(api(0.0, SOON, false), refusing, Reuse::Always, post("/v1/videos"), &Cancel::default());
     assert_eq!((exchange.failure, exchange.status, exchange.parsed.is_none()), (None, Some(503), true));

@@ -53,7 +53,7 @@ impl Desk {
         let events: Rc<RefCell<Vec<Event>>> = Rc::default();
         let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
         let (kept, wake, unsent) = (events.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
-        let tell = move |event| {
+        let send_event = move |event| {
             kept.borrow_mut().push(event);
             wake.notify_one();
         };
@@ -69,7 +69,7 @@ impl Desk {
             secrets: Secrets::default(),
             alarm: Alarm::new().0,
         };
-        let worker = Worker::new(resources, Box::new(tell));
+        let worker = Worker::new(resources, Box::new(send_event));
         let queued = RefCell::new(queued);
         Self { worker, requests, plan, queue, unsent, queued, events, news, came, coming }
     }
@@ -108,7 +108,7 @@ impl Desk {
     }
 
     /// The messages of each request, in order: the first letter of each role and the content.
-    fn said(&self) -> Vec<String> {
+    fn bodies_sent(&self) -> Vec<String> {
         let message = |message: &Value| {
             let content = message["content"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
             format!("{:.1}:{content}", message["role"].as_str().unwrap())
@@ -245,7 +245,7 @@ fn sessions_of_one_conversation_share_no_responses() {
         for (session, turn) in [(0, 0), (1, 0), (1, 1), (0, 1)] {
             desk.send(dispatch(session, turn, 2)).await;
         }
-        assert_eq!(desk.said(), ["u:1", "u:1", "u:1 a:a1 u:2", "u:1 a:a0 u:2"]);
+        assert_eq!(desk.bodies_sent(), ["u:1", "u:1", "u:1 a:a1 u:2", "u:1 a:a0 u:2"]);
     });
 }
 
@@ -287,7 +287,7 @@ fn a_session_continues_after_a_failed_turn_with_the_text_before_the_failure() {
         ends.extend([desk.send(given_up).await, desk.send(dispatch(0, 3, 4)).await]);
         use RequestEnd::{Answered, Failed};
         assert_eq!(ends, [Answered, Failed, Failed, Answered]);
-        assert_eq!(desk.said()[2..], ["u:1 a:a0 u:2 u:3", "u:1 a:a0 u:2 u:3 a:half u:4"]);
+        assert_eq!(desk.bodies_sent()[2..], ["u:1 a:a0 u:2 u:3", "u:1 a:a0 u:2 u:3 a:half u:4"]);
     });
 }
 
@@ -480,7 +480,7 @@ fn responses_that_no_turn_depends_on_are_not_parsed_on_the_worker() {
         for turn in 0..3 {
             desk.send(dispatch(0, turn, 3)).await;
         }
-        assert_eq!(desk.said(), ["u:1", "u:1 u:2", "u:1 u:2 u:3"]);
+        assert_eq!(desk.bodies_sent(), ["u:1", "u:1 u:2", "u:1 u:2 u:3"]);
         assert!(desk.exchanges().iter().all(|exchange| exchange.parsed.is_none()));
     });
 }
@@ -561,7 +561,7 @@ fn a_request_that_waits_for_its_body_when_its_phase_is_over_is_never_begun() {
         desk.worker.perform(Command::Cancel(PhaseIndex(0)));
         assert_eq!(desk.returned(late()).await, RequestEnd::Cancelled);
         assert_eq!(desk.exchanges()[0].failure, Some(Failure::NeverBegun));
-        assert!(desk.said().is_empty());
+        assert!(desk.bodies_sent().is_empty());
         drop(asked);
     });
 }
