@@ -5,7 +5,7 @@
 
 use aiperf_dialect::control::hooks::{self, Next, Retries};
 use aiperf_dialect::control::probes::{Probe, Step, Waiting, base_call, is_asked_in_its_own_type};
-use aiperf_dialect::control::{Call, Outcome};
+use aiperf_dialect::control::{Call, CallOutcome};
 use aiperf_plan::{EndpointPlan, Plan};
 use aiperf_types::{MonoNs, Nanos};
 use thiserror::Error;
@@ -168,10 +168,10 @@ fn described(called: &Called) -> String {
     }
 }
 
-fn outcome(called: &Called) -> Outcome<'_> {
+fn outcome(called: &Called) -> CallOutcome<'_> {
     match called {
-        Ok((status, body)) => Outcome::Answered { status: *status, body },
-        Err(_) => Outcome::Failed,
+        Ok((status, body)) => CallOutcome::Answered { status: *status, body },
+        Err(_) => CallOutcome::Failed,
     }
 }
 

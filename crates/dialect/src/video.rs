@@ -47,7 +47,7 @@ pub enum VideoStep {
     /// A GET with the header fields of the submission, after a pause.
     Get {
         pause: Nanos,
-        from: Place,
+        from: StepTarget,
         keep: Keep,
         /// The time of a request counts from here on: all looks together have it, and so has the download.
         renews_time: bool,
@@ -63,7 +63,7 @@ pub enum VideoStep {
 
 /// Where a step asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StepTarget {
     /// A path, with its query, at the server of the submission.
     Path(String),
     /// A URL with its scheme, perhaps at another server: it must not see what is secret.
@@ -136,7 +136,7 @@ impl VideoJob {
             return Err(generation_error("Video submission returned no job id".to_owned()));
         }
         let path = format!("{}/{id}", self.path);
-        let from = Place::Path(format!("{path}{}", self.query));
+        let from = StepTarget::Path(format!("{path}{}", self.query));
         self.at = Stage::Polled(path);
         Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text, renews_time: true, drops_body: false })
     }
@@ -151,14 +151,14 @@ impl VideoJob {
                 self.at = Stage::Downloaded;
                 let from = match job.get("url").and_then(Value::as_str).filter(|url| !url.is_empty()) {
                     Some(url) => place(url, &path)?,
-                    None => Place::Path(format!("{path}/content{}", self.query)),
+                    None => StepTarget::Path(format!("{path}/content{}", self.query)),
                 };
                 Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text, renews_time: true, drops_body: true })
             }
             Some("completed") => Ok(VideoStep::End { keep: Keep::Text }),
             Some("failed") => Err(generation_error(format!("Video generation failed: {}", reason(&job)))),
             _ => {
-                let from = Place::Path(format!("{path}{}", self.query));
+                let from = StepTarget::Path(format!("{path}{}", self.query));
                 let (pause, keep) = (self.interval, Keep::Nothing);
                 Ok(VideoStep::Get { pause, from, keep, renews_time: false, drops_body: false })
             }
@@ -214,19 +214,19 @@ fn reason(job: &Map<String, Value>) -> String {
 }
 
 /// Where a URL of a reply leads that came from a path.
-fn place(url: &str, path: &str) -> Result<Place, Failure> {
+fn place(url: &str, path: &str) -> Result<StepTarget, Failure> {
     let mut safe = String::with_capacity(url.len());
     for byte in url.trim().bytes() {
         push(&mut safe, byte, byte.is_ascii_graphic());
     }
     let lower = safe.to_ascii_lowercase();
     if lower.starts_with("http://") || lower.starts_with("https://") {
-        Ok(Place::Url(safe))
+        Ok(StepTarget::Url(safe))
     } else if safe.starts_with('/') && !safe.starts_with("//") {
-        Ok(Place::Path(safe))
+        Ok(StepTarget::Path(safe))
     } else if is_relative(&safe) {
         let folder = path.rfind('/').map_or("/", |at| &path[..=at]);
-        Ok(Place::Path(format!("{folder}{safe}")))
+        Ok(StepTarget::Path(format!("{folder}{safe}")))
     } else {
         Err(download_error(500, format!("Video download failed: '{url}' is no HTTP URL")))
     }
@@ -293,7 +293,7 @@ mod tests {
     /// A look at a job; the first has a time of its own.
     fn look(pause: Nanos, path: &str, keep: Keep) -> VideoStep {
         let renews_time = pause == Nanos::ZERO;
-        VideoStep::Get { pause, from: Place::Path(path.into()), keep, renews_time, drops_body: false }
+        VideoStep::Get { pause, from: StepTarget::Path(path.into()), keep, renews_time, drops_body: false }
     }
 
     fn error(step: VideoStep) -> (i64, &'static str, String) {
@@ -317,12 +317,12 @@ mod tests {
 
     #[test]
     fn what_was_made_is_fetched_by_the_url_of_the_reply_or_beside_the_job() {
-        let path = |path: &str| Place::Path(path.into());
+        let path = |path: &str| StepTarget::Path(path.into());
         for (reply, from) in [
             (r#"{"status":"completed","url":null}"#, path("/v1/videos/v1/content?k=v")),
             (r#"{"status":"completed","url":"/files/a b"}"#, path("/files/a%20b")),
             (r#"{"status":"completed","url":"dl/v.mp4?a=b"}"#, path("/v1/videos/dl/v.mp4?a=b")),
-            (r#"{"status":"completed","url":"HTTP://x/c"}"#, Place::Url("HTTP://x/c".into())),
+            (r#"{"status":"completed","url":"HTTP://x/c"}"#, StepTarget::Url("HTTP://x/c".into())),
         ] {
             let mut job = job(0.0, true);
             job.next(answered(r#"{"id":"v1"}"#));
@@ -428,7 +428,7 @@ mod tests {
             let replies = replies.map(|reply| (200, reply.to_string().into_bytes()));
             for (status, body) in replies.into_iter().chain(bodies) {
                 let response = LegResponse { status, body: &body, ..answered("") };
-                if let VideoStep::Get { from: Place::Path(text) | Place::Url(text), .. } = job.next(response) {
+                if let VideoStep::Get { from: StepTarget::Path(text) | StepTarget::Url(text), .. } = job.next(response) {
                     prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{}", text);
                 }
             }

@@ -70,7 +70,7 @@ pub struct Setup {
 }
 
 /// The results of a run.
-pub struct Outcome {
+pub struct EngineOutcome {
     /// The phases that started, in the order of the plan, which is the order of their starts. They may overlap.
     pub phases: Vec<PhaseOutcome>,
     /// The curves of all phases of a kind together, if these phases may have overlapped.
@@ -125,7 +125,7 @@ pub struct PhaseOutcome<R = Accumulator> {
     pub records: R,
 }
 
-impl Outcome {
+impl EngineOutcome {
     /// The costs of reading and sending, over the profiling phases.
     pub fn quality(&self) -> Quality {
         let profiling = self.phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
@@ -145,7 +145,7 @@ pub fn check(plan: &Plan) -> Result<(), EngineError> {
 }
 
 /// Runs a plan to its end, or until it is stopped.
-pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
+pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     let sizing = Sizing::of(Demand::of(&setup.plan), Machine::here())?;
     let stamping = match (setup.plan.runtime.timestamps, keep_stamping()) {
         (Timestamps::Kernel, Err(error)) => return Err(EngineError::NoStamps(error)),
@@ -326,7 +326,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         throttled: disturbance.throttled(),
     };
     let counting_was_stopped = totals.quality.iter().any(Quality::was_stopped);
-    Ok(Outcome {
+    Ok(EngineOutcome {
         phases: phase_outcomes(&phases, conductor.phase_runs(), totals, &queue, samples.as_deref(), anchor),
         overlapping: context.sweeps.take_joint(),
         conduct,

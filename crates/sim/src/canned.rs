@@ -13,7 +13,7 @@ use crate::apis::{
 };
 use crate::config::SimConfig;
 use crate::http::{Fields, Head, Heads, LAST_CHUNK, Request, Status, join, write_chunk};
-use crate::metrics::{Finished, Metrics, RequestLabels, RequestSizes, RequestTimes};
+use crate::metrics::{FinishReason, Metrics, RequestLabels, RequestSizes, RequestTimes};
 use crate::script::Script;
 use crate::vocabulary;
 
@@ -105,7 +105,7 @@ impl CannedResponses {
             metrics.inter_token_latency.observe_many(0.0, u64::from(generated.saturating_sub(1)) * times);
             let sizes =
                 RequestSizes { prompt_tokens: PROMPT_TOKENS, generated, choices: 1, n: 1, max_tokens: generated };
-            metrics.record_completed(Finished::Length, sizes, RequestTimes::default(), times);
+            metrics.record_completed(FinishReason::Length, sizes, RequestTimes::default(), times);
             for (streamed, times) in [(false, whole), (true, streamed)].into_iter().filter(|(_, times)| *times > 0) {
                 metrics.record_answered(RequestLabels { endpoint: api.name, streamed, succeeded: true }, times);
             }

@@ -7,7 +7,7 @@ use crate::apis::{
 };
 use crate::fault::Fault;
 use crate::http::{Head, Status};
-use crate::metrics::{Finished, Metrics, RequestLabels, RequestSizes, RequestTimes};
+use crate::metrics::{FinishReason, Metrics, RequestLabels, RequestSizes, RequestTimes};
 use crate::reply::{Extent, Outlet, Reply};
 use crate::script::{Purpose, Script};
 use crate::truth::{Asked, Payload, TruthRecord};
@@ -198,7 +198,7 @@ impl Exchange {
     }
 
     /// The client or a fault ended it early.
-    pub(crate) fn abandon(&mut self, why: Finished, metrics: &mut Metrics) {
+    pub(crate) fn abandon(&mut self, why: FinishReason, metrics: &mut Metrics) {
         match self.stage {
             Stage::Running => self.leave_batch(metrics),
             Stage::Waiting => metrics.waiting -= 1,
@@ -209,7 +209,7 @@ impl Exchange {
         self.record_failure(why, metrics);
     }
 
-    fn record_failure(&self, why: Finished, metrics: &mut Metrics) {
+    fn record_failure(&self, why: FinishReason, metrics: &mut Metrics) {
         if !self.is_inference() {
             return;
         }
@@ -324,7 +324,7 @@ impl Exchange {
                 self.wording.fail(&mut pen!(self, context), api, fault == Fault::ErrorEvent);
                 self.leave_batch(context.metrics);
                 self.stage = Stage::Over;
-                self.record_failure(Finished::Error, context.metrics);
+                self.record_failure(FinishReason::Error, context.metrics);
                 context.metrics.record_http_response(self.route.path, self.api().method, 200, 1);
                 Some(Next::Over)
             }
@@ -350,7 +350,7 @@ impl Exchange {
         self.reply.whole(&mut context.outlet, truth, Payload::Nothing, &head, (&body, Extent::All));
         self.leave_batch(context.metrics);
         self.stage = Stage::Over;
-        self.record_failure(Finished::Error, context.metrics);
+        self.record_failure(FinishReason::Error, context.metrics);
         context.metrics.record_http_response(self.route.path, self.api().method, error.status.0, 1);
         Next::Over
     }
@@ -376,8 +376,8 @@ impl Exchange {
             return Next::Over;
         }
         let finished = match self.planned.length.finish {
-            Finish::Length => Finished::Length,
-            Finish::Stop => Finished::Stop,
+            Finish::Length => FinishReason::Length,
+            Finish::Stop => FinishReason::Stop,
         };
         let sizes = RequestSizes {
             prompt_tokens: self.planned.request.prompt_tokens,

@@ -9,7 +9,7 @@ use nix::sys::time::TimeValLike;
 use crate::clock::wall_ns;
 use crate::config::SimConfig;
 use crate::encoding::ContentEncoding;
-use crate::exposition::{Kind, Snapshot, iteration_stats};
+use crate::exposition::{PageKind, Snapshot, iteration_stats};
 use crate::http::Status;
 use crate::metrics::Metrics;
 use crate::page_fault::{PageFault, PageFaultKind};
@@ -32,7 +32,7 @@ const MALFORMED_PAGE: &str = "<html><body>\n<p>these are {not metrics</p>\n</bod
 /// What a path shows.
 #[derive(Clone, Copy)]
 pub(crate) enum Show {
-    Families(&'static Kind),
+    Families(&'static PageKind),
     /// The JSON of a server whose families are elsewhere.
     IterationStats,
 }

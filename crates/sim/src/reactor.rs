@@ -24,7 +24,7 @@ use crate::error::SimError;
 use crate::exchange::{Context, Exchange, Next, Stage};
 use crate::http::{self, Heads, Received};
 use crate::http2::{PREFACE, Session};
-use crate::metrics::Finished;
+use crate::metrics::FinishReason;
 use crate::reply::Outlet;
 use crate::script::Purpose;
 use crate::shared::Shared;
@@ -275,7 +275,7 @@ impl Reactor {
             if disposition == Disposition::Close {
                 connection.socket.close();
             }
-            let why = if disposition == Disposition::Keep { Finished::Abort } else { Finished::Error };
+            let why = if disposition == Disposition::Keep { FinishReason::Abort } else { FinishReason::Error };
             self.drop_exchange(&mut connection, why);
             drop(connection);
             self.connections.release(key);
@@ -322,7 +322,7 @@ impl Reactor {
                 ReadResult::Bytes { count, drained } => (count, drained),
                 ReadResult::Nothing => return Disposition::Keep,
                 ReadResult::Closed => {
-                    self.drop_exchange(connection, Finished::Abort);
+                    self.drop_exchange(connection, FinishReason::Abort);
                     return Disposition::Close;
                 }
             };
@@ -551,7 +551,7 @@ impl Reactor {
     }
 
     /// Ends what is being answered on a connection that ends.
-    fn drop_exchange(&mut self, connection: &mut Connection, why: Finished) {
+    fn drop_exchange(&mut self, connection: &mut Connection, why: FinishReason) {
         if let Some(exchange) = connection.exchange.take() {
             self.end_exchange(exchange, why);
         }
@@ -565,7 +565,7 @@ impl Reactor {
         }
     }
 
-    fn end_exchange(&mut self, mut exchange: Box<Exchange>, why: Finished) {
+    fn end_exchange(&mut self, mut exchange: Box<Exchange>, why: FinishReason) {
         if exchange.stage == Stage::Running {
             self.running -= usize::from(exchange.is_inference());
         }
@@ -579,7 +579,7 @@ impl Reactor {
     fn close_all(&mut self) {
         let connections: Vec<_> = self.connections.drain().collect();
         for mut connection in connections {
-            self.drop_exchange(&mut connection, Finished::Abort);
+            self.drop_exchange(&mut connection, FinishReason::Abort);
         }
     }
 }

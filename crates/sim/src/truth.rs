@@ -54,7 +54,7 @@ use nix::sys::signal::SigSet;
 
 use crate::error::SimError;
 use crate::idle;
-use crate::metrics::Finished;
+use crate::metrics::FinishReason;
 
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -103,7 +103,7 @@ pub(crate) struct PageFacts {
     pub(crate) kv_usage: f64,
     pub(crate) prompt_tokens: u64,
     pub(crate) generation_tokens: u64,
-    pub(crate) finished: [u64; Finished::ALL.len()],
+    pub(crate) finished: [u64; FinishReason::ALL.len()],
 }
 
 /// Everything the log records about one request.
@@ -221,7 +221,7 @@ fn write_page(out: &mut impl Write, page: &PageFacts) -> std::io::Result<()> {
     write!(out, r#","running":{},"waiting":{},"kv_usage":{:?}"#, page.running, page.waiting, page.kv_usage)?;
     write!(out, r#","prompt_tokens":{},"generation_tokens":{}"#, page.prompt_tokens, page.generation_tokens)?;
     write!(out, r#","requests_finished":{},"finished":{{"#, page.finished.iter().sum::<u64>())?;
-    for (index, ((_, reason), count)) in Finished::ALL.iter().zip(page.finished).enumerate() {
+    for (index, ((_, reason), count)) in FinishReason::ALL.iter().zip(page.finished).enumerate() {
         write!(out, r#"{}"{reason}":{count}"#, if index == 0 { "" } else { "," })?;
     }
     out.write_all(b"}}")

@@ -18,7 +18,7 @@ pub(crate) type LocalBudget = Rc<Arc<ResponseBudget>>;
 
 /// What is kept of a response.
 #[derive(Debug)]
-pub struct Kept {
+pub struct Retention {
     /// So many bytes, the list of reads among them.
     limit: usize,
     /// Of a 2xx response, the head alone.
@@ -43,7 +43,7 @@ impl Drop for Share {
     }
 }
 
-impl Kept {
+impl Retention {
     /// All of it, up to a limit.
     pub fn up_to(limit: usize) -> Self {
         Self { limit, drops_body: false, granted: usize::MAX, share: None }
@@ -115,7 +115,7 @@ pub fn record_read(
     mut read: Read,
     exchange: &mut Exchange,
     framer: &mut Framer,
-    kept: &mut Kept,
+    kept: &mut Retention,
 ) -> Result<(), FrameError> {
     let had_head = framer.head().is_some();
     let came = read.len as usize;
@@ -180,7 +180,7 @@ pub(crate) fn note_dropped(read: Read, is_another: bool, reads: &mut Vec<Read>) 
 mod tests {
     use super::*;
 
-    fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept: &mut Kept) {
+    fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept: &mut Retention) {
         exchange.raw.truncate(exchange.raw_len);
         exchange.raw.extend_from_slice(bytes);
         let at = MonoNs(exchange.timeline.bytes_received + 1);
@@ -193,7 +193,7 @@ mod tests {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 306\r\n\r\n";
         let limit = head.len() + 100;
-        let kept = &mut Kept::up_to(limit);
+        let kept = &mut Retention::up_to(limit);
         record(&mut exchange, &mut framer, head, kept);
         record(&mut exchange, &mut framer, &[b'x'; 300], kept);
         record(&mut exchange, &mut framer, b"behind", kept);
@@ -207,7 +207,7 @@ mod tests {
     fn a_body_that_is_dropped_is_framed_and_counted_whatever_its_length() {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let start = b"HTTP/1.1 200 OK\r\nContent-Length: 5003\r\n\r\nabc";
-        let kept = &mut Kept::up_to(64).dropping_bodies();
+        let kept = &mut Retention::up_to(64).dropping_bodies();
         record(&mut exchange, &mut framer, start, kept);
         (0..5000).for_each(|_| record(&mut exchange, &mut framer, b"x", kept));
         assert!(framer.is_done() && exchange.failure.is_none());
@@ -227,12 +227,12 @@ mod tests {
     fn of_a_response_that_is_none_everything_is_kept() {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let response = b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc";
-        record(&mut exchange, &mut framer, response, &mut Kept::up_to(1 << 20).dropping_bodies());
+        record(&mut exchange, &mut framer, response, &mut Retention::up_to(1 << 20).dropping_bodies());
         assert_eq!(crate::body::collect(&exchange), b"abc");
     }
 
-    fn within(budget: &Arc<ResponseBudget>) -> Kept {
-        Kept::up_to(usize::MAX).within(Some(Rc::new(budget.clone())))
+    fn within(budget: &Arc<ResponseBudget>) -> Retention {
+        Retention::up_to(usize::MAX).within(Some(Rc::new(budget.clone())))
     }
 
     #[test]

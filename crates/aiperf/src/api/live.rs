@@ -1,6 +1,6 @@
 //! The state of the run at this moment: a function of its events.
 
-use super::outcome::Outcome;
+use super::final_results::FinalResults;
 use crate::dashboard::Workers;
 use crate::phase_progress::Phase;
 use aiperf_plan::redact::Redactor;
@@ -48,7 +48,7 @@ pub(super) struct Live {
     pub(super) sources: Vec<LiveSource>,
     pub(super) messages: VecDeque<Message>,
     pub(super) state: SystemState,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) outcome: Option<FinalResults>,
     /// Since the API started.
     pub(super) now: Nanos,
     anchor: Option<WallAnchor>,
@@ -149,7 +149,7 @@ impl Live {
     }
 
     /// The run is over.
-    pub(super) fn end(&mut self, outcome: Outcome) {
+    pub(super) fn end(&mut self, outcome: FinalResults) {
         self.outcome = Some(outcome);
         self.reach(SystemState::Stopping);
     }

@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - [`about`]: what is known before the run starts; [`live`]: the state at this moment, a function of events;
-//!   [`outcome`]: the results of the run
+//!   [`final_results`]: the results of the run
 //! - [`views`]: these as JSON; `json`: parts of JSON; [`prometheus`]: metrics in Prometheus' text format; [`messages`]: messages to clients
 //! - [`guard`]: which requests are answered; [`files`]: which files can be downloaded
 //! - [`run`]: the runs that it serves, as a campaign sees them
@@ -20,6 +20,7 @@ mod about;
 mod docs;
 mod encoding;
 mod files;
+mod final_results;
 mod guard;
 mod hub;
 mod json;
@@ -27,7 +28,6 @@ mod live;
 mod mailbox;
 mod messages;
 mod openapi;
-mod outcome;
 mod page;
 mod patient;
 mod prometheus;

@@ -2,9 +2,9 @@
 //! of the program does, for a few seconds at most.
 
 use super::shared::{self, Announced};
-use super::{Consumer, Degraded, Kind, RunContext};
+use super::{Consumer, ConsumerKind, Degraded, RunContext};
 use crate::certificates;
-use crate::finished::Finished;
+use crate::written_run::WrittenRun;
 use aiperf_engine::{Events, Heard, Interest, Stop, Subscription};
 use aiperf_observe::Announce;
 use aiperf_plan::redact::Redactor;
@@ -100,7 +100,7 @@ impl RunEnd {
 }
 
 /// OTLP, as a consumer.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ConsumerKind = ConsumerKind {
     name: "OTLP",
     lost: "metrics are no longer sent by OTLP",
     check: |plan| Ok(check(plan)?),
@@ -135,7 +135,7 @@ impl Consumer for OtlpExport {
     }
 
     /// Waits until the last export is sent or given up, or until the user stops the program.
-    fn close(mut self: Box<Self>, run: &RunContext, _finished: Option<&Finished>) -> Result<(), Degraded> {
+    fn close(mut self: Box<Self>, run: &RunContext, _finished: Option<&WrittenRun>) -> Result<(), Degraded> {
         self.ended(run);
         let Some(Sending { thread, .. }) = self.sending else { return Ok(()) };
         thread.join().map_err(|_| Degraded::by("the thread that sends them failed"))

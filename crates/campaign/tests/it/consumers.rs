@@ -1,7 +1,7 @@
 //! Consumers are closed whatever happens to the run.
 
 use aiperf_campaign::consumers::{CONSUMERS, Consumer, Degraded, LiveApi, RunContext};
-use aiperf_campaign::{Campaign, CampaignError, Finished};
+use aiperf_campaign::{Campaign, CampaignError, WrittenRun};
 use aiperf_engine::{Events, Stop};
 use aiperf_plan::{ArtifactPlan, FileNames, MetricsUrl, OtlpPlan, Plan, StopWhen};
 use aiperf_report::{ExportFailure, RunResult};
@@ -20,7 +20,7 @@ impl Consumer for Panicking {
         panic!("on purpose")
     }
 
-    fn close(self: Box<Self>, _run: &RunContext, finished: Option<&Finished>) -> Result<(), Degraded> {
+    fn close(self: Box<Self>, _run: &RunContext, finished: Option<&WrittenRun>) -> Result<(), Degraded> {
         self.0.send(finished.is_some()).unwrap();
         Ok(())
     }

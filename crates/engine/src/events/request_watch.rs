@@ -4,7 +4,7 @@
 use crate::events::Events;
 use crate::events::failure_reports::FailureReports;
 use crate::events::phases::PhaseTrack;
-use crate::queue::Finished;
+use crate::queue::FinishedExchange;
 use aiperf_metrics::{BaseValue, RecordMetrics};
 use aiperf_plan::Plan;
 use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError, TokenCounts};
@@ -66,7 +66,7 @@ impl RequestWatch {
     }
 
     /// Watches some requests; `failures` holds those of them that failed, by their index.
-    pub(crate) fn see(&mut self, exchanges: &[Finished], failures: &[(usize, RequestError)], events: &Events) {
+    pub(crate) fn see(&mut self, exchanges: &[FinishedExchange], failures: &[(usize, RequestError)], events: &Events) {
         let mut failures = failures.iter().peekable();
         for (at, exchange) in exchanges.iter().enumerate() {
             let error = failures.next_if(|(place, _)| *place == at).map(|(_, error)| error);

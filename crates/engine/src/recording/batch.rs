@@ -2,7 +2,7 @@
 //! it.
 
 use crate::events::request_watch::OddLength;
-use crate::queue::Finished;
+use crate::queue::FinishedExchange;
 use crate::recording::looks::Values;
 use aiperf_transport::BufferReturn;
 use aiperf_types::RequestError;
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 /// buffers return to the workers.
 pub(crate) struct Batch {
     pub(crate) number: u64,
-    pub(crate) exchanges: Vec<Finished>,
+    pub(crate) exchanges: Vec<FinishedExchange>,
     /// Their bytes in the queue's budget.
     pub(crate) bytes: usize,
     /// Their records; set by the record thread that has the batch.
@@ -35,8 +35,8 @@ pub(crate) enum Claimant {
 const UNCLAIMED: u8 = 0;
 
 impl Batch {
-    pub(crate) fn new(number: u64, exchanges: Vec<Finished>, buffers: Arc<[BufferReturn]>) -> Self {
-        let bytes = exchanges.iter().map(Finished::held).sum();
+    pub(crate) fn new(number: u64, exchanges: Vec<FinishedExchange>, buffers: Arc<[BufferReturn]>) -> Self {
+        let bytes = exchanges.iter().map(FinishedExchange::held).sum();
         Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
     }
 
@@ -53,7 +53,7 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         let mut by_worker: Vec<Vec<_>> = self.buffers.iter().map(|_| Vec::new()).collect();
-        for Finished { exchange, .. } in self.exchanges.drain(..) {
+        for FinishedExchange { exchange, .. } in self.exchanges.drain(..) {
             by_worker[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
         }
         for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {

@@ -10,7 +10,7 @@ use crate::events::phases::PhaseTrack;
 use crate::events::progress::{PhaseReports, RecordReports};
 use crate::events::request_watch::RequestWatch;
 use crate::lanes::Arrivals;
-use crate::queue::{Finished, Queue, Queued};
+use crate::queue::{FinishedExchange, Queue, Queued};
 use crate::recording::batch::{Batch, BatchRecords, Claimant};
 use crate::recording::live_judge::LiveJudge;
 use crate::recording::looks::Looks;
@@ -194,7 +194,7 @@ impl Coordinator {
     fn next_batch(&mut self) -> Arc<Batch> {
         let oldest = self.oldest.take().into_iter();
         let queued = oldest.chain(std::iter::from_fn(|| self.resources.queued.try_next()));
-        let (came_in, exchanges): (Vec<MonoNs>, Vec<Finished>) =
+        let (came_in, exchanges): (Vec<MonoNs>, Vec<FinishedExchange>) =
             queued.take(BATCH).map(|queued| (queued.at, queued.finished)).unzip();
         let arrived = came_in.first().copied().unwrap_or_else(mono_now);
         let batch = Batch::new(self.next_batch, exchanges, self.resources.buffers.clone());

@@ -1,7 +1,7 @@
 //! One exchange, parsed, counted and measured: all inputs of metrics.
 
 use crate::failure_names;
-use crate::queue::Finished;
+use crate::queue::FinishedExchange;
 use crate::reading::Reading;
 use crate::recording::http_trace::http_trace;
 use crate::requests::Requests;
@@ -59,7 +59,7 @@ impl Reader {
     }
 
     /// Reads one exchange. Its prompt may be counted from the count of the prompt before it.
-    pub(crate) fn read_finished(&self, finished: &Finished, record_thread: u16) -> Record {
+    pub(crate) fn read_finished(&self, finished: &FinishedExchange, record_thread: u16) -> Record {
         self.read_with(finished, finished.prompt.as_ref(), record_thread, self.counts())
     }
 

@@ -3,7 +3,7 @@
 
 use crate::core_watch::CoreWatch;
 use crate::events::request_watch::OddLength;
-use crate::queue::Finished;
+use crate::queue::FinishedExchange;
 use crate::recording::batch::{Batch, BatchRecords, Claimant};
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
@@ -78,7 +78,7 @@ impl CountingTime {
 }
 
 impl RecordContext {
-    fn read(&self, exchange: &Finished, record_thread: u16, is_over: &IsOver) -> Record {
+    fn read(&self, exchange: &FinishedExchange, record_thread: u16, is_over: &IsOver) -> Record {
         let counted = match is_over() {
             true => Err(GivenUp::Stopped),
             // A count that has begun is given up too.

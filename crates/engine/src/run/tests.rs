@@ -44,12 +44,16 @@ struct Around {
 }
 
 /// Runs a plan whose requests are changed before they are sent.
-fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
+fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> EngineOutcome {
     run_changed(plan, change, Around::default()).0
 }
 
 /// As `run_with`, with the events of the run.
-fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Around) -> (Outcome, Vec<RunEvent>) {
+fn run_changed(
+    plan: Plan,
+    change: impl FnOnce(Requests) -> Requests,
+    around: Around,
+) -> (EngineOutcome, Vec<RunEvent>) {
     let (outcome, events) = try_run(plan, change, around);
     let mut outcome = outcome.unwrap();
     outcome.hooks.take().into_iter().for_each(HookThread::finish);
@@ -61,7 +65,7 @@ fn try_run(
     plan: Plan,
     change: impl FnOnce(Requests) -> Requests,
     around: Around,
-) -> (Result<Outcome, EngineError>, Vec<RunEvent>) {
+) -> (Result<EngineOutcome, EngineError>, Vec<RunEvent>) {
     let plan = Arc::new(plan);
     let tokenizer = Tokenizer::builtin();
     let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
@@ -92,7 +96,7 @@ fn metrics(plan: &Plan) -> Arc<Metrics> {
     Arc::new(Metrics::for_run(RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming)))
 }
 
-fn summary(plan: &Plan, outcome: &Outcome) -> Summary {
+fn summary(plan: &Plan, outcome: &EngineOutcome) -> Summary {
     let phase = &outcome.phases[0];
     let window = Window { start: phase.start, end: phase.end };
     phase.records.summarise(&metrics(plan), window.into())

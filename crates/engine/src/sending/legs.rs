@@ -3,7 +3,7 @@
 
 use crate::reading::{Reading, last_read, sent};
 use aiperf_dialect::ResponseParser;
-use aiperf_dialect::video::{Keep, LegResponse, Place, VideoJob, VideoStep};
+use aiperf_dialect::video::{Keep, LegResponse, StepTarget, VideoJob, VideoStep};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Leg, Redirects, Script, Step, body, charset};
@@ -68,8 +68,8 @@ impl<'a> VideoLegs<'a> {
         }
         let VideoStep::Get { pause, from, renews_time, drops_body, .. } = step else { return Ok(Step::End) };
         let mut leg = match from {
-            Place::Path(path) => self.redirects.asking_for(submission, (*submission.origin).clone(), &path),
-            Place::Url(url) => match split_url(&url) {
+            StepTarget::Path(path) => self.redirects.asking_for(submission, (*submission.origin).clone(), &path),
+            StepTarget::Url(url) => match split_url(&url) {
                 Some((origin, path)) => self.redirects.asking_for(submission, origin, &path),
                 None => {
                     return Err(Failure::Redirect(format!("the server made a video at '{url}', which is no HTTP URL")));

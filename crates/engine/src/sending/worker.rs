@@ -1,7 +1,7 @@
 //! Requests in flight on one thread.
 
 use crate::events::worker_counters::{AllCounters, WorkerCounters};
-use crate::queue::{Finished, Queue};
+use crate::queue::{FinishedExchange, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::ahead::First;
 use crate::requests::{Prepared, Requests};
@@ -320,13 +320,13 @@ impl Worker {
         if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
                 let exchange = worker.send_and_read(out, &cancel, awaited).await;
-                worker.land(slot, Finished { exchange, prompt });
+                worker.land(slot, FinishedExchange { exchange, prompt });
             });
             return;
         }
         tokio::task::spawn_local(async move {
             let exchange = worker.client.send(out, &cancel, &mut worker.redirects()).await;
-            worker.land(slot, Finished { exchange, prompt });
+            worker.land(slot, FinishedExchange { exchange, prompt });
         });
     }
 
@@ -410,13 +410,13 @@ impl Worker {
         tokio::task::spawn_local(async move { worker.hand_over(exchange.into()) });
     }
 
-    fn land(&self, slot: usize, exchange: Finished) {
+    fn land(&self, slot: usize, exchange: FinishedExchange) {
         self.flying.borrow_mut().land(slot);
         self.counters().end();
         self.hand_over(exchange);
     }
 
-    fn hand_over(&self, exchange: Finished) {
+    fn hand_over(&self, exchange: FinishedExchange) {
         let (session, turn) = (exchange.tag.session, exchange.tag.turn);
         let at = exchange.timeline.end.taken().unwrap_or_else(mono_now);
         let end = if exchange.was_cut_off() {

@@ -8,7 +8,7 @@ use aiperf_dialect::{Api, ResponseParser};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_transport::body;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::receive::{Kept, record_read};
+use aiperf_transport::receive::{Retention, record_read};
 use aiperf_types::{EndpointKind, Exchange, MonoNs, Read};
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
@@ -137,7 +137,7 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
             Read { at, lag: 0, len: fresh as u32, ..Default::default() },
             &mut exchange,
             &mut framer,
-            &mut Kept::up_to(usize::MAX),
+            &mut Retention::up_to(usize::MAX),
         )
         .ok()?;
     }

@@ -5,7 +5,7 @@ use aiperf_engine::reading::{LiveReading, Reading};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_transport::Watch;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::receive::{Kept, record_read};
+use aiperf_transport::receive::{Retention, record_read};
 use aiperf_types::{EndpointKind, Exchange, Failure, MonoNs, Parsed, Read, Reply, Timeline};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -32,7 +32,7 @@ fn receive(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], at: u64) 
     exchange.raw.truncate(exchange.raw_len);
     exchange.raw.extend_from_slice(bytes);
     let read = Read { at: MonoNs(at), lag: 0, len: bytes.len() as u32, ..Default::default() };
-    record_read(read, exchange, framer, &mut Kept::up_to(usize::MAX)).ok()
+    record_read(read, exchange, framer, &mut Retention::up_to(usize::MAX)).ok()
 }
 
 /// How a response arrives.

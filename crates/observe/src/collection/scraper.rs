@@ -1,7 +1,7 @@
 //! The thread that fetches: one runtime, one session per endpoint, nothing that takes time.
 
 use super::calls::{PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
-use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
+use super::endpoint::{Endpoint, Fetch, FetchOutcome, Notice, Purpose};
 use super::keeper::Verdict;
 use super::kind::{FetchedPage, Words};
 use super::running::Running;
@@ -349,7 +349,7 @@ impl Scraper {
         let shown: Arc<str> = fetch.url.shown().into();
         let outcome = outcome(&fetch, &shown, &result);
         let watched = &mut self.watched[number];
-        if let Outcome::Failed(reason) = &outcome
+        if let FetchOutcome::Failed(reason) = &outcome
             && matches!(fetch.purpose, Purpose::Tick | Purpose::Boundary)
         {
             note_error(&mut watched.errors, &shown, kind_of(&result), reason);
@@ -368,7 +368,7 @@ impl Scraper {
             }
         }
         let page = match (&outcome, result) {
-            (Outcome::Page, Ok(fetched)) => Some(self.page(number, shown, &fetch, fetched)),
+            (FetchOutcome::Page, Ok(fetched)) => Some(self.page(number, shown, &fetch, fetched)),
             _ => None,
         };
         let notices = self.watched[number].endpoint.note(now, outcome);

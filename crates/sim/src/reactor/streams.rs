@@ -7,7 +7,7 @@ use crate::apis::Route;
 use crate::exchange::{Exchange, Stage};
 use crate::http::Request;
 use crate::http2::{Happening, Reason, Session};
-use crate::metrics::Finished;
+use crate::metrics::FinishReason;
 use crate::reply::Extent;
 use crate::slots::Key;
 use crate::truth::Payload;
@@ -39,7 +39,7 @@ impl Reactor {
         let Ok(happenings) = received else { return Disposition::Close };
         for happening in happenings {
             match happening {
-                Happening::Reset(stream) => self.drop_stream(connection, stream, Finished::Abort),
+                Happening::Reset(stream) => self.drop_stream(connection, stream, FinishReason::Abort),
                 Happening::WindowOpened => self.send_waiting(connection),
                 // A client that got GOAWAY asks again elsewhere.
                 Happening::Request { .. } if connection.closing => {}
@@ -127,7 +127,7 @@ impl Reactor {
         let mut out = Vec::new();
         http2.session.write_reset(&mut out, stream, Reason::Internal);
         connection.socket.send(&out, None, Payload::Nothing);
-        self.drop_stream(connection, stream, Finished::Error);
+        self.drop_stream(connection, stream, FinishReason::Error);
     }
 
     /// Asks the client to open no more streams here.
@@ -140,7 +140,7 @@ impl Reactor {
         }
     }
 
-    fn drop_stream(&mut self, connection: &mut Connection, stream: u32, why: Finished) {
+    fn drop_stream(&mut self, connection: &mut Connection, stream: u32, why: FinishReason) {
         let exchange = connection.http2.as_mut().and_then(|http2| http2.exchanges.remove(&stream));
         if let Some(exchange) = exchange {
             self.end_exchange(exchange, why);

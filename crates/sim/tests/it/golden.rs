@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 
 use aiperf_golden::kinds::servers::{CAPTURED_PAGE, CAPTURED_RESPONSE};
-use aiperf_golden::{Kind, Tally};
+use aiperf_golden::{GoldenKind, Tally};
 use aiperf_sim::SimConfig;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ fn captured(text: &str) -> Option<Captured> {
     Some(Captured { status, body: body.to_owned() })
 }
 
-fn captures(kind: &Kind) -> Vec<(String, Captured)> {
+fn captures(kind: &GoldenKind) -> Vec<(String, Captured)> {
     kind.whole_files().iter().map(|file| (file.name(), captured(&file.text).unwrap())).collect()
 }
 

@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::earlier_legs::begin_leg;
 use crate::framer::{FrameError, Framer};
 use crate::legs::Leg;
-use crate::receive::{Kept, record_read};
+use crate::receive::{Retention, record_read};
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
@@ -202,7 +202,7 @@ impl Client {
 }
 
 /// Room for the next read in the exchange's own buffer.
-fn room<'a>(exchange: &'a mut Exchange, kept: &Kept) -> &'a mut [u8] {
+fn room<'a>(exchange: &'a mut Exchange, kept: &Retention) -> &'a mut [u8] {
     let filled = exchange.raw_len;
     let least = if kept.drops_body { DROPPED_ROOM } else { LEAST_ROOM };
     if exchange.raw.len() - filled < least {
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_response_takes_at_most_twice_its_length_of_a_shared_budget() {
         let budget = Rc::new(Arc::new(ResponseBudget::new(1 << 30)));
-        let alone = || Kept::up_to(64 << 20);
+        let alone = || Retention::up_to(64 << 20);
         for (kept, grown) in [(alone().within(Some(budget)), 16 << 20), (alone(), 32 << 20)] {
             let filled = 8 << 20;
             let mut exchange = Exchange { raw: vec![0; filled], raw_len: filled, ..Exchange::default() };

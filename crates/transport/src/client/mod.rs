@@ -22,7 +22,7 @@ use crate::origin::Origin;
 use crate::os_error::os_reason;
 use crate::pace::ConnectPace;
 use crate::pool::{Holder, Pool};
-use crate::receive::{Kept, LocalBudget};
+use crate::receive::{LocalBudget, Retention};
 use crate::stamp::{StampMode, StampedReader};
 use crate::stream_end::StreamEnd;
 use crate::target::Target;
@@ -185,7 +185,7 @@ impl Client {
         let deadlines = Deadlines::new(&self.timers, start, out.timeout, out.cancelled, cancel);
         let session = exchange.tag.session;
         let holder = self.holder(session);
-        let kept = Kept::up_to(self.settings.kept_limit).within(self.budget.clone());
+        let kept = Retention::up_to(self.settings.kept_limit).within(self.budget.clone());
         let mut sending = Sending { target: out.target, holder, deadlines, cancel, kept, watch };
         let origin = self.targets.borrow()[out.target].origin.clone();
         let mut leg = Leg::new(origin, out.head, out.body);
@@ -296,7 +296,7 @@ struct Sending<'a> {
     holder: Holder,
     deadlines: Deadlines<'a>,
     cancel: &'a Cancel,
-    kept: Kept,
+    kept: Retention,
     watch: Option<&'a mut dyn Watch>,
 }
 

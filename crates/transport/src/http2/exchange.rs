@@ -8,7 +8,7 @@ use super::sent::Sent;
 use super::tap::Arrival;
 use crate::clock::mono_now;
 use crate::framer::{FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT};
-use crate::receive::{Kept, note_dropped};
+use crate::receive::{Retention, note_dropped};
 use aiperf_types::{Body, Exchange, Failure, MonoNs, Read};
 use h2::RecvStream;
 use h2::client::ResponseFuture;
@@ -32,7 +32,7 @@ pub struct Http2Exchange {
     stream: u32,
     connection: Rc<ConnectionState>,
     response: ResponseState,
-    kept: Kept,
+    kept: Retention,
     /// The read of the last entry of the timeline, and the last with some of the body.
     kept_read: u64,
     body_read: u64,
@@ -49,7 +49,12 @@ enum ResponseState {
 impl Http2Exchange {
     /// Hands a request to the connection: its head as HTTP/1.1 writes it, and its body. The body is shared, not
     /// copied, and goes out as fast as the server lets it.
-    pub fn start(connection: &Http2Connection, head: &[u8], body: &Body, kept: Kept) -> Result<Self, Http2Failure> {
+    pub fn start(
+        connection: &Http2Connection,
+        head: &[u8],
+        body: &Body,
+        kept: Retention,
+    ) -> Result<Self, Http2Failure> {
         let request = request::from_http1(head, connection.scheme()).map_err(Http2Failure::Request)?;
         let refused = |error: h2::Error| match error.is_io() || error.is_go_away() || error.is_reset() {
             // The connection ended before anything of this request went out.

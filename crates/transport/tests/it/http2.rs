@@ -4,7 +4,7 @@ use aiperf_transport::body;
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::http2::frames::{FrameWalker, flag, kind};
 use aiperf_transport::http2::{Http2Connection, Http2Exchange, Http2Failure, Progress};
-use aiperf_transport::receive::Kept;
+use aiperf_transport::receive::Retention;
 use aiperf_transport::stamp::{StampMode, StampedReader};
 use aiperf_transport::stamped_stream::StampedStream;
 use aiperf_transport::{
@@ -162,7 +162,7 @@ fn start(connection: &Http2Connection, path: &str, body: Bytes, kept: usize) -> 
     let head = format!("POST {path} HTTP/1.1\r\nHost: server\r\nContent-Length: {}\r\n\r\n", body.len());
     let timeline = Timeline { start: mono_now(), send_start: mono_now(), ..Timeline::default() };
     let exchange = Exchange { timeline, raw: vec![0; 100], ..Exchange::default() };
-    (exchange, Http2Exchange::start(connection, head.as_bytes(), &body.into(), Kept::up_to(kept)).unwrap())
+    (exchange, Http2Exchange::start(connection, head.as_bytes(), &body.into(), Retention::up_to(kept)).unwrap())
 }
 
 async fn send(connection: &Http2Connection, path: &str) -> (Exchange, Result<(), Http2Failure>) {
@@ -394,7 +394,7 @@ fn after_a_go_away_old_requests_finish_and_new_ones_are_for_another_connection()
         running_first.run(&mut first).await.unwrap();
         assert_eq!(body::collect(&first), b"whole");
         let head = b"POST / HTTP/1.1\r\nHost: server\r\n\r\n";
-        let third = Http2Exchange::start(&connection, head, &Bytes::new().into(), Kept::up_to(KEPT));
+        let third = Http2Exchange::start(&connection, head, &Bytes::new().into(), Retention::up_to(KEPT));
         assert!(matches!(third, Err(Http2Failure::NotProcessed)));
     });
 }
@@ -656,7 +656,7 @@ fn a_body_that_is_dropped_is_counted_whatever_its_length() {
         let connection = connect(address).await;
         let head = b"GET / HTTP/1.1\r\nHost: server\r\n\r\n";
         let mut exchange = Exchange { raw: vec![0; 100], ..Exchange::default() };
-        let kept = Kept::up_to(1000).dropping_bodies();
+        let kept = Retention::up_to(1000).dropping_bodies();
         let running = Http2Exchange::start(&connection, head, &Bytes::new().into(), kept).unwrap();
         let result = running.run(&mut exchange).await;
         (exchange, result)

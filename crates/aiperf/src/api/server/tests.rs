@@ -1,9 +1,9 @@
 //! Slow clients, and clients that use all connections: over real sockets, with limits short enough for tests.
 
 use super::super::about::About;
+use super::super::final_results::FinalResults;
 use super::super::guard::Guard;
 use super::super::hub::Settings;
-use super::super::outcome::Outcome;
 use super::*;
 use aiperf_types::{LogLevel, Message, RunEvent, WallNs};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ impl Serving {
     fn large_file(&self) {
         let file = std::fs::File::create(self.directory.path().join("large.jsonl")).unwrap();
         file.set_len(LARGE).unwrap();
-        self.hub.finished(Outcome { results: Some(Value::Null), ..Outcome::default() });
+        self.hub.finished(FinalResults { results: Some(Value::Null), ..FinalResults::default() });
         self.hub.end();
     }
 

@@ -5,7 +5,7 @@ use crate::testing::Noted;
 use aiperf_plan::{Arrival, ArrivalLaw, PhasePlan, RatePlan, Transport};
 use std::sync::{Condvar, Mutex};
 
-fn run_around(plan: Plan, around: Around) -> (Outcome, Vec<RunEvent>) {
+fn run_around(plan: Plan, around: Around) -> (EngineOutcome, Vec<RunEvent>) {
     run_changed(plan, |requests| requests, around)
 }
 

@@ -132,7 +132,7 @@ impl Desk {
         self.came.lock().unwrap().iter().map(field).collect()
     }
 
-    fn finished(&self) -> Vec<Finished> {
+    fn finished(&self) -> Vec<FinishedExchange> {
         std::iter::from_fn(|| self.queued.borrow_mut().try_next()).map(|queued| queued.finished).collect()
     }
 

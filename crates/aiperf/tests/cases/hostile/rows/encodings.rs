@@ -4,7 +4,7 @@
 //! frame of zlib, -15 for none; two events and the last one, each flushed with `Z_SYNC_FLUSH`, in chunks; and 64 KiB of
 //! spaces.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{End, Repeat, Request, Send, Wait};
 use crate::hostile::table::{Row, stream, whole};
 

@@ -1,14 +1,14 @@
 //! Servers that take no end, and servers of another protocol.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Chunk, Close, Forever, Goodbye, Hold, Json, Repeat, Request, Send, Stream, Wait};
-use crate::hostile::table::{CHAT, Outcome, Row, WORD, http2, stream, tls, whole};
+use crate::hostile::table::{CHAT, ExpectedOutcome, Row, WORD, http2, stream, tls, whole};
 
-const NO_HTTP2: Outcome = Fails("ClientResponseError|ClientOSError|ServerDisconnectedError");
-const NO_TLS: Outcome = Fails("ClientConnectorSSLError");
+const NO_HTTP2: ExpectedOutcome = Fails("ClientResponseError|ClientOSError|ServerDisconnectedError");
+const NO_TLS: ExpectedOutcome = Fails("ClientConnectorSSLError");
 /// The settings of an HTTP/2 server, all as usual.
 const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
-const FLOODED: Outcome = Fails("ClientResponseError");
+const FLOODED: ExpectedOutcome = Fails("ClientResponseError");
 const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\0pingping";
 const PRIORITY: &[u8] = b"\0\0\x05\x02\0\0\0\0\x01\0\0\0\0\x10";
 /// The head of an interim response to the first request: `:status: 103`, the name by its place in the table of HPACK.

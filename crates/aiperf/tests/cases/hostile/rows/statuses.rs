@@ -1,6 +1,6 @@
 //! Responses that are no success.
 
-use crate::hostile::table::Outcome::Fails;
+use crate::hostile::table::ExpectedOutcome::Fails;
 use crate::hostile::table::Step::{Chunk, Close, End, Hold, Repeat, Request, Send};
 use crate::hostile::table::{Row, stream, whole};
 

@@ -1,11 +1,11 @@
 //! Event streams.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Chunk, Drip, End, Hold, Repeat, Request, Reset, Send, Stream, Wait};
 use crate::hostile::table::{DONE, Row, WORD, stream};
 
-const FAILED: crate::hostile::table::Outcome = Fails("SSEResponseError");
-const NO_CONTENT: crate::hostile::table::Outcome = Fails("InvalidInferenceResultError");
+const FAILED: crate::hostile::table::ExpectedOutcome = Fails("SSEResponseError");
+const NO_CONTENT: crate::hostile::table::ExpectedOutcome = Fails("InvalidInferenceResultError");
 
 /// An event with a word of a response, and the member of an error without one.
 const NO_ERROR: &str = "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n";
