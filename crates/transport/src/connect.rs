@@ -136,7 +136,7 @@ impl SocketOptions {
     }
 }
 
-/// A kernel short of buffer space gets a smaller wish, down to 1 KB.
+/// If the kernel is short of buffer space, a smaller buffer is requested, down to 1 KB.
 fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>) -> io::Result<()> {
     loop {
         match set(size) {

@@ -43,7 +43,6 @@ use std::time::{Duration, Instant};
 const MOST_LEADS: usize = 5;
 /// The longest response that is not a file.
 const RESPONSE_LIMIT: usize = 64 << 20;
-/// The longest file.
 const FILE_LIMIT: u64 = 256 << 30;
 /// How often the URL of a file is requested again after it expired.
 const MOST_PLACES: u32 = 3;

@@ -2,7 +2,6 @@
 
 use crate::range::Range;
 
-/// One variable.
 #[derive(Debug)]
 pub struct Variable {
     pub name: &'static str,

@@ -6,7 +6,6 @@ use crate::sections::envelope::{Benchmark, Envelope};
 use crate::sections::phases::Phase;
 use crate::setting::{Described, Setting, described, plain_text};
 
-/// One flag.
 #[derive(Debug)]
 pub struct Flag {
     /// Long name with its dashes, as messages spell it.

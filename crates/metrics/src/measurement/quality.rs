@@ -41,7 +41,6 @@ pub struct Quality {
     /// TLS handshakes, and those of them that took up an earlier session.
     pub tls_handshakes: u64,
     pub tls_resumed: u64,
-    /// Redirects followed.
     pub redirects: u64,
     /// Streams that the server left open after their last event.
     pub left_open: u64,

@@ -135,7 +135,7 @@ pub(crate) const ROWS: &[Row] = &[
         Answered,
     ),
     whole(
-        "writes in a charset that nobody knows",
+        "writes in an unknown charset",
         &[&[
             Request,
             Send(

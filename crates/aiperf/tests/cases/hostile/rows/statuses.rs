@@ -6,7 +6,7 @@ use crate::hostile::table::{Row, stream, whole};
 
 pub(crate) const ROWS: &[Row] = &[
     whole(
-        "redirects to where nobody listens",
+        "redirects to a port without a listener",
         &[&[Request, Send(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")]],
         Fails("ClientConnectorError"),
     )
